@@ -42,7 +42,7 @@ def paper_list() -> list[tuple[str, str]]: ...
 def diagnose(
     path: Path,
     catalog: Catalog,
-    flow: str | None = None,
+    selected: dict[str, str | None],
     what_if: bool = True,
     stacks: list[str] | None = None,
     tick: _Tick | None = None,

@@ -44,6 +44,9 @@ def diagnose(
     path: str | os.PathLike[str],
     *,
     flow: int | str | None = None,
+    filter: str | None = None,
+    since: float | str | None = None,
+    until: float | str | None = None,
     what_if: bool = True,
     stacks: Sequence[str] | None = None,
     catalog: Catalog | None = None,
@@ -54,20 +57,28 @@ def diagnose(
     Args:
         path: a pcap or pcapng file, also if gzip has packed it.
         flow: only this connection: its number, or an end of it (``"10.0.0.1:443"``).
+        filter: analyse only packets that this filter passes, in the syntax of tcpdump
+            (``"host 10.0.0.1 and port 443"``). Both directions of a connection pass, or none.
+        since: analyse only packets from this time on: seconds or a duration after the first TCP
+            packet (``30``, ``"1.5s"``), a time of day in UTC (``"12:30:05"``) or a date and time
+            (``"2026-11-28T12:30:05Z"``).
+        until: analyse only packets before this time.
         what_if: also ask what other senders would have taken for the worst connection.
         stacks: which; all that Linux has if nothing is said.
         catalog: the algorithms.
         progress: as in :meth:`dupack.Experiment.run`.
 
     Raises:
-        CaptureError: if it cannot be read, has no TCP, or no such connection.
+        CaptureError: if it cannot be read, has no TCP or no such connection, if ``filter``,
+            ``since`` or ``until`` cannot be parsed, or if they select nothing.
         StackError: if there is no such stack.
     """
     native = (_the_catalog if catalog is None else catalog)._native
     named = None if stacks is None else list(stacks)
     with Bar(progress, os.fspath(path)) as bar:
-        number = None if flow is None else str(flow)
-        text, lines = _native.diagnose(Path(path), native, number, what_if, named, bar)
+        asked = {"flow": flow, "filter": filter, "since": since, "until": until}
+        selected = {name: None if value is None else str(value) for name, value in asked.items()}
+        text, lines = _native.diagnose(Path(path), native, selected, what_if, named, bar)
     return Diagnosis(json.loads(text), list(csv.DictReader(io.StringIO(lines))))
 
 

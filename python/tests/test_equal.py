@@ -136,6 +136,16 @@ def test_diagnose_finds_what_the_command_finds(command: list[str], tmp_path: Pat
     assert dupack.diagnose(capture, progress=False).fields == theirs
 
 
+def test_diagnose_selects_what_the_command_selects(command: list[str], tmp_path: Path) -> None:
+    run(command, "trace", "sack/reno", "--loss", "2%", "--duration", "20s", "--out", tmp_path / "cli")
+    capture = next((tmp_path / "cli").rglob("*.pcapng"))
+    selected = ["--filter", "tcp and ip", "--since", "2.5", "--until", "9s", "--no-what-if"]
+    theirs = json.loads(run(command, "diagnose", capture, "--format", "json", *selected))
+    assert theirs["left_out_packets"]["since_until"] > 0
+    ours = dupack.diagnose(capture, filter="tcp and ip", since=2.5, until="9s", what_if=False, progress=False)
+    assert ours.fields == theirs
+
+
 def test_script_plays_as_the_command_does(command: list[str]) -> None:
     folder = ROOT / "crates" / "script" / "conformance"
     theirs = json.loads(run(command, "script", folder, "--format", "json"))

@@ -7,7 +7,11 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::{Catalog, StackSpec};
-use dupack_diagnosis::{ConnectionFindings, Continue, Diagnosis, Extent, Flow, Watch, diagnose};
+use dupack_diagnosis::read::time_range::rfc3339;
+use dupack_diagnosis::{
+    ConnectionFindings, Continue, Diagnosis, Extent, Filter, Flow, LeftOut, Selection, TimePoint,
+    TimeRange, Watch, diagnose,
+};
 use dupack_diagnosis_tell::annotate::{AnnotateError, annotate};
 use dupack_diagnosis_tell::asking::{Asked, ask, courses, experiment_files};
 use dupack_diagnosis_tell::film::{Remarks, retell};
@@ -40,6 +44,8 @@ Examples:
   tcpdump -i eth0 -s 128 -w - tcp port 443 | dupack diagnose -
   dupack diagnose slow.pcapng.gz --flow 3
   dupack diagnose slow.pcap --flow 10.0.0.7:443 --format json
+  dupack diagnose slow.pcap --filter 'net 10.0.0.0/8 and port 443'
+  dupack diagnose slow.pcap --since 12:30:05 --until 12:31
   dupack diagnose slow.pcap --out slow --annotate slow-annotated.pcapng
   dupack diagnose slow.pcap --stacks rack/cubic,rack/bbr --path slow-path.toml
 
@@ -54,6 +60,17 @@ pub struct DiagnoseArgs {
     /// without (10.0.0.1:443), or a port (:443)
     #[arg(long, value_name = "N|ADDRESS")]
     flow: Option<Flow>,
+    /// Analyse only packets that this filter passes, in the syntax of tcpdump: host, net, port, src,
+    /// dst, and, or, not ('host 10.0.0.1 and port 443'). Both directions of a connection pass, or none
+    #[arg(long, value_name = "EXPRESSION")]
+    filter: Option<Filter>,
+    /// Analyse only packets from this time on: after the first TCP packet (30s, 1.5s, 2min), a time of
+    /// day in UTC (12:30:05), or a date and time (2026-11-28T12:30:05Z)
+    #[arg(long, value_name = "TIME")]
+    since: Option<TimePoint>,
+    /// Analyse only packets before this time, written as for --since
+    #[arg(long, value_name = "TIME")]
+    until: Option<TimePoint>,
     /// How many connections are told of in detail
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<usize>(1, 1000))]
     detail: usize,
@@ -95,7 +112,7 @@ enum Format {
 }
 
 pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
-    let flow = args.flow.unwrap_or_default();
+    let selection = selection(args)?;
     let stacks = stacks(args, catalog)?;
     if args.annotate.is_some() && args.file.as_os_str() == STDIN {
         return Err(miette!(
@@ -107,7 +124,7 @@ pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
     let out = args.out.as_deref().map(|path| folder(Some(path), NAME));
     let out = out.transpose()?;
     let copy = args.annotate.as_deref().map(new_file).transpose()?;
-    let diagnosis = match read(&args.file, flow).and_then(|found| check(args, found)) {
+    let diagnosis = match read(&args.file, &selection).and_then(|found| check(args, found)) {
         Ok(diagnosis) => diagnosis,
         Err(error) => {
             if let Some(out) = out {
@@ -122,6 +139,9 @@ pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
     };
     for note in &diagnosis.notes {
         eprintln!("note: {note}");
+    }
+    if diagnosis.left_out != LeftOut::default() {
+        eprintln!("note: {}", left_out(&diagnosis));
     }
     let asked = what_if(args, &diagnosis, catalog, stacks.as_deref())?;
     match args.format {
@@ -141,10 +161,10 @@ pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
         )))?,
     }
     if let Some(out) = out {
-        report(args, &diagnosis, asked.as_ref(), &out)?;
+        report(args, &diagnosis, (asked.as_ref(), &selection), &out)?;
     }
     if let Some((path, file)) = copy {
-        annotated(args, &diagnosis, path, file)?;
+        annotated(args, &diagnosis, &selection, (path, file))?;
     }
     if let Some(path) = &args.path {
         write_path(&diagnosis, path)?;
@@ -153,6 +173,39 @@ pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The packets and connections that are asked for.
+fn selection(args: &DiagnoseArgs) -> Result<Selection> {
+    let mut selection = Selection::from(args.flow.unwrap_or_default());
+    selection.filter.clone_from(&args.filter);
+    selection.time = TimeRange {
+        since: args.since,
+        until: args.until,
+    };
+    if selection.time.is_empty() {
+        return Err(miette!(
+            help = "write an earlier --since or a later --until: packets at --until itself are not analysed",
+            "there is no time from --since to --until"
+        ));
+    }
+    Ok(selection)
+}
+
+/// The TCP packets that were not selected, in a sentence.
+fn left_out(diagnosis: &Diagnosis) -> String {
+    let LeftOut { by_filter, by_time } = diagnosis.left_out;
+    let part = |packets: u64, by: &str| (packets > 0).then(|| format!("{packets} by {by}"));
+    let parts = [
+        part(by_time, "--since and --until"),
+        part(by_filter, "--filter"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let all = diagnosis.tally.with_tcp();
+    format!(
+        "of {all} TCP packets these are left out: {}",
+        parts.join(", ")
+    )
 }
 
 /// The stacks that are named.
@@ -213,7 +266,7 @@ fn write_path(diagnosis: &Diagnosis, path: &Path) -> Result<()> {
 fn report(
     args: &DiagnoseArgs,
     diagnosis: &Diagnosis,
-    asked: Option<&Asked>,
+    (asked, selection): (Option<&Asked>, &Selection),
     out: &OutputFolder,
 ) -> Result<()> {
     let scenes = if args.file.as_os_str() == STDIN {
@@ -223,7 +276,13 @@ fn report(
         let detailed = diagnosis.connections.iter().take(args.detail);
         let numbers: Vec<u64> = detailed.map(|found| found.number).collect();
         let (mut reader, mut reading) = again(&args.file)?;
-        let scenes = retell(&mut reader, &numbers, Remarks::None, &mut reading);
+        let scenes = retell(
+            &mut reader,
+            &numbers,
+            selection,
+            Remarks::None,
+            &mut reading,
+        );
         reading.bar.finish();
         scenes.map_err(|error| unreadable(&args.file, error))?
     };
@@ -242,11 +301,22 @@ fn report(
 }
 
 /// Copies the packets of the connections that are told of in detail, with comments.
-fn annotated(args: &DiagnoseArgs, diagnosis: &Diagnosis, path: &Path, file: File) -> Result<()> {
+fn annotated(
+    args: &DiagnoseArgs,
+    diagnosis: &Diagnosis,
+    selection: &Selection,
+    (path, file): (&Path, File),
+) -> Result<()> {
     let detailed: Vec<_> = diagnosis.connections.iter().take(args.detail).collect();
     let ((mut first, mut reading), (mut second, other)) = (again(&args.file)?, again(&args.file)?);
     other.bar.finish();
-    let done = annotate((&mut first, &mut second), &detailed, file, &mut reading);
+    let done = annotate(
+        (&mut first, &mut second),
+        &detailed,
+        selection,
+        file,
+        &mut reading,
+    );
     reading.bar.finish();
     let copied = done.map_err(|error| match error {
         AnnotateError::Read(error) => unreadable(&args.file, error),
@@ -277,12 +347,12 @@ fn again(file: &Path) -> Result<(CaptureReader<Box<dyn Read>>, Reader)> {
 }
 
 /// Reads the capture, and shows how far it is.
-fn read(file: &Path, flow: Flow) -> Result<Diagnosis> {
+fn read(file: &Path, selection: &Selection) -> Result<Diagnosis> {
     let (input, length) = open(file)?;
     let mut reading = Reader::new(file, length);
     let failed = |error| unreadable(file, error);
     let mut reader = CaptureReader::new(input).map_err(failed)?;
-    let done = diagnose(&mut reader, flow, &mut reading);
+    let done = diagnose(&mut reader, selection.clone(), &mut reading);
     reading.bar.finish();
     done.map_err(failed)
 }
@@ -330,6 +400,20 @@ fn check(args: &DiagnoseArgs, diagnosis: Diagnosis) -> Result<Diagnosis> {
             _ => format!("it has {}", diagnosis.tally),
         };
         return Err(miette!(help = help, "{name} has no TCP in it"));
+    }
+    if diagnosis.connections_all == 0
+        && diagnosis.left_out != LeftOut::default()
+        && let Some(first) = diagnosis.first
+    {
+        return Err(miette!(
+            help = format!(
+                "its packets were captured from {} on, in {:.3} s",
+                rfc3339(first),
+                diagnosis.duration.as_secs_f64()
+            ),
+            "nothing of {name} is selected: {}",
+            left_out(&diagnosis)
+        ));
     }
     if diagnosis.connections.is_empty() && args.flow.is_some() {
         return Err(miette!(

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::SocketAddr;
 
 use dupack_packet::captured::{CaptureReader, ReadError};
-use dupack_packet::{CaptureError, CaptureTime, CopyWriter};
+use dupack_packet::{CaptureError, CopyWriter};
 use dupack_tcp::time::Instant;
 use thiserror::Error;
 
@@ -13,7 +13,7 @@ use crate::film::{Remarks, retell};
 use crate::words;
 use dupack_diagnosis::findings::ConnectionFindings;
 use dupack_diagnosis::read::handshake::{SynAgain, SynCause};
-use dupack_diagnosis::{Watch, each_packet};
+use dupack_diagnosis::{Selection, Watch, each_packet};
 
 /// Why there is no such capture.
 #[derive(Debug, Error)]
@@ -27,18 +27,19 @@ pub enum AnnotateError {
 }
 
 /// Copies the packets of `connections` from `again` to `to`, with what there is to say of each. The capture is
-/// read twice: `first` and `again` both begin at its start.
+/// read twice: `first` and `again` both begin at its start. `selection` must be that of the diagnosis.
 ///
 /// # Errors
 /// If the capture cannot be read, or the copy not written.
 pub fn annotate<R: Read, W: Write>(
     (first, again): (&mut CaptureReader<R>, &mut CaptureReader<R>),
     connections: &[&ConnectionFindings],
+    selection: &Selection,
     to: W,
     watch: &mut dyn Watch,
 ) -> Result<u64, AnnotateError> {
     let numbers: Vec<u64> = connections.iter().map(|found| found.number).collect();
-    let scenes = retell(first, &numbers, Remarks::Kept, watch)?;
+    let scenes = retell(first, &numbers, selection, Remarks::Kept, watch)?;
     let mut remarks: BTreeMap<u64, String> = BTreeMap::new();
     for (packet, said) in scenes
         .into_values()
@@ -61,15 +62,17 @@ pub fn annotate<R: Read, W: Write>(
         said.push_str(&syn_in_words(syn));
     }
     let mut writer = CopyWriter::new(to)?;
-    let mut begin = None;
+    let mut selector = selection.selector();
     let mut copied = 0_u64;
     let mut failed = None;
     each_packet(again, watch, |captured| {
         let Ok(packet) = captured.tcp() else { return };
-        let begin = *begin.get_or_insert(packet.at);
+        let Some(packet) = selector.take(&packet) else {
+            return;
+        };
         let ends = [packet.source, packet.destination];
-        let at = since(begin, packet.at);
-        if failed.is_some() || !connections.iter().any(|found| has(found, ends, at)) {
+        let has = |found: &&ConnectionFindings| has(found, ends, packet.at);
+        if failed.is_some() || !connections.iter().any(has) {
             return;
         }
         let remark = remarks.get(&packet.number).map(String::as_str);
@@ -92,10 +95,6 @@ fn syn_in_words(syn: &SynAgain) -> String {
     };
     let waited = words::time(syn.waited);
     format!("SYN sent again {why}, {waited} after it was sent last")
-}
-
-fn since(first: CaptureTime, at: CaptureTime) -> Instant {
-    Instant::from_nanos(at.as_unix_nanos().saturating_sub(first.as_unix_nanos()))
 }
 
 /// Whether a packet between these ends at this time is of the connection.

@@ -18,10 +18,9 @@ use dupack_diagnosis::analyse::cause::{Cause, Class, Need, Repeat, Retransmissio
 use dupack_diagnosis::analyse::explain::{self, Explainer};
 use dupack_diagnosis::read::follow::{Attention, Beginning, Follower, Onlooker, StreamId, Timer};
 use dupack_diagnosis::read::moment::{Analysis, Arrival, Departure, Explained};
-use dupack_diagnosis::read::packet::Packet;
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::table::{Limits, Table};
-use dupack_diagnosis::{Watch, each_packet};
+use dupack_diagnosis::{Selection, Watch, each_packet};
 
 /// Retransmissions of a stream that is looked at, one by one: some 10 MB of them (ours).
 const RECORDS_MAX: usize = 1 << 16;
@@ -377,13 +376,15 @@ impl Onlooker for Film {
     }
 }
 
-/// Reads a capture again, and looks at the connections of these numbers.
+/// Reads a capture again, and looks at the connections of these numbers. `selection` must be that of the diagnosis: the
+/// numbers count the connections that have selected packets.
 ///
 /// # Errors
 /// If the reader fails.
 pub fn retell<R: Read>(
     reader: &mut CaptureReader<R>,
     wanted: &[u64],
+    selection: &Selection,
     remarks: Remarks,
     watch: &mut dyn Watch,
 ) -> Result<BTreeMap<StreamId, Scene>, ReadError> {
@@ -393,12 +394,14 @@ pub fn retell<R: Read>(
         scenes: BTreeMap::new(),
     };
     let mut table = Table::<Retelling>::new(Limits::default());
-    let mut first = None;
+    let mut selector = selection.selector();
     let mut done = Vec::new();
     each_packet(reader, watch, |captured| {
         let Ok(packet) = captured.tcp() else { return };
-        let first = *first.get_or_insert(packet.at);
-        table.take(&Packet::new(&packet, first), &mut film);
+        let Some(packet) = selector.take(&packet) else {
+            return;
+        };
+        table.take(&packet, &mut film);
         while let Some(connection) = table.take_finished() {
             if film.wanted.contains(&connection.number()) {
                 done.push(connection);

@@ -42,11 +42,19 @@ struct Document {
     duration_s: f64,
     packets: BTreeMap<String, u64>,
     notes: Vec<String>,
+    left_out_packets: LeftOutPackets,
     connections_all: u64,
     connections_without_data: u64,
     not_listed: NotListed,
     what_if: Option<WhatIfNumbers>,
     connections: Vec<ConnectionNumbers>,
+}
+
+/// TCP packets that are not selected, by the argument that leaves them out.
+#[derive(Serialize)]
+struct LeftOutPackets {
+    filter: u64,
+    since_until: u64,
 }
 
 #[derive(Serialize)]
@@ -300,6 +308,10 @@ impl Document {
                 .map(|(kind, number)| (kind.to_string(), number))
                 .collect(),
             notes: diagnosis.notes.clone(),
+            left_out_packets: LeftOutPackets {
+                filter: diagnosis.left_out.by_filter,
+                since_until: diagnosis.left_out.by_time,
+            },
             connections_all: diagnosis.connections_all,
             connections_without_data: diagnosis.without_data,
             not_listed: NotListed {

@@ -20,7 +20,7 @@ use crate::analyse::explain::{self, End, Explainer};
 use crate::analyse::signs::Gathering;
 use crate::analyse::stalls::Stalls;
 use crate::findings::{
-    AcksSeen, Beyond, ConnectionFindings, Coverage, Flow, KEPT_MAX, Kept, Shut, StreamFindings,
+    AcksSeen, Beyond, ConnectionFindings, Coverage, KEPT_MAX, Kept, Shut, StreamFindings,
 };
 use crate::path::Survey;
 use crate::read::connection::Connection;
@@ -30,6 +30,7 @@ use crate::read::packet::Packet;
 use crate::read::side::{Both, Side};
 use crate::read::table::{Limits, Table};
 use crate::read::workers::share;
+use crate::selection::{LeftOut, Selection, Selector};
 use crate::sender::{self, SenderAnalysis};
 
 /// The loss differentiations that are asked for their votes are those that come with the project.
@@ -270,7 +271,9 @@ pub struct Diagnosis {
     pub tally: Tally,
     /// What is amiss with the capture, a sentence each.
     pub notes: Vec<String>,
-    /// When its first packet was captured.
+    /// TCP packets that the selection leaves out: they are counted, and not analysed.
+    pub left_out: LeftOut,
+    /// When its first packet of TCP was captured.
     pub first: Option<CaptureTime>,
     /// From its first packet to its last.
     pub duration: Duration,
@@ -328,12 +331,12 @@ struct Feed<'a, R: Read> {
     watch: &'a mut dyn Watch,
     batch: usize,
     tally: Tally,
-    first: Option<CaptureTime>,
+    selector: Selector<'a>,
     last: Option<CaptureTime>,
 }
 
 impl<R: Read> Feed<'_, R> {
-    /// The next packets of TCP: none at the end. Says so if that is not the end of the capture.
+    /// The next packets that are selected: none at the end. Says so if that is not the end of the capture.
     fn next(&mut self, packets: &mut Vec<Packet>) -> Result<Extent, ReadError> {
         packets.clear();
         while packets.len() < self.batch {
@@ -344,8 +347,7 @@ impl<R: Read> Feed<'_, R> {
             self.tally.count(&captured, &packet);
             self.last = self.last.max(Some(captured.at));
             if let Ok(packet) = packet {
-                let first = *self.first.get_or_insert(packet.at);
-                packets.push(Packet::new(&packet, first));
+                packets.extend(self.selector.take(&packet));
             }
             if self.reader.packets().is_multiple_of(PACKETS_PER_LOOK)
                 && self.watch.taken(self.reader.bytes_taken()) == Continue::Stop
@@ -359,7 +361,7 @@ impl<R: Read> Feed<'_, R> {
     /// From the first packet of TCP to the last of any kind.
     fn duration(&self) -> Duration {
         let nanos = |time: CaptureTime| time.as_unix_nanos();
-        let ends = self.first.zip(self.last);
+        let ends = self.selector.first().zip(self.last);
         let nanos = ends.map_or(0, |(first, last)| nanos(last).saturating_sub(nanos(first)));
         Duration::from_nanos(nanos)
     }
@@ -387,31 +389,31 @@ impl Watch for () {
     }
 }
 
-/// Reads a capture to its end, or until `watch` says to stop. It takes as many threads as the machine has processors;
+/// Reads what is selected of a capture to its end, or until `watch` says to stop. It takes as many threads as the machine has processors;
 /// `watch` is told from this one.
 ///
 /// # Errors
 /// If the reader fails.
 pub fn diagnose<R: Read>(
     reader: &mut CaptureReader<R>,
-    flow: Flow,
+    selection: impl Into<Selection>,
     watch: &mut dyn Watch,
 ) -> Result<Diagnosis, ReadError> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    diagnose_by(reader, flow, watch, threads, Limits::default())
+    diagnose_by(reader, &selection.into(), watch, threads, Limits::default())
 }
 
 /// As [`diagnose`], by so many threads and within these bounds.
 fn diagnose_by<R: Read>(
     reader: &mut CaptureReader<R>,
-    flow: Flow,
+    selection: &Selection,
     watch: &mut dyn Watch,
     threads: usize,
     limits: Limits,
 ) -> Result<Diagnosis, ReadError> {
     let mut diagnosing = Diagnosing {
         table: Table::new(limits),
-        kept: Mutex::new(Kept::new(flow, KEPT_MAX)),
+        kept: Mutex::new(Kept::new(selection.flow, KEPT_MAX)),
         threads,
     };
     let mut feed = Feed {
@@ -419,7 +421,7 @@ fn diagnose_by<R: Read>(
         watch,
         batch: limits.batch.max(1),
         tally: Tally::default(),
-        first: None,
+        selector: selection.selector(),
         last: None,
     };
     let (mut packets, mut coming) = (Vec::new(), Vec::new());
@@ -441,7 +443,8 @@ fn diagnose_by<R: Read>(
             .iter()
             .map(ToString::to_string)
             .collect(),
-        first: feed.first,
+        left_out: feed.selector.left_out(),
+        first: feed.selector.first(),
         duration: feed.duration(),
         tally: feed.tally,
         connections,

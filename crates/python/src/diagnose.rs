@@ -1,9 +1,13 @@
 //! Captures, and packetdrill scripts.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use dupack_diagnosis::{ConnectionFindings, Continue, Diagnosis, Extent, Flow, Watch};
+use dupack_diagnosis::{
+    ConnectionFindings, Continue, Diagnosis, Extent, Flow, LeftOut, Selection, Watch,
+};
 use dupack_diagnosis_tell::asking::{self, Asked};
 use dupack_diagnosis_tell::numbers;
 use dupack_lab::run::Interrupt;
@@ -29,15 +33,54 @@ impl Watch for Reading<'_> {
     }
 }
 
-/// What was found of a capture, as JSON, and as CSV with a line per stream of data. `flow` names a
-/// connection; `what_if` asks what other senders would have taken for the worst one, `stacks` which.
+/// Packets and connections that are asked for, as text.
+#[derive(FromPyObject)]
+pub struct Selected {
+    #[pyo3(item)]
+    flow: Option<String>,
+    #[pyo3(item)]
+    filter: Option<String>,
+    #[pyo3(item)]
+    since: Option<String>,
+    #[pyo3(item)]
+    until: Option<String>,
+}
+
+impl Selected {
+    /// The selection, or an error and how to avoid it.
+    fn parse(&self) -> Result<Selection, (String, &'static str)> {
+        fn read<T: FromStr<Err: Display>>(
+            name: &str,
+            text: Option<&String>,
+        ) -> Result<Option<T>, String> {
+            let read = text.map(|text| text.parse()).transpose();
+            read.map_err(|error| format!("{name}: {error}"))
+        }
+        let flow = read::<Flow>("flow", self.flow.as_ref())
+            .map_err(|error| (error, "write its number, or its two ends"))?;
+        let mut selection = Selection::from(flow.unwrap_or_default());
+        selection.filter = read("filter", self.filter.as_ref())
+            .map_err(|error| (error, "write a filter as tcpdump takes it"))?;
+        let time = |error| (error, "docs/diagnose.md describes times");
+        selection.time.since = read("since", self.since.as_ref()).map_err(time)?;
+        selection.time.until = read("until", self.until.as_ref()).map_err(time)?;
+        if selection.time.is_empty() {
+            let error = "there is no time from since to until".to_owned();
+            return Err((error, "write an earlier since or a later until"));
+        }
+        Ok(selection)
+    }
+}
+
+/// What was found of a capture, as JSON, and as CSV with a line per stream of data. `selected` has
+/// a `flow`, a `filter` and two times, `since` and `until`; `what_if` asks what other senders would have taken for the worst one, `stacks` which.
 #[pyfunction]
-#[pyo3(signature = (path, catalog, flow=None, what_if=true, stacks=None, tick=None))]
+#[pyo3(signature = (path, catalog, selected, what_if=true, stacks=None, tick=None))]
 pub fn diagnose(
     py: Python<'_>,
     path: PathBuf,
     catalog: &Catalog,
-    flow: Option<&str>,
+    selected: Selected,
     what_if: bool,
     stacks: Option<Vec<String>>,
     tick: Option<Py<PyAny>>,
@@ -51,13 +94,9 @@ pub fn diagnose(
             &[("help", Some(help.to_owned()))],
         )
     };
-    let flow = flow.map_or_else(|| Ok(Flow::default()), str::parse);
-    let flow = flow.map_err(|error| {
-        failed(
-            format!("flow: {error}"),
-            "write its number, or its two ends",
-        )
-    })?;
+    let selection = selected
+        .parse()
+        .map_err(|(error, help)| failed(error, help))?;
     let stacks = stacks.map(|names| {
         let stacks = names.iter().map(|name| catalog.stack(py, name));
         stacks.collect::<PyResult<Vec<_>>>()
@@ -73,7 +112,7 @@ pub fn diagnose(
     let (counts, interrupt) = (Counts::of(asking_runs(what_if)), Interrupt::new());
     let ended = attended(py, (&counts, &interrupt), tick.as_ref(), || {
         let mut reader = CaptureReader::new(file)?;
-        let found = dupack_diagnosis::diagnose(&mut reader, flow, &mut Reading(&interrupt))?;
+        let found = dupack_diagnosis::diagnose(&mut reader, selection, &mut Reading(&interrupt))?;
         let asked = ask(&found, what_if, |stream| {
             asking::ask(stream, &catalog, stacks.as_deref(), &counts, &interrupt)
         });
@@ -121,6 +160,14 @@ fn check(found: &Diagnosis, place: &str) -> Result<(), (String, String)> {
             _ => format!("it has {}", found.tally),
         };
         return Err((format!("{place} has no TCP in it"), help));
+    }
+    let LeftOut { by_filter, by_time } = found.left_out;
+    if found.connections_all == 0 && found.left_out != LeftOut::default() {
+        let help = format!(
+            "of {} TCP packets filter leaves out {by_filter}, since and until {by_time}",
+            found.tally.with_tcp()
+        );
+        return Err((format!("nothing of {place} is selected"), help));
     }
     if found.connections.is_empty() && found.connections_all > 0 {
         let all = found.connections_all;

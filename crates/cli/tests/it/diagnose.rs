@@ -297,3 +297,162 @@ fn what_another_sender_would_take_is_asked_and_the_path_is_an_experiment() {
     let said = fails(folder.path(), &["diagnose", FILE, "--stacks", "nonsense"]);
     assert!(said.contains("--stacks"), "{said}");
 }
+
+/// A record of such a file, at `millis` after 1970-01-01 00:00:00 UTC: a TCP segment of a client with this port, or to it.
+fn segment(millis: u32, [from, to]: [u16; 2], seq: u32, ack: u32, flags: u8, len: u16) -> Vec<u8> {
+    let own = |port: u16| [10, 0, (port >> 8) as u8, port as u8];
+    let mut packet = vec![0x45, 0];
+    packet.extend((40 + len).to_be_bytes());
+    packet.extend([0, 0, 0, 0, 64, 6, 0, 0]);
+    packet.extend([own(from), own(to)].concat());
+    packet.extend([from.to_be_bytes(), to.to_be_bytes()].concat());
+    packet.extend([seq.to_be_bytes(), ack.to_be_bytes()].concat());
+    packet.extend([0x50, flags, 0xff, 0xff, 0, 0, 0, 0]);
+    packet.extend(vec![0; len.into()]);
+    let size = packet.len() as u32;
+    let head = [millis / 1000, millis % 1000 * 1000, size, size];
+    let head = head.map(u32::to_le_bytes).concat();
+    [head, packet].concat()
+}
+
+/// Two connections of ten seconds, to the ports 80 and 443. Each sends a segment every 100 ms.
+fn two_connections() -> Vec<u8> {
+    let (syn, syn_ack, ack) = (0x02, 0x12, 0x10);
+    let connections = [[1000, 80], [2000, 443]];
+    let mut file = PCAP.to_vec();
+    let mut each = |millis: u32, segments: [(bool, u32, u32, u8, u16); 2]| {
+        for (after, (there, seq, acked, flags, len)) in (0..).zip(segments) {
+            for (n, ends) in (0..).zip(connections) {
+                let ends = if there { ends } else { [ends[1], ends[0]] };
+                file.extend(segment(
+                    millis + n + 20 * after,
+                    ends,
+                    seq,
+                    acked,
+                    flags,
+                    len,
+                ));
+            }
+        }
+    };
+    each(0, [(true, 0, 0, syn, 0), (false, 0, 1, syn_ack, 0)]);
+    for n in 0..100 {
+        let seq = 1 + n * 1000;
+        each(
+            100 * (n + 1),
+            [(true, seq, 1, ack, 1000), (false, 1, seq + 1000, ack, 0)],
+        );
+    }
+    file
+}
+
+/// What JSON says, and the notes.
+fn selected(folder: &Path, args: &[&str]) -> (Value, String) {
+    let args = [
+        &["diagnose", "--no-what-if", "two", "--format", "json"],
+        args,
+    ]
+    .concat();
+    let output = run(folder, &args);
+    assert!(output.status.success(), "{args:?}: {}", errors(&output));
+    let all = serde_json::from_slice(&output.stdout).unwrap();
+    (all, errors(&output))
+}
+
+#[test]
+fn a_filter_leaves_one_of_two_connections() {
+    let folder = Folder::new("filter");
+    let folder = folder.path();
+    fs::write(folder.join("two"), two_connections()).unwrap();
+    let (all, notes) = selected(folder, &[]);
+    assert_eq!(all["connections_all"], 2);
+    assert!(!notes.contains("left out"), "{notes}");
+    for filter in [
+        "port 443",
+        "src port 443",
+        "host 10.0.7.208",
+        "tcp.port == 443",
+        "not port 80 or 22",
+    ] {
+        let (one, notes) = selected(folder, &["--filter", filter]);
+        assert_eq!(one["connections_all"], 1, "{filter}");
+        assert_eq!(one["left_out_packets"]["filter"], 202, "{filter}");
+        assert!(
+            notes.contains("of 404 TCP packets these are left out: 202 by --filter"),
+            "{notes}"
+        );
+        let connection = &one["connections"][0];
+        assert_eq!(connection["number"], 1, "{filter}");
+        assert!(
+            connection.to_string().contains("10.0.1.187:443"),
+            "{connection}"
+        );
+    }
+    // The copy has all packets of the connection that is left, and so does the page's figure.
+    let args = [
+        "--filter",
+        "port 443",
+        "--annotate",
+        "copy.pcapng",
+        "--out",
+        "report",
+    ];
+    let (_, notes) = selected(folder, &args);
+    assert!(notes.contains("(202 packets)"), "{notes}");
+    assert!(folder.join("report/figures/connection-1.svg").is_file());
+
+    let said = fails(
+        folder,
+        &["diagnose", "two", "--filter", "port 443 and hots ::1"],
+    );
+    assert!(
+        said.contains("column 14") && said.contains("did you mean `host`?"),
+        "{said}"
+    );
+    let said = fails(folder, &["diagnose", "two", "--filter", "port 22"]);
+    assert!(
+        said.contains("nothing of two is selected") && said.contains("404 by --filter"),
+        "{said}"
+    );
+}
+
+#[test]
+fn since_and_until_cut_a_capture() {
+    let folder = Folder::new("since");
+    let folder = folder.path();
+    fs::write(folder.join("two"), two_connections()).unwrap();
+    for args in [
+        ["--since", "5s", "--until", "6.0"],
+        ["--since", "00:00:05", "--until", "00:00:06"],
+        [
+            "--since",
+            "1970-01-01T00:00:05Z",
+            "--until",
+            "1970-01-01T02:00:06+02:00",
+        ],
+    ] {
+        let (cut, notes) = selected(folder, &args);
+        assert_eq!(cut["connections_all"], 2, "{args:?}");
+        // Ten segments of each connection and their ACKs.
+        assert_eq!(cut["left_out_packets"]["since_until"], 404 - 40, "{args:?}");
+        assert!(notes.contains("364 by --since and --until"), "{notes}");
+        let connection = &cut["connections"][0];
+        assert_eq!(connection["streams"][0]["bytes"], 10_000, "{connection}");
+    }
+    let said = fails(folder, &["diagnose", "two", "--since", "1h"]);
+    assert!(said.contains("nothing of two is selected"), "{said}");
+    assert!(
+        said.contains("captured from 1970-01-01T00:00:00.000Z on"),
+        "{said}"
+    );
+    let said = fails(
+        folder,
+        &["diagnose", "two", "--since", "5s", "--until", "4s"],
+    );
+    assert!(
+        said.contains("there is no time from --since to --until"),
+        "{said}"
+    );
+    let said = fails(folder, &["diagnose", "two", "--since", "noon"]);
+    assert!(said.contains("2026-11-28T12:30:05Z"), "{said}");
+}

@@ -3,6 +3,7 @@
 use dupack_packet::{CaptureWriter, Checksum, Envelope, Snap, emit};
 
 use super::*;
+use crate::findings::Flow;
 use crate::read::packet::tests::ms;
 use crate::testing::{ack, data, handshake};
 
@@ -72,7 +73,7 @@ fn diagnosed(capture: &[u8], threads: usize, batch: usize, watch: &mut dyn Watch
         batch,
         ..Limits::default()
     };
-    diagnose_by(&mut reader, Flow::All, watch, threads, limits).unwrap()
+    diagnose_by(&mut reader, &Flow::All.into(), watch, threads, limits).unwrap()
 }
 
 #[test]
@@ -114,4 +115,76 @@ fn what_was_read_before_a_stop_is_diagnosed() {
         let all: u64 = found.connections.iter().map(packets).sum();
         assert_eq!(all, PACKETS_PER_LOOK);
     }
+}
+
+/// What is found of what is selected.
+fn selected(capture: &[u8], select: impl FnOnce(&mut Selection)) -> Diagnosis {
+    let mut selection = Selection::default();
+    select(&mut selection);
+    let mut reader = CaptureReader::new(capture).unwrap();
+    super::diagnose(&mut reader, selection, &mut ()).unwrap()
+}
+
+#[test]
+fn a_filter_leaves_whole_connections_and_numbers_them_anew() {
+    let capture = capture();
+    let all = selected(&capture, |_| {});
+    let filter = "dst port 1003 or 1001";
+    let found = selected(&capture, |selection| {
+        selection.filter = Some(filter.parse().unwrap());
+    });
+    assert_eq!((all.connections_all, found.connections_all), (30, 2));
+    assert_eq!(found.tally, all.tally);
+    for (number, port) in [(1, 1001), (2, 1003)] {
+        let same = |found: &&ConnectionFindings| found.addresses.opener.port() == port;
+        let [one, other] = [&found, &all].map(|of| of.connections.iter().find(same).unwrap());
+        assert_eq!(one.number, number);
+        assert_eq!((one.first_at, one.last_at), (other.first_at, other.last_at));
+        assert_eq!(format!("{:?}", one.counts), format!("{:?}", other.counts));
+        assert_eq!(format!("{:?}", one.streams), format!("{:?}", other.streams));
+    }
+    let left_out = found.left_out;
+    assert_eq!((left_out.by_time, all.left_out), (0, LeftOut::default()));
+    let counted = found.connections.iter().flat_map(|one| {
+        let counts = Side::BOTH.map(|side| one.counts.of(side).packets);
+        counts.into_iter()
+    });
+    assert_eq!(counted.sum::<u64>() + left_out.by_filter, all.tally.packets);
+}
+
+#[test]
+fn a_time_range_cuts_and_keeps_times_and_packet_numbers() {
+    let capture = capture();
+    let all = selected(&capture, |_| {});
+    let found = selected(&capture, |selection| {
+        selection.time.since = Some("300ms".parse().unwrap());
+        selection.time.until = Some("0.9s".parse().unwrap());
+    });
+    assert_eq!(found.connections_all, 30);
+    assert_eq!((found.first, found.duration), (all.first, all.duration));
+    assert!(found.left_out.by_time > 0);
+    assert_eq!(found.left_out.by_filter, 0);
+    for one in &found.connections {
+        assert!(one.first_at >= ms(300.0) && one.last_at < ms(900.0));
+        let whole = all
+            .connections
+            .iter()
+            .find(|other| other.number == one.number);
+        let [stream, whole] = [one, whole.unwrap()].map(|of| of.main_stream().unwrap());
+        let packets = |stream: &StreamFindings| -> Vec<u64> {
+            stream
+                .retransmissions
+                .iter()
+                .map(|again| again.packet)
+                .collect()
+        };
+        // The first of a connection that begins in the middle may not be known for one.
+        let (cut, whole) = (packets(stream), packets(whole));
+        assert!(!cut.is_empty() && cut.iter().all(|packet| whole.contains(packet)));
+    }
+    let nothing = selected(&capture, |selection| {
+        selection.time.since = Some("1h".parse().unwrap());
+    });
+    assert_eq!(nothing.connections_all, 0);
+    assert_eq!(nothing.left_out.all(), all.tally.packets);
 }

@@ -137,11 +137,17 @@ fn longer(
 ) -> Told<Duration> {
     let part = full.saturating_sub(SHORT) as f64 / full.max(1) as f64;
     let beyond = |packet: Duration| Duration::from_secs_f64(packet.as_secs_f64() * part);
-    // Where the rate has only a bound, that may be the application's, and tells nothing of the bottleneck's.
     let slowest = slowest.max(packet);
+    // Where the rate has only a bound, it is in the middle of what may be; a bound by which one packet takes longer than the
+    // whole round trip is the application's, and tells nothing of the bottleneck's.
+    let likely = |value: Duration| match packet.is_zero() {
+        true if slowest > value => Duration::ZERO,
+        true => slowest / 2,
+        false => packet,
+    };
     match told {
         Told::Between { value, low, high } => Told::Between {
-            value: value + beyond(packet),
+            value: value + beyond(likely(value)),
             low: low + beyond(packet),
             high: high + beyond(slowest),
         },
@@ -221,10 +227,10 @@ impl Survey {
     /// The least round-trip time: no more than the mean of what data shows, nor than the handshake took.
     fn least_rtt(&self, packet: Duration, slowest: Duration) -> Told<Duration> {
         let told = self.least_of_samples(packet, slowest);
-        let bounds = [
-            self.trips.mean(),
-            self.handshake.map(|short| short + slowest.max(packet)),
-        ];
+        // At the receiver samples are of how long data was under way beyond the least.
+        let mean = self.trips.mean().filter(|_| self.place != Place::Receiver);
+        let handshake = self.handshake.map(|short| short + slowest.max(packet));
+        let bounds = [mean, handshake];
         let Some(bound) = bounds.into_iter().flatten().min() else {
             return told;
         };

@@ -82,6 +82,9 @@ struct Wanted {
 #[derive(Clone, Copy, Debug, Default)]
 struct Repairs {
     wanted: Option<Wanted>,
+    /// Whether the receiver lacked nothing when it acknowledged something new last: what duplicate ACKs ask for now was
+    /// lost since.
+    is_whole: bool,
     times: [Duration; REPAIRS],
     count: usize,
     /// Repairs that have a later identification than what came before them.
@@ -105,6 +108,17 @@ impl Repairs {
     fn way(&self) -> Option<Duration> {
         let time = self.time()?;
         Some(self.round.map_or(time, |round| round.min(time)))
+    }
+
+    /// An ACK of something new went to the sender, with SACK blocks or without.
+    fn advanced(&mut self, at: Instant, seq: SeqNumber, has_blocks: bool) {
+        // What it lacked before may be only a part of what it lacks.
+        self.is_whole = self.wanted.is_none();
+        self.wanted = has_blocks.then_some(Wanted {
+            seq,
+            since: at,
+            asked: 1,
+        });
     }
 
     /// An ACK that says nothing new went to the sender.
@@ -136,8 +150,8 @@ impl Repairs {
             return;
         }
         let fills = |wanted: &Wanted| wanted.seq == packet.segment.seq && packet.is_of_stream();
-        if let Some(wanted) = self.wanted.take_if(|wanted| fills(wanted)) {
-            if wanted.asked >= DUP_THRESHOLD {
+        if let Some(wanted) = self.wanted.filter(fills) {
+            if wanted.asked >= DUP_THRESHOLD && self.is_whole {
                 let place = self.count % REPAIRS;
                 if let Some(slot) = self.times.get_mut(place) {
                     *slot = packet.at.since(wanted.since);
@@ -315,6 +329,8 @@ impl Way {
             if self.acked.is_none_or(|acked| is_after(ack.0, acked.0)) {
                 self.acked = Some(ack);
                 self.acked_at = Some(packet.at);
+                let has_blocks = !packet.segment.options.sacks.is_empty();
+                self.repairs.advanced(packet.at, ack, has_blocks);
             } else if self.acked == Some(ack) && len == 0 {
                 self.repairs.asked(packet.at, ack);
             }

@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::time::Duration as Time;
 
 use dupack_diagnosis::analyse::budget::Limit;
-use dupack_diagnosis::{Diagnosis, Flow, StreamFindings, diagnose};
+use dupack_diagnosis::{Diagnosis, Flow, Selection, StreamFindings, diagnose};
 use dupack_diagnosis_tell::annotate::annotate;
 use dupack_diagnosis_tell::asking;
 use dupack_diagnosis_tell::film::{Remarks, retell};
@@ -78,11 +78,19 @@ fn write(diagnosis: &Diagnosis) {
 fn again(diagnosis: &Diagnosis, file: &[u8]) {
     let reader = || CaptureReader::new(Cursor::new(file)).expect("it was read before");
     let numbers: Vec<u64> = diagnosis.connections.iter().map(|one| one.number).collect();
-    retell(&mut reader(), &numbers, Remarks::None, &mut ()).expect("it was read before");
+    let selection = Selection::default();
+    retell(&mut reader(), &numbers, &selection, Remarks::None, &mut ())
+        .expect("it was read before");
     let told: Vec<_> = diagnosis.connections.iter().take(3).collect();
     let mut copy = Vec::new();
-    annotate((&mut reader(), &mut reader()), &told, &mut copy, &mut ())
-        .expect("memory can be written");
+    annotate(
+        (&mut reader(), &mut reader()),
+        &told,
+        &selection,
+        &mut copy,
+        &mut (),
+    )
+    .expect("memory can be written");
 }
 
 /// Packets of a few bytes each become a file of raw IP packets with microseconds.

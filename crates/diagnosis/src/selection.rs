@@ -1,0 +1,109 @@
+//! Selection of packets and connections, in every reading of a capture.
+//!
+//! Packets are selected by a [`Filter`] and a [`TimeRange`] before any connection sees them: connections are numbered in the
+//! order of their first selected packets. Connections are selected by a [`Flow`] at the end of the reading. Packets have the
+//! numbers and times that they have in the whole capture, whatever is selected. Two readings with the same selection number
+//! packets and connections alike.
+
+use dupack_packet::CaptureTime;
+use dupack_packet::captured::TcpPacket;
+
+use crate::findings::Flow;
+use crate::read::filter::Filter;
+use crate::read::packet::Packet;
+use crate::read::time_range::{Span, TimeRange};
+
+/// Selection of packets and connections. By default everything is selected.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Selection {
+    /// The connections to keep findings of.
+    pub flow: Flow,
+    /// The packets to analyse, by address and port.
+    pub filter: Option<Filter>,
+    /// The packets to analyse, by time.
+    pub time: TimeRange,
+}
+
+impl Selection {
+    /// Returns a selector for one reading of a capture.
+    #[must_use]
+    pub fn selector(&self) -> Selector<'_> {
+        Selector {
+            selection: self,
+            first: None,
+            span: Span::default(),
+            left_out: LeftOut::default(),
+        }
+    }
+}
+
+impl From<Flow> for Selection {
+    fn from(flow: Flow) -> Self {
+        Self {
+            flow,
+            ..Self::default()
+        }
+    }
+}
+
+/// TCP packets that are not selected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Packets outside the time range.
+    pub by_time: u64,
+    /// Packets inside the time range that the filter does not pass.
+    pub by_filter: u64,
+}
+
+impl LeftOut {
+    /// Returns the number of all of them.
+    #[must_use]
+    pub const fn all(self) -> u64 {
+        self.by_time.saturating_add(self.by_filter)
+    }
+}
+
+/// Selects the packets of one reading.
+#[derive(Clone, Debug)]
+pub struct Selector<'a> {
+    selection: &'a Selection,
+    first: Option<CaptureTime>,
+    span: Span,
+    left_out: LeftOut,
+}
+
+impl Selector<'_> {
+    /// Returns the next TCP packet of the capture if it is selected, with its time after the first TCP packet of the capture.
+    pub fn take(&mut self, packet: &TcpPacket) -> Option<Packet> {
+        let first = match self.first {
+            Some(first) => first,
+            None => {
+                self.span = self.selection.time.in_capture(packet.at);
+                *self.first.insert(packet.at)
+            }
+        };
+        if !self.span.contains(packet.at) {
+            self.left_out.by_time += 1;
+            return None;
+        }
+        let filter = self.selection.filter.as_ref();
+        if filter.is_some_and(|filter| !filter.takes(packet.source, packet.destination)) {
+            self.left_out.by_filter += 1;
+            return None;
+        }
+        Some(Packet::new(packet, first))
+    }
+
+    /// Returns the time of the first TCP packet of the capture, selected or not.
+    #[must_use]
+    pub const fn first(&self) -> Option<CaptureTime> {
+        self.first
+    }
+
+    /// Returns the numbers of packets so far that are not selected.
+    #[must_use]
+    pub const fn left_out(&self) -> LeftOut {
+        self.left_out
+    }
+}
