@@ -20,6 +20,7 @@ mod tests;
 
 use dupack_diagnosis::StreamFindings;
 use dupack_diagnosis::analyse::signs::{Signs, Unscaled};
+use dupack_diagnosis::consistency::MISSING_MAX;
 use dupack_diagnosis::findings::{AcksSeen, Coverage, Shut};
 use dupack_diagnosis::read::vantage::Place;
 use dupack_tcp::time::Duration;
@@ -40,11 +41,14 @@ const HALF: f64 = 0.5;
 /// From this part on, a limit needs no "for so long". Ours.
 const ALMOST_ALL: f64 = 0.9;
 
-/// If more of the data than this is missing from the capture, the times between its packets say nothing of the sender. Ours.
-const MISSING_MAX: f64 = 0.02;
-
 /// The rest is worth a word from this part on. Ours.
 const REST_SHARE: f64 = 0.1;
+
+/// A window that still grows for the first time loses no more of its segments than this. Ours.
+const LOSSES_IN_SLOW_START: f64 = 0.02;
+
+/// A path is full if this part of its rate moves. Ours.
+const FULL: f64 = 0.75;
 
 /// Fewer round trips tell nothing of how a window moves. Ours: slow start needs one to show, and a loss two.
 const ROUND_TRIPS_MIN: f64 = 3.0;
@@ -71,6 +75,8 @@ pub struct Case<'a> {
     pub headers: u64,
     /// Where the capture was taken.
     pub place: Place,
+    /// The rate of a policer in bit/s, if one was found.
+    pub policer: Option<f64>,
 }
 
 /// A sentence and when it is said.
@@ -83,7 +89,7 @@ pub struct Template {
 }
 
 /// What can be said, in the order in which it is tried.
-pub const TEMPLATES: [Template; 18] = [
+pub const TEMPLATES: [Template; 19] = [
     Template {
         name: "nothing",
         holds: |case| case.shares.segments == 0,
@@ -128,6 +134,11 @@ pub const TEMPLATES: [Template; 18] = [
         say: application,
     },
     Template {
+        name: "policer",
+        holds: |case| case.policer.is_some() && case.wasted() >= WASTE_SHARE,
+        say: policer,
+    },
+    Template {
         name: "timers",
         holds: |case| case.active_part(Group::Timers) >= WASTE_SHARE,
         say: timers,
@@ -164,7 +175,7 @@ pub const TEMPLATES: [Template; 18] = [
     },
     Template {
         name: "slow start",
-        holds: |case| case.main() == Some(Group::SlowStart),
+        holds: |case| case.main() == Some(Group::SlowStart) && !case.loses_much(),
         say: slow_start,
     },
     Template {
@@ -217,6 +228,7 @@ impl<'a> Case<'a> {
             signs: stream.signs,
             headers: stream.path.headers,
             place: stream.vantage.place,
+            policer: stream.path.policer.and_then(|policer| policer.rate.value()),
         }
     }
 }
@@ -259,6 +271,11 @@ impl Case<'_> {
         self.signs.constant_rate.is_some()
             && self.place == Place::Sender
             && unexplained - idle >= HALF
+    }
+
+    /// Whether so much is retransmitted that no window grows undisturbed.
+    fn loses_much(&self) -> bool {
+        self.shares.retransmissions as f64 > LOSSES_IN_SLOW_START * self.shares.segments as f64
     }
 
     fn waited_to_open(&self) -> bool {
@@ -348,6 +365,15 @@ fn nagle(case: &Case<'_>) -> String {
     )
 }
 
+fn policer(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let each = shares.segments as f64 / shares.retransmissions.max(1) as f64;
+    format!(
+        "a policer drops what exceeds {}: one segment in {each:.0} was retransmitted",
+        crate::words::rate(case.policer.unwrap_or_default())
+    )
+}
+
 fn constant_rate(case: &Case<'_>) -> String {
     let rate = case.signs.constant_rate.unwrap_or_default();
     let wire =
@@ -377,7 +403,10 @@ fn missing_packets(case: &Case<'_>) -> String {
 fn application(case: &Case<'_>) -> String {
     let shares = case.shares;
     let spent = part(shares.of_group(Group::Application), shares.duration());
-    let mut said = format!("the application sent nothing for {spent}");
+    let mut said = match case.part(Group::Application) >= ALMOST_ALL && case.wasted() < REST_SHARE {
+        true => format!("nothing limits it: the application sent nothing for {spent}"),
+        false => format!("the application sent nothing for {spent}"),
+    };
     let mut others = case.ranked().into_iter();
     let next = others.find(|(group, _)| *group != Group::Application);
     if let Some((group, spent)) = next
@@ -523,9 +552,16 @@ fn path(case: &Case<'_>) -> String {
     let shares = case.shares;
     let long = case.for_so_long(Group::Path);
     let moved = shares.busy_bytes_per_second.unwrap_or(0.0);
-    let speed = match case.path.bytes_per_second {
-        Some(all) if all >= moved => format!(": {}", part_of_rate(moved, all)),
-        _ => format!(" at {}", rate(moved)),
+    let all = case.path.bytes_per_second.filter(|all| *all >= moved);
+    if let Some(all) = all.filter(|all| moved < FULL * all) {
+        return format!(
+            "{long}packets queue at the bottleneck, and {} arrive",
+            part_of_rate(moved, all)
+        );
+    }
+    let speed = match all {
+        Some(all) => format!(": {}", part_of_rate(moved, all)),
+        None => format!(" at {}", rate(moved)),
     };
     let queues = [
         Limit::EmptyQueue,

@@ -10,6 +10,7 @@ use crate::words;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::Class;
 use dupack_diagnosis::analyse::stalls::StallKind;
+use dupack_diagnosis::consistency::Withdrawn;
 use dupack_diagnosis::findings::{AcksSeen, ConnectionFindings, Coverage, StreamFindings};
 use dupack_diagnosis::path::{Path, Room};
 use dupack_diagnosis::read::ending::{Ignored, WhyIgnored};
@@ -139,11 +140,28 @@ fn detailed(connection: &ConnectionFindings, asked: Option<&Asked>, look: &Look)
     if let Some(ending) = ending(connection) {
         row("ended", ending);
     }
+    if let Some(other) = connection.other_stream() {
+        row("other way", other_way(connection, other));
+    }
     for note in notes(connection) {
         row("note", note);
     }
     text += &beside(rows, look.colour, width);
     text
+}
+
+/// The stream of the other direction, in a line.
+fn other_way(connection: &ConnectionFindings, stream: &StreamFindings) -> String {
+    let (from, _) = ends(connection, stream);
+    let bytes = words::bytes(stream.bytes() as f64);
+    let again = match stream.account.retransmissions {
+        0 => String::new(),
+        again => format!(
+            ", {} retransmitted",
+            words::things(again, "segment", "segments")
+        ),
+    };
+    format!("{bytes} from {from}{again}. {}", story(stream))
 }
 
 /// Who, how much, how long, how fast.
@@ -589,6 +607,13 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
             "the server did not take the {} in the SYN (TCP Fast Open, RFC 7413): they were sent again, and nothing was lost",
             words::bytes(f64::from(bytes))
         ));
+    }
+    for stream in connection.all_streams() {
+        let withdrawn = stream
+            .withdrawn
+            .iter()
+            .filter(|why| !matches!(why, Withdrawn::WithoutAcks | Withdrawn::PacketsMissing));
+        notes.extend(withdrawn.map(|why| format!("findings contradict each other: {}", why.why())));
     }
     notes.extend(ignored_resets(connection));
     notes

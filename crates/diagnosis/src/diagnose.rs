@@ -19,6 +19,7 @@ use crate::analyse::cause::{Cause, Need};
 use crate::analyse::explain::{self, End, Explainer};
 use crate::analyse::signs::Gathering;
 use crate::analyse::stalls::Stalls;
+use crate::consistency::settle;
 use crate::findings::{
     AcksSeen, Beyond, ConnectionFindings, Coverage, KEPT_MAX, Kept, Shut, StreamFindings,
 };
@@ -194,6 +195,7 @@ impl Examiner {
             signs: self.signs.finish(),
             path,
             sender: self.sender.report(),
+            withdrawn: Vec::new(),
         }
     }
 }
@@ -233,7 +235,14 @@ const fn needless_otherwise(need: Need) -> bool {
 fn findings(mut connection: Connection<Examiner>) -> ConnectionFindings {
     let [opener, answerer] = Side::BOTH.map(|side| {
         let stream = connection.take_stream(side)?;
-        Some(stream.into_follower().findings(&connection, side))
+        // A FIN alone is no data.
+        let counts = connection.counts(side);
+        if counts.unique_bytes == 0 && counts.unseen_bytes() == 0 {
+            return None;
+        }
+        let mut found = stream.into_follower().findings(&connection, side);
+        settle(&mut found, counts);
+        Some(found)
     });
     ConnectionFindings {
         number: connection.number(),

@@ -13,6 +13,7 @@ use crate::analyse::cause::Retransmission;
 use crate::analyse::explain::{Account, Happenings};
 use crate::analyse::signs::Signs;
 use crate::analyse::stalls::StallList;
+use crate::consistency::Withdrawn;
 use crate::path::Path;
 use crate::read::counts::Counts;
 use crate::read::ending::Ending;
@@ -100,6 +101,8 @@ pub struct StreamFindings {
     pub path: Path,
     /// Which sender it was.
     pub sender: SenderReport,
+    /// Findings that contradicted others.
+    pub withdrawn: Vec<Withdrawn>,
 }
 
 impl StreamFindings {
@@ -113,13 +116,24 @@ impl StreamFindings {
         self.shares.duration().saturating_sub(spent)
     }
 
-    /// Bytes that arrived; where the capture has no ACKs, bytes that were sent.
+    /// Bytes of data that arrived, without a FIN; where the capture has no ACKs, bytes that were sent.
     #[must_use]
-    pub const fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
+        let all = self
+            .coverage
+            .bytes
+            .saturating_add(self.coverage.unseen_bytes);
         match self.coverage.acks {
-            AcksSeen::Some => self.shares.delivered,
+            AcksSeen::Some => self.shares.delivered.min(all),
             AcksSeen::None => self.coverage.bytes,
         }
+    }
+
+    /// The time in which somebody waited for this data: all that the application let pass is not among it.
+    #[must_use]
+    pub fn waited(&self) -> Duration {
+        let idle = self.shares.of_group(Group::Application);
+        self.shares.duration().saturating_sub(idle)
     }
 
     /// [`Self::bytes`] in a second, in bit/s; 0 if it took no time.
@@ -163,11 +177,25 @@ impl ConnectionFindings {
             .flatten()
     }
 
-    /// The stream to tell of first: the one that lost the most time, of equals the one with more data.
+    /// The stream to tell of first: the one that somebody waited for the longest, of equals the one with more data.
     #[must_use]
     pub fn main_stream(&self) -> Option<&StreamFindings> {
-        let rank = |stream: &&StreamFindings| (stream.lost(), stream.shares.delivered);
+        let rank = |stream: &&StreamFindings| (stream.waited(), stream.bytes());
         self.all_streams().max_by_key(rank)
+    }
+
+    /// The stream of the other direction, if both carry data.
+    #[must_use]
+    pub fn other_stream(&self) -> Option<&StreamFindings> {
+        let main = self.main_stream()?.side;
+        self.streams.of(main.other()).as_ref()
+    }
+
+    /// The time that somebody waited for its data, and for its SYNs to be sent again.
+    #[must_use]
+    pub fn waited(&self) -> Duration {
+        let waited = self.all_streams().map(StreamFindings::waited);
+        waited.max().unwrap_or(Duration::ZERO) + self.handshake.again.waited()
     }
 
     /// From its first packet to its last.
@@ -197,9 +225,15 @@ impl ConnectionFindings {
         all.map(|stream| stream.account.retransmissions).sum()
     }
 
-    /// The worst first: who lost the most time to something avoidable; of equals, who took longer.
-    fn badness(&self) -> (Duration, Duration, std::cmp::Reverse<u64>) {
-        (self.lost(), self.duration(), std::cmp::Reverse(self.number))
+    /// The first to tell of: whose data somebody waited for the longest; of equals, that which lost the most time to
+    /// something avoidable.
+    fn badness(&self) -> (Duration, Duration, u64, std::cmp::Reverse<u64>) {
+        (
+            self.waited(),
+            self.lost(),
+            self.bytes(),
+            std::cmp::Reverse(self.number),
+        )
     }
 }
 

@@ -22,6 +22,7 @@
 //! This crate knows no words, no pages and no experiments: `dupack-diagnosis-tell` makes them of the findings.
 
 pub mod analyse;
+pub mod consistency;
 mod diagnose;
 pub mod findings;
 pub mod path;

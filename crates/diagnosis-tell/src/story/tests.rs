@@ -61,6 +61,7 @@ fn say_with(shares: &Shares, path: PathFacts) -> (&'static str, String) {
         signs: Signs::default(),
         headers: 40,
         place: Place::Sender,
+        policer: None,
     })
 }
 
@@ -127,6 +128,7 @@ fn timers_with_what_was_lost_and_what_would_have_helped() {
         signs: Signs::default(),
         headers: 40,
         place: Place::Sender,
+        policer: None,
     });
     assert_eq!(name, "timers");
     assert_eq!(
@@ -286,6 +288,7 @@ fn a_window_that_was_shut_is_said_where_there_is_little_else() {
             signs: Signs::default(),
             headers: 40,
             place: Place::Sender,
+            policer: None,
         };
         tell(&case).1
     };

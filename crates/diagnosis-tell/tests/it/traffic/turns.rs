@@ -39,7 +39,7 @@ fn identifications_of_acks_are_no_retransmissions() {
         told.nothing_was_lost();
         let story = told.story();
         assert!(
-            story.starts_with("The application sent nothing for 1"),
+            story.starts_with("Nothing limits it: the application sent nothing for 1"),
             "{story}"
         );
     }

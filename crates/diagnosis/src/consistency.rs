@@ -1,0 +1,125 @@
+//! The findings of a stream, compared with each other: what contradicts something better known is withdrawn.
+//!
+//! Each analysis sees its own part. Here stands what must hold between them, whatever they are:
+//!
+//! - A capture without ACKs, or one that lacks much of the data, says nothing of limits, of the path or of the sender.
+//! - At the sender's end every retransmission repeats bytes that the capture shows.
+//! - The bottleneck passes what arrived: its rate is no less than the goodput.
+//! - As many segments were lost as repairs were needed, and no more than were retransmitted.
+
+use crate::findings::{AcksSeen, StreamFindings};
+use crate::path::Path;
+use crate::read::counts::Counts;
+use crate::read::vantage::Place;
+use crate::told::Told;
+
+/// If more of the data than this is missing from the capture, times between its packets say nothing of the sender (ours).
+pub const MISSING_MAX: f64 = 0.02;
+
+/// A rate is below the goodput only if it is by this much (ours: clocks, and the ends of transfers).
+const BELOW: f64 = 0.9;
+
+/// So many losses more than retransmissions are the end of a capture (ours).
+const LOSSES_OPEN: u64 = 8;
+
+/// Something that was withdrawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Withdrawn {
+    /// All that rests on ACKs, as the capture has none.
+    WithoutAcks,
+    /// All that rests on times between packets, as packets are missing.
+    PacketsMissing,
+    /// The bottleneck's rate, as data arrived faster.
+    RateBelowGoodput,
+    /// Losses, as there are more than anything that was retransmitted.
+    LossesWithoutRepairs,
+    /// Retransmissions, as the capture does not show their bytes twice.
+    RetransmissionsUnseen,
+}
+
+impl Withdrawn {
+    /// What is withdrawn and why, as a sentence without its full stop.
+    #[must_use]
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::WithoutAcks => "the ACKs are not in this capture",
+            Self::PacketsMissing => "packets are missing from this capture",
+            Self::RateBelowGoodput => "data arrived faster than the rate that was found",
+            Self::LossesWithoutRepairs => "more losses were found than retransmissions",
+            Self::RetransmissionsUnseen => {
+                "the capture does not show the bytes of some retransmissions twice"
+            }
+        }
+    }
+
+    /// A capture that would tell.
+    const fn remedy(self) -> &'static str {
+        match self {
+            Self::WithoutAcks => "a capture of both directions",
+            Self::PacketsMissing => "a capture without drops",
+            Self::RateBelowGoodput | Self::LossesWithoutRepairs | Self::RetransmissionsUnseen => {
+                "a capture at the sender"
+            }
+        }
+    }
+
+    fn cannot<T>(self) -> Told<T> {
+        Told::CannotBeTold {
+            why: self.why(),
+            remedy: self.remedy(),
+        }
+    }
+}
+
+/// Compares the findings of a stream, and withdraws what they contradict; `counts` are those of its sender's packets.
+pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
+    let mut withdrawn = Vec::new();
+    if found.coverage.acks == AcksSeen::None {
+        withdrawn.push(Withdrawn::WithoutAcks);
+        forget_path(&mut found.path, Withdrawn::WithoutAcks);
+    } else if found.coverage.missing() > MISSING_MAX {
+        withdrawn.push(Withdrawn::PacketsMissing);
+        forget_path(&mut found.path, Withdrawn::PacketsMissing);
+    }
+    let goodput = found.goodput();
+    if found
+        .path
+        .rate
+        .value()
+        .is_some_and(|rate| rate < BELOW * goodput)
+    {
+        withdrawn.push(Withdrawn::RateBelowGoodput);
+        found.path.rate = Withdrawn::RateBelowGoodput.cannot();
+        found.path.room = Withdrawn::RateBelowGoodput.cannot();
+    }
+    if found.path.losses > found.account.retransmissions + LOSSES_OPEN {
+        withdrawn.push(Withdrawn::LossesWithoutRepairs);
+        forget_losses(&mut found.path, Withdrawn::LossesWithoutRepairs);
+    }
+    if found.vantage.place == Place::Sender
+        && found.coverage.unseen_bytes == 0
+        && found.account.retransmitted_bytes > counts.retransmitted_bytes
+        && counts.retransmitted_bytes == 0
+    {
+        withdrawn.push(Withdrawn::RetransmissionsUnseen);
+        forget_losses(&mut found.path, Withdrawn::RetransmissionsUnseen);
+    }
+    found.withdrawn = withdrawn;
+}
+
+fn forget_losses(path: &mut Path, why: Withdrawn) {
+    path.loss = why.cannot();
+    path.random_loss = why.cannot();
+    path.queue_share = why.cannot();
+}
+
+fn forget_path(path: &mut Path, why: Withdrawn) {
+    path.rate = why.cannot();
+    path.room = why.cannot();
+    if why == Withdrawn::WithoutAcks {
+        path.least_rtt = why.cannot();
+    }
+    path.policer = None;
+    path.trace = None;
+    forget_losses(path, why);
+}
