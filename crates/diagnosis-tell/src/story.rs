@@ -407,6 +407,9 @@ fn application(case: &Case<'_>) -> String {
         true => format!("nothing limits it: the application sent nothing for {spent}"),
         false => format!("the application sent nothing for {spent}"),
     };
+    if let Some(why) = why_idle(case) {
+        said.push_str(&format!(": {why}"));
+    }
     let mut others = case.ranked().into_iter();
     let next = others.find(|(group, _)| *group != Group::Application);
     if let Some((group, spent)) = next
@@ -419,6 +422,25 @@ fn application(case: &Case<'_>) -> String {
         ));
     }
     said
+}
+
+/// Why the application sent nothing, if one reason has most of that time: its own data was not ready, or the other end asked
+/// for nothing.
+fn why_idle(case: &Case<'_>) -> Option<String> {
+    let idle = case.shares.of_group(Group::Application).as_secs_f64();
+    let most = |kind| {
+        let total = case.stalls.of(kind);
+        (total.time.as_secs_f64() > HALF * idle).then_some(total)
+    };
+    let times = |count| crate::words::things(count, "time", "times");
+    if let Some(total) = most(StallKind::DataUnavailable) {
+        return Some(format!("its data was not ready {}", times(total.count)));
+    }
+    let total = most(StallKind::ClientIdle)?;
+    Some(format!(
+        "the other end asked for nothing {}",
+        times(total.count)
+    ))
 }
 
 const fn went_to(group: Group) -> &'static str {

@@ -1,5 +1,6 @@
 //! The integration tests of this crate, in one program.
 
+mod documents;
 mod fuzz_corpus;
 mod fuzz_entry;
 mod traffic;

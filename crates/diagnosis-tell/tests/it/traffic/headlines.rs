@@ -13,11 +13,21 @@ fn download(script: &mut Script, ports: (u16, u16), segments: u32) {
     script.add(of(0.0, End::Client, 999).syn(1460, Some(7)));
     script.add(of(0.05, End::Server, 4999).syn(1460, Some(7)).ack(1000));
     script.add(of(0.0501, End::Client, 1000).ack(5000).window(500));
-    script.add(of(0.0502, End::Client, 1000).ack(5000).window(500).len(300).push());
+    script.add(
+        of(0.0502, End::Client, 1000)
+            .ack(5000)
+            .window(500)
+            .len(300)
+            .push(),
+    );
     script.add(of(0.1, End::Server, 5000).ack(1300));
     let (mut at, mut sent) = (0.101, 5000);
     for n in 0..segments {
-        script.add(of(at + f64::from(n % 10) * 1e-5, End::Server, sent).ack(1300).len(1460));
+        script.add(
+            of(at + f64::from(n % 10) * 1e-5, End::Server, sent)
+                .ack(1300)
+                .len(1460),
+        );
         sent += 1460;
         if n % 10 == 9 || n + 1 == segments {
             at += 0.05;
@@ -61,7 +71,11 @@ fn the_connection_that_somebody_waits_for_comes_first() {
     // As iperf3 has it: a connection for control, which says little, and one for data.
     let control = |at: f64, end: End, seq: u32| packet(at, end, seq).ports(39_999, 5201);
     script.add(control(-0.2 + 0.2, End::Client, 999).syn(1460, Some(7)));
-    script.add(control(0.05, End::Server, 4999).syn(1460, Some(7)).ack(1000));
+    script.add(
+        control(0.05, End::Server, 4999)
+            .syn(1460, Some(7))
+            .ack(1000),
+    );
     script.add(control(0.0501, End::Client, 1000).ack(5000));
     script.add(control(0.06, End::Client, 1000).ack(5000).len(37).push());
     script.add(control(0.11, End::Server, 5000).ack(1037));
@@ -72,7 +86,12 @@ fn the_connection_that_somebody_waits_for_comes_first() {
     let mut reader = CaptureReader::new(file.as_slice()).unwrap();
     let found = diagnose(&mut reader, Flow::All, &mut ()).unwrap();
     let first = &found.connections[0];
-    assert_eq!(first.addresses.opener.port(), 40_000, "{}", story(first.main_stream().unwrap()));
+    assert_eq!(
+        first.addresses.opener.port(),
+        40_000,
+        "{}",
+        story(first.main_stream().unwrap())
+    );
 }
 
 #[test]
@@ -85,7 +104,12 @@ fn a_shaper_before_the_capture_is_told_by_its_rate() {
     let mut sent = 5000;
     for n in 0..5000_u32 {
         let at = 0.04 + f64::from(n) * spacing;
-        script.add(packet(at, End::Server, sent).ack(1000).len(1460).window(500));
+        script.add(
+            packet(at, End::Server, sent)
+                .ack(1000)
+                .len(1460)
+                .window(500),
+        );
         sent += 1460;
         if n % 2 == 1 {
             script.add(packet(at + 0.03, End::Client, 1000).ack(sent).window(2000));
@@ -93,5 +117,9 @@ fn a_shaper_before_the_capture_is_told_by_its_rate() {
     }
     let told = Told::of(&script);
     let story = told.story();
-    assert!(story.starts_with("Packets leave at a constant 20 Mbit/s"), "{story}\n{}", told.screen());
+    assert!(
+        story.starts_with("Packets leave at a constant 20 Mbit/s"),
+        "{story}\n{}",
+        told.screen()
+    );
 }

@@ -1,0 +1,146 @@
+//! The examples of docs/diagnose.md are what the program says. `DUPACK_WRITE_EXAMPLES=1` writes them anew.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_diagnosis::{Flow, diagnose};
+use dupack_diagnosis_tell::summary::{Look, summary};
+use dupack_lab::experiment::load::Source;
+use dupack_lab::run::{Interrupt, Job, Plan};
+use dupack_lab::trace::{self, Trace};
+use dupack_packet::captured::CaptureReader;
+use dupack_report::table::Colour;
+use dupack_truth::script::{End, Ip, Link, Script, packet};
+
+const PAGE: &str = "../../docs/diagnose.md";
+
+/// 3 MB over a link of 10 Mbit/s and 60 ms that loses 2 % of the packets.
+fn lossy_download() -> Vec<u8> {
+    let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"300s\"\ndialect = \"linux\"\n\
+                [path]\nrate = \"10Mbit/s\"\ndelay = \"30ms\"\nbuffer = \"100pkt\"\nloss = \"2%\"\n\
+                [[flows]]\nbytes = \"3MB\"\n";
+    let source = Source::new("download.toml", text);
+    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+    let job = Job {
+        point: 0,
+        stack: 0,
+        seed: 1,
+    };
+    let recorded = Trace::record(plan.scenario(job), 1, &Interrupt::new()).unwrap();
+    trace::capture(&recorded).unwrap()
+}
+
+/// Eight requests to a server 40 ms away that takes 300 ms for an answer, and once 1.9 s.
+fn slow_server() -> Vec<u8> {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, 0.04);
+    let (mut at, mut client, mut server) = (0.05, 1000, 5000);
+    for turn in 0..8 {
+        script.add(
+            packet(at, End::Client, client)
+                .ack(server)
+                .len(400)
+                .push()
+                .window(500),
+        );
+        client += 400;
+        at += 0.04;
+        script.add(packet(at, End::Server, server).ack(client).window(500));
+        at += if turn == 5 { 1.9 } else { 0.3 };
+        for n in 0..4 {
+            let segment = packet(at + f64::from(n) * 2e-4, End::Server, server)
+                .ack(client)
+                .window(500);
+            script.add(if n == 3 {
+                segment.len(900).push()
+            } else {
+                segment.len(1460)
+            });
+            server += if n == 3 { 900 } else { 1460 };
+        }
+        at += 0.001;
+        script.add(packet(at, End::Client, client).ack(server).window(500));
+        at += 0.02;
+    }
+    script.pcap()
+}
+
+/// Forty requests in two short writes each, without TCP_NODELAY, to a host that delays its ACKs by 40 ms.
+fn nagle_stall() -> Vec<u8> {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, 4e-4);
+    let (mut at, mut client, mut server) = (0.001, 1000, 5000);
+    for _ in 0..40 {
+        script.add(
+            packet(at, End::Client, client)
+                .ack(server)
+                .len(60)
+                .push()
+                .window(500),
+        );
+        client += 60;
+        at += 0.0404;
+        script.add(packet(at, End::Server, server).ack(client).window(500));
+        at += 2e-5;
+        script.add(
+            packet(at, End::Client, client)
+                .ack(server)
+                .len(140)
+                .push()
+                .window(500),
+        );
+        client += 140;
+        at += 6e-4;
+        script.add(
+            packet(at, End::Server, server)
+                .ack(client)
+                .len(300)
+                .push()
+                .window(500),
+        );
+        server += 300;
+        at += 2e-4;
+    }
+    script.pcap()
+}
+
+fn screen(capture: &[u8]) -> String {
+    let mut reader = CaptureReader::new(capture).unwrap();
+    let found = diagnose(&mut reader, Flow::All, &mut ()).unwrap();
+    let look = Look {
+        colour: Colour::No,
+        width: Some(80),
+        detailed: 1,
+        listed: 0,
+    };
+    summary(&found, None, &look).trim_end().to_owned()
+}
+
+#[test]
+fn the_examples_are_what_the_program_says() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
+    let mut page = fs::read_to_string(&path).unwrap();
+    let examples = [
+        ("### A lossy download\n", lossy_download()),
+        ("### A slow server\n", slow_server()),
+        ("### A Nagle stall\n", nagle_stall()),
+    ];
+    for (heading, capture) in examples {
+        let said = screen(&capture);
+        let start = page
+            .find(heading)
+            .unwrap_or_else(|| panic!("{PAGE} has no {heading}"));
+        let open = start + page[start..].find("```text\n").unwrap() + "```text\n".len();
+        let close = open + page[open..].find("\n```").unwrap();
+        if env::var_os("DUPACK_WRITE_EXAMPLES").is_some() {
+            page.replace_range(open..close, &said);
+            continue;
+        }
+        assert_eq!(&page[open..close], said, "{heading}");
+    }
+    if env::var_os("DUPACK_WRITE_EXAMPLES").is_some() {
+        fs::write(&path, page).unwrap();
+    }
+}
