@@ -94,7 +94,7 @@ fn syn_in_words(syn: &SynAgain) -> String {
         SynCause::Answer => "as the other end's came again",
     };
     let waited = words::time(syn.waited);
-    format!("SYN sent again {why}, {waited} after it was sent last")
+    format!("SYN retransmitted {why}, {waited} after the last")
 }
 
 /// Whether a packet between these ends at this time is of the connection.

@@ -11,7 +11,7 @@ use dupack_tcp::time::Duration;
 use crate::experiment::{Captured, Written, write};
 use crate::whatif::course::{self, Course};
 use crate::whatif::{
-    Answer, Bound, Checked, Estimate, Gate, Offer, Quantity, Reason, WhatIf, usual_stacks,
+    Answer, Bound, Checked, Estimate, Gain, Gate, Offer, Quantity, Reason, WhatIf, usual_stacks,
 };
 use crate::words;
 use dupack_diagnosis::findings::StreamFindings;
@@ -297,10 +297,25 @@ pub fn in_words(answer: &Answer) -> String {
         Offer::Given => format!(
             "{stack} would have taken {}, {}",
             duration(answer),
-            words::rate(answer.goodput.mean * 1e6),
+            compared(answer),
         ),
         Offer::TooWide => format!("{stack}: the capture does not tell the path well enough"),
         Offer::DoesNotEnd => format!("{stack}: its transfer does not end"),
+    }
+}
+
+/// The difference to the captured transfer: `"34 % less than the 35 s captured"`.
+#[must_use]
+pub fn compared(answer: &Answer) -> String {
+    let captured = words::seconds(answer.captured);
+    let change = answer.duration.mean / answer.captured.max(f64::MIN_POSITIVE) - 1.0;
+    match answer.gain() {
+        Gain::Faster => format!(
+            "{} less than the {captured} captured",
+            words::share(-change)
+        ),
+        Gain::Slower => format!("{} more than the {captured} captured", words::share(change)),
+        Gain::None => format!("no other time than the {captured} captured, as far as this tells"),
     }
 }
 

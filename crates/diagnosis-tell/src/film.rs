@@ -255,7 +255,7 @@ impl RemarksOn {
             && record.transmission <= 2
             && let Some(before) = self.before.get(&packet).copied()
         {
-            self.say(before, &format!("lost: sent again as #{packet}"));
+            self.say(before, &format!("lost: retransmitted as #{packet}"));
         }
     }
 }

@@ -1,11 +1,22 @@
 //! Names in files, which do not change.
 
+use crate::whatif::Gain;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::{Cause, Class, Need};
 use dupack_diagnosis::analyse::stalls::{Culprit, StallKind, WaitedFor};
 use dupack_diagnosis::read::handshake::SynCause;
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::vantage::{Place, Reason};
+
+/// The name of a gain.
+#[must_use]
+pub const fn gain(gain: Gain) -> &'static str {
+    match gain {
+        Gain::Faster => "faster",
+        Gain::Slower => "slower",
+        Gain::None => "none",
+    }
+}
 
 /// The name of a limit.
 #[must_use]

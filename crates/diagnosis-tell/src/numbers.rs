@@ -79,6 +79,8 @@ struct AnswerNumbers {
     duration_s: f64,
     duration_low_s: f64,
     duration_high_s: f64,
+    captured_s: f64,
+    gain: &'static str,
     goodput_mbit_per_s: f64,
     linux_commands: Vec<String>,
 }
@@ -344,6 +346,8 @@ impl WhatIfNumbers {
             duration_s: answer.duration.mean,
             duration_low_s: answer.duration.low,
             duration_high_s: answer.duration.high,
+            captured_s: answer.captured,
+            gain: keys::gain(answer.gain()),
             goodput_mbit_per_s: answer.goodput.mean,
             linux_commands: commands(&answer.stack),
         });

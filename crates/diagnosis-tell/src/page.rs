@@ -6,7 +6,7 @@ use dupack_report::figure::FigureError;
 use dupack_report::files::Files;
 use dupack_report::page::{Block, Cell, Depth, Emphasis, Link, Page, Section};
 
-use crate::asking::{Asked, commands, duration, in_words};
+use crate::asking::{Asked, commands, compared, duration, in_words};
 use crate::figures::timeline;
 use crate::film::{Scene, cause_in_words, needless_in_words};
 use crate::story::story;
@@ -167,7 +167,7 @@ fn of_connection(
         }
     };
     part("What limited it", vec![limits(stream)]);
-    part("What was sent again", retransmissions(stream));
+    part("Retransmissions", retransmissions(stream));
     part("When nothing happened", stalls(stream));
     part("The path", path(stream));
     part("Which sender it was", senders(stream));
@@ -178,9 +178,9 @@ fn of_connection(
     sections
 }
 
-const CAPTION: &str = "Above: where in the stream each segment begins, and what was acknowledged; what was sent again stands \
+const CAPTION: &str = "Above: where in the stream each segment begins, and what was acknowledged; retransmissions stand \
     out by why. Where another sender was asked about, the same transfer stands beside its simulations: where the \
-    captured sender's runs along, the path is understood. Below: what limited the sender, what was in flight, the round-trip times, and what was lost, sent again \
+    captured sender's runs along, the path is understood. Below: what limited the sender, what was in flight, the round-trip times, and what was lost, retransmitted \
     for nothing or by a timer.";
 
 fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
@@ -201,7 +201,7 @@ fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
         ("time", words::time(shares.duration())),
         ("goodput", words::rate(stream.goodput())),
         ("round-trip time", rtt),
-        ("sent again", sent_again(stream)),
+        ("retransmitted", sent_again(stream)),
         ("seen from", seen_from(&stream.vantage)),
     ];
     if let Some(syns) = syns_again(connection) {
@@ -314,6 +314,7 @@ fn what_if(asked: &Asked) -> Vec<Block> {
             return vec![
                 name.into(),
                 number("–".to_owned()),
+                "–".into(),
                 number("–".to_owned()),
                 why.into(),
             ];
@@ -321,6 +322,7 @@ fn what_if(asked: &Asked) -> Vec<Block> {
         vec![
             name.into(),
             number(duration(answer)),
+            compared(answer).into(),
             number(words::rate(answer.goodput.mean * 1e6)),
             commands(&answer.stack).join("\n").into(),
         ]
@@ -329,7 +331,7 @@ fn what_if(asked: &Asked) -> Vec<Block> {
         caption: "The same transfer, simulated on what the capture tells of its path, where the captured sender does \
                   what it did. With intervals of 95 %, and what turns each on in Linux."
             .to_owned(),
-        header: ["stack", "it would have taken", "goodput", "in Linux"]
+        header: ["stack", "it would have taken", "beside the capture", "goodput", "in Linux"]
             .map(str::to_owned)
             .to_vec(),
         rows: rows.collect(),
@@ -482,7 +484,7 @@ fn all_connections(diagnosis: &Diagnosis) -> Section {
                     "time",
                     "lost",
                     "goodput",
-                    "sent again",
+                    "retransmitted",
                     "most of the time",
                 ]
                 .map(str::to_owned)

@@ -610,7 +610,7 @@ fn losses(case: &Case<'_>) -> String {
     }
     let each = shares.segments as f64 / shares.retransmissions as f64;
     let mut said =
-        format!("{long}losses keep the window small: one segment in {each:.0} was sent again");
+        format!("{long}losses keep the window small: one segment in {each:.0} was retransmitted");
     let mss = shares.segment_size.max(1) as f64;
     if let Some(flight) = shares.flight {
         said.push_str(&format!(", {} were in flight", number(flight / mss)));

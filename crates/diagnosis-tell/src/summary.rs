@@ -5,7 +5,7 @@ use dupack_tcp::time::Duration;
 
 use crate::asking::{Asked, commands, in_words};
 use crate::story::story;
-use crate::whatif::Offer;
+use crate::whatif::{Gain, Offer};
 use crate::words;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::Class;
@@ -210,10 +210,10 @@ pub fn syns_again(connection: &ConnectionFindings) -> Option<String> {
     let times = |number| words::things(number, "time", "times");
     let said = match (again(Side::Opener), again(Side::Answerer)) {
         (0, 0) => return None,
-        (syns, 0) => format!("the SYN was sent again {}", times(syns)),
-        (0, answers) => format!("the answer to the SYN was sent again {}", times(answers)),
+        (syns, 0) => format!("the SYN was retransmitted {}", times(syns)),
+        (0, answers) => format!("the answer to the SYN was retransmitted {}", times(answers)),
         (syns, answers) => format!(
-            "the SYN was sent again {}, its answer {}",
+            "the SYN was retransmitted {}, its answer {}",
             times(syns),
             times(answers)
         ),
@@ -448,16 +448,21 @@ pub fn what_if(asked: &Asked) -> String {
     };
     let given = answers.iter().filter(|answer| answer.offer == Offer::Given);
     let mut said: Vec<String> = given.clone().take(ANSWERS_SHOWN).map(in_words).collect();
-    let fastest = given.clone().next();
-    if let Some(fastest) = fastest {
-        let commands = commands(&fastest.stack);
-        if !commands.is_empty() {
-            said.push(format!("`dupack stacks {}` says how", fastest.stack));
+    let faster = given.clone().find(|answer| answer.gain() == Gain::Faster);
+    match faster {
+        Some(faster) if !commands(&faster.stack).is_empty() => {
+            said.push(format!("`dupack stacks {}` says how", faster.stack));
         }
+        None if !said.is_empty() => {
+            said.insert(0, "none of these would have been faster".to_owned());
+        }
+        _ => {}
     }
     let others = given.count().saturating_sub(ANSWERS_SHOWN);
     if others > 0 {
-        said.push(format!("{others} more would have been slower"));
+        said.push(format!(
+            "{others} more would have been no faster than these"
+        ));
     }
     if said.is_empty() {
         return "no answer: the capture does not tell the path well enough".to_owned();

@@ -22,10 +22,10 @@ mod runs;
 mod tests;
 pub mod values;
 
-use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
+use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, StackSpec};
 use dupack_lab::run::{Execution, Interrupt, Progress};
 
-pub use answer::{Answer, Offer};
+pub use answer::{Answer, Gain, Offer};
 pub use estimate::Estimate;
 pub use gate::{Bound, Checked, Gate, Passed, Quantity, Reason, Simulated};
 
@@ -90,12 +90,19 @@ impl<'a> WhatIf<'a> {
     }
 }
 
-/// The stacks that are asked if nobody names any: all of `catalog` that Linux has, where the captured sender
+/// The stacks that are asked if nobody names any: all of `catalog` that Linux has with SACK, where the captured sender
 /// keeps Linux's rules, which are those it would have.
 #[must_use]
 pub fn usual_stacks(catalog: &Catalog) -> Vec<StackSpec> {
-    catalog.deployable()
+    let has_sack = |stack: &StackSpec| {
+        let commands = Deployment::of(stack).commands();
+        !commands.iter().any(|command| command.contains(SACK_OFF))
+    };
+    catalog.deployable().into_iter().filter(has_sack).collect()
 }
+
+/// What turns SACK off in Linux: no path is helped by it.
+const SACK_OFF: &str = "tcp_sack=0";
 
 /// The rules by which stacks are asked that Linux has.
 pub const LINUX: Dialect = Dialect::Linux;

@@ -45,7 +45,14 @@ fn a_lossy_transfer_is_told_on_one_screen_of_any_width() {
     let folder = Folder::new("told");
     capture(folder.path());
     let told = succeeds(folder.path(), &["diagnose", "--no-what-if", FILE]);
-    for part in ["sent again", "seen from", "sender", "#1 ", "Mbit/s", " TCP"] {
+    for part in [
+        "retransmitted",
+        "seen from",
+        "sender",
+        "#1 ",
+        "Mbit/s",
+        " TCP",
+    ] {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert!(told.lines().count() <= 30, "{told}");
@@ -171,7 +178,7 @@ fn comments_say_what_each_packet_was_and_the_copy_is_diagnosed_alike() {
     for comment in [
         "retransmission: ",
         "set off by #",
-        "lost: sent again as #",
+        "lost: retransmitted as #",
         "sets off the retransmission #",
         "duplicate ACK 1",
     ] {
@@ -271,7 +278,7 @@ fn a_capture_that_ends_too_early_is_diagnosed_as_far_as_it_goes() {
     let output = run(folder.path(), &["diagnose", "--no-what-if", "cut"]);
     assert!(output.status.success());
     assert!(errors(&output).contains("note: "), "{}", errors(&output));
-    assert!(text(&output.stdout).contains("sent again"));
+    assert!(text(&output.stdout).contains("retransmitted"));
 }
 
 #[test]

@@ -231,7 +231,7 @@ fn losses_with_how_many_and_what_the_path_takes() {
     // 520 kB/s · 100 ms are 52 segments.
     assert_eq!(
         said,
-        "for 50 of 60 s losses keep the window small: one segment in 83 was sent again, 12 were in flight \
+        "for 50 of 60 s losses keep the window small: one segment in 83 was retransmitted, 12 were in flight \
          where the path takes 52"
     );
 }

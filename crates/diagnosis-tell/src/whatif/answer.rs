@@ -19,6 +19,8 @@ pub struct Answer {
     pub stack: StackSpec,
     /// From the first segment to the last ACK, in seconds.
     pub duration: Estimate,
+    /// The duration of the captured transfer, in seconds.
+    pub captured: f64,
     /// Acknowledged payload, in Mbit/s.
     pub goodput: Estimate,
     /// How many times as long as the captured sender, simulated beside it on the same paths; nothing where it may
@@ -28,6 +30,31 @@ pub struct Answer {
     pub offer: Offer,
     /// The senders on which it rests: each did what the captured one did, which may have been any of them.
     pub senders: Vec<String>,
+}
+
+/// How another stack compares with the captured transfer, as far as the intervals tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gain {
+    /// All of the interval is below the duration of the captured transfer.
+    Faster,
+    /// All of it is above.
+    Slower,
+    /// The captured duration lies within it.
+    None,
+}
+
+impl Answer {
+    /// How it compares with the captured transfer.
+    #[must_use]
+    pub fn gain(&self) -> Gain {
+        if self.duration.high < self.captured {
+            Gain::Faster
+        } else if self.duration.low > self.captured {
+            Gain::Slower
+        } else {
+            Gain::None
+        }
+    }
 }
 
 /// Whether an answer can be relied on, the more the earlier it stands here.
@@ -154,6 +181,7 @@ impl Passed<'_> {
         Some(Answer {
             stack: stack.clone(),
             duration,
+            captured: self.question.path.transfer.duration.as_secs_f64(),
             goodput: Estimate {
                 mean: per(duration.mean),
                 low: per(duration.high),
