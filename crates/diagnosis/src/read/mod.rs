@@ -14,6 +14,7 @@ pub mod follow;
 pub mod handshake;
 pub mod moment;
 pub mod packet;
+mod scale;
 mod seen;
 mod segment_size;
 pub mod side;

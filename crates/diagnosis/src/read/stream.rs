@@ -16,6 +16,7 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::read::follow::{Beginning, Follower, Onlooker, StreamId, Timer};
 use crate::read::moment::{Arrival, Departure};
 use crate::read::packet::{Packet, is_after};
+use crate::read::scale::Scale;
 use crate::read::segment_size::SegmentSize;
 use crate::read::vantage::{Place, Vantage};
 use crate::read::waiting::{Heard, Waiting};
@@ -80,6 +81,12 @@ pub struct Stream<F> {
     sack: Sack,
     ecn: Ecn,
     scale: Option<u8>,
+    /// How far the sender goes, where the scale is not known.
+    guess: Option<Box<Scale>>,
+    /// The last ACK that the sender has had, as an offset, and its window field.
+    granted: Option<(u64, u16)>,
+    /// All before this had been sent when that ACK came.
+    sent_to: u64,
     /// The right edge of the receive window as an offset, and the window as the last ACK had it.
     edge: Option<u64>,
     last_window: Option<u16>,
@@ -111,6 +118,9 @@ impl<F: Follower> Stream<F> {
             sack: beginning.sack,
             ecn: beginning.ecn,
             scale: opening.scale,
+            guess: opening.scale.is_none().then(Box::default),
+            granted: None,
+            sent_to: 0,
             edge: granted.and_then(|edge| edge.offset(opening.first, 0)),
             last_window: None,
             last_ack: None,
@@ -226,6 +236,7 @@ impl<F: Follower> Stream<F> {
         self.astray.row = 0;
         let start = segment.seq.offset(self.first, nxt).unwrap_or(nxt);
         let end = sending.view.scoreboard.nxt();
+
         let departure = Departure {
             at,
             packet: packet.number,
@@ -333,6 +344,18 @@ impl<F: Follower> Stream<F> {
         })
     }
 
+    /// The sender has sent all before `nxt` by the window that it had, and hears of another.
+    fn guess_scale(&mut self, nxt: u64) {
+        let (Some(guess), Some((ack, field))) = (&mut self.guess, self.granted) else {
+            return;
+        };
+        if core::mem::replace(&mut self.sent_to, nxt) < nxt {
+            let mss = u64::from(self.size.smss());
+            guess.stopped(nxt.saturating_sub(ack), field, mss);
+            self.scale = guess.shift();
+        }
+    }
+
     /// Whether all SACK blocks of a packet name bytes far from all that was sent (ours: by more than is outstanding at once).
     fn are_foreign(&self, packet: &Packet) -> bool {
         let blocks = packet.segment.options.sacks.as_slice();
@@ -349,7 +372,9 @@ impl<F: Follower> Stream<F> {
 
     fn arrive(&mut self, heard: &Heard, at: Instant, onlooker: &mut dyn Onlooker) {
         let at = self.now.max(at);
-        let una = self.replay.view(at).scoreboard.una();
+        let board = self.replay.view(at).scoreboard;
+        let (una, nxt) = (board.una(), board.nxt());
+        self.guess_scale(nxt);
         let result = match self.replay.acknowledged(at, &heard.ack) {
             Ok(result) => result,
             Err(why) => return self.astray.note(why, None),
@@ -357,6 +382,7 @@ impl<F: Follower> Stream<F> {
         self.now = at;
         let offset = heard.ack.ack.offset(self.first, una);
         if let Some(offset) = offset.filter(|&offset| offset >= una) {
+            self.granted = heard.field.map(|field| (offset, field));
             self.edge = heard.window.map(|window| offset.saturating_add(window));
         }
         let nxt = result.view.scoreboard.nxt();

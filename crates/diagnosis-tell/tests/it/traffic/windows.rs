@@ -104,3 +104,41 @@ fn a_window_of_zero_needs_no_scale() {
     let server = told.connection().main_stream().unwrap().side;
     was_shut(&told, server);
 }
+
+/// 3 MB through a window of 64 kB, which a shift of 7 makes of 500, over 100 ms.
+fn through_a_small_window() -> Script {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
+    script.add(packet(1e-4, End::Server, 4999).syn(1460, Some(7)).ack(1000));
+    script.add(packet(0.1, End::Client, 1000).ack(5000).window(500));
+    let mut sent = 5000;
+    for round in 0..46 {
+        let at = 0.1001 + f64::from(round) * 0.1005;
+        for n in 0..43 {
+            script.add(
+                packet(at + f64::from(n) * 1e-5, End::Server, sent)
+                    .ack(1000)
+                    .len(1460),
+            );
+            sent += 1460;
+        }
+        // Each ACK lets two more go, one after the other.
+        script.add(packet(at + 0.1, End::Client, 1000).ack(sent).window(500));
+    }
+    script
+}
+
+#[test]
+fn a_window_whose_scale_is_not_in_the_capture_is_known_by_where_the_sender_stops() {
+    for cut in [0.0, 0.05] {
+        let mut script = through_a_small_window();
+        script.retain(|packet: &Packet| packet.at_s() >= cut);
+        let told = Told::of(&script);
+        let story = told.story();
+        assert!(
+            story.contains("eceive window of 6"),
+            "{cut}: {story}\n{}",
+            told.screen()
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! The scale of a receive window whose SYN the capture does not have, worked out from how far the sender goes.
+//!
+//! A sender never goes beyond the window (RFC 9293 §3.8.6), which excludes small shifts; and one that the window holds back fills it
+//! to within a segment, again and again. So the scale is told only where the window matters.
+
+/// Shifts that there are (RFC 7323 §2.3).
+const SHIFTS: usize = 15;
+
+/// A sender must have stopped so often where the window of a shift ends, and in one of so many cases (ours: chance does so once
+/// in the number of segments that a window has).
+const FILLED_MIN: u32 = 16;
+const FILLED_OF: u32 = 3;
+
+/// So many stops beyond the window of a shift refute it (ours: one may be a probe).
+const BEYOND_MAX: u32 = 3;
+
+/// How far a sender went, by the shift that the receiver may have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scale {
+    filled: [u32; SHIFTS],
+    beyond: [u32; SHIFTS],
+    stops: u32,
+}
+
+impl Scale {
+    /// The sender stopped `ahead` bytes after the last acknowledged, while the window field was `field`; a full segment has `mss`
+    /// bytes.
+    pub(crate) fn stopped(&mut self, ahead: u64, field: u16, mss: u64) {
+        if field == 0 {
+            return;
+        }
+        self.stops = self.stops.saturating_add(1);
+        let counts = self.filled.iter_mut().zip(&mut self.beyond).zip(0_u32..);
+        for ((filled, beyond), shift) in counts {
+            let window = u64::from(field) << shift;
+            if ahead > window {
+                *beyond = beyond.saturating_add(1);
+            } else if window - ahead < mss {
+                *filled = filled.saturating_add(1);
+            }
+        }
+    }
+
+    /// The shift, if it is known by now.
+    pub(crate) fn shift(&self) -> Option<u8> {
+        let counts = self.filled.iter().zip(&self.beyond).zip(0_u8..);
+        let possible = |(_, beyond): (&u32, &u32)| *beyond < BEYOND_MAX;
+        let mut possible = counts.filter(|(counts, _)| possible(*counts));
+        // A window is filled by its own shift alone: larger ones have room.
+        let ((filled, _), shift) = possible.next()?;
+        let often = *filled >= FILLED_MIN && filled.saturating_mul(FILLED_OF) >= self.stops;
+        often.then_some(shift)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_that_is_filled_tells_its_scale() {
+        let mut scale = Scale::default();
+        for n in 0..60_u64 {
+            // Every second stop fills a window of 500 << 7 bytes.
+            let full = 500 << 7;
+            scale.stopped(if n % 2 == 0 { full - 100 } else { full - 1500 }, 500, 1460);
+        }
+        assert_eq!(scale.shift(), Some(7));
+    }
+
+    #[test]
+    fn a_window_with_room_tells_nothing() {
+        let mut scale = Scale::default();
+        for n in 0..1000_u64 {
+            scale.stopped(20_000 + 1460 * (n % 7), 500, 1460);
+        }
+        assert_eq!(scale.shift(), None);
+    }
+}
