@@ -25,8 +25,9 @@ use dupack_report::folder::OutputFolder;
 use miette::{IntoDiagnostic, Report, Result, miette};
 
 use crate::flags::{StackList, whole};
+use crate::input::Input;
 use crate::output::{INTERRUPTED, folder, print, terminal};
-use crate::progress::{Bar, Reading, interrupt_saying};
+use crate::progress::{Bar, Reading, interrupt_of_input, interrupt_saying};
 
 /// What becomes of what was done when somebody asks to stop.
 const KEPT: &str = "what was read so far is shown";
@@ -360,7 +361,8 @@ fn read(file: &Path, selection: &Selection) -> Result<Diagnosis> {
 /// The file or standard input, and how long it is, if that is known.
 fn open(file: &Path) -> Result<(Box<dyn Read>, Option<u64>)> {
     if file.as_os_str() == STDIN {
-        return Ok((Box::new(io::stdin().lock()), None));
+        let ends = interrupt_of_input(KEPT);
+        return Ok((Box::new(Input::new(io::stdin(), ends)), None));
     }
     let opened = File::open(file).map_err(|error| {
         miette!(

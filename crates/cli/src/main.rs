@@ -7,6 +7,7 @@ mod diagnose;
 mod endpoint;
 mod evaluate;
 mod flags;
+mod input;
 mod merge;
 mod output;
 mod papers;

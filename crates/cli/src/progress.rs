@@ -2,7 +2,7 @@
 
 mod screen;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +25,10 @@ pub fn interrupt_saying(kept: &'static str) -> &'static Interrupt {
             if INTERRUPT.is_asked() {
                 std::process::exit(130);
             }
+            if READS_INPUT.load(Ordering::Relaxed) && !INPUT_ENDS.swap(true, Ordering::Relaxed) {
+                eprintln!("\nreading what is left of standard input (again to stop)");
+                return;
+            }
             eprintln!("\nstopping: {kept} (again to end at once)");
             INTERRUPT.ask();
         };
@@ -33,6 +37,18 @@ pub fn interrupt_saying(kept: &'static str) -> &'static Interrupt {
         }
     });
     &INTERRUPT
+}
+
+/// Whether standard input is read, and whether Ctrl-C has asked for its end.
+static READS_INPUT: AtomicBool = AtomicBool::new(false);
+static INPUT_ENDS: AtomicBool = AtomicBool::new(false);
+
+/// The same where standard input is read: whoever writes it hears of the first Ctrl-C, too, and ends it, so that all of it is
+/// read. The second is that of [`interrupt`].
+pub fn interrupt_of_input(kept: &'static str) -> &'static AtomicBool {
+    READS_INPUT.store(true, Ordering::Relaxed);
+    interrupt_saying(kept);
+    &INPUT_ENDS
 }
 
 /// A bar that is drawn on `target` by `style`.

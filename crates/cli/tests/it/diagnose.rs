@@ -282,6 +282,42 @@ fn a_capture_that_ends_too_early_is_diagnosed_as_far_as_it_goes() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn ctrl_c_tells_all_that_came_by_standard_input() {
+    use std::io::Write as _;
+
+    let folder = Folder::new("piped");
+    let whole = fs::read(capture(folder.path())).unwrap();
+    let mut child = dupack(&["diagnose", "--no-what-if", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&whole).unwrap();
+    input.flush().unwrap();
+    // It is read while it comes; nothing of it is lost when the user has enough, though the pipe stays open.
+    let status = format!("/proc/{}/status", child.id());
+    let catches = |line: &str| u64::from_str_radix(line.trim(), 16).is_ok_and(|set| set & 2 != 0);
+    let handled = || {
+        let status = fs::read_to_string(&status).unwrap_or_default();
+        let mut caught = status
+            .lines()
+            .filter_map(|line| line.strip_prefix("SigCgt:"));
+        caught.any(catches)
+    };
+    assert!(crate::common::comes_true(handled));
+    crate::common::interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    drop(input);
+    assert!(output.status.success(), "{}", errors(&output));
+    let last = |text: &str| text.trim_end().lines().last().map(str::to_owned);
+    let file = succeeds(folder.path(), &["diagnose", "--no-what-if", FILE]);
+    assert_eq!(last(&text(&output.stdout)), last(&file));
+}
+
+#[test]
 fn what_another_sender_would_take_is_asked_and_the_path_is_an_experiment() {
     let folder = Folder::new("asked");
     capture(folder.path());
