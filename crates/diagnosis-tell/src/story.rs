@@ -4,14 +4,10 @@
 //! Their order:
 //!
 //! 1. What leaves nothing to say: no data, no ACKs, or too much that is missing from the capture.
-//! 2. The application: who has nothing to send for half of the time is helped by no sender and no path.
-//! 3. Waiting for timers, from a quarter on. It is waste, and what else there was is mostly
-//!    its consequence.
-//! 4. A window that was shut, from a quarter on: the receiver's application is to blame.
-//! 5. The opening of the connection, if it took half.
-//! 6. Too little to say more: what is below rests on round trips, of which there must be some.
-//! 7. Whatever took most of the rest, if it took a third.
-//! 8. Nothing of these: the two largest.
+//! 2. Signs of something on the path that explains all the rest.
+//! 3. The group that took most of the time, if it took a third. Where that is a window that moves, too little to say more: it
+//!    rests on round trips, of which there must be some.
+//! 4. Nothing of these: the two largest.
 
 pub mod words;
 
@@ -120,7 +116,7 @@ pub const TEMPLATES: [Template; 19] = [
     },
     Template {
         name: "nagle",
-        holds: |case| case.part(Group::Nagle) >= WASTE_SHARE,
+        holds: |case| case.main() == Some(Group::Nagle),
         say: nagle,
     },
     Template {
@@ -130,32 +126,32 @@ pub const TEMPLATES: [Template; 19] = [
     },
     Template {
         name: "application",
-        holds: |case| case.part(Group::Application) >= HALF,
+        holds: |case| case.main() == Some(Group::Application),
         say: application,
     },
     Template {
         name: "policer",
-        holds: |case| case.policer.is_some() && case.wasted() >= WASTE_SHARE,
+        holds: |case| case.policer.is_some() && case.is_wasted_most(),
         say: policer,
     },
     Template {
         name: "timers",
-        holds: |case| case.active_part(Group::Timers) >= WASTE_SHARE,
+        holds: |case| case.main() == Some(Group::Timers),
         say: timers,
     },
     Template {
         name: "shut window",
-        holds: |case| case.shares.share(case.shares.of(Limit::ZeroWindow)) >= WASTE_SHARE,
+        holds: |case| case.main() == Some(Group::Receiver) && case.is_shut_most(),
         say: shut_window,
     },
     Template {
         name: "handshake",
-        holds: |case| case.part(Group::Handshake) >= HALF && case.waited_to_open(),
+        holds: |case| case.main() == Some(Group::Handshake) && case.waited_to_open(),
         say: handshake,
     },
     Template {
         name: "too short",
-        holds: |case| case.is_short(),
+        holds: |case| case.is_short() && case.main().is_none_or(is_a_window),
         say: too_short,
     },
     Template {
@@ -207,6 +203,12 @@ pub fn tell(case: &Case<'_>) -> (&'static str, String) {
     let template = TEMPLATES.iter().find(|template| (template.holds)(case));
     template.map_or(("nothing", String::new()), |template| {
         let mut said = (template.say)(case);
+        let timers = case.shares.of_group(Group::Timers);
+        let of_others = !["application", "timers", "mixed"].contains(&template.name);
+        if of_others && case.part(Group::Timers) >= REST_SHARE {
+            let long = crate::words::time(timers);
+            said.push_str(&format!("; {long} {}", went_to(Group::Timers)));
+        }
         if template.name != "shut window" && case.shut_matters() {
             said.push_str("; ");
             said.push_str(&was_shut(case));
@@ -241,16 +243,6 @@ impl Case<'_> {
     /// The time in which there was something to do.
     fn active(&self) -> Duration {
         self.shares.duration() - self.shares.of_group(Group::Application)
-    }
-
-    /// Part of the time in which there was something to do.
-    fn active_part(&self, group: Group) -> f64 {
-        let active = self.active().as_secs_f64();
-        if active > 0.0 {
-            self.shares.of_group(group).as_secs_f64() / active
-        } else {
-            0.0
-        }
     }
 
     /// Whether a window that was shut belongs into the sentence though it was not the most of it.
@@ -305,12 +297,21 @@ impl Case<'_> {
             .collect()
     }
 
-    /// What took most of the time in which there was something to do, if that is much of it.
+    /// The group that took most of the time, if that is much of it.
     fn main(&self) -> Option<Group> {
-        let ranked = self.ranked();
-        let mut others = ranked.iter().map(|(group, _)| *group);
-        let first = others.find(|group| *group != Group::Application)?;
-        (self.active_part(first) >= MAIN_SHARE).then_some(first)
+        let (first, _) = *self.ranked().first()?;
+        (self.part(first) >= MAIN_SHARE).then_some(first)
+    }
+
+    /// Whether losses, timers or the path took most of the time.
+    fn is_wasted_most(&self) -> bool {
+        let groups = [Group::Losses, Group::Timers, Group::Path];
+        self.main().is_some_and(|main| groups.contains(&main))
+    }
+
+    /// Whether the receive window was shut for longer than it was full.
+    fn is_shut_most(&self) -> bool {
+        self.shares.of(Limit::ZeroWindow) >= self.shares.of(Limit::ReceiveWindow)
     }
 
     /// `for 41 of 60 s`, where it was not almost all the time.
@@ -410,16 +411,21 @@ fn application(case: &Case<'_>) -> String {
     if let Some(why) = why_idle(case) {
         said.push_str(&format!(": {why}"));
     }
-    let mut others = case.ranked().into_iter();
-    let next = others.find(|(group, _)| *group != Group::Application);
-    if let Some((group, spent)) = next
-        && shares.share(spent) >= REST_SHARE
+    let others = case.ranked().into_iter().filter(|(group, spent)| {
+        *group != Group::Application && shares.share(*spent) >= REST_SHARE
+    });
+    let others: Vec<(Group, Duration)> = others.take(2).collect();
+    let named = others
+        .iter()
+        .map(|(group, spent)| format!("{} {}", time(*spent), went_to(*group)));
+    let named: Vec<String> = named.collect();
+    if !named.is_empty() {
+        said.push_str(&format!("; of the rest, {}", named.join(" and ")));
+    }
+    if let Some((Group::Timers, _)) = others.last()
+        && let Some(why) = why_timers(case)
     {
-        said.push_str(&format!(
-            "; of the rest, {} {}",
-            time(spent),
-            went_to(group)
-        ));
+        said.push_str(&format!(": {why}"));
     }
     said
 }
@@ -443,6 +449,19 @@ fn why_idle(case: &Case<'_>) -> Option<String> {
     ))
 }
 
+/// Whether round trips tell of a group: too few say nothing.
+const fn is_a_window(group: Group) -> bool {
+    matches!(
+        group,
+        Group::Handshake
+            | Group::SlowStart
+            | Group::Losses
+            | Group::Sender
+            | Group::Path
+            | Group::Receiver
+    )
+}
+
 const fn went_to(group: Group) -> &'static str {
     match group {
         Group::Handshake => "passed before the connection was open",
@@ -460,38 +479,42 @@ const fn went_to(group: Group) -> &'static str {
 fn timers(case: &Case<'_>) -> String {
     let shares = case.shares;
     let waited = shares.of_group(Group::Timers);
-    let mut said = format!(
+    let said = format!(
         "{} of {} were spent waiting for retransmission timers",
         time(waited),
         time(shares.duration())
     );
-    let kinds = StallKind::ALL.into_iter().filter(|k| k.ends_by_timer());
-    let worst = kinds
-        .filter(|kind| case.stalls.of(*kind).count > 0)
-        .max_by_key(|kind| case.stalls.of(*kind).time);
+    match why_timers(case) {
+        Some(why) => format!("{said}: {why}"),
+        None => said,
+    }
+}
+
+/// What timers had to expire for, and what would have acted sooner.
+fn why_timers(case: &Case<'_>) -> Option<String> {
     if case.signs.foreign_sacks > 0 {
-        said.push_str(&format!(
-            ": {} SACK blocks name bytes that were never sent, as where a middlebox rewrites sequence numbers, and only \
-             the timer repairs",
+        return Some(format!(
+            "{} SACK blocks name bytes that were never sent, as where a middlebox rewrites sequence numbers, and only the \
+             timer repairs",
             case.signs.foreign_sacks
         ));
-        return said;
     }
-    if let Some(kind) = worst {
-        said.push_str(": ");
-        said.push_str(kind.words());
-        let total = case.stalls.of(kind);
-        let small = SMALL_SEGMENTS.saturating_mul(shares.segment_size);
-        let tail = matches!(kind, StallKind::TailOpen | StallKind::TailRecovery);
-        if tail && total.mean_flight().is_some_and(|flight| flight <= small) {
-            said.push_str(" of small responses");
-        }
-        if let Some(remedy) = remedy(kind, total.remedy_after()) {
-            said.push_str("; ");
-            said.push_str(&remedy);
-        }
+    let kinds = StallKind::ALL.into_iter().filter(|k| k.ends_by_timer());
+    let kind = kinds
+        .filter(|kind| case.stalls.of(*kind).count > 0)
+        .max_by_key(|kind| case.stalls.of(*kind).time)?;
+    let mut said = kind.words().to_owned();
+    let total = case.stalls.of(kind);
+    let small = SMALL_SEGMENTS.saturating_mul(case.shares.segment_size);
+    let tail = matches!(kind, StallKind::TailOpen | StallKind::TailRecovery);
+    if tail && total.mean_flight().is_some_and(|flight| flight <= small) {
+        said.push_str(" of small responses");
     }
-    said
+    if let Some(remedy) = remedy(kind, total.remedy_after()) {
+        said.push_str("; ");
+        said.push_str(&remedy);
+    }
+    Some(said)
 }
 
 fn remedy(kind: StallKind, after: Option<Duration>) -> Option<String> {

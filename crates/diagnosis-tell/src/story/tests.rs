@@ -232,7 +232,7 @@ fn losses_with_how_many_and_what_the_path_takes() {
     assert_eq!(
         said,
         "for 50 of 60 s losses keep the window small: one segment in 83 was retransmitted, 12 were in flight \
-         where the path takes 52"
+         where the path takes 52; 10 s went to waiting for timers"
     );
 }
 
