@@ -90,7 +90,7 @@ fn queue_noise(least: Duration) -> Duration {
 /// The budget of one stream's time.
 ///
 /// ```
-/// use dupack_diagnosis::budget::{Budget, Limit, PathFacts, Terms};
+/// use dupack_diagnosis::analyse::budget::{Budget, Limit, PathFacts, Terms};
 /// use dupack_tcp::time::{Duration, Instant};
 ///
 /// let at = |ms| Instant::ZERO + Duration::from_millis(ms);

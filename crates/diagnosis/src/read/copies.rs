@@ -168,7 +168,7 @@ impl Copies {
         if numbered {
             return usize::from(seen.id) & (self.seen.len() - 1);
         }
-        let set = (seen.digest >> 32) as usize * WAYS & (self.seen.len() - 1);
+        let set = ((seen.digest >> 32) as usize * WAYS) & (self.seen.len() - 1);
         let ways = self.seen.get(set..set + WAYS).unwrap_or_default();
         let twin = ways.iter().position(|one| one.digest == seen.digest);
         let oldest = || {
@@ -262,7 +262,7 @@ mod tests {
             let burst: Vec<Packet> = burst.chain(acks).collect();
             for packet in &burst {
                 let mut copy = second(*packet);
-                copy.at = copy.at + Duration::from_micros(40);
+                copy.at += Duration::from_micros(40);
                 packets.extend([*packet, copy]);
             }
         }
@@ -300,18 +300,18 @@ mod tests {
         let syn = from(Side::Opener, -1.0 + 1.0, 9).syn(1460);
         assert!(!copies.is_copy(&syn));
         let mut again = syn;
-        again.at = again.at + Duration::from_micros(40);
+        again.at += Duration::from_micros(40);
         assert!(copies.is_copy(&again));
         let mut later: Vec<Packet> = plain.clone();
         for packet in &mut later {
-            packet.at = packet.at + Duration::from_millis(30);
+            packet.at += Duration::from_millis(30);
         }
         assert_eq!(count(&later, &mut copies), 120);
         // Data that comes again after a round trip is a retransmission.
         let data = data(900.0, 1);
         assert!(!copies.is_copy(&data));
         let mut sent_again = data;
-        sent_again.at = sent_again.at + Duration::from_millis(20);
+        sent_again.at += Duration::from_millis(20);
         assert!(!copies.is_copy(&sent_again));
     }
 

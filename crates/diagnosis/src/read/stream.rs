@@ -362,7 +362,7 @@ impl<F: Follower> Stream<F> {
         let nxt = self.replay.view(self.now).scoreboard.nxt();
         let foreign = |number: SeqNumber| {
             let beyond = number.0.wrapping_sub(self.first.at(nxt).0) as i32;
-            beyond > FOREIGN || beyond < -FOREIGN
+            !(-FOREIGN..=FOREIGN).contains(&beyond)
         };
         !blocks.is_empty()
             && blocks

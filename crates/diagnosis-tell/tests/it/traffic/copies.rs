@@ -29,6 +29,9 @@ fn transfer(ip: Ip, places: &[fn(Packet) -> Packet], with_syn: bool) -> Script {
     script
 }
 
+/// A packet as it is seen somewhere.
+type Seen = fn(Packet) -> Packet;
+
 fn as_is(packet: Packet) -> Packet {
     packet
 }
@@ -56,7 +59,7 @@ fn unnumbered_later(packet: Packet) -> Packet {
 
 #[test]
 fn packets_of_two_places_are_sent_once() {
-    let places: [(&str, &[fn(Packet) -> Packet]); 5] = [
+    let places: [(&str, &[Seen]); 5] = [
         ("two interfaces", &[as_is, at_another_interface]),
         ("a router", &[as_is, behind_a_router]),
         ("a mirror port", &[as_is, a_little_later]),
