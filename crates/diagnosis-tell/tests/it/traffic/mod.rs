@@ -4,6 +4,7 @@ mod copies;
 mod directions;
 mod middleboxes;
 mod opening;
+mod requests;
 mod resets;
 mod turns;
 mod windows;
