@@ -15,6 +15,7 @@ use dupack_diagnosis::{
 use dupack_diagnosis_tell::annotate::{AnnotateError, annotate};
 use dupack_diagnosis_tell::asking::{Asked, ask, courses, experiment_files};
 use dupack_diagnosis_tell::film::{Remarks, retell};
+use dupack_diagnosis_tell::measures::{self, Condition};
 use dupack_diagnosis_tell::numbers;
 use dupack_diagnosis_tell::page::{self, Scenes};
 use dupack_diagnosis_tell::summary::{Look, summary};
@@ -35,6 +36,12 @@ const KEPT: &str = "what was read so far is shown";
 /// What its folder would be called.
 const NAME: &str = "diagnose";
 
+/// Exit code of a capture with a connection that meets a condition of `--fail-on`.
+const FAILED: u8 = 3;
+
+/// Connections that are named where they meet a condition (ours).
+const FAILURES_SHOWN: usize = 20;
+
 /// Standard input, as a file's name.
 const STDIN: &str = "-";
 
@@ -49,6 +56,8 @@ Examples:
   dupack diagnose slow.pcap --since 12:30:05 --until 12:31
   dupack diagnose slow.pcap --out slow --annotate slow-annotated.pcapng
   dupack diagnose slow.pcap --stacks rack/cubic,rack/bbr --path slow-path.toml
+  dupack diagnose slow.pcap --summary | cut -f 1-3,12
+  dupack diagnose slow.pcap --fail-on 'retransmitted > 1%' --fail-on 'p95 > 500ms'
 
 The worst connections come first: those that lost the most time to something
 that a sender, a receiver or a host could do something about.
@@ -81,6 +90,13 @@ pub struct DiagnoseArgs {
     /// How the findings are printed
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Print one line per connection under a header, in columns that tabs separate; nothing is simulated
+    #[arg(long, conflicts_with = "format")]
+    summary: bool,
+    /// Exit with code 3 if a connection meets this condition, such as 'retransmitted > 1%', 'timeouts > 0',
+    /// 'lost > 5s', 'rtt > 200ms', 'goodput < 1Mbit/s' or 'p95 > 500ms' (of its requests). Repeatable
+    #[arg(long, value_name = "CONDITION")]
+    fail_on: Vec<Condition>,
     /// Folder for a report with figures, CSV and JSON; must be empty or new
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -146,6 +162,7 @@ pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
     }
     let asked = what_if(args, &diagnosis, catalog, stacks.as_deref())?;
     match args.format {
+        _ if args.summary => print(&measures::lines(&diagnosis))?,
         Format::Text => {
             let (colour, width) = terminal();
             let look = Look {
@@ -173,7 +190,44 @@ pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
     if diagnosis.extent == Extent::Interrupted || interrupt_saying(KEPT).is_asked() {
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(match failures(&args.fail_on, &diagnosis) {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::from(FAILED),
+    })
+}
+
+/// Says which connections meet which conditions, and returns how often that is so.
+fn failures(conditions: &[Condition], diagnosis: &Diagnosis) -> usize {
+    let mut failures = 0;
+    for condition in conditions {
+        let connections = &diagnosis.connections;
+        if !connections.iter().any(|one| condition.is_told_of(one)) {
+            eprintln!("note: --fail-on '{condition}': the capture tells this of no connection");
+        }
+        for connection in connections {
+            let Some(value) = condition.met_by(connection) else {
+                continue;
+            };
+            failures += 1;
+            if failures <= FAILURES_SHOWN {
+                eprintln!(
+                    "failed: connection #{} ({} – {}) meets '{condition}': {value}",
+                    connection.number, connection.addresses.opener, connection.addresses.answerer
+                );
+            }
+        }
+    }
+    if failures > FAILURES_SHOWN {
+        eprintln!("failed: {} more are not shown", failures - FAILURES_SHOWN);
+    }
+    if !conditions.is_empty() && diagnosis.beyond.connections > 0 {
+        eprintln!(
+            "note: --fail-on looks at {} connections; {} more are not kept, or are not those of --flow",
+            diagnosis.connections.len(),
+            diagnosis.beyond.connections
+        );
+    }
+    failures
 }
 
 /// The packets and connections that are asked for.
@@ -230,7 +284,8 @@ fn what_if(
 ) -> Result<Option<Asked>> {
     let worst = diagnosis.connections.first();
     let worst = worst.and_then(ConnectionFindings::main_stream);
-    let Some(stream) = worst.filter(|_| !args.no_what_if) else {
+    let is_shown = !args.summary || args.out.is_some();
+    let Some(stream) = worst.filter(|_| is_shown && !args.no_what_if) else {
         return Ok(None);
     };
     let stop = interrupt_saying(KEPT);

@@ -72,8 +72,8 @@ enum Command {
     Script(script::ScriptArgs),
     /// List the algorithms that stacks are made of
     Stacks(stacks::StacksArgs),
-    /// Print the JSON Schema of experiment files
-    Schema,
+    /// Print the JSON Schema of experiment files, or of diagnoses
+    Schema(schema::SchemaArgs),
 }
 
 fn main() -> ExitCode {
@@ -97,7 +97,7 @@ fn main() -> ExitCode {
         Command::Evaluate(args) => evaluate::run(&args, &catalog),
         Command::Script(args) => script::run(&args, &catalog),
         Command::Stacks(args) => stacks::run(&args, &catalog),
-        Command::Schema => schema::run(),
+        Command::Schema(args) => schema::run(&args),
     };
     match result {
         Ok(code) => code,

@@ -5,8 +5,10 @@
 //! | [`story`](mod@story) | the limit of a stream, as a sentence |
 //! | [`words`] | quantities in words |
 //! | [`summary`](mod@summary) | one screen for the terminal |
+//! | [`requests`] | requests and answers: a line, a table |
 //! | [`page`], [`figures`], [`film`] | an HTML page with figures, packet by packet |
 //! | [`numbers`], [`annotate`](mod@annotate) | JSON, CSV, a capture with comments |
+//! | [`measures`] | a line per connection, and conditions, for scripts |
 //! | [`experiment`] | the path of a stream as an experiment file |
 //! | [`whatif`], [`asking`] | the time that other senders would have taken |
 //!
@@ -18,8 +20,10 @@ pub mod experiment;
 pub mod figures;
 pub mod film;
 pub mod keys;
+pub mod measures;
 pub mod numbers;
 pub mod page;
+pub mod requests;
 pub mod story;
 pub mod summary;
 #[cfg(test)]

@@ -3,17 +3,24 @@
 //! Names do not change, and say their unit. Times are seconds since the capture's first packet.
 
 mod csv;
+mod document;
+mod requests;
 
-pub use csv::{connections_csv, limits_csv, retransmissions_csv, stalls_csv};
+pub use csv::{connections_csv, limits_csv, requests_csv, retransmissions_csv, stalls_csv};
+pub use document::SCHEMA_VERSION;
 
-use std::collections::BTreeMap;
-
+use document::{
+    AnswerNumbers, BandNumbers, CandidateNumbers, ConnectionNumbers, Document, LeftOutPackets,
+    Named, NotListed, PacketNumbers, PathNumbers, Quantity, RetransmissionNumbers, SeenFrom,
+    SenderNumbers, SentAgain, StallNumbers, StreamNumbers, SynNumbers, WhatIfNumbers,
+};
 use dupack_tcp::time::{Duration, Instant};
-use serde::Serialize;
+use requests::RequestsNumbers;
 
 use crate::asking::{Asked, commands};
 use crate::keys;
 use crate::story::story;
+use crate::summary::notes;
 use crate::whatif::Offer;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::{Cause, Class, Retransmission};
@@ -34,255 +41,14 @@ pub fn json(diagnosis: &Diagnosis, asked: Option<&Asked>) -> String {
     text
 }
 
-#[derive(Serialize)]
-struct Document {
-    format: String,
-    complete: bool,
-    first_packet_unix_s: Option<f64>,
-    duration_s: f64,
-    packets: BTreeMap<String, u64>,
-    notes: Vec<String>,
-    left_out_packets: LeftOutPackets,
-    connections_all: u64,
-    connections_without_data: u64,
-    not_listed: NotListed,
-    what_if: Option<WhatIfNumbers>,
-    connections: Vec<ConnectionNumbers>,
-}
-
-/// TCP packets that are not selected, by the argument that leaves them out.
-#[derive(Serialize)]
-struct LeftOutPackets {
-    filter: u64,
-    since_until: u64,
-}
-
-#[derive(Serialize)]
-struct NotListed {
-    connections: u64,
-    bytes: u64,
-    retransmissions: u64,
-}
-
-/// What other senders would have taken for one connection.
-#[derive(Serialize)]
-struct WhatIfNumbers {
-    connection: u64,
-    refused: Option<String>,
-    answers: Vec<AnswerNumbers>,
-}
-
-#[derive(Serialize)]
-struct AnswerNumbers {
-    stack: String,
-    offered: bool,
-    duration_s: f64,
-    duration_low_s: f64,
-    duration_high_s: f64,
-    captured_s: f64,
-    gain: &'static str,
-    goodput_mbit_per_s: f64,
-    linux_commands: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct ConnectionNumbers {
-    number: u64,
-    opener: String,
-    answerer: String,
-    first_s: f64,
-    last_s: f64,
-    established_s: Option<f64>,
-    syns_sent_again: Vec<SynNumbers>,
-    reset_s: Option<f64>,
-    lost_s: f64,
-    streams: Vec<StreamNumbers>,
-}
-
-#[derive(Serialize)]
-struct SynNumbers {
-    sent_by: &'static str,
-    at_s: f64,
-    packet: u64,
-    cause: &'static str,
-    waited_s: f64,
-}
-
-#[derive(Serialize)]
-struct StreamNumbers {
-    sent_by: &'static str,
-    story: String,
-    bytes: u64,
-    began_s: f64,
-    ended_s: f64,
-    duration_s: f64,
-    goodput_bit_per_s: f64,
-    lost_s: f64,
-    segment_bytes: u32,
-    rtt_min_s: Option<f64>,
-    rtt_mean_s: Option<f64>,
-    seen_from: SeenFrom,
-    limits_s: BTreeMap<&'static str, f64>,
-    limits_over_time: Vec<BandNumbers>,
-    kernel_busy_s: f64,
-    kernel_receive_window_limited_s: f64,
-    kernel_send_buffer_limited_s: f64,
-    segments: u64,
-    sent_again: SentAgain,
-    stalls: u64,
-    stalled_s: f64,
-    stalled_by_kind_s: BTreeMap<&'static str, f64>,
-    longest_stalls: Vec<StallNumbers>,
-    overtaken: u64,
-    window_shut_times: u64,
-    window_shut_s: f64,
-    window_probes: u64,
-    keep_alives: u64,
-    path: PathNumbers,
-    sender: SenderNumbers,
-    packets: PacketNumbers,
-}
-
-#[derive(Serialize)]
-struct SeenFrom {
-    place: &'static str,
-    to_sender_and_back_s: f64,
-    to_receiver_and_back_s: f64,
-    by: &'static str,
-}
-
-#[derive(Serialize)]
-struct BandNumbers {
-    from_s: f64,
-    until_s: f64,
-    limit: &'static str,
-}
-
-#[derive(Serialize)]
-struct SentAgain {
-    segments: u64,
-    bytes: u64,
-    by_class: BTreeMap<&'static str, u64>,
-    needless: u64,
-    needless_by_dsack: u64,
-    needless_by_timestamp: u64,
-    needless_by_time: u64,
-    needless_by_arrival: u64,
-    need_unknown: u64,
-    lost_first: u64,
-    lost_again: u64,
-    last: Vec<RetransmissionNumbers>,
-}
-
-#[derive(Serialize)]
-struct StallNumbers {
-    from_s: f64,
-    until_s: f64,
-    duration_s: f64,
-    kind: &'static str,
-    due_to: &'static str,
-    waited_for: &'static str,
-    packet_before: u64,
-    packet_after: u64,
-    in_flight_bytes: u64,
-    something_else_would_have_acted_after_s: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct RetransmissionNumbers {
-    at_s: f64,
-    packet: u64,
-    start_byte: u64,
-    end_byte: u64,
-    transmission: u32,
-    cause: &'static str,
-    timeout_in_a_row: Option<u32>,
-    set_off_by_packet: Option<u64>,
-    waited_s: f64,
-    need: &'static str,
-    lost_again: bool,
-}
-
-#[derive(Serialize)]
-struct SenderNumbers {
-    recovery: Named,
-    control: Named,
-    stack: Option<String>,
-    dialect: Option<&'static str>,
-    initial_window_segments: Option<u32>,
-    paced: Option<bool>,
-    tail_loss_probes: u32,
-}
-
-#[derive(Serialize)]
-struct Named {
-    name: Option<String>,
-    why: String,
-    candidates: Vec<CandidateNumbers>,
-}
-
-#[derive(Serialize)]
-struct CandidateNumbers {
-    name: String,
-    log_likelihood: f64,
-    evidence_for: Vec<String>,
-    evidence_against: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct PathNumbers {
-    least_rtt_s: Quantity,
-    rate_bit_per_s: Quantity,
-    room_bytes: Quantity,
-    room_packets: Quantity,
-    losses: u64,
-    transmissions: u64,
-    loss: Quantity,
-    random_loss: Quantity,
-    queue_share_of_losses: Quantity,
-    reordered: Quantity,
-    policer_rate_bit_per_s: Option<Quantity>,
-    policer_burst_bytes: Option<Quantity>,
-}
-
-/// A quantity with its interval, or why it cannot be told.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Quantity {
-    Between {
-        value: f64,
-        low: f64,
-        high: f64,
-    },
-    AtLeast {
-        at_least: f64,
-        why: &'static str,
-        remedy: &'static str,
-    },
-    CannotBeTold {
-        why: &'static str,
-        remedy: &'static str,
-    },
-}
-
-/// As tcptrace counts (`counts.rs`).
-#[derive(Serialize)]
-struct PacketNumbers {
-    sent: u64,
-    copies: u64,
-    with_data: u64,
-    data_bytes: u64,
-    unique_bytes: u64,
-    retransmitted: u64,
-    retransmitted_bytes: u64,
-    out_of_order: u64,
-    heard: u64,
-    acks: u64,
-    acks_with_sack: u64,
-    dsacks: u64,
-    duplicate_acks: u64,
-    triple_duplicate_acks: u64,
-    zero_windows: u64,
+/// The JSON Schema of [`json`], with its version as `$id`.
+#[must_use]
+pub fn json_schema() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(Document);
+    schema.insert("title".to_owned(), "Diagnosis".into());
+    let id = format!("urn:dupack:diagnosis:{SCHEMA_VERSION}");
+    schema.insert("$id".to_owned(), id.into());
+    schema.into()
 }
 
 fn secs(at: Instant) -> f64 {
@@ -299,6 +65,7 @@ impl Document {
         let kinds = diagnosis.tally.by_kind();
         let beyond = diagnosis.beyond;
         Self {
+            schema_version: SCHEMA_VERSION,
             format: diagnosis.format.clone(),
             complete: diagnosis.extent == Extent::Whole,
             first_packet_unix_s: diagnosis
@@ -382,7 +149,9 @@ impl ConnectionNumbers {
                 })
                 .collect(),
             reset_s: found.ending.reset.map(|reset| secs(reset.at)),
+            notes: notes(found),
             lost_s: long(found.lost()),
+            requests: found.requests.as_ref().map(RequestsNumbers::of),
             streams: found
                 .all_streams()
                 .map(|stream| StreamNumbers::of(found, stream))
@@ -588,7 +357,7 @@ impl PacketNumbers {
             with_data: sent.data_packets,
             data_bytes: sent.data_bytes,
             unique_bytes: sent.unique_bytes,
-            retransmitted: sent.retransmitted_packets,
+            with_bytes_seen_before: sent.retransmitted_packets,
             retransmitted_bytes: sent.retransmitted_bytes,
             out_of_order: sent.out_of_order_packets,
             heard: heard.packets,

@@ -34,6 +34,7 @@ const CONNECTIONS: &str = "connections.csv";
 const LIMITS: &str = "limits.csv";
 const RETRANSMISSIONS: &str = "retransmissions.csv";
 const STALLS: &str = "stalls.csv";
+const REQUESTS: &str = "requests.csv";
 const JSON: &str = "diagnosis.json";
 
 /// Every file of the report on the capture called `name`; the first `detailed` connections are told of one by
@@ -88,6 +89,7 @@ pub fn files<'d>(
     files.add(CONNECTIONS, || numbers::connections_csv(diagnosis));
     files.add(LIMITS, || numbers::limits_csv(diagnosis));
     files.add(STALLS, || numbers::stalls_csv(diagnosis));
+    files.add(REQUESTS, || numbers::requests_csv(diagnosis));
     files.add(RETRANSMISSIONS, || numbers::retransmissions_csv(diagnosis));
     Ok(files)
 }
@@ -116,7 +118,7 @@ fn in_short(diagnosis: &Diagnosis) -> Section {
     text.push('.');
     blocks.push(Block::text(text));
     blocks.push(Block::Files {
-        links: [JSON, CONNECTIONS, LIMITS, RETRANSMISSIONS, STALLS]
+        links: [JSON, CONNECTIONS, REQUESTS, LIMITS, RETRANSMISSIONS, STALLS]
             .map(Link::to)
             .to_vec(),
     });
@@ -169,6 +171,7 @@ fn of_connection(
     part("What limited it", vec![limits(stream)]);
     part("Retransmissions", retransmissions(stream));
     part("When nothing happened", stalls(stream));
+    part("Requests", crate::requests::table(connection));
     part("The path", path(stream));
     part("Which sender it was", senders(stream));
     part(

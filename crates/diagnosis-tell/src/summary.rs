@@ -4,6 +4,7 @@ use dupack_report::table::{Colour, Ink, Plain, beside, columns_of, paragraph};
 use dupack_tcp::time::Duration;
 
 use crate::asking::{Asked, commands, in_words};
+use crate::requests::requests;
 use crate::story::story;
 use crate::whatif::{Gain, Offer};
 use crate::words;
@@ -122,6 +123,9 @@ fn detailed(connection: &ConnectionFindings, asked: Option<&Asked>, look: &Look)
     row("retransmitted", sent_again(stream));
     if let Some(stalls) = stalls(stream).filter(|_| has_acks) {
         row("stalls", stalls);
+    }
+    if let Some(requests) = requests(connection) {
+        row("requests", requests);
     }
     if let Some(windows) = closed_windows(stream) {
         row("window shut", windows);

@@ -17,6 +17,7 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::analyse::budget::{Budget, Terms};
 use crate::analyse::cause::{Cause, Need};
 use crate::analyse::explain::{self, End, Explainer};
+use crate::analyse::requests::{Gathered, Requests};
 use crate::analyse::signs::Gathering;
 use crate::analyse::stalls::Stalls;
 use crate::consistency::settle;
@@ -30,6 +31,7 @@ use crate::read::moment::{Analysis, Arrival, Departure};
 use crate::read::packet::Packet;
 use crate::read::side::{Both, Side};
 use crate::read::table::{Limits, Table};
+use crate::read::turns::{Spent, Turn};
 use crate::read::workers::share;
 use crate::selection::{LeftOut, Selection, Selector};
 use crate::sender::{self, SenderAnalysis};
@@ -50,6 +52,8 @@ pub struct Examiner {
     signs: Gathering,
     survey: Survey,
     sender: SenderAnalysis,
+    /// Turns that this stream answers.
+    requests: Option<Box<Gathered>>,
     /// The last event of the transfer: what comes later is silence.
     ended: Instant,
     outstanding: u64,
@@ -74,6 +78,7 @@ impl Follower for Examiner {
             signs: Gathering::new(beginning.window_shift),
             survey: Survey::new(beginning.smss, &CATALOG),
             sender: SenderAnalysis::new(seen, beginning.smss),
+            requests: None,
             ended: at,
             outstanding: 0,
         }
@@ -125,6 +130,17 @@ impl Follower for Examiner {
 
     fn numbered(&mut self, id: u16) {
         self.explainer.numbered(id);
+    }
+
+    fn spent(&self) -> Spent {
+        self.budget.spent()
+    }
+
+    fn answered(&mut self, turn: &Turn) {
+        let requests = self
+            .requests
+            .get_or_insert_with(|| Box::new(Gathered::new(turn.asker)));
+        requests.take(turn);
     }
 
     fn foreign_sack(&mut self) {
@@ -233,17 +249,21 @@ const fn needless_otherwise(need: Need) -> bool {
 
 /// What was found of a connection that is over.
 fn findings(mut connection: Connection<Examiner>) -> ConnectionFindings {
+    let mut gathered = None;
     let [opener, answerer] = Side::BOTH.map(|side| {
-        let stream = connection.take_stream(side)?;
+        let mut examiner = connection.take_stream(side)?.into_follower();
+        gathered = gathered.take().or(examiner.requests.take());
         // A FIN alone is no data.
         let counts = connection.counts(side);
         if counts.unique_bytes == 0 && counts.unseen_bytes() == 0 {
             return None;
         }
-        let mut found = stream.into_follower().findings(&connection, side);
+        let mut found = examiner.findings(&connection, side);
         settle(&mut found, counts);
         Some(found)
     });
+    let streams = Both { opener, answerer };
+    let requests = gathered.and_then(|gathered| requests(*gathered, &connection, &streams));
     ConnectionFindings {
         number: connection.number(),
         addresses: Both {
@@ -258,8 +278,21 @@ fn findings(mut connection: Connection<Examiner>) -> ConnectionFindings {
             opener: connection.counts(Side::Opener).clone(),
             answerer: connection.counts(Side::Answerer).clone(),
         },
-        streams: Both { opener, answerer },
+        streams,
+        requests,
     }
+}
+
+/// The requests of a connection, if it has turns.
+fn requests(
+    gathered: Gathered,
+    connection: &Connection<Examiner>,
+    streams: &Both<Option<StreamFindings>>,
+) -> Option<Requests> {
+    let asker = gathered.asker();
+    let stream = streams.of(asker).as_ref();
+    let round_trip = stream.and_then(|stream| stream.path.least_rtt.value());
+    gathered.finish(&connection.vantage(asker), round_trip)
 }
 
 /// Whether a capture was read to its end.

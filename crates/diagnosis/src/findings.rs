@@ -11,6 +11,7 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::analyse::budget::{Group, Shares};
 use crate::analyse::cause::Retransmission;
 use crate::analyse::explain::{Account, Happenings};
+use crate::analyse::requests::Requests;
 use crate::analyse::signs::Signs;
 use crate::analyse::stalls::StallList;
 use crate::consistency::Withdrawn;
@@ -167,6 +168,8 @@ pub struct ConnectionFindings {
     pub counts: Both<Counts>,
     /// The data of each end that sent some.
     pub streams: Both<Option<StreamFindings>>,
+    /// Its requests and answers; `None` if it has fewer than two turns.
+    pub requests: Option<Requests>,
 }
 
 impl ConnectionFindings {

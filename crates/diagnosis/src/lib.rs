@@ -8,6 +8,7 @@
 //!                                               ├─► explain: why each segment was retransmitted    analyse/
 //!                                               ├─► budget: the limit at every instant
 //!                                               ├─► stalls: times in which nothing happened
+//!                                               ├─► requests: turns of both streams, and their time
 //!                                               ├─► path: round trip, rate, buffer, losses          path/
 //!                                               └─► sender: recovery, control, timers               sender/
 //!                                                     │
@@ -35,6 +36,7 @@ pub mod told;
 
 pub use analyse::cause::{Cause, Class, Need, Repeat, Retransmission};
 pub use analyse::explain::Explainer;
+pub use analyse::requests::{Request, Requests};
 pub use diagnose::{Continue, Diagnosis, Extent, Watch, diagnose, each_packet};
 pub use findings::{ConnectionFindings, Flow, StreamFindings};
 pub use path::{Path, Survey};

@@ -9,7 +9,7 @@
 //! any. From between both it is read as at the sender, but that what happened before is not to be seen.
 
 mod acks;
-mod bins;
+pub(crate) mod bins;
 mod delivery;
 mod evenness;
 mod intervals;

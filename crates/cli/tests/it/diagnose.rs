@@ -499,3 +499,158 @@ fn since_and_until_cut_a_capture() {
     let said = fails(folder, &["diagnose", "two", "--since", "noon"]);
     assert!(said.contains("2026-11-28T12:30:05Z"), "{said}");
 }
+
+/// Runs it with `args`, for its exit code, what it prints and its notes.
+fn checked(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+    let output = run(folder, &[&["diagnose"], args].concat());
+    (output.status.code(), text(&output.stdout), errors(&output))
+}
+
+#[test]
+fn a_summary_has_a_line_per_connection_in_columns() {
+    let folder = Folder::new("summary");
+    let folder = folder.path();
+    fs::write(folder.join("two"), two_connections()).unwrap();
+    let (code, told, _) = checked(folder, &["two", "--summary"]);
+    assert_eq!(code, Some(0));
+    let rows: Vec<Vec<&str>> = told
+        .lines()
+        .map(|line| line.split('\t').collect())
+        .collect();
+    assert_eq!(rows.len(), 3, "{told}");
+    assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{told}");
+    let begin = [
+        "connection",
+        "opener",
+        "answerer",
+        "sent_by",
+        "limit",
+        "bytes",
+    ];
+    assert_eq!(rows[0][..6], begin);
+    let column = |name: &str| {
+        let place = rows[0].iter().position(|column| *column == name);
+        let place = place.unwrap_or_else(|| panic!("{name}: {told}"));
+        rows[1..].iter().map(|row| row[place]).collect::<Vec<_>>()
+    };
+    assert_eq!(column("retransmissions"), ["0", "0"]);
+    // One transfer each: there are no requests.
+    assert_eq!(column("requests"), ["-", "-"]);
+    assert_eq!(column("p95_s"), ["-", "-"]);
+    let args = ["two", "--summary", "--format", "json"];
+    let said = fails(folder, &[&["diagnose"], &args[..]].concat());
+    assert!(said.contains("cannot be used with"), "{said}");
+}
+
+#[test]
+fn a_connection_that_meets_a_condition_fails_the_command() {
+    let folder = Folder::new("conditions");
+    let folder = folder.path();
+    capture(folder);
+    let args = |condition| ["--summary", "--fail-on", condition, FILE];
+    for condition in [
+        "timeouts > 100",
+        "lost > 1h",
+        "goodput < 1bit/s",
+        "rtt > 100s",
+    ] {
+        let (code, _, notes) = checked(folder, &args(condition));
+        assert_eq!((code, notes.as_str()), (Some(0), ""), "{condition}");
+    }
+    let (code, told, notes) = checked(folder, &args("retransmitted > 0.1%"));
+    assert_eq!(code, Some(3), "{notes}");
+    assert!(told.lines().count() == 2, "{told}");
+    assert!(
+        notes.starts_with("failed: connection #1 (")
+            && notes.contains(") meets 'retransmitted > 0.1%': ")
+            && notes.trim_end().ends_with(" %"),
+        "{notes}"
+    );
+    // Each condition that is met is told.
+    let twice = ["--fail-on", "retransmissions > 0", "--fail-on", "rtt > 0"];
+    let (code, _, notes) = checked(folder, &[&args("timeouts > 100")[..], &twice[..]].concat());
+    assert_eq!((code, notes.lines().count()), (Some(3), 2), "{notes}");
+    // There are no requests in it.
+    let (code, _, notes) = checked(folder, &args("p95 > 1ms"));
+    assert_eq!(code, Some(0));
+    assert!(
+        notes.contains("--fail-on 'p95 > 1ms': the capture tells this of no connection"),
+        "{notes}"
+    );
+    let said = fails(folder, &["diagnose", FILE, "--fail-on", "timeout > 0"]);
+    assert!(
+        said.contains("unknown name `timeout`: expected one of") && said.contains("goodput"),
+        "{said}"
+    );
+    let said = fails(folder, &["diagnose", "absent.pcap", "--fail-on", "rtt > 0"]);
+    assert!(said.contains("cannot open absent.pcap"), "{said}");
+}
+
+/// Checks that `value` has no key that `schema` does not describe, and lacks none.
+fn described(value: &Value, schema: &Value, all: &Value, at: &str) {
+    let name = schema["$ref"].as_str();
+    let name = name.and_then(|name| name.strip_prefix("#/$defs/"));
+    if let Some(name) = name {
+        return described(value, &all["$defs"][name], all, at);
+    }
+    for kinds in ["anyOf", "oneOf"] {
+        if let Some(kinds) = schema[kinds].as_array() {
+            let null = |kind: &&Value| kind["type"] == "null";
+            let one: Vec<&Value> = kinds.iter().filter(|kind| !null(kind)).collect();
+            if let ([one], false) = (one.as_slice(), value.is_null()) {
+                described(value, one, all, at);
+            }
+            return;
+        }
+    }
+    match value {
+        Value::Object(fields) => {
+            let Some(properties) = schema["properties"].as_object() else {
+                let values = &schema["additionalProperties"];
+                assert!(values.is_object(), "{at}: {schema}");
+                return fields.iter().for_each(|(key, value)| {
+                    described(value, values, all, &format!("{at}.{key}"));
+                });
+            };
+            let (mut one, mut other): (Vec<_>, Vec<_>) =
+                (fields.keys().collect(), properties.keys().collect());
+            one.sort();
+            other.sort();
+            assert_eq!(one, other, "{at}");
+            for (key, value) in fields {
+                let at = format!("{at}.{key}");
+                let described_as = properties[key]["description"].as_str();
+                assert!(
+                    described_as.is_some_and(|text| text.ends_with(['.', ')'])),
+                    "{at}"
+                );
+                described(value, &properties[key], all, &at);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                described(item, &schema["items"], all, &format!("{at}[]"));
+            }
+        }
+        _ => assert!(!schema["type"].is_null(), "{at}: {schema}"),
+    }
+}
+
+#[test]
+fn the_schema_describes_every_field_of_the_json() {
+    let folder = Folder::new("schema");
+    let folder = folder.path();
+    capture(folder);
+    let schema = succeeds(folder, &["schema", "diagnosis"]);
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let args = ["diagnose", "--no-what-if", FILE, "--format", "json"];
+    let told: Value = serde_json::from_str(&succeeds(folder, &args)).unwrap();
+    described(&told, &schema, &schema, "");
+    let version = told["schema_version"].as_str().unwrap();
+    assert_eq!(
+        schema["$id"],
+        format!("urn:dupack:diagnosis:{version}").as_str()
+    );
+    let experiment = succeeds(folder, &["schema", "experiment"]);
+    assert_eq!(experiment, succeeds(folder, &["schema"]));
+}

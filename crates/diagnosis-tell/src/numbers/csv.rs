@@ -1,7 +1,8 @@
-//! Tables as CSV: a line per stream, limit, retransmission, stall.
+//! Tables as CSV: a line per stream, limit, retransmission, stall, request.
 
 use dupack_tcp::time::Duration;
 
+use super::requests::RequestNumbers;
 use super::{RetransmissionNumbers, StallNumbers, long, secs};
 use crate::keys;
 use crate::story::story;
@@ -190,6 +191,71 @@ pub fn stalls_csv(diagnosis: &Diagnosis) -> Vec<u8> {
                 numbers
                     .something_else_would_have_acted_after_s
                     .map_or(String::new(), number),
+            ]);
+        }
+    }
+    table.bytes()
+}
+
+/// A line per request, the longest of each connection.
+#[must_use]
+pub fn requests_csv(diagnosis: &Diagnosis) -> Vec<u8> {
+    let mut table = Table::new(&[
+        "connection",
+        "number",
+        "asked_by",
+        "pipelined",
+        "first_s",
+        "first_packet",
+        "last_s",
+        "last_packet",
+        "bytes",
+        "answer_first_s",
+        "answer_first_packet",
+        "answer_last_s",
+        "answer_last_packet",
+        "answer_bytes",
+        "duration_s",
+        "network_s",
+        "request_transfer_s",
+        "server_s",
+        "transfer_s",
+        "repair_s",
+        "receive_window_s",
+        "server_pauses_s",
+        "think_s",
+    ]);
+    for found in &diagnosis.connections {
+        let Some(requests) = &found.requests else {
+            continue;
+        };
+        for request in &requests.worst {
+            let numbers = RequestNumbers::of(request);
+            let (asked, answered) = (&numbers.request, &numbers.answer);
+            table.row([
+                found.number.to_string(),
+                numbers.number.to_string(),
+                keys::side(requests.asker).to_owned(),
+                numbers.pipelined.to_string(),
+                number(asked.first_s),
+                asked.first_packet.to_string(),
+                number(asked.last_s),
+                asked.last_packet.to_string(),
+                asked.bytes.to_string(),
+                number(answered.first_s),
+                answered.first_packet.to_string(),
+                number(answered.last_s),
+                answered.last_packet.to_string(),
+                answered.bytes.to_string(),
+                number(numbers.duration_s),
+                number(numbers.network_s),
+                number(numbers.request_transfer_s),
+                number(numbers.server_s),
+                number(numbers.transfer_s),
+                number(numbers.repair_s),
+                number(numbers.receive_window_s),
+                number(numbers.server_pauses_s),
+                numbers.think_s.map_or(String::new(), number),
             ]);
         }
     }

@@ -44,6 +44,7 @@ pub use shares::{Band, KernelView, PathFacts, Shares};
 
 use crate::analyse::cause::{Cause, Retransmission};
 use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
+use crate::read::turns::Spent;
 use crate::read::vantage::Place;
 use ledger::Ledger;
 use quiet::{Ending, Look, Outstanding, Piece, Quiet, Scale, Settled, Tail};
@@ -127,6 +128,7 @@ pub struct Budget {
     windows: Windows,
     ledger: Ledger,
     notes: Notes,
+    spent: Spent,
 }
 
 /// What a budget must be told before it begins.
@@ -198,7 +200,13 @@ impl Budget {
             windows: Windows::new(u64::from(terms.segment_size)),
             ledger: Ledger::new(started, terms.epochs_max),
             notes: Notes::default(),
+            spent: Spent::default(),
         }
+    }
+
+    /// Returns the time that was spent otherwise than in sending, up to the last segment that left.
+    pub(crate) const fn spent(&self) -> Spent {
+        self.spent
     }
 
     /// The handshake took from then to then. To be called before anything that comes later is told.
@@ -260,6 +268,17 @@ impl Budget {
         ) && time > self.scale.round_trip / quiet::PAUSE_PART
         {
             self.windows.held_by_others();
+        }
+        let slot = match settled.kind {
+            Kind::Recovery | Kind::RetransmissionTimer | Kind::ProbeTimer => {
+                Some(&mut self.spent.repair)
+            }
+            Kind::ReceiveWindow | Kind::ZeroWindow => Some(&mut self.spent.window),
+            Kind::Idle | Kind::Pause => Some(&mut self.spent.paused),
+            _ => None,
+        };
+        if let Some(slot) = slot {
+            *slot += time;
         }
         let round_trip = self.scale.round_trip;
         self.ledger.add(settled.kind, settled.to, round_trip);

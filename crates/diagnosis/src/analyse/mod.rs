@@ -2,9 +2,11 @@
 //!
 //! [`explain`] comes first: it says why each segment was retransmitted and where the sender stands. [`budget`], [`stalls`] and [`signs`]
 //! build on its answers.
+//! [`requests`] is told of the turns of both streams.
 
 pub mod budget;
 pub mod cause;
 pub mod explain;
+pub mod requests;
 pub mod signs;
 pub mod stalls;

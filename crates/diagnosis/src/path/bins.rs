@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// Counts of values by size; a value is told within `1 / 2^(BITS + 1)` of itself.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LogBins<const BITS: u32> {
+pub(crate) struct LogBins<const BITS: u32> {
     /// The number of the first bin that is kept.
     first: usize,
     counts: VecDeque<u32>,
@@ -20,7 +20,7 @@ pub(super) type Delays = LogBins<8>;
 
 impl<const BITS: u32> LogBins<BITS> {
     /// Counts `value`.
-    pub(super) fn record(&mut self, value: u64) {
+    pub(crate) fn record(&mut self, value: u64) {
         let bin = Self::bin_of(value);
         if self.counts.is_empty() {
             self.first = bin;
@@ -55,7 +55,7 @@ impl<const BITS: u32> LogBins<BITS> {
     }
 
     /// The `q`-quantile, by the nearest rank; `None` without values.
-    pub(super) fn quantile(&self, q: f64) -> Option<u64> {
+    pub(crate) fn quantile(&self, q: f64) -> Option<u64> {
         let rank = (q.clamp(0.0, 1.0) * self.total as f64).ceil() as u64;
         self.at_rank(rank.saturating_sub(1))
     }

@@ -16,6 +16,7 @@ use crate::read::packet::{Packet, is_after};
 use crate::read::segment_size::SegmentSize;
 use crate::read::side::{Both, Side};
 use crate::read::stream::{Opening, Stream};
+use crate::read::turns::{Spent, Turn, Turns};
 use crate::read::vantage::Vantage;
 use crate::read::ways::{News, Ways};
 
@@ -70,6 +71,8 @@ pub struct Connection<F> {
     copies: Both<Copies>,
     last_acks: Both<Option<LastAck>>,
     streams: Both<Option<Box<Stream<F>>>>,
+    /// Requests and answers, from the first data on.
+    turns: Option<Box<Turns>>,
     /// The first packets, until it is known where the capture was taken.
     held: Option<Vec<Packet>>,
 }
@@ -98,6 +101,7 @@ impl<F: Follower> Connection<F> {
             copies: Both::default(),
             last_acks: Both::default(),
             streams: Both::default(),
+            turns: None,
             held: (!begins).then(Vec::new),
         }
     }
@@ -375,6 +379,43 @@ impl<F: Follower> Connection<F> {
                 }
             }
         }
+        self.turn(side, packet);
+    }
+
+    /// Looks for the end of a turn, after both streams have had the packet.
+    fn turn(&mut self, side: Side, packet: &Packet) {
+        if self.turns.is_none() {
+            if !self.has_data() {
+                return;
+            }
+            self.turns = Some(Box::new(Turns::new(self.asker())));
+        }
+        let Some(turns) = &mut self.turns else {
+            return;
+        };
+        let stream = self.streams.of(side).as_ref();
+        let spent = || stream.map_or_else(Spent::default, |stream| stream.follower().spent());
+        if let Some(turn) = turns.take(side, packet, spent) {
+            self.answered(&turn);
+        }
+    }
+
+    fn answered(&mut self, turn: &Turn) {
+        if let Some(stream) = self.streams.of_mut(turn.asker.other()) {
+            stream.answered(turn);
+        }
+    }
+
+    /// The end that asks: the client, as far as is known.
+    fn asker(&self) -> Side {
+        let syns = &self.handshake.syns;
+        let Both { opener, answerer } = self.addresses;
+        let is_known = syns.opener.is_some() || syns.answerer.is_some();
+        if is_known || opener.port() >= answerer.port() {
+            Side::Opener
+        } else {
+            Side::Answerer
+        }
     }
 
     /// The first data of `sender` has come.
@@ -440,6 +481,9 @@ impl<F: Follower> Connection<F> {
             if let Some(stream) = self.streams.of_mut(side) {
                 stream.finish(onlooker);
             }
+        }
+        if let Some(turn) = self.turns.as_mut().and_then(|turns| turns.finish()) {
+            self.answered(&turn);
         }
     }
 }

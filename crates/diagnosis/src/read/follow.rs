@@ -5,6 +5,7 @@ use dupack_tcp::time::Instant;
 
 use crate::read::moment::{Analysis, Arrival, Departure};
 use crate::read::side::Side;
+use crate::read::turns::{Spent, Turn};
 use crate::read::vantage::Vantage;
 
 /// One stream of data: one direction of a connection.
@@ -87,6 +88,16 @@ pub trait Follower {
     /// The sender has sent a packet without data of the stream, with this IPv4 identification.
     fn numbered(&mut self, id: u16) {
         let _ = id;
+    }
+
+    /// Returns the time that the sender has spent otherwise than in sending, up to the last segment that left.
+    fn spent(&self) -> Spent {
+        Spent::default()
+    }
+
+    /// The data of this stream answers a request, and the answer is over.
+    fn answered(&mut self, turn: &Turn) {
+        let _ = turn;
     }
 
     /// An ACK has come whose SACK blocks all name bytes that were never sent.

@@ -21,6 +21,7 @@ pub mod side;
 pub mod stream;
 pub mod table;
 pub mod time_range;
+pub mod turns;
 pub mod vantage;
 mod waiting;
 mod ways;

@@ -18,6 +18,7 @@ use crate::read::moment::{Arrival, Departure};
 use crate::read::packet::{Packet, is_after};
 use crate::read::scale::Scale;
 use crate::read::segment_size::SegmentSize;
+use crate::read::turns::Turn;
 use crate::read::vantage::{Place, Vantage};
 use crate::read::waiting::{Heard, Waiting};
 
@@ -278,6 +279,11 @@ impl<F: Follower> Stream<F> {
         while let Some((heard, at)) = self.waiting.next_overdue(packet.at) {
             self.arrive(&heard, at, onlooker);
         }
+    }
+
+    /// Its data answers a request, and the answer is over.
+    pub(crate) fn answered(&mut self, turn: &Turn) {
+        self.follower.answered(turn);
     }
 
     /// Nothing more is to come: every ACK that waits arrives.

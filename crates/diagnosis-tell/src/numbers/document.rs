@@ -1,0 +1,454 @@
+//! Types of the JSON document, with their schema.
+//!
+//! The documentation of each field is its description in the schema, which `dupack schema diagnosis` prints.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::requests::RequestsNumbers;
+
+/// Version of the schema. A new field is a new minor version; a field that changes or goes is a new major version.
+pub const SCHEMA_VERSION: &str = "1.0";
+
+/// Diagnosis of a capture, as `dupack diagnose --format json` prints it. Times are in seconds since the first TCP packet.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Document {
+    /// Version of this schema: a new minor version adds fields, a new major version changes or removes some.
+    pub(super) schema_version: &'static str,
+    /// Format of the capture file.
+    pub(super) format: String,
+    /// `false` if the reading was interrupted.
+    pub(super) complete: bool,
+    /// Time of the first TCP packet, in seconds since 1970-01-01T00:00:00Z: other times count from it.
+    pub(super) first_packet_unix_s: Option<f64>,
+    /// Time from the first TCP packet to the last packet.
+    pub(super) duration_s: f64,
+    /// Number of packets by kind.
+    pub(super) packets: BTreeMap<String, u64>,
+    /// Damage to the capture, a sentence each.
+    pub(super) notes: Vec<String>,
+    /// TCP packets that are not selected.
+    pub(super) left_out_packets: LeftOutPackets,
+    /// Number of connections in the capture.
+    pub(super) connections_all: u64,
+    /// Number of those without data.
+    pub(super) connections_without_data: u64,
+    /// Connections that are not listed.
+    pub(super) not_listed: NotListed,
+    /// Durations with other senders; null if none were simulated.
+    pub(super) what_if: Option<WhatIfNumbers>,
+    /// Connections in order of the time that they lost.
+    pub(super) connections: Vec<ConnectionNumbers>,
+}
+
+/// TCP packets that are not selected, by the argument that leaves them out.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct LeftOutPackets {
+    /// TCP packets that `--filter` leaves out.
+    pub(super) filter: u64,
+    /// TCP packets that `--since` and `--until` leave out.
+    pub(super) since_until: u64,
+}
+
+/// Connections that are not listed, in numbers.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct NotListed {
+    /// Number of connections.
+    pub(super) connections: u64,
+    /// Bytes of their data, each counted once.
+    pub(super) bytes: u64,
+    /// Segments that were retransmitted.
+    pub(super) retransmissions: u64,
+}
+
+/// Durations with other senders for one connection.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct WhatIfNumbers {
+    /// Number of the connection.
+    pub(super) connection: u64,
+    /// Reason why there is no answer; null if there is one.
+    pub(super) refused: Option<String>,
+    /// Answers, the shortest duration first.
+    pub(super) answers: Vec<AnswerNumbers>,
+}
+
+/// Duration of the same transfer with another sender.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct AnswerNumbers {
+    /// Stack, as `dupack stacks` takes it.
+    pub(super) stack: String,
+    /// `false` if the capture does not allow an answer for this stack.
+    pub(super) offered: bool,
+    /// Mean duration of the transfer.
+    pub(super) duration_s: f64,
+    /// Lower end of its confidence interval of 95 %.
+    pub(super) duration_low_s: f64,
+    /// Upper end of its confidence interval of 95 %.
+    pub(super) duration_high_s: f64,
+    /// Duration of the captured transfer.
+    pub(super) captured_s: f64,
+    /// `faster` or `slower` if the whole interval is below or above the captured duration, else `none`.
+    pub(super) gain: &'static str,
+    /// Mean goodput in Mbit/s.
+    pub(super) goodput_mbit_per_s: f64,
+    /// Commands that configure this stack in Linux.
+    pub(super) linux_commands: Vec<String>,
+}
+
+/// Connection.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ConnectionNumbers {
+    /// Number of the connection, from 1 in the order of their first packets.
+    pub(super) number: u64,
+    /// Address and port of the end that opened the connection; without a SYN in the capture, of the first packet's source.
+    pub(super) opener: String,
+    /// Address and port of the other end.
+    pub(super) answerer: String,
+    /// Time of the first packet.
+    pub(super) first_s: f64,
+    /// Time of the last packet.
+    pub(super) last_s: f64,
+    /// Time at which the handshake was complete; null if the capture does not show it.
+    pub(super) established_s: Option<f64>,
+    /// Retransmitted SYNs.
+    pub(super) syns_sent_again: Vec<SynNumbers>,
+    /// Time of the reset that ended the connection; null without one.
+    pub(super) reset_s: Option<f64>,
+    /// Oddities of the connection and of its capture, as sentences: copies, missing packets, resets without effect, findings that
+    /// contradict each other.
+    pub(super) notes: Vec<String>,
+    /// Time lost to retransmitted SYNs, and in the stream that lost the most.
+    pub(super) lost_s: f64,
+    /// Requests and answers; null if the connection has fewer than two.
+    pub(super) requests: Option<RequestsNumbers>,
+    /// Data of each end that sent some.
+    pub(super) streams: Vec<StreamNumbers>,
+}
+
+/// Retransmitted SYN.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SynNumbers {
+    /// End that sent the SYN: `opener` or `answerer`.
+    pub(super) sent_by: &'static str,
+    /// Time of the retransmission.
+    pub(super) at_s: f64,
+    /// Packet of the retransmission.
+    pub(super) packet: u64,
+    /// Cause: `timeout` or `answer_to_syn_sent_again`.
+    pub(super) cause: &'static str,
+    /// Time since the SYN before it.
+    pub(super) waited_s: f64,
+}
+
+/// Data that one end sent.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct StreamNumbers {
+    /// End that sent the data: `opener` or `answerer`.
+    pub(super) sent_by: &'static str,
+    /// Limit of the stream, in a sentence.
+    pub(super) story: String,
+    /// Bytes that were acknowledged.
+    pub(super) bytes: u64,
+    /// Time at which the stream began.
+    pub(super) began_s: f64,
+    /// Time at which the stream ended.
+    pub(super) ended_s: f64,
+    /// Time between the two.
+    pub(super) duration_s: f64,
+    /// Bytes delivered per second, in bit/s.
+    pub(super) goodput_bit_per_s: f64,
+    /// Time spent neither at the bottleneck, nor waiting for the application, nor in the handshake.
+    pub(super) lost_s: f64,
+    /// Bytes of data in a full segment.
+    pub(super) segment_bytes: u32,
+    /// Least round-trip time of a segment; null if no ACK tells.
+    pub(super) rtt_min_s: Option<f64>,
+    /// Mean round-trip time; null if no ACK tells.
+    pub(super) rtt_mean_s: Option<f64>,
+    /// Place where the capture was taken.
+    pub(super) seen_from: SeenFrom,
+    /// Time by limit; the sum is the duration.
+    pub(super) limits_s: BTreeMap<&'static str, f64>,
+    /// Limits over time, in order and without gaps.
+    pub(super) limits_over_time: Vec<BandNumbers>,
+    /// Time that Linux would count as busy (`tcpi_busy_time`).
+    pub(super) kernel_busy_s: f64,
+    /// Time that Linux would count as limited by the receive window (`tcpi_rwnd_limited`).
+    pub(super) kernel_receive_window_limited_s: f64,
+    /// Time that Linux would count as limited by the send buffer (`tcpi_sndbuf_limited`).
+    pub(super) kernel_send_buffer_limited_s: f64,
+    /// Segments sent, retransmissions included.
+    pub(super) segments: u64,
+    /// Retransmissions.
+    pub(super) sent_again: SentAgain,
+    /// Number of stalls: times longer than two round trips without an event.
+    pub(super) stalls: u64,
+    /// Duration of all stalls.
+    pub(super) stalled_s: f64,
+    /// Duration of the stalls by kind.
+    pub(super) stalled_by_kind_s: BTreeMap<&'static str, f64>,
+    /// The longest stalls, at most 32.
+    pub(super) longest_stalls: Vec<StallNumbers>,
+    /// Segments that arrived late because others overtook them.
+    pub(super) overtaken: u64,
+    /// Number of times that the receive window was zero.
+    pub(super) window_shut_times: u64,
+    /// Duration of these times.
+    pub(super) window_shut_s: f64,
+    /// Window probes sent meanwhile.
+    pub(super) window_probes: u64,
+    /// Keep-alives.
+    pub(super) keep_alives: u64,
+    /// Properties of the path.
+    pub(super) path: PathNumbers,
+    /// Sender's algorithms.
+    pub(super) sender: SenderNumbers,
+    /// Packets as tcptrace counts them.
+    pub(super) packets: PacketNumbers,
+}
+
+/// Place where the capture was taken.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SeenFrom {
+    /// Place: `sender`, `receiver`, `middle` or `unknown`.
+    pub(super) place: &'static str,
+    /// Least time from there to the sender and back.
+    pub(super) to_sender_and_back_s: f64,
+    /// Least time from there to the receiver and back.
+    pub(super) to_receiver_and_back_s: f64,
+    /// Evidence for the place: `handshake`, `timestamps`, `responses`, `repairs` or `nothing`.
+    pub(super) by: &'static str,
+}
+
+/// Stretch of time with its limit.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct BandNumbers {
+    /// Beginning of the stretch.
+    pub(super) from_s: f64,
+    /// End of the stretch.
+    pub(super) until_s: f64,
+    /// Limit of most of the stretch, a key of `limits_s`.
+    pub(super) limit: &'static str,
+}
+
+/// Retransmissions of a stream.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SentAgain {
+    /// Retransmitted segments.
+    pub(super) segments: u64,
+    /// Their bytes.
+    pub(super) bytes: u64,
+    /// Number of segments by class of their cause.
+    pub(super) by_class: BTreeMap<&'static str, u64>,
+    /// Segments of which the original had arrived.
+    pub(super) needless: u64,
+    /// Those of them that a DSACK reports.
+    pub(super) needless_by_dsack: u64,
+    /// Those that the timestamp of their ACK shows.
+    pub(super) needless_by_timestamp: u64,
+    /// Those whose ACK came sooner than a round trip.
+    pub(super) needless_by_time: u64,
+    /// Those whose original the capture shows to arrive.
+    pub(super) needless_by_arrival: u64,
+    /// Segments of which the capture does not tell if they were needed.
+    pub(super) need_unknown: u64,
+    /// Segments of which the original was lost.
+    pub(super) lost_first: u64,
+    /// Retransmissions that were lost.
+    pub(super) lost_again: u64,
+    /// The last retransmissions, at most 512.
+    pub(super) last: Vec<RetransmissionNumbers>,
+}
+
+/// Time without an event.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct StallNumbers {
+    /// Beginning of the stall.
+    pub(super) from_s: f64,
+    /// End of the stall.
+    pub(super) until_s: f64,
+    /// Time between the two.
+    pub(super) duration_s: f64,
+    /// Kind of the stall, a key of `stalled_by_kind_s`.
+    pub(super) kind: &'static str,
+    /// Origin: `sender`, `receiver` or `network`.
+    pub(super) due_to: &'static str,
+    /// Event that the sender waited for: `data`, `request`, `window`, `ack`, `retransmission_timer` or `probe_timer`.
+    pub(super) waited_for: &'static str,
+    /// Last packet before the stall.
+    pub(super) packet_before: u64,
+    /// First packet after the stall.
+    pub(super) packet_after: u64,
+    /// Bytes in flight.
+    pub(super) in_flight_bytes: u64,
+    /// Time after which a tail loss probe or RACK would have acted; null where neither would.
+    pub(super) something_else_would_have_acted_after_s: Option<f64>,
+}
+
+/// Retransmitted segment.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct RetransmissionNumbers {
+    /// Time of the retransmission.
+    pub(super) at_s: f64,
+    /// Its packet.
+    pub(super) packet: u64,
+    /// Offset of its first byte in the stream.
+    pub(super) start_byte: u64,
+    /// Offset after its last byte.
+    pub(super) end_byte: u64,
+    /// Number of this transmission of the segment, from 1 for the original.
+    pub(super) transmission: u32,
+    /// Cause, as docs/diagnose.md lists them.
+    pub(super) cause: &'static str,
+    /// Number of the timeout in a row; null for other causes.
+    pub(super) timeout_in_a_row: Option<u32>,
+    /// Packet that triggered it; null if a timer did.
+    pub(super) set_off_by_packet: Option<u64>,
+    /// Time since the transmission before it.
+    pub(super) waited_s: f64,
+    /// Need: `needed`, `needless_by_dsack`, `needless_by_timestamp`, `needless_by_time`, `needless_by_arrival` or `unknown`.
+    pub(super) need: &'static str,
+    /// `true` if the retransmission was lost.
+    pub(super) lost_again: bool,
+}
+
+/// Algorithms of a sender.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SenderNumbers {
+    /// Loss recovery.
+    pub(super) recovery: Named,
+    /// Congestion control.
+    pub(super) control: Named,
+    /// Stack that behaves like the sender, as `dupack stacks` takes it; null if unknown.
+    pub(super) stack: Option<String>,
+    /// Dialect of that stack.
+    pub(super) dialect: Option<&'static str>,
+    /// Initial window in segments; null if the capture does not show it.
+    pub(super) initial_window_segments: Option<u32>,
+    /// `true` if the sender paces its segments; null if the capture does not tell.
+    pub(super) paced: Option<bool>,
+    /// Tail loss probes.
+    pub(super) tail_loss_probes: u32,
+}
+
+/// Algorithm, as far as the capture tells it.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Named {
+    /// Name of the algorithm; null if unknown.
+    pub(super) name: Option<String>,
+    /// Reason for the name or for its absence.
+    pub(super) why: String,
+    /// Candidates, the likeliest first.
+    pub(super) candidates: Vec<CandidateNumbers>,
+}
+
+/// Algorithm that the sender may have.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct CandidateNumbers {
+    /// Name of the algorithm.
+    pub(super) name: String,
+    /// Logarithm of the likelihood, relative to other candidates.
+    pub(super) log_likelihood: f64,
+    /// Evidence for it.
+    pub(super) evidence_for: Vec<String>,
+    /// Evidence against it.
+    pub(super) evidence_against: Vec<String>,
+}
+
+/// Properties of a path.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct PathNumbers {
+    /// Least round-trip time of the path.
+    pub(super) least_rtt_s: Quantity,
+    /// Rate of the bottleneck.
+    pub(super) rate_bit_per_s: Quantity,
+    /// Size of the bottleneck's queue in bytes.
+    pub(super) room_bytes: Quantity,
+    /// Size of the bottleneck's queue in packets.
+    pub(super) room_packets: Quantity,
+    /// Segments that were lost.
+    pub(super) losses: u64,
+    /// Segments that were sent.
+    pub(super) transmissions: u64,
+    /// Share of the segments that was lost, from 0 to 1.
+    pub(super) loss: Quantity,
+    /// Share that was lost apart from overflows of the queue, from 0 to 1.
+    pub(super) random_loss: Quantity,
+    /// Share of the losses that are overflows of the queue, from 0 to 1.
+    pub(super) queue_share_of_losses: Quantity,
+    /// Share of the segments that were reordered, from 0 to 1.
+    pub(super) reordered: Quantity,
+    /// Rate of a policer; null without one.
+    pub(super) policer_rate_bit_per_s: Option<Quantity>,
+    /// Burst of a policer; null without one.
+    pub(super) policer_burst_bytes: Option<Quantity>,
+}
+
+/// Quantity with its confidence interval, or the reason why it cannot be told.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Quantity {
+    /// It lies in this interval.
+    Between {
+        /// Best estimate.
+        value: f64,
+        /// Lower end of the confidence interval of 95 %.
+        low: f64,
+        /// Upper end of the confidence interval of 95 %.
+        high: f64,
+    },
+    /// It is no less than this.
+    AtLeast {
+        /// Lower bound.
+        at_least: f64,
+        /// Reason why no more can be told.
+        why: &'static str,
+        /// Capture that would tell more.
+        remedy: &'static str,
+    },
+    /// Nothing in the capture tells it.
+    CannotBeTold {
+        /// Reason why no more can be told.
+        why: &'static str,
+        /// Capture that would tell more.
+        remedy: &'static str,
+    },
+}
+
+/// Packets as tcptrace counts them.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct PacketNumbers {
+    /// Packets of the sender.
+    pub(super) sent: u64,
+    /// Packets that the capture has twice.
+    pub(super) copies: u64,
+    /// Packets with data.
+    pub(super) with_data: u64,
+    /// Bytes of data, retransmissions included.
+    pub(super) data_bytes: u64,
+    /// Bytes of data, each counted once.
+    pub(super) unique_bytes: u64,
+    /// Packets with bytes that the capture has shown before, SYNs and FINs included: retransmissions of which it lacks the
+    /// original are not among them.
+    pub(super) with_bytes_seen_before: u64,
+    /// Bytes of retransmitted data.
+    pub(super) retransmitted_bytes: u64,
+    /// Packets out of order.
+    pub(super) out_of_order: u64,
+    /// Packets of the receiver.
+    pub(super) heard: u64,
+    /// ACKs of the receiver.
+    pub(super) acks: u64,
+    /// ACKs with SACK blocks.
+    pub(super) acks_with_sack: u64,
+    /// ACKs with a DSACK block.
+    pub(super) dsacks: u64,
+    /// Duplicate ACKs.
+    pub(super) duplicate_acks: u64,
+    /// Sets of three duplicate ACKs.
+    pub(super) triple_duplicate_acks: u64,
+    /// Packets that announce a window of zero.
+    pub(super) zero_windows: u64,
+}

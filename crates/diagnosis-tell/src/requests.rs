@@ -1,0 +1,151 @@
+//! Requests of a connection: a line for the terminal, a table for the page.
+
+use dupack_report::page::{Block, Cell, Emphasis};
+use dupack_tcp::time::Duration;
+
+use crate::words;
+use dupack_diagnosis::findings::ConnectionFindings;
+use dupack_diagnosis::{Request, Requests};
+
+/// Requests that the page lists; the CSV has all that are kept (ours).
+const LISTED_MAX: usize = 40;
+
+/// A part of the worst request is named if it has this share of its time (ours) ...
+const PART_SHOWN: f64 = 0.25;
+/// ... and so many parts at most.
+const PARTS_SHOWN: usize = 2;
+
+/// Number of requests, quantiles and the longest, for the terminal: `"137 requests: p50 43 ms, p95 210 ms; the worst 3.1 s at
+/// packet 5120: server 2.9 s"`.
+#[must_use]
+pub fn requests(connection: &ConnectionFindings) -> Option<String> {
+    let requests = connection.requests.as_ref()?;
+    let worst = requests.worst.first()?;
+    let mut text = format!(
+        "{}: p50 {}, p95 {}; the worst {} at packet {}: {}",
+        words::things(requests.count, "request", "requests"),
+        words::time(requests.duration.p50),
+        words::time(requests.duration.p95),
+        words::time(worst.duration()),
+        worst.request.first_packet,
+        largest_parts(worst),
+    );
+    if let Some(joined) = joined(requests) {
+        text += &format!("; {joined}");
+    }
+    Some(text)
+}
+
+/// Turns that join several requests.
+fn joined(requests: &Requests) -> Option<String> {
+    (requests.joined > 0).then(|| {
+        format!(
+            "{} of several pipelined requests",
+            words::things(requests.joined, "is a turn", "are turns")
+        )
+    })
+}
+
+/// The parts that take most of a request's time.
+fn largest_parts(request: &Request) -> String {
+    let mut parts = request.parts.named();
+    parts.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    let all = request.duration().as_secs_f64();
+    let shown = parts
+        .into_iter()
+        .take(PARTS_SHOWN)
+        .enumerate()
+        .filter(|(place, (_, time))| *place == 0 || time.as_secs_f64() >= all * PART_SHOWN);
+    let shown = shown.map(|(_, (name, time))| format!("{name} {}", words::time(time)));
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// The table of the longest requests.
+pub(crate) fn table(connection: &ConnectionFindings) -> Vec<Block> {
+    let Some(requests) = &connection.requests else {
+        return Vec::new();
+    };
+    let listed: Vec<&Request> = requests.worst.iter().take(LISTED_MAX).collect();
+    // Parts that no request has take no column.
+    let names = requests.worst.first().map(|worst| worst.parts.named());
+    let names: Vec<(usize, &str)> = names
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .filter(|(place, _)| {
+            let part = |request: &&Request| request.parts.named().get(*place).copied();
+            let mut times = listed.iter().filter_map(part);
+            times.any(|(_, time)| !time.is_zero())
+        })
+        .map(|(place, (name, _))| (place, name))
+        .collect();
+    let mut header = vec!["#", "at (s)", "packets", "request", "answer", "time"];
+    header.extend(names.iter().map(|(_, name)| *name));
+    header.push("think time before");
+    let rows = listed.iter().map(|request| {
+        let mut row = beginning(request);
+        let parts = request.parts.named();
+        for (place, _) in &names {
+            let time = parts.get(*place).map_or(Duration::ZERO, |(_, time)| *time);
+            row.push(number(words::time(time)));
+        }
+        row.push(number(request.think.map_or("–".to_owned(), words::time)));
+        row
+    });
+    vec![Block::Table {
+        caption: caption(requests, listed.len()),
+        rows: rows.collect(),
+        header: header.into_iter().map(str::to_owned).collect(),
+    }]
+}
+
+fn number(text: String) -> Cell {
+    Cell::new(text, Emphasis::Number)
+}
+
+/// The cells of a request before the parts of its time.
+fn beginning(request: &Request) -> Vec<Cell> {
+    let pipelined = match request.joined {
+        0 => String::new(),
+        more => format!(" and {more} pipelined"),
+    };
+    vec![
+        number(format!("{}{pipelined}", request.number)),
+        number(format!("{:.3}", request.request.first_at.as_secs_f64())),
+        number(format!(
+            "#{} to #{}",
+            request.request.first_packet, request.answer.last_packet
+        )),
+        number(words::bytes(request.request.bytes as f64)),
+        number(words::bytes(request.answer.bytes as f64)),
+        number(words::time(request.duration())),
+    ]
+}
+
+fn caption(requests: &Requests, listed: usize) -> String {
+    let duration = &requests.duration;
+    let server = &requests.server;
+    let mut text = format!(
+        "{}: half took {} or less, 95 % took {} or less, the longest {}; the server took {}, {} and {}.",
+        words::things(requests.count, "request", "requests"),
+        words::time(duration.p50),
+        words::time(duration.p95),
+        words::time(duration.max),
+        words::time(server.p50),
+        words::time(server.p95),
+        words::time(server.max),
+    );
+    if let Some(joined) = joined(requests) {
+        text += &format!(" {joined}, whose answers have no visible boundary.");
+    }
+    if (listed as u64) < requests.count {
+        text += &format!(" The {listed} longest are listed.");
+    }
+    text += match requests.round_trip {
+        Some(_) => {
+            " Network is one round trip, the least of the capture; the parts sum to the time of the client."
+        }
+        None => " The capture tells no round-trip time: the network is in the time of the server.",
+    };
+    text
+}

@@ -1,0 +1,371 @@
+//! Requests and answers with known times of network, server, transfer, repair, window and client.
+
+use dupack_diagnosis::{Request, Requests, Side};
+use dupack_truth::script::{End, Ip, Link, Script, packet};
+
+use super::Told;
+
+const RTT: f64 = 0.03;
+/// Time that an end takes to answer the handshake.
+const HOST: f64 = 1e-4;
+
+/// A client and a server that talk in turns, captured at one end. All times are those of the capture.
+struct Talk {
+    script: Script,
+    seen_at: End,
+    at: f64,
+    client: u32,
+    server: u32,
+}
+
+impl Talk {
+    fn new(seen_at: End) -> Self {
+        let mut script = Script::new(Ip::V4, Link::Raw);
+        match seen_at {
+            End::Client => script.open(0.0, RTT),
+            End::Server => {
+                script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
+                script.add(packet(HOST, End::Server, 4999).syn(1460, Some(7)).ack(1000));
+                script.add(packet(HOST + RTT, End::Client, 1000).ack(5000).window(500));
+            }
+        }
+        Self {
+            script,
+            seen_at,
+            at: 0.1,
+            client: 1000,
+            server: 5000,
+        }
+    }
+
+    /// Time passes.
+    fn later(&mut self, seconds: f64) -> &mut Self {
+        self.at += seconds;
+        self
+    }
+
+    /// The client sends so many bytes.
+    fn asks(&mut self, bytes: u32) -> &mut Self {
+        let request = packet(self.at, End::Client, self.client);
+        self.script
+            .add(request.ack(self.server).len(bytes).push().window(500));
+        self.client += bytes;
+        self
+    }
+
+    /// The server sends so many bytes.
+    fn answers(&mut self, bytes: u32) -> &mut Self {
+        let answer = packet(self.at, End::Server, self.server);
+        self.script
+            .add(answer.ack(self.client).len(bytes).push().window(500));
+        self.server += bytes;
+        self
+    }
+
+    /// The client acknowledges everything.
+    fn acks(&mut self) -> &mut Self {
+        let ack = packet(self.at, End::Client, self.client);
+        self.script.add(ack.ack(self.server).window(500));
+        self
+    }
+
+    /// The time from a request to the first byte of its answer, for a server that takes so long.
+    fn wait(&self, server_s: f64) -> f64 {
+        match self.seen_at {
+            End::Client => RTT + server_s,
+            End::Server => HOST + server_s,
+        }
+    }
+
+    /// The time from the end of an answer to the next request, for a client that thinks so long.
+    fn think(&self, think_s: f64) -> f64 {
+        match self.seen_at {
+            End::Client => HOST + think_s,
+            End::Server => RTT + think_s,
+        }
+    }
+
+    /// A request, so many segments of an answer a millisecond apart, and its ACK, as a server takes so long to begin it.
+    fn turn(&mut self, server_s: f64, segments: u32) -> &mut Self {
+        self.asks(200);
+        self.later(self.wait(server_s));
+        for n in 0..segments {
+            if n > 0 {
+                self.later(0.001);
+            }
+            self.answers(1460);
+        }
+        let last = self.at;
+        self.later(self.think(0.0)).acks();
+        self.at = last;
+        self
+    }
+
+    fn told(&self) -> Told {
+        Told::of(&self.script)
+    }
+}
+
+fn found(told: &Told) -> &Requests {
+    told.connection().requests.as_ref().expect("requests")
+}
+
+/// The request of this number.
+fn nth(told: &Told, number: u64) -> &Request {
+    let mut all = found(told).worst.iter();
+    all.find(|request| request.number == number)
+        .expect("the request")
+}
+
+fn micros(time: dupack_tcp::time::Duration) -> u64 {
+    (time.as_secs_f64() * 1e6).round() as u64
+}
+
+/// Network, request transfer, server, transfer, repair, window and pauses, in microseconds.
+fn parts(request: &Request) -> [u64; 7] {
+    request.parts.named().map(|(_, time)| micros(time))
+}
+
+/// Both ends of a connection.
+const ENDS: [End; 2] = [End::Client, End::Server];
+
+#[test]
+fn network_server_transfer_and_think_time_are_told_at_either_end() {
+    for end in ENDS {
+        let mut talk = Talk::new(end);
+        talk.turn(0.0, 1);
+        talk.later(talk.think(0.4)).turn(0.07, 3);
+        talk.later(talk.think(2.0)).turn(2.9, 11);
+        let told = talk.told();
+        let requests = found(&told);
+        let screen = told.screen();
+        assert_eq!((requests.asker, requests.count), (Side::Opener, 3));
+        assert_eq!(requests.round_trip.map(micros), Some(30_100), "{screen}");
+        assert_eq!(parts(nth(&told, 1)), [30_100, 0, 0, 0, 0, 0, 0], "{screen}");
+        assert_eq!(
+            parts(nth(&told, 2)),
+            [30_100, 0, 70_000, 2000, 0, 0, 0],
+            "{screen}"
+        );
+        assert_eq!(
+            parts(nth(&told, 3)),
+            [30_100, 0, 2_900_000, 10_000, 0, 0, 0],
+            "{screen}"
+        );
+        let think = [1, 2, 3].map(|number| nth(&told, number).think.map(micros));
+        assert_eq!(think, [None, Some(400_000), Some(2_000_000)], "{screen}");
+        let durations = requests.duration;
+        assert_eq!(
+            [durations.p50, durations.p95, durations.max].map(micros),
+            [102_100, 2_940_100, 2_940_100]
+        );
+        let server = requests.server;
+        assert_eq!(
+            [server.p50, server.p95, server.max].map(micros),
+            [70_000, 2_900_000, 2_900_000]
+        );
+        let worst = requests.worst[0];
+        assert_eq!((worst.number, worst.request.bytes), (3, 200));
+        assert_eq!(worst.answer.bytes, 11 * 1460);
+        // Three packets open the connection, three and five are of the turns before.
+        assert_eq!(
+            (worst.request.first_packet, worst.answer.last_packet),
+            (12, 23)
+        );
+        assert!(
+            screen.contains(
+                "3 requests: p50 102 ms, p95 2.9 s; the worst 2.9 s at packet 12: server 2.9 s"
+            ),
+            "{screen}"
+        );
+    }
+}
+
+#[test]
+fn a_lost_request_is_repair_and_no_time_of_the_server() {
+    let mut talk = Talk::new(End::Client);
+    talk.turn(0.01, 1).later(0.2);
+    let (client, at) = (talk.client, talk.at);
+    talk.asks(200);
+    // It is sent again by the timer.
+    let again = packet(at + 0.23, End::Client, client);
+    let again = again.ack(talk.server).len(200).push().window(500);
+    talk.script.add(again);
+    talk.later(0.23 + RTT + 0.05)
+        .answers(1000)
+        .later(HOST)
+        .acks();
+    let told = talk.told();
+    assert_eq!(
+        parts(nth(&told, 2)),
+        [30_100, 0, 50_000, 0, 230_000, 0, 0],
+        "{}",
+        told.screen()
+    );
+    assert_eq!(nth(&told, 2).request.bytes, 200);
+}
+
+/// Turns of which the second answer, 12 segments, loses the fourth.
+fn lossy(end: End) -> Talk {
+    let mut talk = Talk::new(end);
+    talk.turn(0.01, 1).later(0.2).asks(200);
+    talk.later(talk.wait(0.005));
+    let (client, first) = (talk.client, talk.server);
+    let (begun, hole) = (talk.at, first + 3 * 1460);
+    let ack_after = match end {
+        End::Client => HOST,
+        End::Server => RTT,
+    };
+    for n in 0..12 {
+        let at = begun + f64::from(n) * 1e-4;
+        let segment = packet(at, End::Server, first + n * 1460)
+            .ack(client)
+            .window(500);
+        if n == 3 && end == End::Client {
+            // The capture does not have it.
+            talk.script.unseen(End::Server);
+            continue;
+        }
+        talk.script.add(segment.len(1460));
+        if n != 3 {
+            let ack = packet(at + ack_after, End::Client, client).window(500);
+            let end = first + (n + 1) * 1460;
+            talk.script.add(if n < 3 {
+                ack.ack(end)
+            } else {
+                ack.ack(hole).sack(hole + 1460, end)
+            });
+        }
+    }
+    // The third duplicate ACK is that for the seventh segment.
+    let repaired = begun + 6e-4 + RTT;
+    let repair = packet(repaired, End::Server, hole).ack(client).window(500);
+    talk.script.add(repair.len(1460));
+    talk.server = first + 12 * 1460;
+    talk.at = repaired + ack_after;
+    talk.acks();
+    talk
+}
+
+#[test]
+fn the_repair_of_an_answer_is_told_at_either_end() {
+    for end in ENDS {
+        let told = lossy(end).told();
+        // The answer lasts 1.1 ms without the repair.
+        assert_eq!(
+            parts(nth(&told, 2)),
+            [30_100, 0, 5000, 1100, 29_500, 0, 0],
+            "{end:?}\n{}",
+            told.screen()
+        );
+        assert_eq!(nth(&told, 2).answer.bytes, 12 * 1460);
+    }
+}
+
+#[test]
+fn a_timeout_within_an_answer_is_repair() {
+    let mut talk = Talk::new(End::Server);
+    talk.turn(0.01, 1).later(0.2).asks(200);
+    talk.later(talk.wait(0.02)).answers(1000);
+    let again = packet(talk.at + 0.25, End::Server, talk.server - 1000);
+    let again = again.ack(talk.client).len(1000).push().window(500);
+    talk.script.add(again);
+    talk.later(0.25 + RTT).acks();
+    let told = talk.told();
+    assert_eq!(
+        parts(nth(&told, 2)),
+        [30_100, 0, 20_000, 0, 250_000, 0, 0],
+        "{}",
+        told.screen()
+    );
+}
+
+#[test]
+fn a_shut_window_within_an_answer_is_the_receivers() {
+    let mut talk = Talk::new(End::Server);
+    talk.turn(0.01, 1).later(0.2).asks(200);
+    talk.later(talk.wait(0.02)).answers(1460).answers(1460);
+    let ack = |talk: &Talk, at: f64, window: u16| {
+        packet(at, End::Client, talk.client)
+            .ack(talk.server)
+            .window(window)
+    };
+    let shut = talk.at + RTT;
+    talk.script.add(ack(&talk, shut, 0));
+    talk.script.add(ack(&talk, shut + 1.0, 500));
+    talk.later(RTT + 1.0 + HOST).answers(1460);
+    talk.later(RTT).acks();
+    let told = talk.told();
+    let [network, sending, server, transfer, repair, window, pauses] = parts(nth(&told, 2));
+    assert_eq!([network, sending, server], [30_100, 0, 20_000]);
+    assert_eq!(transfer + window + repair + pauses, 1_030_100);
+    assert_eq!((repair, window / 100_000), (0, 10), "{}", told.screen());
+}
+
+#[test]
+fn a_pause_within_an_answer_is_the_servers() {
+    let mut talk = Talk::new(End::Server);
+    talk.turn(0.01, 1).later(0.2).asks(200);
+    talk.later(talk.wait(0.02)).answers(300);
+    talk.later(RTT).acks().later(0.8).answers(300);
+    talk.later(RTT).acks();
+    let told = talk.told();
+    let [network, sending, server, transfer, repair, window, pauses] = parts(nth(&told, 2));
+    assert_eq!([network, sending, server], [30_100, 0, 20_000]);
+    assert_eq!(
+        [transfer, repair, window, pauses],
+        [0, 0, 0, 830_000],
+        "{}",
+        told.screen()
+    );
+}
+
+#[test]
+fn pipelined_requests_are_one_turn() {
+    for end in ENDS {
+        let mut talk = Talk::new(end);
+        talk.turn(0.01, 1).later(0.2).asks(200);
+        talk.later(talk.wait(0.02)).answers(1460);
+        // The second request comes while the first answer is under way.
+        match end {
+            End::Client => {
+                let known = talk.client;
+                talk.later(HOST).asks(300);
+                let late = packet(talk.at + 1e-4, End::Server, talk.server);
+                talk.script.add(late.ack(known).len(1460).window(500));
+                talk.server += 1460;
+            }
+            End::Server => {
+                let known = talk.server;
+                talk.later(HOST).answers(1460).later(HOST);
+                let early = packet(talk.at, End::Client, talk.client);
+                talk.script
+                    .add(early.ack(known).len(300).push().window(500));
+                talk.client += 300;
+            }
+        }
+        talk.later(0.1).answers(1460);
+        talk.later(talk.think(0.0)).acks();
+        talk.later(0.3).turn(0.01, 1);
+        let told = talk.told();
+        let requests = found(&told);
+        let screen = told.screen();
+        assert_eq!((requests.count, requests.joined), (3, 1), "{screen}");
+        let joined = nth(&told, 2);
+        assert_eq!((joined.joined, joined.request.bytes), (1, 500), "{screen}");
+        assert_eq!(joined.answer.bytes, 3 * 1460);
+        assert!(
+            screen.contains("; 1 is a turn of several pipelined requests"),
+            "{screen}"
+        );
+    }
+}
+
+#[test]
+fn one_transfer_has_no_table_of_requests() {
+    let mut talk = Talk::new(End::Client);
+    talk.turn(0.01, 20);
+    let told = talk.told();
+    assert_eq!(told.connection().requests, None);
+    assert!(!told.screen().contains("requests"), "{}", told.screen());
+}

@@ -1,0 +1,477 @@
+//! Requests: the time from each request to the end of its answer, and its parts.
+//!
+//! As the asking end has it, a request takes from its first byte until the last byte of the answer is there:
+//!
+//! ```text
+//! asking end     ├─ sending ─┤                                       ┌─ transfer, repair, window, pauses ─┤
+//!                             ╲ network                             ╱ network
+//! answering end                └───────────── server ──────────────┘
+//! ```
+//!
+//! The capture shows each packet where it was taken. The ways from there to both ends ([`Vantage`]) make up for the difference: the
+//! request is at the answering end later than it was captured, and the answer at the asking end, too. Both ways
+//! together are one round trip, the least that the capture shows. Queueing delay on the way is therefore told as time of the server or of
+//! the transfer.
+//!
+//! Time of a recovery, time until a timer expired, and time after the last new byte are repair; time in which the receive window was full is the window's; time
+//! in which the application gave nothing within its answer is a pause. The [`budget`](super::budget) of each stream tells all
+//! three. Before the first byte of the answer a loss of the answer is not visible, unless the capture was taken at the
+//! answering end, and counts as time of the server.
+//!
+//! The vantage is known best at the end, so that only times of the capture are counted until then. A way to an end
+//! adds the same to every request, and moves every quantile by as much.
+
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::path::bins::LogBins;
+use crate::read::side::Side;
+use crate::read::turns::{Message, Turn};
+use crate::read::vantage::{Place, Vantage};
+
+/// Requests that are kept one by one, the longest (ours: some 16 kB).
+pub const WORST_MAX: usize = 64;
+
+/// With fewer turns, a connection has no table of requests: it is one transfer (ours).
+pub const TURNS_MIN: u64 = 2;
+
+/// Times, within 0.4 %.
+type Times = LogBins<7>;
+
+/// One end's part of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Time of its first byte in the capture.
+    pub first_at: Instant,
+    /// Packet of its first byte.
+    pub first_packet: u64,
+    /// Time of its last byte in the capture: of the last packet with data that was not acknowledged yet.
+    pub last_at: Instant,
+    /// Packet of its last byte.
+    pub last_packet: u64,
+    /// Bytes of the stream.
+    pub bytes: u64,
+}
+
+/// Parts of the time of a request. Their sum is all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// One round trip.
+    pub network: Duration,
+    /// Transfer of the request.
+    pub sending: Duration,
+    /// From the arrival of the request until the answer began.
+    pub server: Duration,
+    /// Transfer of the answer.
+    pub transfer: Duration,
+    /// Recoveries, and timers that had to expire.
+    pub repair: Duration,
+    /// The receive window was full.
+    pub window: Duration,
+    /// The answering application gave nothing more for a while.
+    pub pauses: Duration,
+}
+
+impl Parts {
+    /// Sum of all.
+    #[must_use]
+    pub fn sum(&self) -> Duration {
+        self.named()
+            .into_iter()
+            .fold(Duration::ZERO, |sum, (_, time)| sum + time)
+    }
+
+    /// All of them, with short names.
+    #[must_use]
+    pub const fn named(&self) -> [(&'static str, Duration); 7] {
+        [
+            ("network", self.network),
+            ("request transfer", self.sending),
+            ("server", self.server),
+            ("transfer", self.transfer),
+            ("loss repair", self.repair),
+            ("receive window", self.window),
+            ("server pauses", self.pauses),
+        ]
+    }
+}
+
+/// Request with its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Number in its connection, from 1.
+    pub number: u64,
+    /// Request.
+    pub request: Part,
+    /// Answer.
+    pub answer: Part,
+    /// Pipelined requests beyond the first: their answers have no visible boundary.
+    pub joined: u32,
+    /// Time from the end of the answer before until the request, at the asking end; `None` for the first request.
+    pub think: Option<Duration>,
+    /// Parts of its time.
+    pub parts: Parts,
+}
+
+impl Request {
+    /// Time from its first byte until the answer was complete, at the asking end.
+    #[must_use]
+    pub fn duration(&self) -> Duration {
+        self.parts.sum()
+    }
+}
+
+/// Quantiles of a time, by the nearest rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quantiles {
+    /// Half are no longer.
+    pub p50: Duration,
+    /// 95 of 100 are no longer.
+    pub p95: Duration,
+    /// The longest.
+    pub max: Duration,
+}
+
+impl Quantiles {
+    fn map(self, change: impl Fn(Duration) -> Duration) -> Self {
+        Self {
+            p50: change(self.p50),
+            p95: change(self.p95),
+            max: change(self.max),
+        }
+    }
+}
+
+/// Requests of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requests {
+    /// End that asks.
+    pub asker: Side,
+    /// Turns: requests, of which pipelined ones count as one.
+    pub count: u64,
+    /// Turns of several pipelined requests.
+    pub joined: u64,
+    /// Time from the first byte of a request to the last of its answer, at the asking end. Exact up to [`WORST_MAX`] turns,
+    /// within 0.4 % beyond.
+    pub duration: Quantiles,
+    /// Time until the answer began, without the network.
+    pub server: Quantiles,
+    /// Round-trip time that counts as network; `None` if the capture tells none, and then it is in the time of the server.
+    pub round_trip: Option<Duration>,
+    /// The longest, in order of their durations; at most [`WORST_MAX`].
+    pub worst: Vec<Request>,
+}
+
+/// Gathers the turns of a connection.
+#[derive(Clone, Debug)]
+pub struct Gathered {
+    asker: Side,
+    count: u64,
+    joined: u64,
+    durations: Times,
+    waits: Times,
+    longest: Duration,
+    longest_wait: Duration,
+    /// Turns with their numbers, and the least duration among them once they are [`WORST_MAX`].
+    worst: Vec<(u64, Turn)>,
+    least: Duration,
+}
+
+impl Gathered {
+    /// No turn so far of a connection in which `asker` asks.
+    #[must_use]
+    pub fn new(asker: Side) -> Self {
+        Self {
+            asker,
+            count: 0,
+            joined: 0,
+            durations: Times::default(),
+            waits: Times::default(),
+            longest: Duration::ZERO,
+            longest_wait: Duration::ZERO,
+            worst: Vec::new(),
+            least: Duration::ZERO,
+        }
+    }
+
+    /// End that asks.
+    #[must_use]
+    pub const fn asker(&self) -> Side {
+        self.asker
+    }
+
+    /// Takes in the next turn.
+    pub fn take(&mut self, turn: &Turn) {
+        self.count += 1;
+        self.joined += u64::from(turn.joined > 0);
+        let (duration, wait) = (seen(turn), wait(turn));
+        self.durations.record(duration.as_nanos());
+        self.waits.record(wait.as_nanos());
+        self.longest = self.longest.max(duration);
+        self.longest_wait = self.longest_wait.max(wait);
+        self.keep(duration, (self.count, *turn));
+    }
+
+    /// Keeps a turn if it is among the longest.
+    fn keep(&mut self, duration: Duration, turn: (u64, Turn)) {
+        if self.worst.len() < WORST_MAX {
+            self.worst.push(turn);
+        } else if duration > self.least {
+            let least = self.worst.iter_mut().min_by_key(|(_, turn)| seen(turn));
+            if let Some(least) = least {
+                *least = turn;
+            }
+        } else {
+            return;
+        }
+        if self.worst.len() >= WORST_MAX {
+            let all = self.worst.iter().map(|(_, turn)| seen(turn));
+            self.least = all.min().unwrap_or_default();
+        }
+    }
+
+    /// Returns the findings, of a capture taken at `vantage` of the asking end; `round_trip` is that of its path, where the
+    /// vantage tells nothing. `None` if there were fewer than [`TURNS_MIN`] turns.
+    #[must_use]
+    pub fn finish(mut self, vantage: &Vantage, round_trip: Option<Duration>) -> Option<Requests> {
+        if self.count < TURNS_MIN {
+            return None;
+        }
+        let to_asker = vantage.to_sender;
+        // A way of no length is one that is not known, unless the answering end was seen to answer at once.
+        let is_known = !vantage.to_receiver.is_zero()
+            || matches!(vantage.place, Place::Receiver | Place::Middle);
+        let whole = is_known.then(|| to_asker + vantage.to_receiver);
+        let round_trip = whole.or(round_trip);
+        let to_answerer = round_trip.unwrap_or_default().saturating_sub(to_asker);
+        let ways = (to_asker, to_answerer);
+        self.worst
+            .sort_by_key(|(number, turn)| (std::cmp::Reverse(seen(turn)), *number));
+        let duration = self.quantiles(seen, &self.durations, self.longest);
+        let server = self.quantiles(wait, &self.waits, self.longest_wait);
+        Some(Requests {
+            asker: self.asker,
+            count: self.count,
+            joined: self.joined,
+            duration: duration.map(|seen| seen + to_asker),
+            server: server.map(|wait| wait.saturating_sub(to_answerer)),
+            round_trip,
+            worst: self
+                .worst
+                .iter()
+                .map(|(number, turn)| request(*number, turn, ways))
+                .collect(),
+        })
+    }
+
+    /// Quantiles: exact while every turn is kept.
+    fn quantiles(&self, of: fn(&Turn) -> Duration, bins: &Times, max: Duration) -> Quantiles {
+        if self.count == self.worst.len() as u64 {
+            let mut all: Vec<Duration> = self.worst.iter().map(|(_, turn)| of(turn)).collect();
+            all.sort_unstable();
+            let at = |percent: usize| {
+                let rank = (all.len() * percent).div_ceil(100);
+                all.get(rank.saturating_sub(1)).copied().unwrap_or_default()
+            };
+            return Quantiles {
+                p50: at(50),
+                p95: at(95),
+                max,
+            };
+        }
+        let at = |q| {
+            let time = bins.quantile(q).map(Duration::from_nanos);
+            time.unwrap_or_default().min(max)
+        };
+        Quantiles {
+            p50: at(0.5),
+            p95: at(0.95),
+            max,
+        }
+    }
+}
+
+/// Time from the first byte of a request to the last of its answer, in the capture.
+const fn seen(turn: &Turn) -> Duration {
+    turn.answer.last_at.since(turn.request.first_at)
+}
+
+/// Time between request and answer in the capture.
+const fn wait(turn: &Turn) -> Duration {
+    turn.answer.first_at.since(turn.request.last_at)
+}
+
+fn request(number: u64, turn: &Turn, ways: (Duration, Duration)) -> Request {
+    let think = turn.answered_before.map(|before| {
+        let gap = turn.request.first_at.since(before);
+        gap.saturating_sub(ways.0)
+    });
+    Request {
+        number,
+        request: part(&turn.request),
+        answer: part(&turn.answer),
+        joined: turn.joined,
+        think,
+        parts: parts(turn, ways),
+    }
+}
+
+const fn part(message: &Message) -> Part {
+    Part {
+        first_at: message.first_at,
+        first_packet: message.first_packet,
+        last_at: message.last_at,
+        last_packet: message.last_packet,
+        bytes: message.bytes,
+    }
+}
+
+/// Takes as much of `time` as is left.
+fn take(left: &mut Duration, time: Duration) -> Duration {
+    let taken = time.min(*left);
+    *left = left.saturating_sub(taken);
+    taken
+}
+
+/// Divides the time of a turn; `to_asker` and `to_answerer` are the ways from the capture to both ends and back.
+fn parts(turn: &Turn, (to_asker, to_answerer): (Duration, Duration)) -> Parts {
+    let (request, answer) = (&turn.request, &turn.answer);
+    // Of pipelined requests, the last may have been sent while the answer had begun.
+    let mut sending = request.last_at.min(answer.first_at).since(request.first_at);
+    let mut wait = wait(turn);
+    let mut transfer = answer.last_at.since(answer.first_at);
+    let repair =
+        take(&mut sending, request.spent.repair) + take(&mut transfer, answer.spent.repair);
+    let window =
+        take(&mut sending, request.spent.window) + take(&mut transfer, answer.spent.window);
+    let pauses = take(&mut transfer, answer.spent.paused);
+    let network = to_asker + take(&mut wait, to_answerer);
+    Parts {
+        network,
+        sending,
+        server: wait,
+        transfer,
+        repair,
+        window,
+        pauses,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::packet::tests::{from, ms};
+    use crate::read::turns::{Spent, Turns};
+    use crate::read::vantage::Reason;
+
+    /// Turns of one packet each way: sent at these times, in milliseconds.
+    fn gathered(times: impl IntoIterator<Item = (f64, f64)>) -> Gathered {
+        let mut turns = Turns::new(Side::Opener);
+        let mut gathered = Gathered::new(Side::Opener);
+        let (mut client, mut server) = (1, 1);
+        for (asked, answered) in times {
+            let packets = [
+                (
+                    Side::Opener,
+                    from(Side::Opener, asked, client).len(10).ack(server),
+                ),
+                (
+                    Side::Answerer,
+                    from(Side::Answerer, answered, server)
+                        .len(20)
+                        .ack(client + 10),
+                ),
+            ];
+            client += 10;
+            server += 20;
+            for (side, packet) in packets {
+                if let Some(turn) = turns.take(side, &packet, Spent::default) {
+                    gathered.take(&turn);
+                }
+            }
+        }
+        if let Some(turn) = turns.finish() {
+            gathered.take(&turn);
+        }
+        gathered
+    }
+
+    fn millis(time: Duration) -> u64 {
+        time.as_nanos() / 1_000_000
+    }
+
+    fn vantage(to_sender: u64, to_receiver: u64) -> Vantage {
+        Vantage {
+            place: match to_receiver {
+                0 => Place::Unknown,
+                _ => Place::Middle,
+            },
+            to_sender: Duration::from_millis(to_sender),
+            to_receiver: Duration::from_millis(to_receiver),
+            reason: Reason::Handshake,
+        }
+    }
+
+    #[test]
+    fn the_ways_to_both_ends_are_the_network() {
+        let found = gathered([(0.0, 50.0), (100.0, 180.0)]);
+        let found = found.finish(&vantage(10, 30), None).unwrap();
+        let times = |quantiles: Quantiles| {
+            let Quantiles { p50, p95, max } = quantiles;
+            [p50, p95, max].map(millis)
+        };
+        assert_eq!(times(found.duration), [60, 90, 90]);
+        assert_eq!(times(found.server), [20, 50, 50]);
+        let worst = found.worst[0];
+        assert_eq!(worst.number, 2);
+        assert_eq!(worst.think, Some(Duration::from_millis(40)));
+        assert_eq!(worst.parts.network, Duration::from_millis(40));
+        assert_eq!(worst.parts.server, Duration::from_millis(50));
+        assert_eq!(worst.duration(), Duration::from_millis(90));
+    }
+
+    #[test]
+    fn without_a_vantage_the_path_tells_the_round_trip() {
+        let gathered = gathered([(0.0, 50.0), (100.0, 180.0)]);
+        let found = |round_trip| {
+            let found = gathered.clone().finish(&vantage(0, 0), round_trip);
+            let found = found.unwrap();
+            (found.round_trip, found.server.max)
+        };
+        let trip = Some(Duration::from_millis(20));
+        assert_eq!(found(trip), (trip, Duration::from_millis(60)));
+        assert_eq!(found(None), (None, Duration::from_millis(80)));
+    }
+
+    #[test]
+    fn one_turn_is_no_table() {
+        assert_eq!(gathered([(0.0, 50.0)]).finish(&vantage(0, 10), None), None);
+    }
+
+    #[test]
+    fn the_worst_of_many_are_kept_and_all_are_counted() {
+        // 10 ms, 20 ms ... in an order that keeps replacing the least.
+        let times = (1..=1000_u32).map(|n| {
+            let at = f64::from(n) * 20_000.0;
+            (at, at + f64::from(n * 7919 % 1009) * 10.0)
+        });
+        let found = gathered(times).finish(&vantage(0, 0), None).unwrap();
+        assert_eq!((found.count, found.worst.len()), (1000, WORST_MAX));
+        let durations: Vec<u64> = found
+            .worst
+            .iter()
+            .map(|worst| millis(worst.duration()) / 10)
+            .collect();
+        let mut all: Vec<u64> = (1..=1000).map(|n| n * 7919 % 1009).collect();
+        all.sort_unstable();
+        let largest: Vec<u64> = all.iter().rev().take(WORST_MAX).copied().collect();
+        assert_eq!(durations, largest);
+        let near = |told: Duration, rank: usize| {
+            let right = all[rank] * 10;
+            let off = millis(told).abs_diff(right);
+            assert!(off * 200 <= right, "{told:?} is not {right} ms");
+        };
+        near(found.duration.p50, 499);
+        near(found.duration.p95, 949);
+        assert_eq!(millis(found.duration.max), all[999] * 10);
+    }
+}
