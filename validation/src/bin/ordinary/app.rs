@@ -96,7 +96,8 @@ struct Notes {
     not_reading: Vec<[u64; 2]>,
     samples: Vec<Sample>,
     socket: Option<TcpStream>,
-    finished: bool,
+    /// Local address and peer: a closed socket has none.
+    addresses: Option<[SocketAddr; 2]>,
 }
 
 type Shared = Arc<Mutex<Notes>>;
@@ -235,11 +236,10 @@ fn path(plan: &Plan) -> PathConfig {
 
 fn record(shared: &Shared, program: &Program) -> Option<EndRecord> {
     with(shared, |notes| {
-        let socket = notes.socket.take()?;
+        let [local, peer] = notes.addresses?;
         Some(EndRecord {
-            local: socket.local_addr().ok()?,
-            // Gone if the connection was reset.
-            peer: socket.peer_addr().ok()?,
+            local,
+            peer,
             opened: notes.opened,
             no_delay: program.no_delay,
             control: program.control.to_owned(),
@@ -313,7 +313,11 @@ fn work(stream: &TcpStream, program: &Program, notes: &Shared, bounds: &Bounds) 
         setsockopt(stream, sockopt::TcpKeepInterval, &seconds)?;
     }
     let kept = stream.try_clone()?;
-    with(notes, |notes| notes.socket = Some(kept));
+    let addresses = [stream.local_addr()?, stream.peer_addr()?];
+    with(notes, |notes| {
+        notes.socket = Some(kept);
+        notes.addresses = Some(addresses);
+    });
     let result = thread::scope(|scope| {
         let lanes: Vec<_> = program
             .lanes
@@ -333,7 +337,6 @@ fn work(stream: &TcpStream, program: &Program, notes: &Shared, bounds: &Bounds) 
     });
     // An end that reads nothing more must not answer with a reset.
     let _ = stream.shutdown(Shutdown::Write);
-    with(notes, |notes| notes.finished = true);
     let patience = bounds.until.max(bounds.clock.now()) + DRAIN.as_nanos() as u64;
     let mut buffer = vec![0; 1 << 16];
     let mut peer_is_done = false;
@@ -363,10 +366,11 @@ fn is_timeout(error: &io::Error) -> bool {
     )
 }
 
-fn lane(mut stream: &TcpStream, steps: &[Step], notes: &Shared, bounds: &Bounds) -> io::Result<()> {
+fn lane(stream: &TcpStream, steps: &[Step], notes: &Shared, bounds: &Bounds) -> io::Result<()> {
     let mut buffer = vec![0x5a; 1 << 16];
     let now = || bounds.clock.now();
-    let mut writes = |mut left: u64| {
+    let writes = |mut left: u64| {
+        let mut writer = stream;
         let from = now();
         let place = with(notes, |notes| {
             notes.writing.push([from, u64::MAX]);
@@ -376,7 +380,7 @@ fn lane(mut stream: &TcpStream, steps: &[Step], notes: &Shared, bounds: &Bounds)
         let mut result = Ok(());
         while left > 0 && !bounds.over() {
             let most = (zeros.len() as u64).min(left) as usize;
-            match stream.write(&zeros[..most]) {
+            match writer.write(&zeros[..most]) {
                 Ok(length) => {
                     left -= length as u64;
                     with(notes, |notes| notes.written += length as u64);
@@ -397,9 +401,10 @@ fn lane(mut stream: &TcpStream, steps: &[Step], notes: &Shared, bounds: &Bounds)
         result
     };
     let mut reads = |mut left: u64| {
+        let mut reader = stream;
         while left > 0 && !bounds.over() {
             let most = (buffer.len() as u64).min(left) as usize;
-            match stream.read(&mut buffer[..most]) {
+            match reader.read(&mut buffer[..most]) {
                 Ok(0) => break,
                 Ok(length) => left -= length as u64,
                 Err(error) if is_timeout(&error) => {}

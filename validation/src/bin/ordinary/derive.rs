@@ -192,8 +192,8 @@ fn pcap(link: u32, packets: &[Packet]) -> Vec<u8> {
     file
 }
 
-const fn is_v4(bytes: &[u8]) -> bool {
-    matches!(bytes.first(), Some(first) if first >> 4 == 4)
+fn is_v4(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|first| first >> 4 == 4)
 }
 
 /// The source address of an IP packet.
@@ -230,7 +230,7 @@ fn framed(packet: &Packet, header: &[u8]) -> Packet {
     }
 }
 
-const fn ether_type(packet: &Packet) -> [u8; 2] {
+fn ether_type(packet: &Packet) -> [u8; 2] {
     if is_v4(packet.bytes.as_slice()) {
         [0x08, 0x00]
     } else {

@@ -154,12 +154,16 @@ fn table<const N: usize>(title: &str, rows: [(&str, Vec<&Score>); N]) -> String 
     text
 }
 
-/// A line for each thing that is wrong.
+/// A line for each thing that is wrong, whole captures first. Sentences that say that the capture lacks packets are not listed.
 pub fn wrong(scores: &[Score]) -> String {
     let mut text = String::new();
+    let mut scores: Vec<&Score> = scores.iter().collect();
+    scores.sort_by_key(|score| (score.derived, score.kind, score.seed));
     for score in scores {
         let mut faults = Vec::new();
-        if score.coarse > Verdict::Abstained {
+        if score.says_incomplete() {
+            // Its share of the time cannot be read off such a capture.
+        } else if score.coarse > Verdict::Abstained {
             faults.push(score.coarse.name().to_owned());
         } else if score.fine > Verdict::Abstained {
             faults.push(format!("{} in detail", score.fine.name()));

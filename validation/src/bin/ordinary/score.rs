@@ -41,6 +41,9 @@ const FLATLY: f64 = 0.1;
 /// A limit that took this much must be named.
 const MUST: f64 = 0.5;
 
+/// Of a stream that lasts for fewer round trips nothing need be told.
+const BRIEF: f64 = 3.0;
+
 /// The samples divide time to about this part of it: limits so close to each other are equal.
 const EQUAL: f64 = 0.05;
 
@@ -71,7 +74,7 @@ pub enum Verdict {
     Right,
     /// No limit is named, and none took half of the time.
     Abstained,
-    /// No limit is named, and one took half of the time.
+    /// No limit is named, and one took half of the time, which was no less than [`BRIEF`] round trips.
     Missed,
     Wrong,
     /// The limit that is named took less than a tenth.
@@ -97,11 +100,16 @@ impl Verdict {
         }
     }
 
-    fn of(named: Option<Class>, budget: &Budget, share: impl Fn(&Budget, Class) -> f64) -> Self {
+    fn of(
+        named: Option<Class>,
+        budget: &Budget,
+        share: impl Fn(&Budget, Class) -> f64,
+        brief: f64,
+    ) -> Self {
         let most = Class::ALL.map(|class| share(budget, class));
         let most = most.into_iter().fold(0.0, f64::max);
         match named {
-            None if most >= MUST => Self::Missed,
+            None if most >= MUST && budget.all() >= brief => Self::Missed,
             None => Self::Abstained,
             Some(named) => {
                 let took = share(budget, named);
@@ -158,6 +166,11 @@ pub struct Score {
 }
 
 impl Score {
+    /// `true` if the sentence says that the capture lacks packets.
+    pub fn says_incomplete(&self) -> bool {
+        matches!(self.template, "one direction" | "missing packets")
+    }
+
     pub const fn invented(&self) -> bool {
         self.retransmissions[0] > 0 && self.retransmissions[1] == 0
     }
@@ -251,6 +264,7 @@ fn one(
             share(shares.kernel.sender_buffer, truth.last.send_buffer),
         ]
     });
+    let brief = BRIEF * record.route.rtt_ms / 1e3;
     Score {
         kind: record.kind,
         seed: record.seed,
@@ -263,8 +277,8 @@ fn one(
         first: false,
         template,
         sentence,
-        coarse: Verdict::of(named, &budget, Budget::coarse_share),
-        fine: Verdict::of(named, &budget, Budget::share),
+        coarse: Verdict::of(named, &budget, Budget::coarse_share, brief),
+        fine: Verdict::of(named, &budget, Budget::share, brief),
         budget,
         retransmissions: [told.account.retransmissions, truth.retransmissions],
         kernel,
@@ -290,12 +304,12 @@ mod tests {
         budget.0[Class::Application as usize] = 6.0;
         budget.0[Class::Losses as usize] = 3.5;
         budget.0[Class::Timers as usize] = 0.5;
-        let verdict = |named| Verdict::of(named, &budget, Budget::share);
+        let verdict = |named| Verdict::of(named, &budget, Budget::share, 1.0);
         assert_eq!(verdict(Some(Class::Application)), Verdict::Right);
         assert_eq!(verdict(Some(Class::Losses)), Verdict::Wrong);
         assert_eq!(verdict(Some(Class::Timers)), Verdict::Flat);
         assert_eq!(verdict(None), Verdict::Missed);
-        let coarse = Verdict::of(Some(Class::SlowStart), &budget, Budget::coarse_share);
+        let coarse = Verdict::of(Some(Class::SlowStart), &budget, Budget::coarse_share, 1.0);
         assert_eq!(coarse, Verdict::Wrong);
     }
 }

@@ -120,8 +120,6 @@ struct Span {
 pub struct Stream {
     pub from: SocketAddr,
     pub to: SocketAddr,
-    /// Bytes that the program wrote.
-    pub written: u64,
     pub retransmissions: u64,
     /// The last sample: its counters are those of the whole stream.
     pub last: Sample,
@@ -241,7 +239,6 @@ fn stream(end: &EndRecord, flights: &BTreeMap<u64, u64>, product: f64) -> Stream
     Stream {
         from: end.local,
         to: end.peer,
-        written: end.written,
         retransmissions: last.total_retrans,
         last,
         spans,

@@ -199,7 +199,8 @@ fn judge(name: &str, out: &Path) -> Result<Vec<Score>, String> {
                 derived,
             };
             let some = score(&record, &streams, &capture)?;
-            let is_wrong = |s: &Score| s.coarse > Verdict::Abstained || s.invented();
+            let is_wrong =
+                |s: &Score| !s.says_incomplete() && s.fine > Verdict::Abstained || s.invented();
             if derived != Derived::Whole && some.iter().any(is_wrong) {
                 fs::write(&file, bytes).map_err(|error| format!("{}: {error}", file.display()))?;
             }
