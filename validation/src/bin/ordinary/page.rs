@@ -42,7 +42,8 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
          from these ({captures} captures). The truth is `TCP_INFO` of both sockets every 10 ms and the calls of the programs: \
          the limit of a stream at every instant. A first sentence is right if the limit that it names took most of the time \
          (within 5 points), flatly wrong if it took less than a tenth. An abstention is wrong if one limit took half of the \
-         time. Slow start, losses and the path are one limit here, the congestion window; the column \"right, in detail\" \
+         time. Timers and Nagle's algorithm that took a quarter or more may be named first; they are counted in a column of their \
+         own. Slow start, losses and the path are one limit here, the congestion window; the column \"right, in detail\" \
          holds them apart. The budget is right if busy time, receive window and send buffer are within 5 points of the \
          kernel's counters at the sender's own end. This section is written by `cargo run --release --manifest-path \
          validation/Cargo.toml --bin ordinary -- --page docs/diagnose-truth.md`.\n\n"
@@ -98,7 +99,7 @@ fn confusions<'a>(
     let mut counts: BTreeMap<_, [u32; 2]> = BTreeMap::new();
     for score in scores {
         let place = match score.coarse {
-            Verdict::Wrong | Verdict::Missed => 0,
+            Verdict::Wrong | Verdict::Missed | Verdict::Waste => 0,
             Verdict::Flat => 1,
             Verdict::Right | Verdict::Abstained => continue,
         };
@@ -122,9 +123,9 @@ impl Score {
 
 fn table<const N: usize>(title: &str, rows: [(&str, Vec<&Score>); N]) -> String {
     let mut text = format!(
-        "| {title} | streams | right | abstained | abstained wrongly | wrong | flatly wrong | right, in detail | \
+        "| {title} | streams | right | abstained | abstained wrongly | waste named first | wrong | flatly wrong | right, in detail | \
          retransmissions invented | budget right |\n\
-         | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n"
+         | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n"
     );
     let all: Vec<&Score> = rows
         .iter()

@@ -38,6 +38,9 @@ pub const NAMED: [(&str, Option<Class>); 18] = [
 /// A limit that took less than this was none.
 const FLATLY: f64 = 0.1;
 
+/// The story names timers and Nagle's algorithm from this part on, whatever took most.
+const WASTE: f64 = 0.25;
+
 /// A limit that took this much must be named.
 const MUST: f64 = 0.5;
 
@@ -76,16 +79,19 @@ pub enum Verdict {
     Abstained,
     /// No limit is named, and one took half of the time, which was no less than [`BRIEF`] round trips.
     Missed,
+    /// Another limit took most, but timers or Nagle's algorithm, which are named, took a quarter or more: the story names waste first.
+    Waste,
     Wrong,
     /// The limit that is named took less than a tenth.
     Flat,
 }
 
 impl Verdict {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Right,
         Self::Abstained,
         Self::Missed,
+        Self::Waste,
         Self::Wrong,
         Self::Flat,
     ];
@@ -95,6 +101,7 @@ impl Verdict {
             Self::Right => "right",
             Self::Abstained => "abstained",
             Self::Missed => "abstained wrongly",
+            Self::Waste => "waste named first",
             Self::Wrong => "wrong",
             Self::Flat => "flatly wrong",
         }
@@ -117,6 +124,8 @@ impl Verdict {
                     Self::Right
                 } else if took < FLATLY {
                     Self::Flat
+                } else if matches!(named, Class::Timers | Class::Nagle) && took >= WASTE - EQUAL {
+                    Self::Waste
                 } else {
                     Self::Wrong
                 }

@@ -159,7 +159,13 @@ pub fn streams(record: &Record) -> Vec<Stream> {
         let flights = flights(&ends);
         for end in ends {
             if end.written > 0 && end.samples.len() >= 2 {
-                streams.push(stream(end, &flights, product));
+                let other = record
+                    .ends
+                    .iter()
+                    .find(|one| one.peer == end.local && one.local == end.peer);
+                // A server's stream begins with the client's SYN.
+                let opened = other.map_or(end.opened, |other| other.opened.min(end.opened));
+                streams.push(stream(end, opened, &flights, product));
             }
         }
     }
@@ -187,16 +193,16 @@ fn flights(ends: &[&EndRecord]) -> BTreeMap<u64, u64> {
     sums
 }
 
-fn stream(end: &EndRecord, flights: &BTreeMap<u64, u64>, product: f64) -> Stream {
+fn stream(end: &EndRecord, opened: u64, flights: &BTreeMap<u64, u64>, product: f64) -> Stream {
     let samples = &end.samples;
     let waits = timer_waits(samples);
     let mut spans = Vec::new();
     if let Some(first) = samples.first() {
         let mut budget = Budget::default();
-        let seconds = first.at.saturating_sub(end.opened) as f64 / 1e9;
+        let seconds = first.at.saturating_sub(opened) as f64 / 1e9;
         budget.add(Class::Handshake, seconds);
         spans.push(Span {
-            from: end.opened,
+            from: opened,
             to: first.at,
             budget,
         });
