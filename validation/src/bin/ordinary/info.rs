@@ -78,7 +78,7 @@ sockopt_impl!(
 
 /// A socket at an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "[u64; 20]", into = "[u64; 20]")]
+#[serde(from = "[u64; 21]", into = "[u64; 21]")]
 pub struct Sample {
     /// Nanoseconds since 1970.
     pub at: u64,
@@ -106,10 +106,12 @@ pub struct Sample {
     pub reordering_seen: u64,
     /// `tcpi_delivery_rate_app_limited`.
     pub app_limited: u64,
+    /// The receive window that the peer granted last, in bytes.
+    pub window: u64,
 }
 
-impl From<[u64; 20]> for Sample {
-    fn from(n: [u64; 20]) -> Self {
+impl From<[u64; 21]> for Sample {
+    fn from(n: [u64; 21]) -> Self {
         Self {
             at: n[0],
             ca_state: n[1],
@@ -131,11 +133,12 @@ impl From<[u64; 20]> for Sample {
             bytes_retrans: n[17],
             reordering_seen: n[18],
             app_limited: n[19],
+            window: n[20],
         }
     }
 }
 
-impl From<Sample> for [u64; 20] {
+impl From<Sample> for [u64; 21] {
     fn from(s: Sample) -> Self {
         [
             s.at,
@@ -158,6 +161,7 @@ impl From<Sample> for [u64; 20] {
             s.bytes_retrans,
             s.reordering_seen,
             s.app_limited,
+            s.window,
         ]
     }
 }
@@ -188,6 +192,7 @@ impl Sample {
             reordering_seen: info.reord_seen.into(),
             // The lowest bit of the byte behind the window scales.
             app_limited: u64::from(info.rate_app_limited & 1),
+            window: info.snd_wnd.into(),
         })
     }
 

@@ -5,6 +5,7 @@
 //!
 //! | class | condition, in this order |
 //! | --- | --- |
+//! | receive window | the window is shut: what is retransmitted then probes it |
 //! | timers | nothing was sent and nothing new acknowledged for more than 1.25 round trips, and then a segment was retransmitted |
 //! | Nagle | less than a segment waits to be sent, something is outstanding, TCP_NODELAY is off, no loss is repaired |
 //! | path | all streams of the direction together have what the path holds without a queue in flight |
@@ -224,7 +225,11 @@ fn stream(end: &EndRecord, opened: u64, flights: &BTreeMap<u64, u64>, product: f
         budget.add(Class::Application, seconds - busy);
         budget.add(Class::Receiver, window);
         budget.add(Class::SendBuffer, buffer);
-        let rest = busy - window - buffer;
+        let mut rest = busy - window - buffer;
+        if now.window == 0 {
+            budget.add(Class::Receiver, rest);
+            rest = 0.0;
+        }
         let overlap: u64 = waits
             .iter()
             .map(|[from, to]| now.at.min(*to).saturating_sub(before.at.max(*from)))
