@@ -40,7 +40,8 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
         "## Ordinary traffic\n\n\
          Applications over the kernel's TCP at both ends ({runs} runs, {seeds}), captured at both ends, and captures derived \
          from these ({captures} captures). The truth is `TCP_INFO` of both sockets every 10 ms and the calls of the programs: \
-         the limit of a stream at every instant. A first sentence is right if the limit that it names took most of the time \
+         the limit of a stream at every instant. Where the bottleneck is busy with the last that an application wrote, either may be \
+         named. A first sentence is right if the limit that it names took most of the time \
          (within 5 points), flatly wrong if it took less than a tenth. An abstention is wrong if one limit took half of the \
          time. Timers and Nagle's algorithm that took a quarter or more may be named first; they are counted in a column of their \
          own. Slow start, losses and the path are one limit here, the congestion window; the column \"right, in detail\" \

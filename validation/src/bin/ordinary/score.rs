@@ -113,13 +113,20 @@ impl Verdict {
         share: impl Fn(&Budget, Class) -> f64,
         brief: f64,
     ) -> Self {
-        let most = Class::ALL.map(|class| share(budget, class));
+        let most = Class::ALL.map(|class| match class {
+            Class::Either => 0.0,
+            class => share(budget, class),
+        });
         let most = most.into_iter().fold(0.0, f64::max);
         match named {
             None if most >= MUST && budget.all() >= brief => Self::Missed,
             None => Self::Abstained,
             Some(named) => {
-                let took = share(budget, named);
+                let either = match named.coarse() {
+                    Class::Application | Class::Path => budget.share(Class::Either),
+                    _ => 0.0,
+                };
+                let took = share(budget, named) + either;
                 if took >= most - EQUAL {
                     Self::Right
                 } else if took < FLATLY {

@@ -8,7 +8,8 @@
 //! | receive window | the window is shut: what is retransmitted then probes it |
 //! | timers | nothing was sent and nothing new acknowledged for more than 1.25 round trips, and then a segment was retransmitted |
 //! | Nagle | less than a segment waits to be sent, something is outstanding, TCP_NODELAY is off, no loss is repaired |
-//! | path | all streams of the direction together have what the path holds without a queue in flight |
+//! | path | all streams of the direction together have what the path holds without a queue in flight, and more waits |
+//! | path or application | the same, and all that the program wrote was sent: a sentence may name either |
 //! | application | all that the program wrote was sent, and it is not in a call of write |
 //! | send buffer | the same, and it is |
 //! | slow start | the congestion window is below its threshold and nothing was lost so far |
@@ -32,10 +33,12 @@ pub enum Class {
     SlowStart,
     Losses,
     Path,
+    /// The application had sent everything, and the bottleneck was busy with it: either may be named.
+    Either,
 }
 
 impl Class {
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
     pub const ALL: [Self; Self::COUNT] = [
         Self::Handshake,
         Self::Application,
@@ -46,6 +49,7 @@ impl Class {
         Self::SlowStart,
         Self::Losses,
         Self::Path,
+        Self::Either,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -59,6 +63,7 @@ impl Class {
             Self::SlowStart => "slow start",
             Self::Losses => "losses",
             Self::Path => "path",
+            Self::Either => "path or application",
         }
     }
 
@@ -263,8 +268,10 @@ fn class_of(end: &EndRecord, now: &Sample, writing: bool, path_is_full: bool) ->
     let short = now.not_sent > 0 && now.not_sent < now.mss && now.unacked > 0;
     if short && !end.no_delay && !repairing && now.unacked < now.cwnd && !writing {
         Class::Nagle
-    } else if path_is_full && (now.not_sent > 0 || now.outstanding() > 10 * now.mss) {
+    } else if path_is_full && (now.not_sent > 0 || writing || repairing) {
         Class::Path
+    } else if path_is_full && now.outstanding() > 2 * now.mss {
+        Class::Either
     } else if now.not_sent == 0 && !repairing {
         if writing {
             Class::SendBuffer
