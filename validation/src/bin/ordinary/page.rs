@@ -43,7 +43,7 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
          the limit of a stream at every instant. Where the bottleneck is busy with the last that an application wrote, either may be \
          named. A first sentence is right if the limit that it names took most of the time \
          (within 5 points), flatly wrong if it took less than a tenth. An abstention is wrong if one limit took half of the \
-         time. Timers and Nagle's algorithm that took a quarter or more may be named first; they are counted in a column of their \
+         time. Waste (timers, Nagle's algorithm, a shut window) that took a quarter or more may be named first; they are counted in a column of their \
          own. Slow start, losses and the path are one limit here, the congestion window; the column \"right, in detail\" \
          holds them apart. The budget is right if busy time, receive window and send buffer are within 5 points of the \
          kernel's counters at the sender's own end. This section is written by `cargo run --release --manifest-path \

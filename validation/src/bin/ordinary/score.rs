@@ -38,8 +38,11 @@ pub const NAMED: [(&str, Option<Class>); 18] = [
 /// A limit that took less than this was none.
 const FLATLY: f64 = 0.1;
 
-/// The story names timers and Nagle's algorithm from this part on, whatever took most.
+/// The story names waste from this part on, whatever took most.
 const WASTE: f64 = 0.25;
+
+/// The templates that name waste.
+const OF_WASTE: [&str; 4] = ["black hole", "nagle", "timers", "shut window"];
 
 /// A limit that took this much must be named.
 const MUST: f64 = 0.5;
@@ -79,7 +82,7 @@ pub enum Verdict {
     Abstained,
     /// No limit is named, and one took half of the time, which was no less than [`BRIEF`] round trips.
     Missed,
-    /// Another limit took most, but timers or Nagle's algorithm, which are named, took a quarter or more: the story names waste first.
+    /// Another limit took most, but waste, which is named, took a quarter or more: the story names waste first.
     Waste,
     Wrong,
     /// The limit that is named took less than a tenth.
@@ -108,7 +111,7 @@ impl Verdict {
     }
 
     fn of(
-        named: Option<Class>,
+        (named, waste): (Option<Class>, bool),
         budget: &Budget,
         share: impl Fn(&Budget, Class) -> f64,
         brief: f64,
@@ -131,7 +134,7 @@ impl Verdict {
                     Self::Right
                 } else if took < FLATLY {
                     Self::Flat
-                } else if matches!(named, Class::Timers | Class::Nagle) && took >= WASTE - EQUAL {
+                } else if waste && took >= WASTE - EQUAL {
                     Self::Waste
                 } else {
                     Self::Wrong
@@ -257,7 +260,10 @@ fn one(
 ) -> Score {
     let (template, sentence) = tell(&Case::of(told));
     let named = NAMED.iter().find(|(name, _)| *name == template);
-    let named = named.and_then(|(_, class)| *class);
+    let named = (
+        named.and_then(|(_, class)| *class),
+        OF_WASTE.contains(&template),
+    );
     let shares = &told.shares;
     let budget = truth.budget(
         origin + shares.started.as_nanos(),
@@ -320,12 +326,17 @@ mod tests {
         budget.0[Class::Application as usize] = 6.0;
         budget.0[Class::Losses as usize] = 3.5;
         budget.0[Class::Timers as usize] = 0.5;
-        let verdict = |named| Verdict::of(named, &budget, Budget::share, 1.0);
+        let verdict = |named| Verdict::of((named, false), &budget, Budget::share, 1.0);
         assert_eq!(verdict(Some(Class::Application)), Verdict::Right);
         assert_eq!(verdict(Some(Class::Losses)), Verdict::Wrong);
         assert_eq!(verdict(Some(Class::Timers)), Verdict::Flat);
         assert_eq!(verdict(None), Verdict::Missed);
-        let coarse = Verdict::of(Some(Class::SlowStart), &budget, Budget::coarse_share, 1.0);
+        let coarse = Verdict::of(
+            (Some(Class::SlowStart), false),
+            &budget,
+            Budget::coarse_share,
+            1.0,
+        );
         assert_eq!(coarse, Verdict::Wrong);
     }
 }

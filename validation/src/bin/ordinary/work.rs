@@ -130,11 +130,12 @@ fn work() -> Result<(), String> {
             Err(error) => problems.push(error),
         }
     }
-    let seeds = if options.again {
-        "captures of an earlier run".to_owned()
-    } else {
-        format!("seeds {} to {}", options.seeds.start, options.seeds.end - 1)
-    };
+    let seeds = scores.iter().map(|score: &Score| score.seed);
+    let seeds = seeds.clone().min().zip(seeds.max());
+    let seeds = seeds.map_or_else(
+        || "no seeds".to_owned(),
+        |(from, to)| format!("seeds {from} to {to}"),
+    );
     let section = page::section(&scores, &problems, &seeds);
     let list = page::wrong(&scores);
     for (name, text) in [("wrong.txt", &list), ("section.md", &section)] {
