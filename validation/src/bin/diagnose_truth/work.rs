@@ -100,6 +100,13 @@ fn work() -> Result<(), String> {
         all(&tasks, &options, &|task| run(task, &options.out, &tracer))
     };
     let text = page(&done, &failed, &format!("seed {}", options.seed));
+    // The section that `ordinary` writes stays at the end of the page.
+    let before = options.page.as_ref().map(fs::read_to_string);
+    let before = before.and_then(Result::ok).unwrap_or_default();
+    let text = match before.find("<!-- ordinary traffic -->") {
+        Some(at) => format!("{}\n\n{}", text.trim_end(), &before[at..]),
+        None => text,
+    };
     let write = |path: &Path, text: &str| {
         fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
     };

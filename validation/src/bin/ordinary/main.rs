@@ -1,0 +1,59 @@
+//! Truth of ordinary traffic: applications over the kernel's own TCP at both ends, captured at both ends, and the first
+//! sentence of `dupack diagnose` held against it.
+//!
+//! ```text
+//! cargo run --release --manifest-path validation/Cargo.toml --bin ordinary -- [--seeds 1..100] [--kinds download,page]
+//!     [--jobs 4] [--out DIR] [--again DIR] [--page FILE]
+//! ```
+//!
+//! | argument | meaning |
+//! | --- | --- |
+//! | `--seeds A..B` | runs of the seeds from A to B, without B (`1..45`) |
+//! | `--kinds K,..` | applications; all of them in turn if nothing is given |
+//! | `--jobs N` | runs at a time, each in two network namespaces of its own (4) |
+//! | `--out DIR` | folder of captures, of their truth and of the scores (`dupack-out/ordinary`) |
+//! | `--again DIR` | diagnoses the captures in DIR again instead of making new ones |
+//! | `--page FILE` | rewrites the section between the markers in this page |
+//!
+//! **Seeds.** 1 to 1000 are for development. Seeds from 500000 on are held out: they are run once, for the page, when the
+//! diagnosis is finished, and never to find out why it is wrong.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `plan` | an application and its path, drawn from a seed |
+//! | `app` | the application: two programs with sockets, and the samples of `TCP_INFO` |
+//! | `info` | `TCP_INFO` |
+//! | `truth` | the limit of a stream at every instant, from the samples |
+//! | `derive` | other captures of the same traffic |
+//! | `score` | the sentence of each stream beside its truth |
+//! | `page` | tables |
+//! | `work` | the command |
+//!
+//! It takes root for the namespaces. Everything that it makes ends with it.
+
+#[cfg(target_os = "linux")]
+mod app;
+#[cfg(target_os = "linux")]
+mod derive;
+#[cfg(target_os = "linux")]
+mod info;
+#[cfg(target_os = "linux")]
+mod page;
+#[cfg(target_os = "linux")]
+mod plan;
+#[cfg(target_os = "linux")]
+mod score;
+#[cfg(target_os = "linux")]
+mod truth;
+#[cfg(target_os = "linux")]
+mod work;
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    work::main()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    eprintln!("network namespaces need Linux");
+}

@@ -1,0 +1,209 @@
+//! Tables of scores, as Markdown and as a list.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use super::derive::Derived;
+use super::plan::Kind;
+use super::score::{Score, Verdict};
+
+const BEGIN: &str = "<!-- ordinary traffic -->";
+const END: &str = "<!-- end of ordinary traffic -->";
+
+/// Puts `section` between the markers of a page, or at its end if there are none.
+pub fn replace(page: &Path, section: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", page.display());
+    let text = if page.exists() {
+        fs::read_to_string(page).map_err(failed)?
+    } else {
+        String::new()
+    };
+    let section = format!("{BEGIN}\n{section}{END}");
+    let text = match (text.find(BEGIN), text.find(END)) {
+        (Some(from), Some(to)) if from < to => {
+            format!("{}{section}{}", &text[..from], &text[to + END.len()..])
+        }
+        _ => format!("{}\n\n{section}\n", text.trim_end()),
+    };
+    fs::write(page, text).map_err(failed)
+}
+
+/// The section of the page.
+pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
+    let runs = scores.iter().map(|s| (s.kind, s.seed));
+    let runs = runs.collect::<std::collections::BTreeSet<_>>().len();
+    let captures = scores.iter().map(|s| (s.kind, s.seed, s.at, s.derived));
+    let captures = captures.collect::<std::collections::BTreeSet<_>>().len();
+    let mut text = format!(
+        "## Ordinary traffic\n\n\
+         Applications over the kernel's TCP at both ends ({runs} runs, {seeds}), captured at both ends, and captures derived \
+         from these ({captures} captures). The truth is `TCP_INFO` of both sockets every 10 ms and the calls of the programs: \
+         the limit of a stream at every instant. Where the bottleneck is busy with the last that an application wrote, either may be \
+         named. A first sentence is right if the limit that it names took most of the time \
+         (within 5 points), flatly wrong if it took less than a tenth. An abstention is wrong if one limit took half of the \
+         time. Waste (timers, Nagle's algorithm, a shut window) that took a quarter or more may be named first; they are counted in a column of their \
+         own. Slow start, losses and the path are one limit here, the congestion window; the column \"right, in detail\" \
+         holds them apart. The budget is right if busy time, receive window and send buffer are within 5 points of the \
+         kernel's counters at the sender's own end. This section is written by `cargo run --release --manifest-path \
+         validation/Cargo.toml --bin ordinary -- --page docs/diagnose-truth.md`.\n\n"
+    );
+    text += "### By application, captures as taken\n\n";
+    let whole = || scores.iter().filter(|s| s.derived == Derived::Whole);
+    text += &table(
+        "application",
+        Kind::ALL.map(|kind| (kind.words(), whole().filter(|s| s.kind == kind).collect())),
+    );
+    text += "\n### By capture\n\n";
+    text += &table(
+        "capture",
+        Derived::ALL.map(|derived| {
+            let of = scores.iter().filter(|s| s.derived == derived);
+            (derived.words(), of.collect())
+        }),
+    );
+    text += "\n### Other groups, captures as taken\n\n";
+    text += &table(
+        "group",
+        [
+            (
+                "at the sender",
+                whole().filter(|s| s.at == s.from).collect(),
+            ),
+            (
+                "at the receiver",
+                whole().filter(|s| s.at != s.from).collect(),
+            ),
+            ("IPv6", whole().filter(|s| s.v6).collect()),
+            (
+                "the stream told first",
+                whole().filter(|s| s.first).collect(),
+            ),
+        ],
+    );
+    text += "\n### Sentences that were wrong, captures as taken\n\n\
+             | sentence names | most of the time was | wrong | flatly wrong |\n| --- | --- | --: | --: |\n";
+    for ((template, most), [wrong, flat]) in confusions(whole()) {
+        let _ = writeln!(text, "| {template} | {most} | {wrong} | {flat} |");
+    }
+    if !failed.is_empty() {
+        let _ = writeln!(text, "\n{} runs failed.", failed.len());
+    }
+    text.push('\n');
+    text
+}
+
+fn confusions<'a>(
+    scores: impl Iterator<Item = &'a Score>,
+) -> BTreeMap<(&'static str, &'static str), [u32; 2]> {
+    let mut counts: BTreeMap<_, [u32; 2]> = BTreeMap::new();
+    for score in scores {
+        let place = match score.coarse {
+            Verdict::Wrong | Verdict::Missed | Verdict::Waste => 0,
+            Verdict::Flat => 1,
+            Verdict::Right | Verdict::Abstained => continue,
+        };
+        counts.entry((score.template, score.most())).or_default()[place] += 1;
+    }
+    counts
+}
+
+impl Score {
+    /// The class that took most, slow start, losses and path as one.
+    pub fn most(&self) -> &'static str {
+        let shares =
+            super::truth::Class::ALL.map(|class| (self.budget.coarse_share(class), class.coarse()));
+        let most = shares.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
+        most.map_or("", |(_, class)| match class {
+            super::truth::Class::Path => "congestion window",
+            other => other.name(),
+        })
+    }
+}
+
+fn table<const N: usize>(title: &str, rows: [(&str, Vec<&Score>); N]) -> String {
+    let mut text = format!(
+        "| {title} | streams | right | abstained | abstained wrongly | waste named first | wrong | flatly wrong | right, in detail | \
+         retransmissions invented | budget right |\n\
+         | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n"
+    );
+    let all: Vec<&Score> = rows
+        .iter()
+        .flat_map(|(_, scores)| scores.iter().copied())
+        .collect();
+    let all = (N != 4).then_some(("all", all));
+    for (name, scores) in rows.into_iter().chain(all) {
+        let count = |verdict: Verdict| scores.iter().filter(|s| s.coarse == verdict).count();
+        let fine = scores.iter().filter(|s| s.fine == Verdict::Right).count();
+        let invented = scores.iter().filter(|s| s.invented()).count();
+        let of_kernel: Vec<bool> = scores.iter().filter_map(|s| s.kernel_is_right()).collect();
+        let budget = if of_kernel.is_empty() {
+            "–".to_owned()
+        } else {
+            let right = of_kernel.iter().filter(|right| **right).count();
+            format!("{right} of {}", of_kernel.len())
+        };
+        let counts = Verdict::ALL
+            .map(|verdict| count(verdict).to_string())
+            .join(" | ");
+        let _ = writeln!(
+            text,
+            "| {name} | {} | {counts} | {fine} | {invented} | {budget} |",
+            scores.len()
+        );
+    }
+    text
+}
+
+/// A line for each thing that is wrong, whole captures first. Sentences that say that the capture lacks packets are not listed.
+pub fn wrong(scores: &[Score]) -> String {
+    let mut text = String::new();
+    let mut scores: Vec<&Score> = scores.iter().collect();
+    scores.sort_by_key(|score| (score.derived, score.kind, score.seed));
+    for score in scores {
+        let mut faults = Vec::new();
+        if score.says_incomplete() {
+            // Its share of the time cannot be read off such a capture.
+        } else if score.coarse > Verdict::Abstained {
+            faults.push(score.coarse.name().to_owned());
+        } else if score.fine > Verdict::Abstained {
+            faults.push(format!("{} in detail", score.fine.name()));
+        }
+        if score.invented() {
+            let [told, _] = score.retransmissions;
+            faults.push(format!("{told} retransmissions invented"));
+        }
+        if score.kernel_is_right() == Some(false)
+            && let Some(shares) = score.kernel
+        {
+            let shares = shares.map(|s| format!("{:.0}/{:.0}", s.told * 100.0, s.truth * 100.0));
+            faults.push(format!(
+                "budget told/truth: busy {}, receive window {}, send buffer {}",
+                shares[0], shares[1], shares[2]
+            ));
+        }
+        if faults.is_empty() {
+            continue;
+        }
+        let _ = writeln!(
+            text,
+            "{} | {} {} of {}, from {} {}→{}, place {} | {} | {} | {} | retransmissions {}/{} | {}",
+            faults.join("; "),
+            score.derived.name(),
+            score.at.name(),
+            score.kind,
+            score.from.name(),
+            score.ends[0].port(),
+            score.ends[1].port(),
+            score.place,
+            score.template,
+            score.sentence,
+            score.budget.in_words(),
+            score.retransmissions[0],
+            score.retransmissions[1],
+            score.file.display()
+        );
+    }
+    text
+}

@@ -1,0 +1,342 @@
+//! The first sentence of each stream beside its truth.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use dupack_diagnosis::findings::ConnectionFindings;
+use dupack_diagnosis::{Flow, Side, StreamFindings, diagnose};
+use dupack_diagnosis_tell::story::{Case, tell};
+use dupack_packet::captured::CaptureReader;
+
+use super::app::Record;
+use super::derive::Derived;
+use super::plan::Kind;
+use super::truth::{Budget, Class, Stream};
+
+/// The limit that each template of the story names; `None` for those that name none.
+pub const NAMED: [(&str, Option<Class>); 18] = [
+    ("nothing", None),
+    ("one direction", None),
+    ("missing packets", None),
+    ("black hole", Some(Class::Timers)),
+    ("unscaled window", Some(Class::Receiver)),
+    ("nagle", Some(Class::Nagle)),
+    ("constant rate", Some(Class::Path)),
+    ("application", Some(Class::Application)),
+    ("timers", Some(Class::Timers)),
+    ("shut window", Some(Class::Receiver)),
+    ("handshake", Some(Class::Handshake)),
+    ("too short", None),
+    ("receive window", Some(Class::Receiver)),
+    ("path", Some(Class::Path)),
+    ("losses", Some(Class::Losses)),
+    ("slow start", Some(Class::SlowStart)),
+    ("sender", Some(Class::SendBuffer)),
+    ("mixed", None),
+];
+
+/// A limit that took less than this was none.
+const FLATLY: f64 = 0.1;
+
+/// The story names waste from this part on, whatever took most.
+const WASTE: f64 = 0.25;
+
+/// The templates that name waste.
+const OF_WASTE: [&str; 4] = ["black hole", "nagle", "timers", "shut window"];
+
+/// A limit that took this much must be named.
+const MUST: f64 = 0.5;
+
+/// Of a stream that lasts for fewer round trips nothing need be told.
+const BRIEF: f64 = 3.0;
+
+/// The samples divide time to about this part of it: limits so close to each other are equal.
+const EQUAL: f64 = 0.05;
+
+/// By how much a share may differ from the kernel's.
+const POINTS: f64 = 0.05;
+
+/// Where a capture was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum At {
+    Client,
+    Server,
+}
+
+impl At {
+    pub const BOTH: [Self; 2] = [Self::Client, Self::Server];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
+
+/// The worth of a first sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    Right,
+    /// No limit is named, and none took half of the time.
+    Abstained,
+    /// No limit is named, and one took half of the time, which was no less than [`BRIEF`] round trips.
+    Missed,
+    /// Another limit took most, but waste, which is named, took a quarter or more: the story names waste first.
+    Waste,
+    Wrong,
+    /// The limit that is named took less than a tenth.
+    Flat,
+}
+
+impl Verdict {
+    pub const ALL: [Self; 6] = [
+        Self::Right,
+        Self::Abstained,
+        Self::Missed,
+        Self::Waste,
+        Self::Wrong,
+        Self::Flat,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Right => "right",
+            Self::Abstained => "abstained",
+            Self::Missed => "abstained wrongly",
+            Self::Waste => "waste named first",
+            Self::Wrong => "wrong",
+            Self::Flat => "flatly wrong",
+        }
+    }
+
+    fn of(
+        (named, waste): (Option<Class>, bool),
+        budget: &Budget,
+        share: impl Fn(&Budget, Class) -> f64,
+        brief: f64,
+    ) -> Self {
+        let most = Class::ALL.map(|class| match class {
+            Class::Either => 0.0,
+            class => share(budget, class),
+        });
+        let most = most.into_iter().fold(0.0, f64::max);
+        match named {
+            None if most >= MUST && budget.all() >= brief => Self::Missed,
+            None => Self::Abstained,
+            Some(named) => {
+                let either = match named.coarse() {
+                    Class::Application | Class::Path => budget.share(Class::Either),
+                    _ => 0.0,
+                };
+                let took = share(budget, named) + either;
+                if took >= most - EQUAL {
+                    Self::Right
+                } else if took < FLATLY {
+                    Self::Flat
+                } else if waste && took >= WASTE - EQUAL {
+                    Self::Waste
+                } else {
+                    Self::Wrong
+                }
+            }
+        }
+    }
+}
+
+/// A share of the time as told and as the kernel counts it.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    pub told: f64,
+    pub truth: f64,
+}
+
+impl Share {
+    pub fn is_right(&self) -> bool {
+        (self.told - self.truth).abs() <= POINTS
+    }
+}
+
+/// A stream in a capture.
+#[derive(Clone, Debug)]
+pub struct Score {
+    pub kind: Kind,
+    pub seed: u64,
+    pub at: At,
+    pub derived: Derived,
+    pub v6: bool,
+    pub file: PathBuf,
+    /// Which end sends.
+    pub from: At,
+    pub ends: [SocketAddr; 2],
+    /// `true` of the stream that is told first.
+    pub first: bool,
+    pub template: &'static str,
+    pub sentence: String,
+    pub budget: Budget,
+    /// With slow start, losses and path as one.
+    pub coarse: Verdict,
+    pub fine: Verdict,
+    /// Told, and sent in all of the run.
+    pub retransmissions: [u64; 2],
+    /// busy, receive window, send buffer, in a whole capture at the sender.
+    pub kernel: Option<[Share; 3]>,
+    pub place: String,
+}
+
+impl Score {
+    /// `true` if the sentence says that the capture lacks packets.
+    pub fn says_incomplete(&self) -> bool {
+        matches!(self.template, "one direction" | "missing packets")
+    }
+
+    pub const fn invented(&self) -> bool {
+        self.retransmissions[0] > 0 && self.retransmissions[1] == 0
+    }
+
+    pub fn kernel_is_right(&self) -> Option<bool> {
+        Some(self.kernel?.iter().all(Share::is_right))
+    }
+}
+
+/// The capture that is diagnosed.
+pub struct Capture<'a> {
+    pub file: PathBuf,
+    pub bytes: &'a [u8],
+    pub at: At,
+    pub derived: Derived,
+}
+
+/// Diagnoses a capture and scores all streams of it.
+pub fn score(
+    record: &Record,
+    streams: &[Stream],
+    capture: &Capture<'_>,
+) -> Result<Vec<Score>, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", capture.file.display());
+    let mut reader = CaptureReader::new(capture.bytes).map_err(|error| failed(&error))?;
+    let found = diagnose(&mut reader, Flow::All, &mut ()).map_err(|error| failed(&error))?;
+    let origin = found.first.map_or(0, |first| first.as_unix_nanos());
+    let main = found
+        .connections
+        .first()
+        .and_then(|one| Some((one.number, one.main_stream()?.side)));
+    let mut scores = Vec::new();
+    for connection in &found.connections {
+        for told in connection.all_streams() {
+            if let Some(truth) = stream_of(streams, connection, told.side) {
+                let mut one = one(record, truth, told, capture, origin);
+                one.first = main == Some((connection.number, told.side));
+                scores.push(one);
+            }
+        }
+    }
+    Ok(scores)
+}
+
+fn stream_of<'a>(
+    streams: &'a [Stream],
+    connection: &ConnectionFindings,
+    side: Side,
+) -> Option<&'a Stream> {
+    let from = *connection.addresses.of(side);
+    let ends = &connection.addresses;
+    let to = if ends.opener == from {
+        ends.answerer
+    } else {
+        ends.opener
+    };
+    streams
+        .iter()
+        .find(|stream| stream.from == from && stream.to == to)
+}
+
+fn one(
+    record: &Record,
+    truth: &Stream,
+    told: &StreamFindings,
+    capture: &Capture<'_>,
+    origin: u64,
+) -> Score {
+    let (template, sentence) = tell(&Case::of(told));
+    let named = NAMED.iter().find(|(name, _)| *name == template);
+    let named = (
+        named.and_then(|(_, class)| *class),
+        OF_WASTE.contains(&template),
+    );
+    let shares = &told.shares;
+    let budget = truth.budget(
+        origin + shares.started.as_nanos(),
+        origin + shares.ended.as_nanos(),
+    );
+    let from = if truth.from.port() < 10_000 {
+        At::Server
+    } else {
+        At::Client
+    };
+    let seconds = shares.duration().as_secs_f64().max(f64::MIN_POSITIVE);
+    let share = |told: dupack_tcp::time::Duration, truth: u64| Share {
+        told: told.as_secs_f64() / seconds,
+        truth: truth as f64 / 1e6 / seconds,
+    };
+    let kernel = (capture.derived == Derived::Whole && capture.at == from).then(|| {
+        [
+            share(shares.kernel.busy, truth.last.busy),
+            share(shares.kernel.receive_window, truth.last.receive_window),
+            share(shares.kernel.sender_buffer, truth.last.send_buffer),
+        ]
+    });
+    let brief = BRIEF * record.route.rtt_ms / 1e3;
+    Score {
+        kind: record.kind,
+        seed: record.seed,
+        at: capture.at,
+        derived: capture.derived,
+        v6: record.route.v6,
+        file: capture.file.clone(),
+        from,
+        ends: [truth.from, truth.to],
+        first: false,
+        template,
+        sentence,
+        coarse: Verdict::of(named, &budget, Budget::coarse_share, brief),
+        fine: Verdict::of(named, &budget, Budget::share, brief),
+        budget,
+        retransmissions: [told.account.retransmissions, truth.retransmissions],
+        kernel,
+        place: format!("{:?}", told.vantage.place),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dupack_diagnosis_tell::story::TEMPLATES;
+
+    use super::*;
+
+    #[test]
+    fn every_template_has_a_class() {
+        let names = TEMPLATES.map(|template| template.name);
+        assert_eq!(names, NAMED.map(|(name, _)| name));
+    }
+
+    #[test]
+    fn a_sentence_is_right_if_its_limit_took_most() {
+        let mut budget = Budget::default();
+        budget.0[Class::Application as usize] = 6.0;
+        budget.0[Class::Losses as usize] = 3.5;
+        budget.0[Class::Timers as usize] = 0.5;
+        let verdict = |named| Verdict::of((named, false), &budget, Budget::share, 1.0);
+        assert_eq!(verdict(Some(Class::Application)), Verdict::Right);
+        assert_eq!(verdict(Some(Class::Losses)), Verdict::Wrong);
+        assert_eq!(verdict(Some(Class::Timers)), Verdict::Flat);
+        assert_eq!(verdict(None), Verdict::Missed);
+        let coarse = Verdict::of(
+            (Some(Class::SlowStart), false),
+            &budget,
+            Budget::coarse_share,
+            1.0,
+        );
+        assert_eq!(coarse, Verdict::Wrong);
+    }
+}
