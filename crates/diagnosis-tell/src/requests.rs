@@ -61,7 +61,8 @@ fn largest_parts(request: &Request) -> String {
 }
 
 /// The table of the longest requests.
-pub(crate) fn table(connection: &ConnectionFindings) -> Vec<Block> {
+#[must_use]
+pub fn table(connection: &ConnectionFindings) -> Vec<Block> {
     let Some(requests) = &connection.requests else {
         return Vec::new();
     };

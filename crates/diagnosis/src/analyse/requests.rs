@@ -359,7 +359,7 @@ fn parts(turn: &Turn, (to_asker, to_answerer): (Duration, Duration)) -> Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::packet::tests::{from, ms};
+    use crate::read::packet::tests::from;
     use crate::read::turns::{Spent, Turns};
     use crate::read::vantage::Reason;
 

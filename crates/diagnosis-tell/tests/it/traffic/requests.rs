@@ -1,6 +1,9 @@
 //! Requests and answers with known times of network, server, transfer, repair, window and client.
 
 use dupack_diagnosis::{Request, Requests, Side};
+use dupack_diagnosis_tell::numbers::{json, requests_csv};
+use dupack_diagnosis_tell::requests::table;
+use dupack_report::page::Block;
 use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
@@ -368,4 +371,48 @@ fn one_transfer_has_no_table_of_requests() {
     let told = talk.told();
     assert_eq!(told.connection().requests, None);
     assert!(!told.screen().contains("requests"), "{}", told.screen());
+}
+
+#[test]
+fn files_have_a_row_per_request() {
+    let told = lossy(End::Server).told();
+    let csv = String::from_utf8(requests_csv(&told.0)).unwrap();
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 3, "{csv}");
+    let worst = "1,2,opener,0,0.310100,7,0.310100,7,200,0.315200,8,0.345800,26,17520,\
+                 0.065700,0.030100,0.000000,0.005000,0.001100,0.029500,0.000000,0.000000,0.170000";
+    assert_eq!(lines[1], worst);
+    let json: serde_json::Value = serde_json::from_str(&json(&told.0, None)).unwrap();
+    let requests = &json["connections"][0]["requests"];
+    assert_eq!(requests["requests"], 2);
+    assert_eq!(requests["worst"][0]["repair_s"], 0.0295);
+    // The page has a column per part that takes time.
+    let blocks = table(told.connection());
+    let [
+        Block::Table {
+            header,
+            rows,
+            caption,
+        },
+    ] = blocks.as_slice()
+    else {
+        panic!("one table: {blocks:?}");
+    };
+    assert_eq!(
+        header[5..],
+        [
+            "time",
+            "network",
+            "server",
+            "transfer",
+            "loss repair",
+            "think time before"
+        ]
+    );
+    assert_eq!(rows.len(), 2);
+    assert!(rows.iter().all(|row| row.len() == header.len()));
+    assert!(
+        caption.starts_with("2 requests: half took 40 ms or less, 95 % took 66 ms or less"),
+        "{caption}"
+    );
 }
