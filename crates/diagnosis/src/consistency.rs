@@ -14,7 +14,7 @@ use crate::read::vantage::Place;
 use crate::told::Told;
 
 /// If more of the data than this is missing from the capture, times between its packets say nothing of the sender (ours).
-pub const MISSING_MAX: f64 = 0.02;
+pub const MISSING_MAX: f64 = 0.1;
 
 /// A rate is below the goodput only if it is by this much (ours: clocks, and the ends of transfers).
 const BELOW: f64 = 0.9;

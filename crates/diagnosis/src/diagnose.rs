@@ -14,7 +14,7 @@ use dupack_packet::captured::{CaptureReader, Captured, ReadError, Tally};
 use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::{Duration, Instant};
 
-use crate::analyse::budget::{Budget, Terms};
+use crate::analyse::budget::{AckTimes, Budget, Terms};
 use crate::analyse::cause::{Cause, Need};
 use crate::analyse::explain::{self, End, Explainer};
 use crate::analyse::requests::{Gathered, Requests};
@@ -32,6 +32,7 @@ use crate::read::packet::Packet;
 use crate::read::side::{Both, Side};
 use crate::read::table::{Limits, Table};
 use crate::read::turns::{Spent, Turn};
+use crate::read::vantage::{Place, Reason};
 use crate::read::workers::share;
 use crate::selection::{LeftOut, Selection, Selector};
 use crate::sender::{self, SenderAnalysis};
@@ -156,6 +157,10 @@ fn budget(beginning: &Beginning) -> Budget {
     let mut terms = Terms::new(started);
     terms.segment_size = beginning.smss;
     terms.place = beginning.vantage.place;
+    let at_sender = beginning.vantage.place == Place::Sender;
+    if !at_sender && beginning.vantage.reason != Reason::Handshake {
+        terms.ack_times = AckTimes::Guessed;
+    }
     let mut budget = Budget::new(terms);
     if let Some((opened, established)) = opening {
         budget.handshake(opened, established.min(beginning.at));

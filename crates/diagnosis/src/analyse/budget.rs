@@ -106,6 +106,7 @@ fn queue_noise(least: Duration) -> Duration {
 pub struct Budget {
     started: Instant,
     place: Place,
+    ack_times: AckTimes,
     clock: Instant,
     look: Look,
     kind: Kind,
@@ -141,6 +142,8 @@ pub struct Terms {
     pub segment_size: u32,
     /// Where the capture was taken.
     pub place: Place,
+    /// Whether it is known when the sender has an ACK, other than from what it sends then.
+    pub ack_times: AckTimes,
     /// So many stretches of it are told apart at most.
     pub epochs_max: usize,
 }
@@ -153,9 +156,19 @@ impl Terms {
             started,
             segment_size: 0,
             place: Place::Sender,
+            ack_times: AckTimes::Known,
             epochs_max: EPOCHS_MAX,
         }
     }
+}
+
+/// How it is known when the sender has an ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckTimes {
+    /// The capture was taken at the sender, or the handshake tells how far it is.
+    Known,
+    /// By what the sender sends.
+    Guessed,
 }
 
 /// Whether the receive window was what stopped the sender.
@@ -180,6 +193,7 @@ impl Budget {
         Self {
             started,
             place: terms.place,
+            ack_times: terms.ack_times,
             clock: started,
             look: Look::Empty,
             kind: Kind::Idle,
@@ -360,7 +374,8 @@ impl Budget {
         let bare = self
             .last_acked
             .is_some_and(|came| self.clock.since(came) <= prompt);
-        short && bare && departure.kind == SendingKind::First && self.stage == Stage::Open
+        let known = self.ack_times == AckTimes::Known;
+        known && short && bare && departure.kind == SendingKind::First && self.stage == Stage::Open
     }
 
     fn rescale(&mut self, view: &View<'_>) {

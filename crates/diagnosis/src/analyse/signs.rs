@@ -29,6 +29,8 @@ const STRETCHES_MIN: usize = 6;
 /// A rate is constant if this part of the stretches lies within this part of their median (ours: a shaper's clock).
 const EVEN_PART: f64 = 0.8;
 const EVEN_WITHIN: f64 = 0.05;
+/// The stretches must be so much of all the time in which data left (ours): the rate within bursts is a host's link.
+const MEASURED_PART: f64 = 0.6;
 /// Stretches that are kept.
 const STRETCHES_MAX: usize = 512;
 
@@ -97,6 +99,7 @@ pub struct Gathering {
 #[derive(Clone, Debug, Default)]
 struct Pace {
     full: u32,
+    first: Option<Instant>,
     begun: Option<Instant>,
     bytes: u64,
     segments: u64,
@@ -121,6 +124,7 @@ impl Gathering {
             foreign_sacks: 0,
             pace: Pace {
                 full: 0,
+                first: None,
                 begun: None,
                 bytes: 0,
                 segments: 0,
@@ -191,7 +195,9 @@ impl Gathering {
 
 impl Analysis for Gathering {
     fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
-        for sent in departure.sent {
+        // What an interface is to cut up says nothing of sizes.
+        let single = departure.sent.len() == 1;
+        for sent in departure.sent.iter().filter(|_| single) {
             let segment = &sent.segment;
             let at = departure.at;
             if let Some(fate) = self.fate(segment.len) {
@@ -241,20 +247,23 @@ impl Pace {
     fn left(&mut self, at: Instant, len: u64, is_plain: bool) {
         let len = u32::try_from(len).unwrap_or(u32::MAX);
         self.full = self.full.max(len);
+        self.first.get_or_insert(at);
+        self.last = at;
         if !is_plain || len < self.full || self.begun.is_none() {
             self.begin(at);
             return;
         }
         self.bytes += u64::from(len);
         self.segments += 1;
-        self.last = at;
         let Some(begun) = self.begun.filter(|_| self.segments >= STRETCH) else {
             return;
         };
         let time = at.since(begun);
-        if !time.is_zero() && self.rates.len() < STRETCHES_MAX {
-            self.rates.push(self.bytes as f64 / time.as_secs_f64());
+        if !time.is_zero() {
             self.time += time;
+            if self.rates.len() < STRETCHES_MAX {
+                self.rates.push(self.bytes as f64 / time.as_secs_f64());
+            }
         }
         self.begin(at);
     }
@@ -271,7 +280,9 @@ impl Pace {
 
     /// The rate, if it is constant.
     fn constant(&self) -> Option<f64> {
-        if self.rates.len() < STRETCHES_MIN {
+        let all = self.last.since(self.first?).as_secs_f64();
+        let measured = self.time.as_secs_f64() >= MEASURED_PART * all;
+        if self.rates.len() < STRETCHES_MIN || !measured {
             return None;
         }
         let mut rates = self.rates.clone();

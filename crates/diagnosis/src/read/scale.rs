@@ -6,10 +6,13 @@
 /// Shifts that there are (RFC 7323 §2.3).
 const SHIFTS: usize = 15;
 
-/// A sender must have stopped so often where the window of a shift ends, and in one of so many cases (ours: chance does so once
-/// in the number of segments that a window has).
-const FILLED_MIN: u32 = 16;
-const FILLED_OF: u32 = 3;
+/// A sender must have stopped so often where the window of a shift ends, and in four of five cases (ours: a steady flight ends
+/// there by chance once in the number of segments that a window has).
+const FILLED_MIN: u32 = 32;
+const FILLED_PART: (u32, u32) = (4, 5);
+
+/// Windows of fewer segments are filled by anything (ours).
+const SEGMENTS_MIN: u64 = 4;
 
 /// So many stops beyond the window of a shift refute it (ours: one may be a probe).
 const BEYOND_MAX: u32 = 3;
@@ -35,7 +38,7 @@ impl Scale {
             let window = u64::from(field) << shift;
             if ahead > window {
                 *beyond = beyond.saturating_add(1);
-            } else if window - ahead < mss {
+            } else if window - ahead < mss && window >= SEGMENTS_MIN * mss {
                 *filled = filled.saturating_add(1);
             }
         }
@@ -48,7 +51,9 @@ impl Scale {
         let mut possible = counts.filter(|(counts, _)| possible(*counts));
         // A window is filled by its own shift alone: larger ones have room.
         let ((filled, _), shift) = possible.next()?;
-        let often = *filled >= FILLED_MIN && filled.saturating_mul(FILLED_OF) >= self.stops;
+        let (part, of) = FILLED_PART;
+        let often = filled.saturating_mul(of) >= self.stops.saturating_mul(part);
+        let often = often && *filled >= FILLED_MIN;
         often.then_some(shift)
     }
 }
@@ -61,11 +66,20 @@ mod tests {
     fn a_window_that_is_filled_tells_its_scale() {
         let mut scale = Scale::default();
         for n in 0..60_u64 {
-            // Every second stop fills a window of 500 << 7 bytes.
+            // Nearly every stop fills a window of 500 << 7 bytes.
             let full = 500 << 7;
-            scale.stopped(if n % 2 == 0 { full - 100 } else { full - 1500 }, 500, 1460);
+            scale.stopped(if n % 9 > 0 { full - 100 } else { full - 1500 }, 500, 1460);
         }
         assert_eq!(scale.shift(), Some(7));
+    }
+
+    #[test]
+    fn messages_fill_no_window() {
+        let mut scale = Scale::default();
+        for n in 0..1000_u64 {
+            scale.stopped(60 + n % 400, 501, 1460);
+        }
+        assert_eq!(scale.shift(), None);
     }
 
     #[test]

@@ -15,6 +15,14 @@ const LARGEST: u32 = 9216;
 /// So many packets of one length are no chance (ours).
 const TIMES: u32 = 3;
 
+/// Full segments over Ethernet: IPv4 and IPv6, with timestamps and without.
+const ETHERNET: [u32; 4] = [1448, 1460, 1428, 1440];
+
+/// Where no SYN announces it, so many packets of a length that is the largest, and is no less than this, are full segments
+/// (ours: with the headers of a tunnel or two; messages of an application are mostly shorter or longer).
+const LEARNED_TIMES: u32 = 6;
+const LEARNED_MIN: u32 = 1200;
+
 /// Learns the segment size of one stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentSize {
@@ -66,6 +74,12 @@ impl SegmentSize {
         }
         if len == self.largest.len {
             self.largest.again();
+            let full = self.largest;
+            let learned = full.times >= LEARNED_TIMES && full.len >= LEARNED_MIN;
+            if self.agreed.is_none() && learned && full.len < self.smss {
+                self.smss = full.len;
+                return true;
+            }
         } else if len > self.largest.len {
             self.largest = Seen { len, times: 1 };
         }
@@ -84,6 +98,11 @@ impl SegmentSize {
         if self.largest.is_usual() && full > 0 && len.is_multiple_of(full) {
             // Several of what is sent singly as well: the path's MTU is below what was announced.
             self.smss = full;
+        } else if self.agreed.is_none()
+            && self.beyond.is_usual()
+            && let Some(&size) = ETHERNET.iter().find(|&&size| len.is_multiple_of(size))
+        {
+            self.smss = size;
         } else if self.agreed.is_none() && self.beyond.is_usual() && len <= LARGEST {
             self.smss = len;
         }
@@ -125,6 +144,19 @@ mod tests {
         for _ in 0..5 {
             offload.take(28_960);
         }
-        assert_eq!(offload.smss(), USUAL);
+        // Twenty segments with timestamps.
+        assert_eq!(offload.smss(), 1448);
+        let mut short = SegmentSize::new(None);
+        let lens = [1428, 700, 1428, 1428, 1428, 1428, 1428, 1428];
+        for len in lens {
+            short.take(len);
+        }
+        assert_eq!(short.smss(), 1428);
+        // Messages of an application are none.
+        let mut messages = SegmentSize::new(None);
+        for _ in 0..50 {
+            messages.take(1000);
+        }
+        assert_eq!(messages.smss(), USUAL);
     }
 }

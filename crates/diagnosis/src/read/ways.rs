@@ -171,6 +171,10 @@ impl Repairs {
     }
 }
 
+/// Data that follows nothing outstanding so long after an ACK is no answer to it (ours: a way of this length is found by other
+/// packets).
+const BY_ITSELF: Duration = Duration::from_millis(100);
+
 /// Whether a packet has told something of the ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
@@ -248,6 +252,9 @@ impl Way {
             let echoes = question.value.is_some() && packet.echo() == question.value;
             let acknowledges = question.end.zip(acknowledged);
             let acknowledges = acknowledges.is_some_and(|(end, ack)| !is_after(end.0, ack.0));
+            // Data that follows nothing outstanding is sent when its application likes, and echoes what came long before.
+            let is_first = packet.is_of_stream() && self.acked == Some(packet.data_seq());
+            let echoes = echoes && !(is_first && waited > BY_ITSELF);
             if echoes || acknowledges {
                 let reason = match (question.is_syn, echoes) {
                     (true, _) => Reason::Handshake,
