@@ -57,7 +57,7 @@ Examples:
   dupack diagnose slow.pcap --out slow --annotate slow-annotated.pcapng
   dupack diagnose slow.pcap --stacks rack/cubic,rack/bbr --path slow-path.toml
   dupack diagnose slow.pcap --summary | cut -f 1-3,12
-  dupack diagnose slow.pcap --fail-on 'retransmitted > 1%' --fail-on 'p95 > 500ms'
+  dupack diagnose slow.pcap --fail-on 'retransmitted > 1%'
 
 The worst connections come first: those that lost the most time to something
 that a sender, a receiver or a host could do something about.

@@ -13,7 +13,7 @@ const WAITING: usize = 8;
 /// How often is looked for Ctrl-C while nothing comes.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Whoever writes standard input has ended it so long after Ctrl-C, or does not hear of it (ours: tcpdump takes some
+/// The writer of standard input has ended it so long after Ctrl-C, or does not hear of it (ours: tcpdump takes some
 /// milliseconds).
 const LOOKS_AFTER: u32 = 10;
 

@@ -39,7 +39,7 @@ pub fn interrupt_saying(kept: &'static str) -> &'static Interrupt {
     &INTERRUPT
 }
 
-/// Whether standard input is read, and whether Ctrl-C has asked for its end.
+/// `true` while standard input is read, and once Ctrl-C has asked for its end.
 static READS_INPUT: AtomicBool = AtomicBool::new(false);
 static INPUT_ENDS: AtomicBool = AtomicBool::new(false);
 

@@ -18,7 +18,7 @@ use dupack_tcp::time::Duration;
 
 use crate::whatif::values::{Losing, Values};
 
-/// What the trace of a path is called beside its experiment.
+/// The name of a path's trace beside its experiment.
 const TRACE: &str = "path.trace";
 
 /// A simulated transfer may take so many times as long as the captured one (ours), and at least so long: one
@@ -40,7 +40,7 @@ pub struct Captured {
     pub stack: String,
     /// Its rules where TCPs differ.
     pub dialect: Dialect,
-    /// What else was found of it, such as its initial window.
+    /// Its other parameters, such as the initial window.
     pub sender: SenderOptions,
     /// How far it is behind the likeliest one, as a natural logarithm: 0 for that.
     pub behind: f64,
@@ -62,7 +62,7 @@ pub struct Written {
     pub experiment: Experiment,
     /// The files that it names, by their paths from its own folder.
     pub files: BTreeMap<PathBuf, String>,
-    /// What is to be said of a key, by the line that it begins.
+    /// Comments by the beginning of the line that they stand before.
     comments: BTreeMap<&'static str, String>,
 }
 
@@ -263,7 +263,7 @@ fn said(what: &str, told: &Told<String>) -> String {
     }
 }
 
-/// What the flow carries.
+/// The flow of a transfer.
 fn flow(transfer: &Transfer) -> FlowGroup {
     let mut group = FlowGroup::default();
     if transfer.writes.len() < 2 {

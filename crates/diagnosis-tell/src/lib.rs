@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`story`](mod@story) | the limit of a stream, as a sentence |
 //! | [`words`] | quantities in words |
-//! | [`summary`](mod@summary) | one screen for the terminal |
+//! | [`summary`](mod@summary), [`notes`](mod@notes) | one screen for the terminal |
 //! | [`requests`] | requests and answers: a line, a table |
 //! | [`page`], [`figures`], [`film`] | an HTML page with figures, packet by packet |
 //! | [`numbers`], [`annotate`](mod@annotate) | JSON, CSV, a capture with comments |
@@ -21,6 +21,7 @@ pub mod figures;
 pub mod film;
 pub mod keys;
 pub mod measures;
+pub mod notes;
 pub mod numbers;
 pub mod page;
 pub mod requests;

@@ -19,8 +19,8 @@ use requests::RequestsNumbers;
 
 use crate::asking::{Asked, commands};
 use crate::keys;
+use crate::notes::notes;
 use crate::story::story;
-use crate::summary::notes;
 use crate::whatif::Offer;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::{Cause, Class, Retransmission};

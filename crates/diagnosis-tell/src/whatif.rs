@@ -101,7 +101,7 @@ pub fn usual_stacks(catalog: &Catalog) -> Vec<StackSpec> {
     catalog.deployable().into_iter().filter(has_sack).collect()
 }
 
-/// What turns SACK off in Linux: no path is helped by it.
+/// The setting that turns SACK off in Linux: no path is helped by it.
 const SACK_OFF: &str = "tcp_sack=0";
 
 /// The rules by which stacks are asked that Linux has.

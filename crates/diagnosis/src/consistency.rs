@@ -38,7 +38,7 @@ pub enum Withdrawn {
 }
 
 impl Withdrawn {
-    /// What is withdrawn and why, as a sentence without its full stop.
+    /// The reason, as a sentence without its full stop.
     #[must_use]
     pub const fn why(self) -> &'static str {
         match self {

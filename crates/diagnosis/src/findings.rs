@@ -30,7 +30,7 @@ pub const KEPT_MAX: usize = 1000;
 /// How much of a stream the capture has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coverage {
-    /// Whether the receiver's packets are in it.
+    /// Presence of the receiver's packets.
     pub acks: AcksSeen,
     /// Bytes of data that it shows, each counted once.
     pub bytes: u64,
@@ -38,7 +38,7 @@ pub struct Coverage {
     pub unseen_bytes: u64,
 }
 
-/// Whether a capture has the ACKs of a stream.
+/// Presence of a stream's ACKs in a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcksSeen {
     /// It has.

@@ -389,7 +389,7 @@ fn two_connections() -> Vec<u8> {
     file
 }
 
-/// What JSON says, and the notes.
+/// The JSON, and the notes.
 fn selected(folder: &Path, args: &[&str]) -> (Value, String) {
     let args = [
         &["diagnose", "--no-what-if", "two", "--format", "json"],

@@ -2,11 +2,11 @@
 
 use dupack_tcp::time::{Duration, Instant};
 
-use super::{Case, Shut, TEMPLATES, tell};
+use super::{Case, TEMPLATES, tell};
 use dupack_diagnosis::analyse::budget::{Limit, PathFacts, Shares};
 use dupack_diagnosis::analyse::signs::Signs;
 use dupack_diagnosis::analyse::stalls::{Remedy, Stall, StallKind, StallList, WaitedFor};
-use dupack_diagnosis::findings::{AcksSeen, Coverage};
+use dupack_diagnosis::findings::{AcksSeen, Coverage, Shut};
 use dupack_diagnosis::read::moment::Stage;
 use dupack_diagnosis::read::vantage::Place;
 

@@ -142,7 +142,7 @@ pub struct Terms {
     pub segment_size: u32,
     /// Where the capture was taken.
     pub place: Place,
-    /// Whether it is known when the sender has an ACK, other than from what it sends then.
+    /// The source of the times at which the sender has an ACK.
     pub ack_times: AckTimes,
     /// So many stretches of it are told apart at most.
     pub epochs_max: usize,
@@ -365,7 +365,7 @@ impl Budget {
         }
     }
 
-    /// Whether a short segment had waited for the ACK of a short one before it, as Nagle's algorithm has it: no application
+    /// `true` if a short segment had waited for the ACK of a short one before it, as Nagle's algorithm has it: no application
     /// hears of an ACK without data, so that nothing else sends at once when it comes.
     fn waited_for_ack(&self, departure: &Departure<'_>, prompt: Duration) -> bool {
         let len = departure.end.saturating_sub(departure.start);

@@ -1,4 +1,4 @@
-//! What happened at each event of a stream, and what its time was spent on.
+//! Explanations of the events of a stream, and the limits of its time.
 //!
 //! [`explain`] comes first: it says why each segment was retransmitted and where the sender stands. [`budget`], [`stalls`] and [`signs`]
 //! build on its answers.

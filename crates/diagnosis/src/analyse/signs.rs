@@ -54,7 +54,7 @@ pub struct Unscaled {
     pub shift: u8,
 }
 
-/// What was found.
+/// The signs that a stream shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Signs {
     /// Segments of a size vanish.
@@ -140,7 +140,7 @@ impl Gathering {
         self.foreign_sacks += 1;
     }
 
-    /// What was found, now that nothing more is to come.
+    /// Returns the signs of the whole stream.
     #[must_use]
     pub fn finish(&self) -> Signs {
         Signs {

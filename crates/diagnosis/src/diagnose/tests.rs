@@ -117,7 +117,7 @@ fn what_was_read_before_a_stop_is_diagnosed() {
     }
 }
 
-/// What is found of what is selected.
+/// The findings of the selected packets.
 fn selected(capture: &[u8], select: impl FnOnce(&mut Selection)) -> Diagnosis {
     let mut selection = Selection::default();
     select(&mut selection);

@@ -461,7 +461,7 @@ impl Path {
         self.bursts.clustering == Clustering::Bursts
     }
 
-    /// Whether its rate varies, and over time is known ([`Path::trace`]).
+    /// `true` if its rate varies, and is known over time ([`Path::trace`]).
     #[must_use]
     pub fn varies(&self) -> bool {
         self.steadiness == Steadiness::LinkVaries && self.trace.is_some()

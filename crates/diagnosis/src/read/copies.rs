@@ -55,7 +55,7 @@ struct Seen {
     id: u16,
     interface: u32,
     hop_limit: u8,
-    /// Whether a copy of it was found.
+    /// `true` once a copy of it was found.
     is_paired: bool,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    /// Whether a packet is the copy of one that was seen.
+    /// Returns `true` if a packet is the copy of one that was seen.
     #[inline]
     pub(crate) fn is_copy(&mut self, packet: &Packet) -> bool {
         let seen = Seen::new(packet);

@@ -64,7 +64,7 @@ pub enum WhyIgnored {
 }
 
 impl Ending {
-    /// Whether nothing more is to be sent.
+    /// `true` if nothing more is to be sent.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         self.reset.is_some() || (self.fins.opener.is_some() && self.fins.answerer.is_some())

@@ -19,11 +19,11 @@ struct Hole {
     end: u64,
     /// The end of the segment that came just beyond it.
     next_end: u64,
-    /// Whether the receiver has acknowledged all of it.
+    /// State of its acknowledgment.
     acked: Acked,
 }
 
-/// Whether what was passed over is known to have arrived.
+/// Acknowledgment of a hole by the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Acked {
     No,

@@ -362,7 +362,7 @@ impl<F: Follower> Stream<F> {
         }
     }
 
-    /// Whether all SACK blocks of a packet name bytes far from all that was sent (ours: by more than is outstanding at once).
+    /// `true` if all SACK blocks of a packet name bytes far from all that was sent (ours: by more than is outstanding at once).
     fn are_foreign(&self, packet: &Packet) -> bool {
         let blocks = packet.segment.options.sacks.as_slice();
         let nxt = self.replay.view(self.now).scoreboard.nxt();

@@ -70,7 +70,7 @@ const REPAIRS_MIN: usize = 3;
 /// Answers are doubted where repairs came in less than this part of their time (ours).
 const DOUBTED: (u64, u64) = (3, 5);
 
-/// What duplicate ACKs ask for.
+/// The segment that duplicate ACKs ask for.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
     seq: SeqNumber,
@@ -82,8 +82,8 @@ struct Wanted {
 #[derive(Clone, Copy, Debug, Default)]
 struct Repairs {
     wanted: Option<Wanted>,
-    /// Whether the receiver lacked nothing when it acknowledged something new last: what duplicate ACKs ask for now was
-    /// lost since.
+    /// `true` if the receiver lacked nothing when it acknowledged something new last: the segment that duplicate ACKs ask for now
+    /// was lost since.
     is_whole: bool,
     times: [Duration; REPAIRS],
     count: usize,

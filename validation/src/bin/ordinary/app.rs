@@ -87,7 +87,7 @@ impl Clock {
     }
 }
 
-/// What threads tell of one end.
+/// Truth of one end, as its thread tells it.
 #[derive(Default)]
 struct Notes {
     opened: u64,

@@ -14,7 +14,7 @@ pub struct Packet {
     pub length: u32,
 }
 
-/// What is made of a capture.
+/// A derived capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Derived {
     Whole,

@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 use super::app::{EndRecord, Record};
 use super::info::Sample;
 
-/// What can limit a stream.
+/// Limits of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     Handshake,

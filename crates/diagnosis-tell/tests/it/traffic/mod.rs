@@ -17,7 +17,7 @@ use dupack_packet::captured::CaptureReader;
 use dupack_report::table::Colour;
 use dupack_truth::script::Script;
 
-/// What is found in a script's capture.
+/// The diagnosis of a script's capture.
 struct Told(Diagnosis);
 
 impl Told {

@@ -40,11 +40,11 @@ pub(super) struct Hidden {
     full: u64,
     /// Before this offset everything had been sent when a hidden loss was found.
     edge: u64,
-    /// Whether the last new data left the message unfinished.
+    /// State of the message after the last new data.
     message: Message,
 }
 
-/// Whether the application had more to send when the last segment left, as far as PSH tells (RFC 9293 §3.9.1.2).
+/// State of the application's message when the last segment left, as far as PSH tells (RFC 9293 §3.9.1.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Message {
     /// It may have ended.

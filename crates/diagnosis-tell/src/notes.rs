@@ -1,0 +1,71 @@
+//! Oddities of a connection and of its capture.
+
+use dupack_diagnosis::Side;
+use dupack_diagnosis::consistency::Withdrawn;
+use dupack_diagnosis::findings::{ConnectionFindings, Coverage};
+use dupack_diagnosis::read::ending::{Ignored, WhyIgnored};
+
+use crate::summary::ends;
+use crate::words;
+
+/// Resets that were not obeyed.
+fn ignored_resets(connection: &ConnectionFindings) -> Option<String> {
+    let ending = &connection.ending;
+    let Ignored { reset, why } = ending.ignored?;
+    let who = connection.addresses.of(reset.side);
+    let because = match why {
+        WhyIgnored::NotOfTheSyn => "it does not acknowledge the SYN (RFC 9293 §3.10.7.3)",
+        WhyIgnored::OutsideWindow => "its number is outside of the receive window (RFC 5961 §3.2)",
+        WhyIgnored::WentOn => "the end that it names went on",
+    };
+    let more = match ending.ignored_resets.saturating_sub(1) {
+        0 => String::new(),
+        more => format!("; {} more", words::count(more)),
+    };
+    let packet = reset.packet;
+    Some(format!(
+        "a reset in the name of {who} (packet {packet}) had no effect: {because}{more}"
+    ))
+}
+
+/// Oddities of a connection and of its capture, a sentence each.
+#[must_use]
+pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
+    let mut notes = Vec::new();
+    let copies = Side::BOTH.map(|side| connection.counts.of(side).copies);
+    let copies: u64 = copies.iter().sum();
+    if copies > 0 {
+        notes.push(format!(
+            "{} that the capture has twice, as from two interfaces, are left out",
+            words::things(copies, "packet", "packets")
+        ));
+    }
+    for stream in connection.all_streams() {
+        let Coverage { unseen_bytes, .. } = stream.coverage;
+        if unseen_bytes > 0 {
+            let (from, _) = ends(connection, stream);
+            let packets = unseen_bytes.div_ceil(u64::from(stream.smss.max(1)));
+            notes.push(format!(
+                "{} of {from}, {} or more, were acknowledged and are not in the capture ({})",
+                words::bytes(unseen_bytes as f64),
+                words::things(packets, "packet", "packets"),
+                words::share(stream.coverage.missing())
+            ));
+        }
+    }
+    if let Some(bytes) = connection.handshake.fast_open_refused {
+        notes.push(format!(
+            "the server did not take the {} in the SYN (TCP Fast Open, RFC 7413): they were sent again, and nothing was lost",
+            words::bytes(f64::from(bytes))
+        ));
+    }
+    for stream in connection.all_streams() {
+        let withdrawn = stream
+            .withdrawn
+            .iter()
+            .filter(|why| !matches!(why, Withdrawn::WithoutAcks | Withdrawn::PacketsMissing));
+        notes.extend(withdrawn.map(|why| format!("findings contradict each other: {}", why.why())));
+    }
+    notes.extend(ignored_resets(connection));
+    notes
+}

@@ -1,0 +1,179 @@
+//! The facts that a sentence rests on, and what follows from them.
+
+use dupack_diagnosis::StreamFindings;
+use dupack_diagnosis::analyse::budget::{Group, Limit, PathFacts, Shares};
+use dupack_diagnosis::analyse::signs::Signs;
+use dupack_diagnosis::analyse::stalls::StallList;
+use dupack_diagnosis::findings::{Coverage, Shut};
+use dupack_diagnosis::read::vantage::Place;
+use dupack_tcp::time::Duration;
+
+use super::words::part;
+
+/// From this part on, a limit is said to be the transfer's. Ours.
+pub(super) const MAIN_SHARE: f64 = 1.0 / 3.0;
+
+/// From this part on, nobody asks for the rest. Ours.
+pub(super) const HALF: f64 = 0.5;
+
+/// From this part on, a limit needs no "for so long". Ours.
+pub(super) const ALMOST_ALL: f64 = 0.9;
+
+/// The rest is worth a word from this part on. Ours.
+pub(super) const REST_SHARE: f64 = 0.1;
+
+/// A window that still grows for the first time loses no more of its segments than this. Ours.
+pub(super) const LOSSES_IN_SLOW_START: f64 = 0.02;
+
+/// A path is full if this part of its rate moves. Ours.
+pub(super) const FULL: f64 = 0.75;
+
+/// Fewer round trips tell nothing of how a window moves. Ours: slow start needs one to show, and a loss two.
+pub(super) const ROUND_TRIPS_MIN: f64 = 3.0;
+
+/// An initial window (RFC 6928): what is no more than this is small, and needs no ACK to be sent.
+pub(super) const SMALL_SEGMENTS: u64 = 10;
+
+/// The facts that a sentence rests on.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// The limits of its time.
+    pub shares: &'a Shares,
+    /// Where nothing happened.
+    pub stalls: &'a StallList,
+    /// The path, as far as it is known.
+    pub path: PathFacts,
+    /// How often the receiver's window was shut.
+    pub shut: Shut,
+    /// How much of it the capture has.
+    pub coverage: Coverage,
+    /// Signs of middleboxes and shapers.
+    pub signs: Signs,
+    /// Bytes of the headers of a data packet.
+    pub headers: u64,
+    /// Where the capture was taken.
+    pub place: Place,
+    /// The rate of a policer in bit/s, if one was found.
+    pub policer: Option<f64>,
+}
+
+impl<'a> Case<'a> {
+    /// The facts of a stream.
+    #[must_use]
+    pub fn of(stream: &'a StreamFindings) -> Self {
+        Self {
+            shares: &stream.shares,
+            stalls: &stream.stalls,
+            path: stream.path.facts(),
+            shut: stream.shut,
+            coverage: stream.coverage,
+            signs: stream.signs,
+            headers: stream.path.headers,
+            place: stream.vantage.place,
+            policer: stream.path.policer.and_then(|policer| policer.rate.value()),
+        }
+    }
+}
+
+impl Case<'_> {
+    pub(super) fn part(&self, group: Group) -> f64 {
+        self.shares.share(self.shares.of_group(group))
+    }
+
+    /// The time in which there was something to do.
+    pub(super) fn active(&self) -> Duration {
+        self.shares.duration() - self.shares.of_group(Group::Application)
+    }
+
+    /// `true` if a window that was shut belongs into the sentence though it was not the most of it.
+    pub(super) fn shut_matters(&self) -> bool {
+        let shut = self.shares.share(self.shares.of(Limit::ZeroWindow));
+        self.shut.times > 0 && (shut >= REST_SHARE || self.is_short())
+    }
+
+    /// The part of the time that losses and timers took.
+    pub(super) fn wasted(&self) -> f64 {
+        self.part(Group::Timers) + self.part(Group::Losses)
+    }
+
+    /// `true` if a rate before the capture explains what would be told of the application or the sender.
+    pub(super) fn leaves_at_a_constant_rate(&self) -> bool {
+        let unexplained = self.part(Group::Application) + self.part(Group::Sender);
+        let idle = self.shares.share(self.shares.of(Limit::Idle));
+        self.signs.constant_rate.is_some()
+            && self.place == Place::Sender
+            && unexplained - idle >= HALF
+    }
+
+    /// `true` if so much is retransmitted that no window grows undisturbed.
+    pub(super) fn loses_much(&self) -> bool {
+        self.shares.retransmissions as f64 > LOSSES_IN_SLOW_START * self.shares.segments as f64
+    }
+
+    pub(super) fn waited_to_open(&self) -> bool {
+        let handshake = self.shares.of(Limit::Handshake).as_secs_f64();
+        self.shares
+            .rtt_min
+            .is_none_or(|rtt| handshake > ROUND_TRIPS_MIN * rtt.as_secs_f64())
+    }
+
+    pub(super) fn is_short(&self) -> bool {
+        let moving = self.active() - self.shares.of(Limit::Handshake);
+        let few = self.shares.segments <= SMALL_SEGMENTS;
+        let brief = self
+            .shares
+            .rtt_mean
+            .is_none_or(|rtt| moving.as_secs_f64() < ROUND_TRIPS_MIN * rtt.as_secs_f64());
+        few || brief
+    }
+
+    /// Groups by their time, the largest first.
+    pub(super) fn ranked(&self) -> Vec<(Group, Duration)> {
+        let mut groups = Group::ALL.map(|group| (group, self.shares.of_group(group)));
+        groups.sort_by_key(|(_, time)| core::cmp::Reverse(*time));
+        groups
+            .into_iter()
+            .filter(|(_, time)| !time.is_zero())
+            .collect()
+    }
+
+    /// The group that took most of the time, if that is much of it.
+    pub(super) fn main(&self) -> Option<Group> {
+        let (first, _) = *self.ranked().first()?;
+        (self.part(first) >= MAIN_SHARE).then_some(first)
+    }
+
+    /// `true` if losses, timers or the path took most of the time.
+    pub(super) fn is_wasted_most(&self) -> bool {
+        let groups = [Group::Losses, Group::Timers, Group::Path];
+        self.main().is_some_and(|main| groups.contains(&main))
+    }
+
+    /// `true` if the receive window was shut for longer than it was full.
+    pub(super) fn is_shut_most(&self) -> bool {
+        self.shares.of(Limit::ZeroWindow) >= self.shares.of(Limit::ReceiveWindow)
+    }
+
+    /// `for 41 of 60 s`, where it was not almost all the time.
+    pub(super) fn for_so_long(&self, group: Group) -> String {
+        if self.part(group) >= ALMOST_ALL {
+            String::new()
+        } else {
+            let spent = part(self.shares.of_group(group), self.shares.duration());
+            format!("for {spent} ")
+        }
+    }
+}
+
+/// `true` if it takes round trips to tell that a group limits a stream.
+pub(super) const fn is_a_window(group: Group) -> bool {
+    matches!(
+        group,
+        Group::Handshake
+            | Group::SlowStart
+            | Group::Losses
+            | Group::Sender
+            | Group::Path
+            | Group::Receiver
+    )
+}

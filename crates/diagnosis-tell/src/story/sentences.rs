@@ -1,0 +1,347 @@
+//! The sentences.
+
+use dupack_diagnosis::analyse::budget::{Group, Limit};
+use dupack_diagnosis::analyse::signs::Unscaled;
+use dupack_diagnosis::analyse::stalls::StallKind;
+use dupack_tcp::time::Duration;
+
+use super::case::{ALMOST_ALL, Case, FULL, HALF, REST_SHARE, SMALL_SEGMENTS};
+use super::words::{bytes, count, number, part, part_of_rate, rate, time};
+
+pub(super) fn nothing(case: &Case<'_>) -> String {
+    format!("no data was sent in {}", time(case.shares.duration()))
+}
+
+pub(super) fn black_hole(case: &Case<'_>) -> String {
+    let Some(hole) = case.signs.black_hole else {
+        return String::new();
+    };
+    let packet = |payload: u32| u64::from(payload) + case.headers;
+    format!(
+        "segments of {} bytes never arrive and those of {} do: packets of {} bytes pass, of {} they vanish and no ICMP \
+         says why (an MTU black hole)",
+        hole.fails,
+        hole.passes,
+        packet(hole.passes),
+        packet(hole.fails)
+    )
+}
+
+pub(super) fn unscaled(case: &Case<'_>) -> String {
+    let Some(Unscaled { window, shift }) = case.signs.unscaled else {
+        return String::new();
+    };
+    format!(
+        "no more is in flight than the window field says without its scale, {window} bytes: the sender does not know of \
+         the scale of {shift} that this capture shows, as if something on the path had changed it"
+    )
+}
+
+pub(super) fn nagle(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let waits = shares.nagle_waits.max(1);
+    let each = shares.of(Limit::Nagle) / waits;
+    format!(
+        "{} × about {}: short segments waited for the ACK of the one before (Nagle); TCP_NODELAY would have sent them at \
+         once",
+        crate::words::count(waits),
+        crate::words::time(each)
+    )
+}
+
+pub(super) fn policer(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let each = shares.segments as f64 / shares.retransmissions.max(1) as f64;
+    format!(
+        "a policer drops what exceeds {}: one segment in {each:.0} was retransmitted",
+        crate::words::rate(case.policer.unwrap_or_default())
+    )
+}
+
+pub(super) fn constant_rate(case: &Case<'_>) -> String {
+    let rate = case.signs.constant_rate.unwrap_or_default();
+    let wire =
+        (case.shares.segment_size + case.headers) as f64 / case.shares.segment_size.max(1) as f64;
+    format!(
+        "packets leave at a constant {}, whatever ACKs come: the bottleneck lies before the capture, as of a shaper on \
+         the sending host, or the sender paces",
+        crate::words::rate(rate * wire * 8.0)
+    )
+}
+
+pub(super) fn one_direction(case: &Case<'_>) -> String {
+    format!(
+        "{} were sent in {}; the ACKs are not in this capture: the limit cannot be told",
+        crate::words::bytes(case.coverage.bytes as f64),
+        crate::words::time(case.shares.duration())
+    )
+}
+
+pub(super) fn missing_packets(case: &Case<'_>) -> String {
+    format!(
+        "{} of the data is missing from this capture: the limit cannot be told",
+        crate::words::share(case.coverage.missing())
+    )
+}
+
+pub(super) fn application(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let spent = part(shares.of_group(Group::Application), shares.duration());
+    let mut said = match case.part(Group::Application) >= ALMOST_ALL && case.wasted() < REST_SHARE {
+        true => format!("nothing limits it: the application sent nothing for {spent}"),
+        false => format!("the application sent nothing for {spent}"),
+    };
+    if let Some(why) = why_idle(case) {
+        said.push_str(&format!(": {why}"));
+    }
+    let others = case.ranked().into_iter().filter(|(group, spent)| {
+        *group != Group::Application && shares.share(*spent) >= REST_SHARE
+    });
+    let others: Vec<(Group, Duration)> = others.take(2).collect();
+    let named = others
+        .iter()
+        .map(|(group, spent)| format!("{} {}", time(*spent), went_to(*group)));
+    let named: Vec<String> = named.collect();
+    if !named.is_empty() {
+        said.push_str(&format!("; of the rest, {}", named.join(" and ")));
+    }
+    if let Some((Group::Timers, _)) = others.last()
+        && let Some(why) = why_timers(case)
+    {
+        said.push_str(&format!(": {why}"));
+    }
+    said
+}
+
+/// Why the application sent nothing, if one reason has most of that time: its own data was not ready, or the other end asked
+/// for nothing.
+pub(super) fn why_idle(case: &Case<'_>) -> Option<String> {
+    let idle = case.shares.of_group(Group::Application).as_secs_f64();
+    let most = |kind| {
+        let total = case.stalls.of(kind);
+        (total.time.as_secs_f64() > HALF * idle).then_some(total)
+    };
+    let times = |count| crate::words::things(count, "time", "times");
+    if let Some(total) = most(StallKind::DataUnavailable) {
+        return Some(format!("its data was not ready {}", times(total.count)));
+    }
+    let total = most(StallKind::ClientIdle)?;
+    Some(format!(
+        "the other end asked for nothing {}",
+        times(total.count)
+    ))
+}
+
+pub(super) const fn went_to(group: Group) -> &'static str {
+    match group {
+        Group::Handshake => "passed before the connection was open",
+        Group::Application => "passed without data",
+        Group::Receiver => "passed with a full receive window",
+        Group::Nagle => "passed until ACKs that short segments waited for (Nagle)",
+        Group::Sender => "passed with room in all windows",
+        Group::SlowStart => "passed in slow start",
+        Group::Losses => "went to losses and the small window after them",
+        Group::Timers => "went to waiting for timers",
+        Group::Path => "passed at the full rate of the path",
+    }
+}
+
+pub(super) fn timers(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let waited = shares.of_group(Group::Timers);
+    let said = format!(
+        "{} of {} were spent waiting for retransmission timers",
+        time(waited),
+        time(shares.duration())
+    );
+    match why_timers(case) {
+        Some(why) => format!("{said}: {why}"),
+        None => said,
+    }
+}
+
+/// What timers had to expire for, and what would have acted sooner.
+pub(super) fn why_timers(case: &Case<'_>) -> Option<String> {
+    if case.signs.foreign_sacks > 0 {
+        return Some(format!(
+            "{} SACK blocks name bytes that were never sent, as where a middlebox rewrites sequence numbers, and only the \
+             timer repairs",
+            case.signs.foreign_sacks
+        ));
+    }
+    let kinds = StallKind::ALL.into_iter().filter(|k| k.ends_by_timer());
+    let kind = kinds
+        .filter(|kind| case.stalls.of(*kind).count > 0)
+        .max_by_key(|kind| case.stalls.of(*kind).time)?;
+    let mut said = kind.words().to_owned();
+    let total = case.stalls.of(kind);
+    let small = SMALL_SEGMENTS.saturating_mul(case.shares.segment_size);
+    let tail = matches!(kind, StallKind::TailOpen | StallKind::TailRecovery);
+    if tail && total.mean_flight().is_some_and(|flight| flight <= small) {
+        said.push_str(" of small responses");
+    }
+    if let Some(remedy) = remedy(kind, total.remedy_after()) {
+        said.push_str("; ");
+        said.push_str(&remedy);
+    }
+    Some(said)
+}
+
+pub(super) fn remedy(kind: StallKind, after: Option<Duration>) -> Option<String> {
+    let after = after.map(time);
+    match kind {
+        StallKind::TailOpen
+        | StallKind::TailRecovery
+        | StallKind::ContinuousLoss
+        | StallKind::SmallCongestionWindow => {
+            after.map(|after| format!("RACK-TLP would have probed after {after}"))
+        }
+        StallKind::FastDouble => {
+            after.map(|after| format!("RACK would have found them lost after {after}"))
+        }
+        StallKind::SmallReceiveWindow => Some("a larger receive window would have helped".into()),
+        StallKind::AckDelayOrLoss => Some("nothing was lost, and F-RTO would have noticed".into()),
+        _ => None,
+    }
+}
+
+pub(super) fn shut_window(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let spent = part(shares.of(Limit::ZeroWindow), shares.duration());
+    format!("the receive window was shut for {spent}: the receiver's application did not read")
+}
+
+pub(super) fn was_shut(case: &Case<'_>) -> String {
+    let times = match case.shut.times {
+        1 => "once".to_owned(),
+        times => format!("{times} times"),
+    };
+    let spent = case.shares.of(Limit::ZeroWindow);
+    let long = if spent.is_zero() {
+        String::new()
+    } else {
+        format!(", {} in all", time(spent))
+    };
+    let probes = match case.shut.probes {
+        0 => String::new(),
+        probes => format!(", and asked for by {}", count(probes, "probe")),
+    };
+    format!("the receive window was shut {times}{long}{probes}")
+}
+
+pub(super) fn handshake(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let spent = part(shares.of(Limit::Handshake), shares.duration());
+    format!("opening the connection took {spent}")
+}
+
+pub(super) fn too_short(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let segments = count(shares.segments, "segment");
+    format!(
+        "too short to tell: {segments} in {}",
+        time(shares.duration())
+    )
+}
+
+pub(super) fn receive_window(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let long = case.for_so_long(Group::Receiver);
+    let (Some(window), Some(rtt)) = (shares.window_when_full, shares.rtt_when_full) else {
+        return format!("{long}the receive window is full");
+    };
+    let secs = rtt.as_secs_f64();
+    let bound = if secs > 0.0 {
+        format!(" at {}", rate(window / secs))
+    } else {
+        String::new()
+    };
+    format!(
+        "{long}the receive window of {} bounds it{bound}: a round trip takes {}",
+        bytes(window),
+        time(rtt)
+    )
+}
+
+pub(super) fn path(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let long = case.for_so_long(Group::Path);
+    let moved = shares.busy_bytes_per_second.unwrap_or(0.0);
+    let all = case.path.bytes_per_second.filter(|all| *all >= moved);
+    if let Some(all) = all.filter(|all| moved < FULL * all) {
+        return format!(
+            "{long}packets queue at the bottleneck, and {} arrive",
+            part_of_rate(moved, all)
+        );
+    }
+    let speed = match all {
+        Some(all) => format!(": {}", part_of_rate(moved, all)),
+        None => format!(" at {}", rate(moved)),
+    };
+    let queues = [
+        Limit::EmptyQueue,
+        Limit::StandingQueue,
+        Limit::OverflowingQueue,
+    ];
+    let most = queues.into_iter().max_by_key(|limit| shares.of(*limit));
+    let of = shares
+        .queue_mean
+        .map_or(String::new(), |delay| format!(" of {}", time(delay)));
+    let queue = match most {
+        Some(Limit::OverflowingQueue) => format!("behind a queue{of} that overflows"),
+        Some(Limit::StandingQueue) => format!("behind a standing queue{of}"),
+        _ => "with hardly a queue".to_owned(),
+    };
+    format!("{long}it fills the path{speed}, {queue}")
+}
+
+pub(super) fn losses(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let long = case.for_so_long(Group::Losses);
+    if shares.retransmissions == 0 {
+        return format!("{long}the congestion window holds it, without a loss");
+    }
+    let each = shares.segments as f64 / shares.retransmissions as f64;
+    let mut said =
+        format!("{long}losses keep the window small: one segment in {each:.0} was retransmitted");
+    let mss = shares.segment_size.max(1) as f64;
+    if let Some(flight) = shares.flight {
+        said.push_str(&format!(", {} were in flight", number(flight / mss)));
+        let takes = case.path.bytes_per_second.zip(shares.rtt_min);
+        let takes = takes.map(|(rate, rtt)| rate * rtt.as_secs_f64());
+        if let Some(takes) = takes.filter(|takes| *takes > flight) {
+            said.push_str(&format!(" where the path takes {}", number(takes / mss)));
+        }
+    }
+    said
+}
+
+pub(super) fn slow_start(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let spent = part(shares.of(Limit::SlowStart), shares.duration());
+    format!("the window was still growing for {spent}: slow start")
+}
+
+pub(super) fn sender(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let spent = part(shares.of(Limit::SenderBuffer), shares.duration());
+    format!(
+        "the sender held back for {spent} though all windows had room: its send buffer, most likely"
+    )
+}
+
+pub(super) fn mixed(case: &Case<'_>) -> String {
+    let ranked = case.ranked();
+    let mut parts = ranked.iter().take(2).map(|(group, spent)| {
+        format!(
+            "{} {}",
+            part(*spent, case.shares.duration()),
+            went_to(*group)
+        )
+    });
+    match (parts.next(), parts.next()) {
+        (Some(one), Some(two)) => format!("nothing limits it alone: {one}, {two}"),
+        (Some(one), None) => one,
+        _ => too_short(case),
+    }
+}
