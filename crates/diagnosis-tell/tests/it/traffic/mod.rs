@@ -2,6 +2,7 @@
 
 mod copies;
 mod directions;
+mod flights;
 mod headlines;
 mod middleboxes;
 mod opening;
