@@ -40,16 +40,25 @@ pub fn name(group: &Group) -> String {
     }
 }
 
-/// Groups of several connections.
-fn several(groups: &[Group]) -> impl Iterator<Item = &Group> {
-    groups.iter().filter(|group| group.connections > 1)
+/// The terminal adds up so many connections or more (ours: of two, each is told of).
+const ADDED_UP_MIN: u64 = 3;
+
+/// Groups of so many connections or more.
+fn of_at_least(connections: u64, groups: &[Group]) -> impl Iterator<Item = &Group> {
+    let enough = move |group: &&Group| group.connections >= connections;
+    groups.iter().filter(enough)
 }
 
-/// The groups of several connections for the terminal, those that lost the most time first; nothing if there are none.
+/// Groups of several connections.
+fn several(groups: &[Group]) -> impl Iterator<Item = &Group> {
+    of_at_least(2, groups)
+}
+
+/// Groups for the terminal, most lost time first; nothing if no group has several connections.
 #[must_use]
 pub fn lines(groups: &Groups, colour: Colour, width: Option<u16>) -> String {
-    let servers: Vec<&Group> = several(&groups.servers).collect();
-    let services: Vec<&Group> = several(&groups.services).collect();
+    let servers: Vec<&Group> = of_at_least(ADDED_UP_MIN, &groups.servers).collect();
+    let services: Vec<&Group> = of_at_least(ADDED_UP_MIN, &groups.services).collect();
     // A service of which no server has several connections is told of as a whole.
     let scattered = services.into_iter().filter(|service| {
         let port = service.key.port();
@@ -60,20 +69,14 @@ pub fn lines(groups: &Groups, colour: Colour, width: Option<u16>) -> String {
         return String::new();
     }
     told.sort_by_key(|group| std::cmp::Reverse((group.lost, group.connections)));
-    let mut text = paragraph(
-        "Connections by server, those that lost the most time first:",
-        width,
-    );
+    let mut text = paragraph("Connections by server, most lost time first:", width);
     let shown = told.iter().take(SHOWN);
     let rows = shown.map(|group| (None, [format!("  {}", name(group)), sentences(group)]));
     text += &beside(rows.collect(), colour, width);
     let more = told.len().saturating_sub(SHOWN) as u64;
     if more > 0 {
-        let more = words::things(more, "server", "servers");
-        text += &paragraph(
-            &format!("  {more} more with several connections: --out DIR writes groups.csv."),
-            width,
-        );
+        let more = words::things(more, "more server", "more servers");
+        text += &paragraph(&format!("  {more}: --out DIR writes groups.csv."), width);
     }
     text
 }
@@ -107,11 +110,11 @@ fn connections(group: &Group) -> String {
     if group.by_ports > 0 {
         let all = group.by_ports == group.connections;
         let of = if all {
-            "of which".to_owned()
+            String::new()
         } else {
-            format!("of {} of which", words::count(group.by_ports))
+            format!(" of {}", words::count(group.by_ports))
         };
-        text += &format!(" ({of} only the ports tell the server)");
+        text += &format!(" (server{of} known only by its port)");
     }
     text
 }
@@ -133,14 +136,12 @@ pub fn syns(group: &Group) -> Option<String> {
 /// Connections that were not opened, or were reset.
 fn failed(group: &Group) -> Option<String> {
     let failures = &group.failures;
-    let part = |number: u64, what: &str| {
-        let was = if number == 1 { "was" } else { "were" };
-        (number > 0).then(|| format!("{} {was} {what}", words::count(number)))
-    };
+    let part =
+        |number: u64, what: &str| (number > 0).then(|| format!("{} {what}", words::count(number)));
     let mut parts: Vec<String> = [
         part(failures.refused, "refused"),
         part(failures.reset, "reset"),
-        part(failures.unanswered, "not answered"),
+        part(failures.unanswered, "unanswered"),
     ]
     .into_iter()
     .flatten()
@@ -148,10 +149,16 @@ fn failed(group: &Group) -> Option<String> {
     if let Some(last) = parts.last_mut()
         && !failures.unanswered_for.is_zero()
     {
-        *last += &format!(" ({} of SYNs)", words::time(failures.unanswered_for));
+        *last += &format!(
+            " ({} of retransmitted SYNs)",
+            words::time(failures.unanswered_for)
+        );
     }
     (!parts.is_empty()).then(|| parts.join(", "))
 }
+
+/// Cause of the time that connections waited for the timers of SYNs.
+pub const SYNS: &str = "SYN retransmissions";
 
 /// What the connections lost time to, the largest causes first.
 #[must_use]
@@ -160,7 +167,7 @@ pub fn causes(group: &Group) -> Vec<(&'static str, Duration)> {
         .into_iter()
         .map(|limit| (of_limits(limit), group.lost_to(limit)))
         .collect();
-    causes.push(("SYNs", group.syns.waited + group.failures.unanswered_for));
+    causes.push((SYNS, group.syns.waited + group.failures.unanswered_for));
     causes.retain(|(_, time)| !time.is_zero());
     causes.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
     causes
@@ -181,25 +188,26 @@ const fn of_limits(group: LimitGroup) -> &'static str {
     }
 }
 
+/// The largest causes, if they are large: `"15 s to SYN retransmissions"`.
+fn named_causes(group: &Group) -> Vec<String> {
+    let all = group.lost.as_secs_f64();
+    let causes = causes(group).into_iter().take(CAUSES_SHOWN);
+    causes
+        .filter(|(_, time)| time.as_secs_f64() >= CAUSE_SHOWN * all)
+        .map(|(cause, time)| format!("{} to {cause}", words::time(time)))
+        .collect()
+}
+
 fn lost(group: &Group) -> Option<String> {
     let worst = group.most_lost?;
-    let all = group.lost.as_secs_f64();
-    let causes = causes(group);
-    let named = causes
-        .iter()
-        .take(CAUSES_SHOWN)
-        .filter(|(_, time)| time.as_secs_f64() >= CAUSE_SHOWN * all);
-    let named: Vec<String> = named
-        .map(|(cause, time)| format!("{} to {cause}", words::time(*time)))
-        .collect();
     let mut text = format!(
-        "Lost {} in all: {}",
+        "Time lost: {}, of which {}",
         words::time(group.lost),
-        named.join(", ")
+        named_causes(group).join(", ")
     );
     if group.connections > 1 {
         text += &format!(
-            "; the most by #{} ({}, `--flow {}`)",
+            "; #{} lost the most ({}, `--flow {}`)",
             worst.connection,
             words::time(worst.time),
             worst.connection
@@ -207,7 +215,7 @@ fn lost(group: &Group) -> Option<String> {
     }
     if group.untold > 0 {
         text += &format!(
-            "; of {} it cannot be told, as packets are missing",
+            "; {} left out, as packets are missing from the capture",
             words::things(group.untold, "connection", "connections")
         );
     }
@@ -254,73 +262,82 @@ fn number(text: String) -> Cell {
     Cell::new(text, Emphasis::Number)
 }
 
-fn count_or_none(count: u64) -> Cell {
-    number(match count {
-        0 => "–".to_owned(),
-        count => words::count(count),
-    })
-}
-
-const HEADER: [&str; 14] = [
+const HEADER: [&str; 9] = [
     "server",
     "connections",
-    "without data",
-    "to it",
-    "from it",
-    "SYN sent again",
-    "refused",
-    "not answered",
-    "reset",
+    "data to it, from it",
+    "opening and resets",
     "retransmitted",
     "handshake",
     "duration",
-    "lost",
-    "mostly to",
+    "time lost",
+    "of which",
 ];
 
 fn row(group: &Group) -> Vec<Cell> {
     let both = |quantiles: Option<Quantiles>| {
-        number(quantiles.map_or("–".to_owned(), |quantiles| {
+        number(quantiles.map_or(NONE.to_owned(), |quantiles| {
             let Quantiles { p50, p95, .. } = quantiles;
-            format!("{} / {}", words::time(p50), words::time(p95))
+            format!("{}, {}", words::time(p50), words::time(p95))
         }))
     };
-    let syns = match group.syns.connections {
-        0 => "–".to_owned(),
-        some => format!(
-            "{} ({})",
-            words::count(some),
-            words::time(group.syns.waited)
-        ),
-    };
     let again = match group.retransmissions {
-        0 => "–".to_owned(),
+        0 => NONE.to_owned(),
         some => format!(
             "{} ({})",
             words::count(some),
             words::share(some as f64 / group.segments.max(1) as f64)
         ),
     };
-    let lost = group.most_lost.map_or("–".to_owned(), |worst| {
+    let lost = group.most_lost.map_or(NONE.to_owned(), |worst| {
         format!("{} (#{})", words::time(group.lost), worst.connection)
     });
-    let mostly = causes(group).first().map_or("", |(cause, _)| *cause);
+    let data = format!(
+        "{}, {}",
+        words::bytes(group.to_server as f64),
+        words::bytes(group.from_server as f64)
+    );
     vec![
-        name(group).into(),
-        number(words::count(group.connections)),
-        count_or_none(group.connections.saturating_sub(group.with_data)),
-        number(words::bytes(group.to_server as f64)),
-        number(words::bytes(group.from_server as f64)),
-        number(syns),
-        count_or_none(group.failures.refused),
-        count_or_none(group.failures.unanswered),
-        count_or_none(group.failures.reset),
+        Cell::new(name(group), Emphasis::Group),
+        how_many(group).into(),
+        number(data),
+        opening(group).into(),
         number(again),
         both(group.handshakes.quantiles()),
         both(group.durations.quantiles()),
         number(lost),
-        mostly.into(),
+        or_none(named_causes(group)).into(),
     ]
+}
+
+/// A cell without a value.
+const NONE: &str = "–";
+
+fn or_none(parts: Vec<String>) -> String {
+    if parts.is_empty() {
+        NONE.to_owned()
+    } else {
+        parts.join(", ")
+    }
+}
+
+/// `"300, 3 without data"`.
+fn how_many(group: &Group) -> String {
+    let all = words::count(group.connections);
+    match group.connections.saturating_sub(group.with_data) {
+        0 => all,
+        without => format!("{all}, {} without data", words::count(without)),
+    }
+}
+
+/// `"20 retransmitted a SYN (20 s), 3 refused"`.
+fn opening(group: &Group) -> String {
+    let syns = &group.syns;
+    let again = (syns.connections > 0).then(|| {
+        let of = words::count(syns.connections);
+        format!("{of} retransmitted a SYN ({})", words::time(syns.waited))
+    });
+    or_none(again.into_iter().chain(failed(group)).collect())
 }
 
 /// The tables of servers and of services, where some have several connections.
@@ -337,8 +354,8 @@ pub fn tables(groups: &Groups) -> Vec<Block> {
             continue;
         }
         let mut caption = format!(
-            "{what}, those that lost the most time first. Handshakes and durations: half take the first or less, 95 % the \
-             second. Behind the time that was lost stands the connection that lost the most."
+            "{what}, most lost time first. Handshake and duration: median, 95th percentile. Time lost: sum of all connections, and \
+             the connection that lost the most."
         );
         if all > LISTED_MAX {
             let more = words::count((all - LISTED_MAX) as u64);

@@ -94,7 +94,7 @@ impl Document {
                 retransmissions: beyond.retransmissions,
             },
             groups: GroupsNumbers::of(&diagnosis.groups),
-            shared_bottlenecks: diagnosis.shared.iter().map(SharedNumbers::of).collect(),
+            shared_bottlenecks: SharedNumbers::of(&diagnosis.shared),
             what_if: worst
                 .zip(asked)
                 .map(|(worst, asked)| WhatIfNumbers::of(worst, asked)),

@@ -4,7 +4,7 @@ use dupack_report::page::{Block, Cell, Emphasis};
 
 use crate::words;
 use dupack_diagnosis::Side;
-use dupack_diagnosis::shared::{SUM_CONSTANT, SharedBottleneck, Sharer};
+use dupack_diagnosis::shared::{SUM_CONSTANT, SharedBottleneck, SharedBottlenecks, Sharer};
 
 /// Streams that a sentence names: the rest is a number.
 const NAMED: usize = 6;
@@ -72,40 +72,83 @@ fn listed(mut names: Vec<String>) -> String {
     format!("{} and {last}", names.join(", "))
 }
 
-/// A table of each bottleneck, with the evidence.
+/// What the screen says: a sentence for each bottleneck, and of how many streams the capture does not tell it.
 #[must_use]
-pub fn tables(all: &[SharedBottleneck]) -> Vec<Block> {
+pub fn sentences(all: &SharedBottlenecks) -> Vec<String> {
+    let mut said: Vec<String> = all.found.iter().map(sentence).collect();
+    if let Some(last) = said.last_mut()
+        && all.untold > 0
+    {
+        *last += &format!(" {}.", not_compared(all.untold));
+    }
+    said
+}
+
+fn not_compared(streams: u64) -> String {
+    format!(
+        "{} could not be compared",
+        words::things(streams, "other stream", "other streams")
+    )
+}
+
+/// A table of each bottleneck, with the evidence; and how many streams were compared.
+#[must_use]
+pub fn tables(all: &SharedBottlenecks) -> Vec<Block> {
+    if all.compared == 0 {
+        return Vec::new();
+    }
+    let mut blocks: Vec<Block> = all.found.iter().map(table).collect();
+    blocks.push(Block::text(compared(all)));
+    blocks
+}
+
+fn compared(all: &SharedBottlenecks) -> String {
+    let mut text = format!(
+        "{} waited in queues at the same time and were compared.",
+        words::things(all.compared, "stream", "streams")
+    );
+    if all.found.is_empty() {
+        text += " None of them show a shared bottleneck, which does not exclude one.";
+    }
+    if all.untold > 0 {
+        text += &format!(
+            " {}: short ones, those without data outstanding at the same time as another, those that met no queue, and those \
+             without ACKs in the capture.",
+            not_compared(all.untold)
+        );
+    }
+    text
+}
+
+fn table(shared: &SharedBottleneck) -> Block {
     let number = |text: String| Cell::new(text, Emphasis::Number);
-    let table = |shared: &SharedBottleneck| {
-        let rows = shared.streams.iter().map(|stream| {
-            vec![
-                number(name(stream)),
-                number(words::share(stream.share)),
-                number(words::rate(stream.share * shared.rate)),
-                number(format!("{:.2}", stream.rates)),
-                number(format!("{:.2}", stream.delays)),
-            ]
-        });
-        Block::Table {
-            caption: format!(
-                "{} In {} windows of {} each got what the others did not, and all waited for the same queue; the sum varies by \
-                 {}.",
-                sentence(shared),
-                words::count(shared.windows as u64),
-                words::time(shared.width),
-                words::share(shared.rate_varies)
-            ),
-            header: [
-                "connection",
-                "share",
-                "rate",
-                "correlation of rates",
-                "correlation of delays",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-            rows: rows.collect(),
-        }
-    };
-    all.iter().map(table).collect()
+    let rows = shared.streams.iter().map(|stream| {
+        vec![
+            number(name(stream)),
+            number(words::share(stream.share)),
+            number(words::rate(stream.share * shared.rate)),
+            number(format!("{:.2}", stream.rates)),
+            number(format!("{:.2}", stream.delays)),
+        ]
+    });
+    Block::Table {
+        caption: format!(
+            "{} The evidence is in {} windows of {}: whenever one stream got more, the others got less, and the queueing delays of \
+             all rose and fell together. The total rate varies by {} from window to window.",
+            sentence(shared),
+            words::count(shared.windows as u64),
+            words::time(shared.width),
+            words::share(shared.rate_varies)
+        ),
+        header: [
+            "connection",
+            "share",
+            "rate",
+            "correlation of rates",
+            "correlation of delays",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        rows: rows.collect(),
+    }
 }

@@ -47,7 +47,7 @@ pub fn summary(diagnosis: &Diagnosis, asked: Option<&Asked>, look: &Look) -> Str
             text.push('\n');
         }
         let asked = asked.filter(|_| place == 0);
-        text += &detailed(connection, &diagnosis.shared, asked, look);
+        text += &detailed(connection, &diagnosis.shared.found, asked, look);
     }
     let others: Vec<&ConnectionFindings> = diagnosis
         .connections
@@ -59,9 +59,9 @@ pub fn summary(diagnosis: &Diagnosis, asked: Option<&Asked>, look: &Look) -> Str
         text.push('\n');
         text += &table(&others, width);
     }
-    for bottleneck in &diagnosis.shared {
+    for sentence in shared::sentences(&diagnosis.shared) {
         text.push('\n');
-        text += &paragraph(&shared::sentence(bottleneck), width);
+        text += &paragraph(&sentence, width);
     }
     let groups = groups::lines(&diagnosis.groups, look.colour, width);
     if !groups.is_empty() {

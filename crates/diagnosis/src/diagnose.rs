@@ -38,7 +38,7 @@ use crate::read::vantage::{Place, Reason};
 use crate::read::workers::share;
 use crate::selection::{LeftOut, Selection, Selector};
 use crate::sender::{self, SenderAnalysis};
-use crate::shared::{self, Candidate, Candidates, SharedBottleneck};
+use crate::shared::{self, Candidate, Candidates, SharedBottlenecks};
 
 /// The loss differentiations that are asked for their votes are those that come with the project.
 static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::builtin);
@@ -359,7 +359,7 @@ pub struct Diagnosis {
     /// Connections by their server, and by service.
     pub groups: Groups,
     /// Bottlenecks that several of the streams share.
-    pub shared: Vec<SharedBottleneck>,
+    pub shared: SharedBottlenecks,
     /// Whether it was read to its end.
     pub extent: Extent,
 }
@@ -392,9 +392,8 @@ impl Harvest {
     ) {
         if self.kept.flow().takes(found.number, &found.addresses) {
             self.fresh.push((found.number, group));
-            for candidate in candidates {
-                self.candidates.push(candidate);
-            }
+            let streams = found.all_streams().count() as u64;
+            self.candidates.push(streams, candidates);
         }
         self.kept.push(found);
     }

@@ -33,7 +33,7 @@ mod evidence;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use dupack_tcp::time::Duration;
 
@@ -41,7 +41,7 @@ pub(crate) use candidate::{Candidate, Candidates};
 
 use crate::read::side::Side;
 use bundle::Bundle;
-use evidence::Evidence;
+use evidence::{Comparison, Evidence};
 
 /// Rates are the rest of each other by no less than so many standard deviations. With 64 streams there are 2,016 pairs, each looked at in four
 /// widths of windows: by chance one of the pairs is beyond 4.8 in one of 150 captures.
@@ -103,39 +103,55 @@ fn queues_alike(evidence: &Evidence) -> bool {
         .is_some_and(|delays| delays.r >= DELAYS_MIN && delays.deviations() >= DELAY_DEVIATIONS_MIN)
 }
 
+/// Shared bottlenecks of a capture.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SharedBottlenecks {
+    /// Bottlenecks that several streams share.
+    pub found: Vec<SharedBottleneck>,
+    /// Streams that were compared with another: both waited in a queue at the same time, for long enough.
+    pub compared: u64,
+    /// Streams that could be compared with none: they share a bottleneck or not, the capture does not tell it.
+    pub untold: u64,
+}
+
 /// The bottlenecks that several of the candidates share.
-pub(crate) fn find(candidates: Candidates) -> Vec<SharedBottleneck> {
+pub(crate) fn find(candidates: Candidates) -> SharedBottlenecks {
+    let streams = candidates.streams();
     let all = candidates.finish();
-    let mut found: Vec<SharedBottleneck> = bundles(&all)
+    let (bundles, compared) = bundles(&all);
+    let mut found: Vec<SharedBottleneck> = bundles
         .into_iter()
         .filter_map(|bundle| verified(&all, bundle.members))
         .collect();
     found.sort_by_key(|one| one.streams.first().map(|stream| stream.connection));
-    found
+    SharedBottlenecks {
+        found,
+        compared: compared.len() as u64,
+        untold: streams.saturating_sub(compared.len() as u64),
+    }
 }
 
-/// Joins candidates until nothing more goes together.
-fn bundles(all: &[Candidate]) -> Vec<Bundle> {
+/// What was worked out of two bundles, by their first members and by how many there are: that stays so until one of both grows.
+type Known = HashMap<[(usize, usize); 2], Comparison>;
+
+/// Joins candidates until nothing more goes together; and the places of those that could be compared with another.
+fn bundles(all: &[Candidate]) -> (Vec<Bundle>, BTreeSet<usize>) {
     let mut bundles: Vec<Bundle> = all
         .iter()
         .enumerate()
         .map(|(place, candidate)| Bundle::of(place, candidate))
         .collect();
-    // By the first members, and how many there are: what was worked out stays so until one of both grows.
-    let mut known: HashMap<[(usize, usize); 2], Option<Evidence>> = HashMap::new();
-    let name = |bundle: &Bundle| {
-        let first = bundle.members.first().copied();
-        (first.unwrap_or_default(), bundle.members.len())
-    };
+    let mut compared = BTreeSet::new();
+    let mut known = Known::new();
     loop {
         let mut best: Option<(f64, usize, usize)> = None;
         for (n, one) in bundles.iter().enumerate() {
             for (m, other) in bundles.iter().enumerate().skip(n + 1) {
-                let evidence = known.entry([name(one), name(other)]).or_insert_with(|| {
-                    let along = run_along(all, one, other);
-                    along.then(|| Evidence::of(one, other)).flatten()
-                });
-                let Some(evidence) = evidence.as_ref().filter(|evidence| may_join(evidence)) else {
+                let Comparison { possible, evidence } = compare(all, [one, other], &mut known);
+                if possible {
+                    compared.extend(one.members.iter().chain(&other.members));
+                }
+                let Some(evidence) = evidence.filter(may_join) else {
                     continue;
                 };
                 let deviations = evidence.rates.deviations();
@@ -145,13 +161,28 @@ fn bundles(all: &[Candidate]) -> Vec<Bundle> {
             }
         }
         let Some((_, n, m)) = best else {
-            return bundles;
+            return (bundles, compared);
         };
         let other = bundles.remove(m);
         if let Some(one) = bundles.get_mut(n) {
             *one = one.join(&other);
         }
     }
+}
+
+fn compare(all: &[Candidate], [one, other]: [&Bundle; 2], known: &mut Known) -> Comparison {
+    let name = |bundle: &Bundle| {
+        let first = bundle.members.first().copied();
+        (first.unwrap_or_default(), bundle.members.len())
+    };
+    let comparison = known.entry([name(one), name(other)]);
+    *comparison.or_insert_with(|| {
+        if run_along(all, one, other) {
+            Comparison::of(one, other)
+        } else {
+            Comparison::default()
+        }
+    })
 }
 
 fn run_along(all: &[Candidate], one: &Bundle, other: &Bundle) -> bool {
@@ -192,7 +223,7 @@ fn against_others(all: &[Candidate], members: &[usize], member: usize) -> Option
     let mut others = others.filter_map(|place| bundle(*place));
     let first = others.next()?;
     let rest = others.fold(first, |sum, other| sum.join(&other));
-    Evidence::of(&bundle(member)?, &rest)
+    Comparison::of(&bundle(member)?, &rest).evidence
 }
 
 fn told(all: &[Candidate], members: &[usize], each: Vec<Evidence>) -> Option<SharedBottleneck> {

@@ -41,8 +41,8 @@ pub(super) struct Document {
     pub(super) not_listed: NotListed,
     /// Connections by their server, and by service.
     pub(super) groups: GroupsNumbers,
-    /// Bottlenecks that several of the streams share, as far as the capture shows it beyond chance.
-    pub(super) shared_bottlenecks: Vec<SharedNumbers>,
+    /// Bottlenecks that several of the streams share.
+    pub(super) shared_bottlenecks: SharedNumbers,
     /// Durations with other senders; null if none were simulated.
     pub(super) what_if: Option<WhatIfNumbers>,
     /// Connections in order of the time that they lost.

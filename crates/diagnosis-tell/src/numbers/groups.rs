@@ -56,9 +56,9 @@ pub(super) struct GroupNumbers {
     /// Connections that a reset ended after they were opened.
     pub(super) reset: u64,
     /// Answered connections with a retransmitted SYN.
-    pub(super) connections_with_syns_sent_again: u64,
+    pub(super) connections_with_syns_retransmitted: u64,
     /// Retransmitted SYNs of these.
-    pub(super) syns_sent_again: u64,
+    pub(super) syns_retransmitted: u64,
     /// Time that these waited for the timers of SYNs.
     pub(super) syns_waited_s: f64,
     /// Round-trip time of the handshakes without a retransmitted SYN; null if the capture has none. Exact up to 64 handshakes,
@@ -118,8 +118,8 @@ impl GroupNumbers {
             unanswered: group.failures.unanswered,
             unanswered_s: long(group.failures.unanswered_for),
             reset: group.failures.reset,
-            connections_with_syns_sent_again: group.syns.connections,
-            syns_sent_again: group.syns.again,
+            connections_with_syns_retransmitted: group.syns.connections,
+            syns_retransmitted: group.syns.again,
             syns_waited_s: long(group.syns.waited),
             handshake_s: group
                 .handshakes
@@ -161,8 +161,8 @@ const COLUMNS: [&str; 28] = [
     "unanswered",
     "unanswered_s",
     "reset",
-    "connections_with_syns_sent_again",
-    "syns_sent_again",
+    "connections_with_syns_retransmitted",
+    "syns_retransmitted",
     "syns_waited_s",
     "handshake_p50_s",
     "handshake_p95_s",
@@ -199,8 +199,8 @@ impl GroupNumbers {
             self.unanswered.to_string(),
             number(self.unanswered_s),
             self.reset.to_string(),
-            self.connections_with_syns_sent_again.to_string(),
-            self.syns_sent_again.to_string(),
+            self.connections_with_syns_retransmitted.to_string(),
+            self.syns_retransmitted.to_string(),
             number(self.syns_waited_s),
             quantile(&self.handshake_s, |all| all.p50),
             quantile(&self.handshake_s, |all| all.p95),

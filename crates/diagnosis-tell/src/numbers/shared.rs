@@ -5,11 +5,22 @@ use serde::Serialize;
 
 use super::long;
 use crate::keys;
-use dupack_diagnosis::shared::{SharedBottleneck, Sharer};
+use dupack_diagnosis::shared::{SharedBottleneck, SharedBottlenecks, Sharer};
+
+/// Shared bottlenecks of the capture.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SharedNumbers {
+    /// Bottlenecks that several streams share, as far as the capture shows it beyond chance.
+    bottlenecks: Vec<BottleneckNumbers>,
+    /// Streams that were compared with at least one other: both waited in a queue at the same time, for long enough.
+    streams_compared: u64,
+    /// Streams that could not be compared, so that the capture does not tell whether they share a bottleneck.
+    streams_untold: u64,
+}
 
 /// Bottleneck that several streams share.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct SharedNumbers {
+struct BottleneckNumbers {
     /// Rate of all of them together while several waited, in bit/s, headers of IP and TCP included.
     rate_bit_per_s: f64,
     /// Standard deviation of that rate, as a share of it.
@@ -40,7 +51,17 @@ struct SharerNumbers {
 }
 
 impl SharedNumbers {
-    pub(super) fn of(shared: &SharedBottleneck) -> Self {
+    pub(super) fn of(shared: &SharedBottlenecks) -> Self {
+        Self {
+            bottlenecks: shared.found.iter().map(BottleneckNumbers::of).collect(),
+            streams_compared: shared.compared,
+            streams_untold: shared.untold,
+        }
+    }
+}
+
+impl BottleneckNumbers {
+    fn of(shared: &SharedBottleneck) -> Self {
         Self {
             rate_bit_per_s: shared.rate,
             rate_varies: shared.rate_varies,

@@ -132,18 +132,18 @@ pub struct Failures {
     pub refused: u64,
     /// The server sent nothing, and the capture goes on for a second or more.
     pub unanswered: u64,
-    /// Time in which unanswered SYNs were sent again.
+    /// Time from the first to the last transmission of unanswered SYNs.
     pub unanswered_for: Duration,
     /// A reset ended the connection after it was opened.
     pub reset: u64,
 }
 
-/// SYNs sent again, of connections that were answered.
+/// Retransmitted SYNs of connections that were answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Syns {
     /// Connections with any.
     pub connections: u64,
-    /// SYNs sent again.
+    /// Retransmitted SYNs.
     pub again: u64,
     /// Time that these connections waited for the timers of SYNs.
     pub waited: Duration,
@@ -168,9 +168,9 @@ pub struct Group {
     pub from_server: u64,
     /// Those that failed.
     pub failures: Failures,
-    /// SYNs sent again.
+    /// Retransmitted SYNs.
     pub syns: Syns,
-    /// Round trips of handshakes without a SYN sent again (Karn's algorithm, RFC 6298 §3).
+    /// Round trips of handshakes without a retransmitted SYN (Karn's algorithm, RFC 6298 §3).
     pub handshakes: Times,
     /// Segments of both ends.
     pub segments: u64,

@@ -51,6 +51,12 @@ impl<const BITS: u32> LogBins<BITS> {
         }
     }
 
+    /// Bytes of its bins.
+    #[cfg(test)]
+    pub(crate) fn memory(&self) -> usize {
+        self.counts.len() * size_of::<u32>()
+    }
+
     /// How many values there were.
     pub(crate) const fn count(&self) -> u64 {
         self.total

@@ -35,32 +35,40 @@ impl Candidate {
 
 /// The streams that carried the most.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Candidates(Vec<Candidate>);
+pub(crate) struct Candidates {
+    most: Vec<Candidate>,
+    /// All streams, those included that are no candidates.
+    streams: u64,
+}
 
 impl Candidates {
-    /// One more.
-    pub(crate) fn push(&mut self, one: Candidate) {
-        if one.series.bytes() == 0 {
-            return;
-        }
-        self.0.push(one);
-        if self.0.len() >= 2 * CANDIDATES_MAX {
+    /// The streams of one more connection, `streams` in all, of which these may share a bottleneck.
+    pub(crate) fn push(&mut self, streams: u64, those: Vec<Candidate>) {
+        self.streams += streams;
+        self.most
+            .extend(those.into_iter().filter(|one| one.series.bytes() > 0));
+        if self.most.len() >= 2 * CANDIDATES_MAX {
             self.cut();
         }
     }
 
+    /// How many streams there are.
+    pub(super) const fn streams(&self) -> u64 {
+        self.streams
+    }
+
     fn cut(&mut self) {
-        self.0.sort_by_key(|one| {
+        self.most.sort_by_key(|one| {
             let bytes = std::cmp::Reverse(one.series.bytes());
             (bytes, one.connection, one.side)
         });
-        self.0.truncate(CANDIDATES_MAX);
+        self.most.truncate(CANDIDATES_MAX);
     }
 
     /// All of them, the first connection first.
     pub(super) fn finish(mut self) -> Vec<Candidate> {
         self.cut();
-        self.0.sort_by_key(|one| (one.connection, one.side));
-        self.0
+        self.most.sort_by_key(|one| (one.connection, one.side));
+        self.most
     }
 }

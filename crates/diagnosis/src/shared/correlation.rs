@@ -16,13 +16,10 @@ impl Correlation {
     /// Of two series of the same length; `None` if one of them does not vary, or they are too short.
     #[must_use]
     pub fn of(x: &[f64], y: &[f64]) -> Option<Self> {
+        let Self { r, .. } = Self::of_independent(x, y)?;
         let n = x.len().min(y.len());
         let (x, y) = (centred(x.get(..n)?), centred(y.get(..n)?));
         let (of_x, of_y) = (product(&x, &x), product(&y, &y));
-        if n < 4 || of_x <= 0.0 || of_y <= 0.0 {
-            return None;
-        }
-        let r = (product(&x, &y) / (of_x * of_y).sqrt()).clamp(-1.0, 1.0);
         let together: f64 = (1..=n / LAGS)
             .map(|lag| {
                 let own = |series: &[f64], all: f64| {
@@ -34,6 +31,22 @@ impl Correlation {
             .sum();
         let independent = n as f64 / (1.0 + 2.0 * together).max(1.0);
         Some(Self { r, independent })
+    }
+
+    /// As if all pairs were independent of each other: a bound of [`Self::of`] that is known in far less time.
+    #[must_use]
+    pub fn of_independent(x: &[f64], y: &[f64]) -> Option<Self> {
+        let n = x.len().min(y.len());
+        let (x, y) = (centred(x.get(..n)?), centred(y.get(..n)?));
+        let (of_x, of_y) = (product(&x, &x), product(&y, &y));
+        if n < 4 || of_x <= 0.0 || of_y <= 0.0 {
+            return None;
+        }
+        let r = (product(&x, &y) / (of_x * of_y).sqrt()).clamp(-1.0, 1.0);
+        Some(Self {
+            r,
+            independent: n as f64,
+        })
     }
 
     /// How many standard deviations it is away from none: Fisher's transformation of the coefficient (1921).

@@ -26,7 +26,7 @@ fn told(links: &[Bottleneck], transfers: &[Transfer], at: End, seed: u64) -> Dia
 /// The connections of each shared bottleneck.
 fn sharing(found: &Diagnosis) -> Vec<Vec<u64>> {
     let numbers = |one: &SharedBottleneck| one.streams.iter().map(|one| one.connection).collect();
-    found.shared.iter().map(numbers).collect()
+    found.shared.found.iter().map(numbers).collect()
 }
 
 /// At both ends, and with two seeds.
@@ -42,7 +42,11 @@ fn each(links: &[Bottleneck], transfers: &[Transfer], mut check: impl FnMut(&Dia
 #[track_caller]
 fn nobody_shares(links: &[Bottleneck], transfers: &[Transfer]) {
     each(links, transfers, |found, at| {
-        assert!(found.shared.is_empty(), "{at:?}: {:#?}", found.shared);
+        assert!(
+            found.shared.found.is_empty(),
+            "{at:?}: {:#?}",
+            found.shared.found
+        );
     });
 }
 
@@ -51,7 +55,7 @@ fn nobody_shares(links: &[Bottleneck], transfers: &[Transfer]) {
 fn all_share(transfers: &[Transfer], connections: &[u64]) {
     each(&[LINK], transfers, |found, at| {
         assert_eq!(sharing(found), [connections], "{at:?}");
-        let shared = &found.shared[0];
+        let shared = &found.shared.found[0];
         assert!((shared.rate / 1e7 - 1.0).abs() < 0.04, "{at:?}: {shared:?}");
         assert!(shared.rate_varies < 0.05, "{at:?}: {shared:?}");
     });
@@ -77,6 +81,14 @@ fn round_trips_may_differ() {
 #[test]
 fn transfers_over_two_bottlenecks_of_the_same_rate_share_none() {
     let links = [LINK, LINK];
+    let both = [Transfer::new(0, 20), Transfer::new(1, 20).starting(LATER)];
+    each(&links, &both, |found, at| {
+        assert_eq!(
+            (found.shared.compared, found.shared.untold),
+            (2, 0),
+            "{at:?}"
+        );
+    });
     nobody_shares(&links, &[Transfer::new(0, 20), Transfer::new(1, 20)]);
     nobody_shares(
         &links,
@@ -114,7 +126,12 @@ fn transfers_that_overlap_for_some_time_share() {
 #[test]
 fn of_a_short_transfer_nothing_is_told() {
     let short = Transfer::new(0, 20).starting(4000).bytes(60_000);
-    nobody_shares(&[LINK], &[Transfer::new(0, 20), short]);
+    let transfers = [Transfer::new(0, 20), short];
+    nobody_shares(&[LINK], &transfers);
+    each(&[LINK], &transfers, |found, at| {
+        let shared = &found.shared;
+        assert_eq!((shared.compared, shared.untold), (0, 2), "{at:?}");
+    });
 }
 
 #[test]
@@ -198,20 +215,24 @@ fn three_transfers_share_with_one_rate_for_all() {
     ];
     all_share(&transfers, &[1, 2, 3]);
     let found = told(&[LINK], &transfers, End::Sender, 7);
-    let shares: f64 = found.shared[0].streams.iter().map(|one| one.share).sum();
-    assert!((shares - 1.0).abs() < 0.1, "{:#?}", found.shared);
+    let shares: f64 = found.shared.found[0]
+        .streams
+        .iter()
+        .map(|one| one.share)
+        .sum();
+    assert!((shares - 1.0).abs() < 0.1, "{:#?}", found.shared.found);
 }
 
 #[test]
 fn the_screen_says_who_shares_and_what_each_has() {
     let transfers = [Transfer::new(0, 20), Transfer::new(0, 20).starting(LATER)];
     let found = told(&[LINK], &transfers, End::Sender, 7);
-    let said = sentence(&found.shared[0]);
+    let said = sentence(&found.shared.found[0]);
     assert!(said.starts_with("#1 and #2 share a bottleneck: "), "{said}");
-    let side = found.shared[0].streams[0].side;
-    let line = of_connection(&found.shared, 1, side).unwrap();
+    let side = found.shared.found[0].streams[0].side;
+    let line = of_connection(&found.shared.found, 1, side).unwrap();
     assert!(line.contains("a bottleneck with #2: "), "{line}");
-    assert_eq!(of_connection(&found.shared, 3, side), None);
+    assert_eq!(of_connection(&found.shared.found, 3, side), None);
     let look = Look {
         colour: Colour::No,
         width: Some(400),
@@ -224,22 +245,7 @@ fn the_screen_says_who_shares_and_what_each_has() {
         "{screen}"
     );
     let document: serde_json::Value = serde_json::from_str(&json(&found, None)).unwrap();
-    let shared = &document["shared_bottlenecks"][0];
+    let shared = &document["shared_bottlenecks"]["bottlenecks"][0];
     assert_eq!(shared["streams"][1]["connection"], 2);
     assert!(shared["streams"][0]["deviations"].as_f64().unwrap() > 4.8);
-}
-
-#[test]
-fn shared_dump() {
-    let long = Duration::from_secs(25);
-    let transfers = [
-        Transfer::new(0, 20),
-        Transfer::new(0, 15).starting(500),
-        Transfer::new(0, 30).starting(900),
-        Transfer::new(1, 30).starting(300),
-        Transfer::new(1, 30).starting(600).hidden(),
-        Transfer::new(1, 20).starting(900),
-    ];
-    let file = capture(&[LINK, LINK], &transfers, (End::Sender, long), 7);
-    std::fs::write("/tmp/h-groups-shared.pcapng", file).unwrap();
 }

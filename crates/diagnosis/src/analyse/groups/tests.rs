@@ -51,7 +51,21 @@ fn the_order_of_connections_makes_no_difference() {
     let there = grouped(all.clone());
     let back = grouped(all.into_iter().rev());
     assert_eq!(there.servers.len(), 7);
-    assert_eq!(format!("{there:?}"), format!("{back:?}"));
+    for (one, other) in [
+        (&there.servers, &back.servers),
+        (&there.services, &back.services),
+    ] {
+        assert!(!one.is_empty());
+        for (one, other) in one.iter().zip(other) {
+            let told = |group: &Group| {
+                let sums = (group.key, group.connections, group.lost, group.times);
+                let worst = (group.most_lost, group.longest);
+                let times = [&group.handshakes, &group.durations].map(Times::quantiles);
+                (sums, worst, times)
+            };
+            assert_eq!(told(one), told(other));
+        }
+    }
 }
 
 #[test]
@@ -113,4 +127,18 @@ fn a_port_looks_like_a_servers_or_a_clients() {
     assert!(standing(1000) > standing(9999));
     assert!(standing(9999) > standing(40_000));
     assert_eq!(standing(40_000), standing(60_000));
+}
+
+#[test]
+fn a_server_with_many_connections_takes_little_memory() {
+    let groups = grouped((0..100_000).map(|n| one(n, server(1, 443), 1 + n % 60_000, n % 7)));
+    let group = &groups.servers[0];
+    assert_eq!(group.connections, 100_000);
+    assert_eq!(group.durations.count(), 100_000);
+    // From a millisecond to a minute there are 16 doublings of 32 bins each.
+    assert!(
+        group.durations.memory() <= 17 * 32 * 4,
+        "{}",
+        group.durations.memory()
+    );
 }

@@ -55,6 +55,13 @@ impl Times {
         bins
     }
 
+    /// Bytes that they take beyond themselves.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
+        let binned = self.bins.as_ref().map_or(0, |bins| bins.memory());
+        self.exact.len() * size_of::<Duration>() + binned
+    }
+
     /// How many there are.
     #[must_use]
     pub fn count(&self) -> u64 {
