@@ -5,6 +5,7 @@ mod directions;
 mod headlines;
 mod middleboxes;
 mod opening;
+mod rates;
 mod requests;
 mod resets;
 mod turns;
