@@ -7,6 +7,7 @@ mod groups;
 mod headlines;
 mod middleboxes;
 mod opening;
+mod rates;
 mod requests;
 mod resets;
 mod shared;
