@@ -397,7 +397,7 @@ fn stalls(stream: &StreamFindings) -> Vec<Block> {
             number(format!("{:.3}", stall.from.as_secs_f64())),
             number(words::time(stall.duration())),
             stall.kind.words().into(),
-            keys::culprit(stall.kind.culprit()).into(),
+            keys::key(&stall.kind.culprit()).into(),
             number(words::bytes(stall.flight as f64)),
             number(format!("#{} to #{}", stall.before, stall.after)),
             number(sooner.map_or("–".to_owned(), words::time)),

@@ -1,5 +1,8 @@
 //! The answer: how long another stack would have taken.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use dupack_algorithms::catalog::StackSpec;
 use dupack_lab::run::{Interrupt, Progress};
 use dupack_lab::stats::{Ratio, ratio};
@@ -33,7 +36,8 @@ pub struct Answer {
 }
 
 /// How another stack compares with the captured transfer, as far as the intervals tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Gain {
     /// All of the interval is below the duration of the captured transfer.
     Faster,
