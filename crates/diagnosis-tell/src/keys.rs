@@ -1,6 +1,6 @@
 //! Names in files, which do not change.
 
-use crate::whatif::Gain;
+use crate::whatif::{Gain, Role};
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::{Cause, Class, Need};
 use dupack_diagnosis::analyse::stalls::{Culprit, StallKind, WaitedFor};
@@ -15,6 +15,16 @@ pub const fn gain(gain: Gain) -> &'static str {
         Gain::Faster => "faster",
         Gain::Slower => "slower",
         Gain::None => "none",
+    }
+}
+
+/// The name of what a stack is beside the captured one.
+#[must_use]
+pub const fn role(role: Role) -> &'static str {
+    match role {
+        Role::Captured => "captured",
+        Role::PerhapsCaptured => "perhaps_captured",
+        Role::Another => "another",
     }
 }
 

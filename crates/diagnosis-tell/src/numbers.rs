@@ -11,8 +11,9 @@ pub use document::SCHEMA_VERSION;
 
 use document::{
     AnswerNumbers, BandNumbers, CandidateNumbers, ConnectionNumbers, Document, LeftOutPackets,
-    Named, NotListed, PacketNumbers, PathNumbers, Quantity, RetransmissionNumbers, SeenFrom,
-    SenderNumbers, SentAgain, StallNumbers, StreamNumbers, SynNumbers, WhatIfNumbers,
+    Named, NotListed, PacketNumbers, PathNumbers, Quantity, ReplyNumbers, RetransmissionNumbers,
+    SeenFrom, SenderNumbers, SentAgain, SoonerNumbers, StallNumbers, StreamNumbers, SynNumbers,
+    WhatIfNumbers,
 };
 use dupack_tcp::time::{Duration, Instant};
 use requests::RequestsNumbers;
@@ -21,7 +22,7 @@ use crate::asking::{Asked, commands};
 use crate::keys;
 use crate::notes::notes;
 use crate::story::story;
-use crate::whatif::Offer;
+use crate::whatif::{Offer, Replies};
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::{Cause, Class, Retransmission};
 use dupack_diagnosis::analyse::stalls::{Stall, StallKind};
@@ -100,6 +101,27 @@ impl Document {
     }
 }
 
+impl ReplyNumbers {
+    fn of(replies: &Replies) -> Self {
+        let sooner = replies.most.iter().map(|reply| SoonerNumbers {
+            answer: reply.number,
+            captured_s: reply.captured,
+            duration_s: reply.duration.mean,
+            duration_low_s: reply.duration.low,
+            duration_high_s: reply.duration.high,
+        });
+        Self {
+            answers: replies.count,
+            captured_p50_s: replies.captured.0,
+            captured_max_s: replies.captured.1,
+            p50_s: replies.predicted.0,
+            max_s: replies.predicted.1,
+            sooner: replies.sooner,
+            most: sooner.collect(),
+        }
+    }
+}
+
 impl WhatIfNumbers {
     fn of(connection: u64, asked: &Asked) -> Self {
         let (refused, answers) = match asked {
@@ -109,6 +131,7 @@ impl WhatIfNumbers {
         };
         let answers = answers.iter().map(|answer| AnswerNumbers {
             stack: answer.stack.to_string(),
+            role: keys::role(answer.role),
             offered: answer.offer == Offer::Given,
             duration_s: answer.duration.mean,
             duration_low_s: answer.duration.low,
@@ -117,6 +140,7 @@ impl WhatIfNumbers {
             gain: keys::gain(answer.gain()),
             goodput_mbit_per_s: answer.goodput.mean,
             linux_commands: commands(&answer.stack),
+            replies: answer.replies.as_ref().map(ReplyNumbers::of),
         });
         Self {
             connection,

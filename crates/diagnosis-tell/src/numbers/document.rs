@@ -79,6 +79,8 @@ pub(super) struct WhatIfNumbers {
 pub(super) struct AnswerNumbers {
     /// Stack, as `dupack stacks` takes it.
     pub(super) stack: String,
+    /// `captured` if this is what was captured, `perhaps_captured` if it is one of several that may have been, else `another`.
+    pub(super) role: &'static str,
     /// `false` if the capture does not allow an answer for this stack.
     pub(super) offered: bool,
     /// Mean duration of the transfer.
@@ -95,6 +97,42 @@ pub(super) struct AnswerNumbers {
     pub(super) goodput_mbit_per_s: f64,
     /// Commands that configure this stack in Linux.
     pub(super) linux_commands: Vec<String>,
+    /// Single answers of a connection with turns; null where it has none, or this stack is not among the fastest.
+    pub(super) replies: Option<ReplyNumbers>,
+}
+
+/// Answers of a connection with turns, with another sender. Each takes from its first segment until all of it is acknowledged.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ReplyNumbers {
+    /// Number of answers.
+    pub(super) answers: usize,
+    /// Median duration in the capture.
+    pub(super) captured_p50_s: f64,
+    /// Longest duration in the capture.
+    pub(super) captured_max_s: f64,
+    /// Median duration with this stack, mean of simulations.
+    pub(super) p50_s: f64,
+    /// Longest duration with this stack, mean of simulations.
+    pub(super) max_s: f64,
+    /// Answers that would have come sooner: each took longer than its counterpart, as slow among the others, in any simulation.
+    pub(super) sooner: usize,
+    /// Those of them that gain the most, at most 16, the largest gain first.
+    pub(super) most: Vec<SoonerNumbers>,
+}
+
+/// Answer that would have come sooner with another sender.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SoonerNumbers {
+    /// Number of the answer in its stream, from 1.
+    pub(super) answer: usize,
+    /// Its duration in the capture.
+    pub(super) captured_s: f64,
+    /// Duration of its counterpart, mean of simulations.
+    pub(super) duration_s: f64,
+    /// The least of simulations.
+    pub(super) duration_low_s: f64,
+    /// The most of simulations.
+    pub(super) duration_high_s: f64,
 }
 
 /// Connection.
