@@ -272,7 +272,8 @@ fn refusal(reason: &Reason, checked: &[Checked]) -> String {
         Reason::NothingTransferred => "no data was acknowledged".to_owned(),
         Reason::NoRoundTrip => "the least round-trip time is not known".to_owned(),
         Reason::PerhapsShared => {
-            "others may share the bottleneck, and would give way to another sender otherwise"
+            "other traffic may share the bottleneck, be it the other direction of this connection, and would give way to another \
+             sender otherwise"
                 .to_owned()
         }
         Reason::VariesUnseen => {

@@ -561,7 +561,9 @@ impl Analysis for Survey {
         self.acks
             .came(&arrival.facts, outstanding, board.sacked_bytes(), least);
         if outstanding == 0 && arrival.window_left.is_none_or(|left| left >= self.smss) {
-            self.writes.idle(arrival.at);
+            // At the receiver a departure is late by the way there, and a round trip later says nothing.
+            let least = least.filter(|_| self.place != Place::Receiver);
+            self.writes.idle(arrival.at, least);
         }
         if outstanding == 0 && arrival.carried > 0 {
             self.writes.asked();

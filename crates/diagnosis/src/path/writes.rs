@@ -52,6 +52,10 @@ pub(super) struct Writes {
     begin: Option<Instant>,
     /// Since when nothing is outstanding.
     idle_since: Option<Instant>,
+    /// The same as the receiver had it: when the ACK would have come that is not held back until the next request leaves.
+    arrived: Option<Instant>,
+    /// When data left last, whether new or not.
+    left: Option<Instant>,
     /// Whether the other end has sent data since then.
     asked: bool,
     end: u64,
@@ -60,16 +64,18 @@ pub(super) struct Writes {
 impl Writes {
     /// Bytes up to `end` have left by `at`, beyond what had before.
     pub(super) fn departed(&mut self, at: Instant, end: u64) {
+        self.left = Some(at);
         let bytes = end.saturating_sub(self.end);
         if bytes == 0 {
             return;
         }
         self.end = end;
         let begin = *self.begin.get_or_insert(at);
-        let pause = self.idle_since.take().map(|since| at.since(since));
-        let pause = pause.unwrap_or_default();
-        let room = self.writes.len() < WRITES;
         let asked = std::mem::take(&mut self.asked);
+        let (idle, arrived) = (self.idle_since.take(), self.arrived.take());
+        let since = if asked { arrived } else { idle };
+        let pause = since.map(|since| at.since(since)).unwrap_or_default();
+        let room = self.writes.len() < WRITES;
         match self.writes.last_mut() {
             Some(last) if (pause < PAUSE_MIN && !asked) || !room => {
                 last.bytes = last.bytes.saturating_add(bytes);
@@ -86,9 +92,11 @@ impl Writes {
         }
     }
 
-    /// Everything was acknowledged at `at`, with a window left to send into.
-    pub(super) fn idle(&mut self, at: Instant) {
+    /// Everything was acknowledged at `at`, with a window left to send into; a round trip takes `least` at least, if that is known.
+    pub(super) fn idle(&mut self, at: Instant, least: Option<Duration>) {
         self.idle_since.get_or_insert(at);
+        let soonest = self.left.zip(least).map(|(left, least)| left + least);
+        self.arrived.get_or_insert(soonest.unwrap_or(at).min(at));
     }
 
     /// The other end has sent data, when everything was acknowledged.
@@ -107,9 +115,7 @@ impl Writes {
 pub fn rhythm(writes: &[Write]) -> Rhythm {
     /// So many pauses have a regularity (ours).
     const PAUSES_MIN: usize = 4;
-    let later = writes.iter().skip(1);
-    let asked = later.filter(|write| write.cause == WriteCause::Request);
-    if asked.count() * 2 > writes.len().saturating_sub(1) {
+    if are_answers(writes) {
         return Rhythm::Answers;
     }
     let starts: Vec<f64> = writes.windows(2).filter_map(interval).collect();
@@ -121,6 +127,14 @@ pub fn rhythm(writes: &[Write]) -> Rhythm {
         }
         _ => Rhythm::Answers,
     }
+}
+
+/// Whether most of these writes answer a request.
+#[must_use]
+pub fn are_answers(writes: &[Write]) -> bool {
+    let later = writes.iter().skip(1);
+    let asked = later.filter(|write| write.cause == WriteCause::Request);
+    asked.count() * 2 > writes.len().saturating_sub(1)
 }
 
 fn interval(pair: &[Write]) -> Option<f64> {
@@ -153,10 +167,10 @@ mod tests {
         let at = |millis| Instant::ZERO + ms(millis);
         writes.departed(at(10), 1000);
         writes.departed(at(11), 2000);
-        writes.idle(at(50));
+        writes.idle(at(50), None);
         // Back to back: the machine, and no pause.
         writes.departed(at(52), 3000);
-        writes.idle(at(90));
+        writes.idle(at(90), None);
         writes.departed(at(200), 5000);
         let kept = writes.kept();
         assert_eq!(kept.len(), 2);
@@ -173,7 +187,7 @@ mod tests {
         let mut writes = Writes::default();
         let at = |millis| Instant::ZERO + ms(millis);
         writes.departed(at(10), 1000);
-        writes.idle(at(50));
+        writes.idle(at(50), None);
         writes.asked();
         writes.departed(at(51), 2000);
         writes.departed(at(52), 3000);
@@ -181,6 +195,11 @@ mod tests {
         assert_eq!(kept.len(), 2);
         assert_eq!((kept[1].after, kept[1].bytes), (ms(1), 2000));
         assert_eq!(kept[1].cause, WriteCause::Request);
+        // The ACK waited for the next request, and the client thought meanwhile.
+        writes.idle(at(130), Some(ms(30)));
+        writes.asked();
+        writes.departed(at(132), 4000);
+        assert_eq!(writes.kept()[2].after, ms(50));
         // Requests at regular times are answered, all the same.
         let write = |n: u64| Write {
             at: ms(n * 1000),
