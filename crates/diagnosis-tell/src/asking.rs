@@ -345,17 +345,24 @@ pub fn in_words(answer: &Answer) -> String {
     }
 }
 
-/// The difference to the captured transfer: `"34 % less than the 35 s captured"`.
+/// The difference to the captured transfer, with its interval: `"34 % (29 to 39 %) less than the 35 s captured"`.
 #[must_use]
 pub fn compared(answer: &Answer) -> String {
     let captured = words::seconds(answer.captured);
-    let change = answer.duration.mean / answer.captured.max(f64::MIN_POSITIVE) - 1.0;
+    let Estimate { mean, low, high } = answer.change();
+    let by = |shares: [f64; 3]| {
+        let [mean, low, high] = shares.map(words::share);
+        words::with_interval(&mean, &low, &high)
+    };
     match answer.gain() {
         Gain::Faster => format!(
             "{} less than the {captured} captured",
-            words::share(-change)
+            by([-mean, -high, -low])
         ),
-        Gain::Slower => format!("{} more than the {captured} captured", words::share(change)),
+        Gain::Slower => format!(
+            "{} more than the {captured} captured",
+            by([mean, low, high])
+        ),
         Gain::None => format!("no other time than the {captured} captured, as far as this tells"),
     }
 }

@@ -91,7 +91,14 @@ pub(super) struct AnswerNumbers {
     pub(super) duration_high_s: f64,
     /// Duration of the captured transfer.
     pub(super) captured_s: f64,
-    /// `faster` or `slower` if the whole interval is below or above the captured duration, else `none`.
+    /// Difference of the mean duration to the captured one, as a share of that; negative if it is less.
+    pub(super) change: f64,
+    /// Lower end of its confidence interval of 95 %.
+    pub(super) change_low: f64,
+    /// Upper end of its confidence interval of 95 %.
+    pub(super) change_high: f64,
+    /// `faster` or `slower` if the whole interval is below or above the captured duration, and the captured sender, simulated
+    /// beside it, takes longer or shorter, too; else `none`.
     pub(super) gain: &'static str,
     /// Mean goodput in Mbit/s.
     pub(super) goodput_mbit_per_s: f64,

@@ -44,6 +44,8 @@ pub struct Answer {
     /// How many times as long as the captured sender, simulated beside it on the same paths; nothing where it may
     /// have been one of several.
     pub ratio: Option<Ratio>,
+    /// How it compares with the captured sender, simulated beside it.
+    pub beside: Gain,
     /// Whether it can be relied on.
     pub offer: Offer,
     /// The senders on which it rests: each did what the captured one did, which may have been any of them.
@@ -52,27 +54,63 @@ pub struct Answer {
     pub replies: Option<Replies>,
 }
 
-/// How another stack compares with the captured transfer, as far as the intervals tell.
+/// How another stack compares with what was captured, as far as the intervals tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gain {
-    /// All of the interval is below the duration of the captured transfer.
+    /// All of the interval is below what the captured one took.
     Faster,
     /// All of it is above.
     Slower,
-    /// The captured duration lies within it.
+    /// What the captured one took lies within it.
     None,
 }
 
 impl Answer {
-    /// How it compares with the captured transfer.
+    /// How it compares with what was captured: with that transfer, and with what its sender takes in simulations. One transfer
+    /// may have been slow by chance, and the same sender faster the next time.
     #[must_use]
     pub fn gain(&self) -> Gain {
-        if self.duration.high < self.captured {
-            Gain::Faster
-        } else if self.duration.low > self.captured {
-            Gain::Slower
+        let of_capture = Gain::of((self.duration.low, self.duration.high), self.captured);
+        match self.role {
+            Role::Another | Role::PerhapsCaptured if of_capture == self.beside => of_capture,
+            _ => Gain::None,
+        }
+    }
+
+    /// The difference to the captured duration, as a share of it: negative if it is less.
+    #[must_use]
+    pub fn change(&self) -> Estimate {
+        let of = |seconds: f64| seconds / self.captured.max(f64::MIN_POSITIVE) - 1.0;
+        let Estimate { mean, low, high } = self.duration;
+        Estimate {
+            mean: of(mean),
+            low: of(low),
+            high: of(high),
+        }
+    }
+}
+
+impl Gain {
+    fn of((low, high): (f64, f64), captured: f64) -> Self {
+        if high < captured {
+            Self::Faster
+        } else if low > captured {
+            Self::Slower
         } else {
-            Gain::None
+            Self::None
+        }
+    }
+
+    /// What all of these ratios to the captured sender say.
+    fn of_all<'a>(ratios: impl Iterator<Item = Option<&'a Ratio>>) -> Self {
+        let each = ratios.map(|ratio| {
+            let interval = ratio.and_then(|ratio| ratio.interval_95);
+            interval.map_or(Self::None, |interval| Self::of(interval, 1.0))
+        });
+        let all: Vec<Self> = each.collect();
+        match all.split_first() {
+            Some((first, others)) if others.iter().all(|other| other == first) => *first,
+            _ => Self::None,
         }
     }
 }
@@ -216,6 +254,7 @@ impl Passed<'_> {
                 [(_, one)] => one.ratio,
                 _ => None,
             },
+            beside: Gain::of_all(parts.iter().map(|(_, part)| part.ratio.as_ref())),
             offer: if !reached {
                 Offer::DoesNotEnd
             } else if half > WIDEST * duration.mean {

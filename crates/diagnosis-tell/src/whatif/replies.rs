@@ -2,8 +2,9 @@
 //!
 //! Chance decides which answer meets a loss, so that the slowest answer of the capture is held against the slowest of each
 //! simulation, the second slowest against the second slowest, and so on. One would have come sooner if it took longer than its
-//! counterpart in any simulation of the other sender. And only if the captured sender, simulated, takes about as long: what it
-//! never does was not its doing.
+//! counterpart in any simulation of the other sender, and if what the captured sender takes on average is longer than that, too:
+//! what was chance is no gain. And only if the captured sender, simulated, takes about as long: what it never does was not its
+//! doing.
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_diagnosis::path::writes::{Rhythm, Write, rhythm};
@@ -163,7 +164,8 @@ fn compare(took: &[f64], own: &Durations, by: &Durations) -> Replies {
             continue;
         };
         let gains = captured - duration.high > GAIN_MIN.max(GAIN_SHARE * captured);
-        if gains && captured <= OWN_TIMES * own.high {
+        let is_slower = own.mean > duration.high;
+        if gains && is_slower && captured <= OWN_TIMES * own.high {
             sooner.push(Reply {
                 number: n + 1,
                 captured,
@@ -322,8 +324,11 @@ mod tests {
         assert_eq!((reply.duration.low, reply.duration.high), (0.06, 0.1));
         assert_eq!(found.captured, (0.05, 3.0));
         assert!((found.predicted.1 - 0.15).abs() < 1e-9, "{found:?}");
-        // By the captured sender itself none would have come sooner.
+        // By the captured sender itself none would have come sooner, whatever chance made of the capture.
         assert_eq!(compare(&took, &own, &own).sooner, 0);
+        let unlucky = [0.05, 1.35, 1.45, 0.05];
+        assert_eq!(compare(&unlucky, &own, &own).sooner, 0);
+        assert_eq!(compare(&unlucky, &own, &by).sooner, 2);
     }
 
     #[test]

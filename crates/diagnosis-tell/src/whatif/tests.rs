@@ -111,7 +111,8 @@ fn what_was_captured_is_an_answer_and_what_is_far_slower_is_none() {
         panic!("{told:?}");
     };
     assert_eq!((own.role, own.offer), (Role::Captured, Offer::Given));
-    let off = own.duration.mean / own.captured - 1.0;
+    // The capture was lucky: what its sender takes on average is told.
+    let off = own.duration.mean / truth(&transfer("rack/bbr", link, "")) - 1.0;
     assert!(off.abs() < 0.15, "{own:?}");
     assert_eq!(own.gain(), Gain::None);
     assert_eq!((other.role, other.offer), (Role::Another, Offer::FarSlower));
@@ -131,21 +132,21 @@ fn what_was_captured_is_an_answer_and_what_is_far_slower_is_none() {
 #[test]
 fn answers_of_a_connection_with_turns_are_told_one_by_one() {
     let turns =
-        "writes = [{ bytes = \"30kB\" }, { after = \"60ms\", bytes = \"30kB\", count = 59 }]";
+        "writes = [{ bytes = \"6kB\" }, { after = \"60ms\", bytes = \"6kB\", count = 119 }]";
     let text = |stack| {
-        let text = transfer(stack, "loss = \"4%\"\nbuffer = \"100pkt\"", "");
+        let text = transfer(stack, "loss = \"2%\"\nbuffer = \"100pkt\"", "");
         text.replace("bytes = \"8MB\"", turns)
     };
     let path = at_sender(&text("newreno/reno"), 2);
     let told = answers("newreno/reno", &["newreno/reno", "rack/cubic"], &path);
     let (own, other) = (told[0].replies.clone(), told[1].replies.clone());
     let (own, other) = (own.unwrap(), other.unwrap());
-    assert_eq!((own.count, other.count), (60, 60));
+    assert_eq!((own.count, other.count), (120, 120));
     // The captured sender itself gains nothing.
     assert_eq!(own.sooner, 0, "{own:?}");
     let off = own.predicted.0 / own.captured.0 - 1.0;
-    assert!(off.abs() < 0.25, "{own:?}");
-    // Without SACK a second timer or more goes to each answer that lost two segments.
+    assert!(off.abs() < 0.15, "{own:?}");
+    // Most losses are at the end of an answer: with tail loss probes they are repaired without a timer.
     assert!(other.predicted.1 < own.captured.1, "{other:?}");
     assert!(other.sooner > 0, "{other:?}");
     let most = other.most[0];
