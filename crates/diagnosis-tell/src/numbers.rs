@@ -14,8 +14,9 @@ pub use groups::{groups_csv, server_lines};
 
 use document::{
     AnswerNumbers, BandNumbers, CandidateNumbers, ConnectionNumbers, Document, LeftOutPackets,
-    Named, NotListed, PacketNumbers, PathNumbers, Quantity, RetransmissionNumbers, SeenFrom,
-    SenderNumbers, SentAgain, StallNumbers, StreamNumbers, SynNumbers, WhatIfNumbers,
+    Named, NotListed, PacketNumbers, PathNumbers, Quantity, ReplyNumbers, RetransmissionNumbers,
+    SeenFrom, SenderNumbers, SentAgain, SoonerNumbers, StallNumbers, StreamNumbers, SynNumbers,
+    WhatIfNumbers,
 };
 use dupack_tcp::time::{Duration, Instant};
 use groups::GroupsNumbers;
@@ -25,7 +26,7 @@ use shared::SharedNumbers;
 use crate::asking::{Asked, commands};
 use crate::notes::notes;
 use crate::story::story;
-use crate::whatif::Offer;
+use crate::whatif::{Offer, Replies};
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::{Class, Retransmission};
 use dupack_diagnosis::analyse::stalls::{Stall, StallKind};
@@ -106,6 +107,27 @@ impl Document {
     }
 }
 
+impl ReplyNumbers {
+    fn of(replies: &Replies) -> Self {
+        let sooner = replies.most.iter().map(|reply| SoonerNumbers {
+            answer: reply.number,
+            captured_s: reply.captured,
+            duration_s: reply.duration.mean,
+            duration_low_s: reply.duration.low,
+            duration_high_s: reply.duration.high,
+        });
+        Self {
+            answers: replies.count,
+            captured_p50_s: replies.captured.0,
+            captured_max_s: replies.captured.1,
+            p50_s: replies.predicted.0,
+            max_s: replies.predicted.1,
+            sooner: replies.sooner,
+            most: sooner.collect(),
+        }
+    }
+}
+
 impl WhatIfNumbers {
     fn of(connection: u64, asked: &Asked) -> Self {
         let (refused, answers) = match asked {
@@ -115,14 +137,19 @@ impl WhatIfNumbers {
         };
         let answers = answers.iter().map(|answer| AnswerNumbers {
             stack: answer.stack.to_string(),
+            role: answer.role,
             offered: answer.offer == Offer::Given,
             duration_s: answer.duration.mean,
             duration_low_s: answer.duration.low,
             duration_high_s: answer.duration.high,
             captured_s: answer.captured,
+            change: answer.change().mean,
+            change_low: answer.change().low,
+            change_high: answer.change().high,
             gain: answer.gain(),
             goodput_mbit_per_s: answer.goodput.mean,
             linux_commands: commands(&answer.stack),
+            replies: answer.replies.as_ref().map(ReplyNumbers::of),
         });
         Self {
             connection,

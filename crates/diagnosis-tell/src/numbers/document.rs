@@ -17,7 +17,7 @@ use dupack_diagnosis::read::vantage::{Place, Reason};
 use super::groups::GroupsNumbers;
 use super::requests::RequestsNumbers;
 use super::shared::SharedNumbers;
-use crate::whatif::Gain;
+use crate::whatif::{Gain, Role};
 
 /// Version of the schema. A new field is a new minor version; a field that changes or goes is a new major version.
 pub const SCHEMA_VERSION: &str = "1.0";
@@ -93,6 +93,8 @@ pub(super) struct WhatIfNumbers {
 pub(super) struct AnswerNumbers {
     /// Stack, as `dupack stacks` takes it.
     pub(super) stack: String,
+    /// Whether this is what was captured.
+    pub(super) role: Role,
     /// `false` if the capture does not allow an answer for this stack.
     pub(super) offered: bool,
     /// Mean duration of the transfer.
@@ -103,12 +105,55 @@ pub(super) struct AnswerNumbers {
     pub(super) duration_high_s: f64,
     /// Duration of the captured transfer.
     pub(super) captured_s: f64,
-    /// Whether the whole interval is below or above the captured duration.
+    /// Difference of the mean duration to the captured one, as a share of that; negative if it is less.
+    pub(super) change: f64,
+    /// Lower end of its confidence interval of 95 %.
+    pub(super) change_low: f64,
+    /// Upper end of its confidence interval of 95 %.
+    pub(super) change_high: f64,
+    /// Whether the whole interval is below or above the captured duration, and the captured sender, simulated beside it, takes
+    /// longer or shorter, too.
     pub(super) gain: Gain,
     /// Mean goodput in Mbit/s.
     pub(super) goodput_mbit_per_s: f64,
     /// Commands that configure this stack in Linux.
     pub(super) linux_commands: Vec<String>,
+    /// Single answers of a connection with turns; null where it has none, or this stack is not among the fastest.
+    pub(super) replies: Option<ReplyNumbers>,
+}
+
+/// Answers of a connection with turns, with another sender. Each takes from its first segment until all of it is acknowledged.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ReplyNumbers {
+    /// Number of answers.
+    pub(super) answers: usize,
+    /// Median duration in the capture.
+    pub(super) captured_p50_s: f64,
+    /// Longest duration in the capture.
+    pub(super) captured_max_s: f64,
+    /// Median duration with this stack, mean of simulations.
+    pub(super) p50_s: f64,
+    /// Longest duration with this stack, mean of simulations.
+    pub(super) max_s: f64,
+    /// Answers that would have come sooner: each took longer than its counterpart, as slow among the others, in any simulation.
+    pub(super) sooner: usize,
+    /// Those of them that gain the most, at most 16, the largest gain first.
+    pub(super) most: Vec<SoonerNumbers>,
+}
+
+/// Answer that would have come sooner with another sender.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SoonerNumbers {
+    /// Number of the answer in its stream, from 1.
+    pub(super) answer: usize,
+    /// Its duration in the capture.
+    pub(super) captured_s: f64,
+    /// Duration of its counterpart, mean of simulations.
+    pub(super) duration_s: f64,
+    /// The least of simulations.
+    pub(super) duration_low_s: f64,
+    /// The most of simulations.
+    pub(super) duration_high_s: f64,
 }
 
 /// Connection.

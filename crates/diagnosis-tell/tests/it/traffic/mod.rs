@@ -12,6 +12,7 @@ mod requests;
 mod resets;
 mod shared;
 mod turns;
+mod what_if;
 mod windows;
 
 use dupack_diagnosis::{ConnectionFindings, Diagnosis, Flow, Side, StreamFindings, diagnose};
