@@ -9,6 +9,7 @@ mod opening;
 mod requests;
 mod resets;
 mod shared;
+mod silence;
 mod turns;
 mod windows;
 
