@@ -2,10 +2,12 @@
 
 mod copies;
 mod directions;
+mod flights;
 mod groups;
 mod headlines;
 mod middleboxes;
 mod opening;
+mod rates;
 mod requests;
 mod resets;
 mod shared;
