@@ -118,7 +118,8 @@ fn in_short(diagnosis: &Diagnosis) -> Section {
         diagnosis.format,
     );
     if diagnosis.without_data > 0 {
-        text += &format!(", {} without data", words::count(diagnosis.without_data));
+        let connections = words::things(diagnosis.without_data, "connection", "connections");
+        text += &format!("; {connections} without data");
     }
     text.push('.');
     blocks.push(Block::text(text));

@@ -147,11 +147,11 @@ pub(super) struct SilenceNumbers {
     /// Its last packet.
     pub(super) last_packet: u64,
     /// Segments with data of the other end that were not answered, retransmissions included.
-    pub(super) unanswered_data: u64,
+    pub(super) unanswered_data: u32,
     /// Keep-alives that were not answered.
-    pub(super) unanswered_keep_alives: u64,
+    pub(super) unanswered_keep_alives: u32,
     /// FINs without data that were not answered.
-    pub(super) unanswered_fins: u64,
+    pub(super) unanswered_fins: u32,
     /// Time from the first of these packets to the last.
     pub(super) unanswered_for_s: f64,
 }

@@ -43,8 +43,8 @@ pub fn silent_later(connection: &ConnectionFindings) -> Option<String> {
 #[must_use]
 pub fn silent(connection: &ConnectionFindings, silence: &Silence) -> String {
     let asked = &silence.asked;
-    let part = |number: u64, one: &str, several: &str| {
-        (number > 0).then(|| words::things(number, one, several))
+    let part = |number: u32, one: &str, several: &str| {
+        (number > 0).then(|| words::things(u64::from(number), one, several))
     };
     let parts: Vec<String> = [
         part(asked.data, "segment with data", "segments with data"),

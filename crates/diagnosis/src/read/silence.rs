@@ -12,7 +12,7 @@ use crate::read::packet::{Packet, is_after};
 use crate::read::side::{Both, Side};
 
 /// The other end has asked again so often (ours: one repetition may be on its way) ...
-const AGAIN_MIN: u64 = 2;
+const AGAIN_MIN: u32 = 2;
 
 /// ... and for so long: the first retransmission timeout (RFC 6298 §2.1).
 const FOR_MIN: Duration = Duration::from_secs(1);
@@ -34,23 +34,24 @@ pub struct Silence {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Segments with data, retransmissions included.
-    pub data: u64,
+    pub data: u32,
     /// FINs without data.
-    pub fins: u64,
+    pub fins: u32,
     /// Keep-alives.
-    pub keep_alives: u64,
+    pub keep_alives: u32,
     /// Those of all that repeat what was sent before.
-    pub again: u64,
-    /// When the first and the last were captured.
-    pub at: Option<(Instant, Instant)>,
+    pub again: u32,
+    /// When the first was captured.
+    pub first: Instant,
+    /// When the last was.
+    pub last: Instant,
 }
 
 impl Asked {
     /// From the first packet to the last.
     #[must_use]
-    pub fn duration(&self) -> Duration {
-        self.at
-            .map_or(Duration::ZERO, |(first, last)| last.since(first))
+    pub const fn duration(&self) -> Duration {
+        self.last.since(self.first)
     }
 }
 
@@ -60,13 +61,15 @@ struct Asking {
     /// The end of what it has sent.
     end: Option<SeqNumber>,
     asked: Asked,
-    /// Its own last packet: the time and the number.
-    last: Option<(Instant, u64)>,
+    /// The number of its own last packet, and when it was captured; 0 before the first.
+    last: u64,
+    last_at: Instant,
 }
 
 impl Asking {
     fn take(&mut self, packet: &Packet) {
-        self.last = Some((packet.at, packet.number));
+        self.last = packet.number;
+        self.last_at = packet.at;
         let segment = &packet.segment;
         if segment.is(Flags::SYN) || segment.is(Flags::RST) {
             return;
@@ -85,39 +88,47 @@ impl Asking {
             return;
         }
         let asked = &mut self.asked;
-        if is_keep_alive {
-            asked.keep_alives += 1;
-        } else if segment.len > 0 {
-            asked.data += 1;
-        } else {
-            asked.fins += 1;
+        if *asked == Asked::default() {
+            asked.first = packet.at;
         }
-        asked.again += u64::from(is_known);
-        let first = asked.at.map_or(packet.at, |(first, _)| first);
-        asked.at = Some((first, packet.at));
+        asked.last = packet.at;
+        let kind = if is_keep_alive {
+            &mut asked.keep_alives
+        } else if segment.len > 0 {
+            &mut asked.data
+        } else {
+            &mut asked.fins
+        };
+        *kind = kind.saturating_add(1);
+        asked.again = asked.again.saturating_add(u32::from(is_known));
     }
 }
 
-/// Takes in the packets of a connection.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Silences(Both<Asking>);
+/// Takes in the packets of a connection. There is nothing in memory before the first ACK: SYNs without answers are many.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Silences(Option<Box<Both<Asking>>>);
 
 impl Silences {
     /// `side` has sent a packet.
     pub(crate) fn take(&mut self, side: Side, packet: &Packet) {
-        self.0.of_mut(side).take(packet);
-        self.0.of_mut(side.other()).asked = Asked::default();
+        if self.0.is_none() && packet.segment.ack.is_none() {
+            return;
+        }
+        let both = self.0.get_or_insert_default();
+        both.of_mut(side).take(packet);
+        both.of_mut(side.other()).asked = Asked::default();
     }
 
     /// The end that is silent, if one is.
     pub(crate) fn silence(&self) -> Option<Silence> {
+        let both = self.0.as_ref()?;
         Side::BOTH.into_iter().find_map(|side| {
-            let (since, last) = self.0.of(side).last?;
-            let asked = self.0.of(side.other()).asked;
+            let Asking { last, last_at, .. } = *both.of(side);
+            let asked = both.of(side.other()).asked;
             let enough = asked.again >= AGAIN_MIN && asked.duration() >= FOR_MIN;
-            enough.then_some(Silence {
+            (enough && last > 0).then_some(Silence {
                 side,
-                since,
+                since: last_at,
                 last,
                 asked,
             })
@@ -133,7 +144,8 @@ mod tests {
     /// Who is silent after these packets.
     fn silence(packets: &[Packet]) -> Option<Silence> {
         let mut silences = Silences::default();
-        for packet in packets {
+        for (packet, number) in packets.iter().zip(1..) {
+            let packet = &packet.numbered(number);
             let opens = packet.source == address(Side::Opener);
             let side = if opens { Side::Opener } else { Side::Answerer };
             silences.take(side, packet);
