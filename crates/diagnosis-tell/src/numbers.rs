@@ -15,8 +15,8 @@ pub use groups::{groups_csv, server_lines};
 use document::{
     AnswerNumbers, BandNumbers, CandidateNumbers, ConnectionNumbers, Document, LeftOutPackets,
     Named, NotListed, PacketNumbers, PathNumbers, Quantity, ReplyNumbers, RetransmissionNumbers,
-    SeenFrom, SenderNumbers, SentAgain, SoonerNumbers, StallNumbers, StreamNumbers, SynNumbers,
-    WhatIfNumbers,
+    SeenFrom, SenderNumbers, SentAgain, SilenceNumbers, SoonerNumbers, StallNumbers, StreamNumbers,
+    SynNumbers, WhatIfNumbers,
 };
 use dupack_tcp::time::{Duration, Instant};
 use groups::GroupsNumbers;
@@ -25,7 +25,7 @@ use shared::SharedNumbers;
 
 use crate::asking::{Asked, commands};
 use crate::notes::notes;
-use crate::story::story;
+use crate::story::{headline, story};
 use crate::whatif::{Offer, Replies};
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::{Class, Retransmission};
@@ -33,6 +33,7 @@ use dupack_diagnosis::analyse::stalls::{Stall, StallKind};
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::path::Path;
 use dupack_diagnosis::read::side::Side;
+use dupack_diagnosis::read::silence::Silence;
 use dupack_diagnosis::sender::{SenderReport, Verdict};
 use dupack_diagnosis::told::Told;
 use dupack_diagnosis::{Diagnosis, Extent};
@@ -182,6 +183,8 @@ impl ConnectionNumbers {
                 })
                 .collect(),
             reset_s: found.ending.reset.map(|reset| secs(reset.at)),
+            headline: headline(found),
+            silence: found.silence.as_ref().map(SilenceNumbers::of),
             notes: notes(found),
             lost_s: long(found.lost()),
             requests: found.requests.as_ref().map(RequestsNumbers::of),
@@ -189,6 +192,21 @@ impl ConnectionNumbers {
                 .all_streams()
                 .map(|stream| StreamNumbers::of(found, stream))
                 .collect(),
+        }
+    }
+}
+
+impl SilenceNumbers {
+    fn of(silence: &Silence) -> Self {
+        let asked = &silence.asked;
+        Self {
+            silent: silence.side,
+            since_s: secs(silence.since),
+            last_packet: silence.last,
+            unanswered_data: asked.data,
+            unanswered_keep_alives: asked.keep_alives,
+            unanswered_fins: asked.fins,
+            unanswered_for_s: long(asked.duration()),
         }
     }
 }

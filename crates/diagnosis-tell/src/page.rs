@@ -9,9 +9,9 @@ use dupack_report::page::{Block, Cell, Depth, Emphasis, Link, Page, Section};
 use crate::asking::{Asked, commands, compared, duration, in_words, replies_in_words};
 use crate::figures::timeline;
 use crate::film::{Scene, cause_in_words, needless_in_words};
-use crate::story::story;
+use crate::story::headline;
 use crate::summary::{
-    ends, lost_to, packets, path_in_words, seen_from, sent_again, syns_again, title,
+    ends, lost_to, packets, path_in_words, seen_from, sent_again, syns_again, title, without_data,
 };
 use crate::whatif::course::Course;
 use crate::whatif::{Answer, Offer, Role};
@@ -82,8 +82,8 @@ pub fn files<'d>(
     sections.push(all_connections(diagnosis));
     files.add_page(Page {
         title: format!("What limited the transfers of {name}"),
-        lead: match diagnosis.connections.first().and_then(|c| c.main_stream()) {
-            Some(stream) => story(stream),
+        lead: match diagnosis.connections.first() {
+            Some(first) => headline(first),
             None => "No connection carried data.".to_owned(),
         },
         sections,
@@ -118,7 +118,8 @@ fn in_short(diagnosis: &Diagnosis) -> Section {
         diagnosis.format,
     );
     if diagnosis.without_data > 0 {
-        text += &format!(", {} without data", words::count(diagnosis.without_data));
+        let connections = words::things(diagnosis.without_data, "connection", "connections");
+        text += &format!("; {connections} without data");
     }
     text.push('.');
     blocks.push(Block::text(text));
@@ -152,7 +153,7 @@ fn of_connection(
         return Vec::new();
     };
     let mut blocks = vec![
-        Block::text(story(stream)),
+        Block::text(headline(connection)),
         Block::text(title(connection)),
         facts(connection, stream),
     ];
@@ -510,7 +511,7 @@ const CONNECTIONS_LISTED: usize = 100;
 
 fn all_connections(diagnosis: &Diagnosis) -> Section {
     let listed = diagnosis.connections.iter().take(CONNECTIONS_LISTED);
-    let rows: Vec<Vec<Cell>> = listed.filter_map(row).collect();
+    let rows: Vec<Vec<Cell>> = listed.map(row).collect();
     let beyond = diagnosis.beyond.connections + diagnosis.connections.len() as u64
         - diagnosis.connections.len().min(CONNECTIONS_LISTED) as u64;
     let mut caption = "Ordered by lost time: time spent neither at the bottleneck, nor waiting for the application, nor in the \
@@ -547,11 +548,24 @@ fn all_connections(diagnosis: &Diagnosis) -> Section {
     }
 }
 
-fn row(connection: &ConnectionFindings) -> Option<Vec<Cell>> {
-    let stream = connection.main_stream()?;
-    let (from, to) = ends(connection, stream);
+fn row(connection: &ConnectionFindings) -> Vec<Cell> {
     let number = |text: String| Cell::new(text, Emphasis::Number);
-    Some(vec![
+    let Some(stream) = connection.main_stream() else {
+        let none = || number("–".to_owned());
+        return vec![
+            number(connection.number.to_string()),
+            connection.addresses.opener.to_string().into(),
+            connection.addresses.answerer.to_string().into(),
+            none(),
+            number(words::time(connection.duration())),
+            number(words::time(connection.lost())),
+            none(),
+            none(),
+            without_data(connection).into(),
+        ];
+    };
+    let (from, to) = ends(connection, stream);
+    vec![
         number(connection.number.to_string()),
         from.into(),
         to.into(),
@@ -561,5 +575,5 @@ fn row(connection: &ConnectionFindings) -> Option<Vec<Cell>> {
         number(words::rate(stream.goodput())),
         number(words::count(stream.account.retransmissions)),
         lost_to(stream).into(),
-    ])
+    ]
 }

@@ -8,7 +8,7 @@ use crate::groups;
 use crate::notes::notes;
 use crate::requests::requests;
 use crate::shared;
-use crate::story::story;
+use crate::story::{headline, story};
 use crate::whatif::{Gain, Offer, Role};
 use crate::words;
 use dupack_diagnosis::analyse::budget::Limit;
@@ -86,8 +86,8 @@ fn of_the_capture(diagnosis: &Diagnosis, look: &Look) -> String {
     );
     if diagnosis.without_data > 0 {
         text += &format!(
-            "; {} connections without data",
-            words::count(diagnosis.without_data)
+            "; {} without data",
+            words::things(diagnosis.without_data, "connection", "connections")
         );
     }
     if more > 0 {
@@ -118,12 +118,9 @@ fn detailed(
 ) -> String {
     let width = look.width;
     let Some(stream) = connection.main_stream() else {
-        return paragraph(
-            &format!("{}: {}", title(connection), without_data(connection)),
-            width,
-        );
+        return unopened(connection, look);
     };
-    let mut text = paragraph(&story(stream), width);
+    let mut text = paragraph(&headline(connection), width);
     text.push('\n');
     text += &paragraph(&title(connection), width);
     let has_acks = stream.coverage.acks == AcksSeen::Some;
@@ -174,6 +171,28 @@ fn detailed(
     text
 }
 
+/// All that the terminal shows of a connection without data.
+fn unopened(connection: &ConnectionFindings, look: &Look) -> String {
+    let mut text = paragraph(&headline(connection), look.width);
+    text.push('\n');
+    let long = words::time(connection.duration());
+    let title = format!("{}: no data in {long}", title(connection));
+    text += &paragraph(&title, look.width);
+    let mut rows = Vec::new();
+    let mut row = |name: &str, sentence| rows.push((None, [format!("  {name}"), sentence]));
+    if let Some(syns) = syns_again(connection) {
+        row("handshake", syns);
+    }
+    if let Some(ending) = ending(connection) {
+        row("ended", ending);
+    }
+    for note in notes(connection) {
+        row("note", note);
+    }
+    text += &beside(rows, look.colour, look.width);
+    text
+}
+
 /// The stream of the other direction, in a line.
 fn other_way(connection: &ConnectionFindings, stream: &StreamFindings) -> String {
     let (from, _) = ends(connection, stream);
@@ -213,14 +232,21 @@ pub fn ends(connection: &ConnectionFindings, stream: &StreamFindings) -> (String
     (of(stream.side), of(stream.side.other()))
 }
 
-fn without_data(connection: &ConnectionFindings) -> String {
-    let syns = connection.counts.opener.syns;
-    match (connection.ending.reset, connection.handshake.established_at) {
-        (Some(_), None) => "refused: no data".to_owned(),
-        (_, None) if syns > 1 => format!("no data; the SYN was sent {syns} times"),
-        (_, None) => "no data; it was not opened".to_owned(),
-        _ => "no data".to_owned(),
-    }
+/// No data, in a few words.
+pub(crate) fn without_data(connection: &ConnectionFindings) -> String {
+    let syns = &connection.handshake.syns;
+    let was_opened = connection.handshake.established_at.is_some();
+    let said = match (&syns.opener, &syns.answerer) {
+        _ if was_opened => "no data",
+        (Some(_), None) if connection.ending.reset.is_some() => "refused",
+        (Some(syn), None) if syn.times > 1 => {
+            return format!("no answer to {} SYNs", words::count(u64::from(syn.times)));
+        }
+        (Some(_), None) => "no answer to the SYN",
+        (_, Some(_)) => "no answer to the SYN-ACK",
+        (None, None) => "no data",
+    };
+    said.to_owned()
 }
 
 /// Which SYNs were sent again, and what that took.

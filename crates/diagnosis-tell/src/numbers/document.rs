@@ -175,6 +175,10 @@ pub(super) struct ConnectionNumbers {
     pub(super) syns_sent_again: Vec<SynNumbers>,
     /// Time of the reset that ended the connection; null without one.
     pub(super) reset_s: Option<f64>,
+    /// First sentence on the connection.
+    pub(super) headline: String,
+    /// End that sent nothing more though the other end asked again and again; null if both answered.
+    pub(super) silence: Option<SilenceNumbers>,
     /// Oddities of the connection and of its capture, as sentences: copies, missing packets, resets without effect, findings that
     /// contradict each other.
     pub(super) notes: Vec<String>,
@@ -184,6 +188,25 @@ pub(super) struct ConnectionNumbers {
     pub(super) requests: Option<RequestsNumbers>,
     /// Data of each end that sent some.
     pub(super) streams: Vec<StreamNumbers>,
+}
+
+/// End that sent nothing more.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SilenceNumbers {
+    /// Silent end.
+    pub(super) silent: Side,
+    /// Time of its last packet.
+    pub(super) since_s: f64,
+    /// Its last packet.
+    pub(super) last_packet: u64,
+    /// Segments with data of the other end that were not answered, retransmissions included.
+    pub(super) unanswered_data: u32,
+    /// Keep-alives that were not answered.
+    pub(super) unanswered_keep_alives: u32,
+    /// FINs without data that were not answered.
+    pub(super) unanswered_fins: u32,
+    /// Time from the first of these packets to the last.
+    pub(super) unanswered_for_s: f64,
 }
 
 /// Retransmitted SYN.

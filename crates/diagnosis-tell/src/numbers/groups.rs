@@ -21,6 +21,8 @@ pub(super) struct GroupsNumbers {
     pub(super) services: Vec<GroupNumbers>,
     /// Connections to servers that are not listed.
     pub(super) connections_not_listed: u64,
+    /// Those of them that no sum has: the first 16,384 servers are counted apart.
+    pub(super) connections_in_no_sum: u64,
     /// Connections of which the capture does not tell the server.
     pub(super) connections_of_unknown_server: u64,
 }
@@ -92,6 +94,7 @@ impl GroupsNumbers {
             servers: numbers(&groups.servers),
             services: numbers(&groups.services),
             connections_not_listed: groups.beyond,
+            connections_in_no_sum: groups.crowded,
             connections_of_unknown_server: groups.unknown,
         }
     }

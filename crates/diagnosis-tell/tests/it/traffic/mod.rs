@@ -11,6 +11,7 @@ mod rates;
 mod requests;
 mod resets;
 mod shared;
+mod silence;
 mod turns;
 mod what_if;
 mod windows;
