@@ -285,6 +285,7 @@ fn findings(mut connection: Connection<Examiner>) -> ConnectionFindings {
         },
         streams,
         requests,
+        both: None,
     }
 }
 

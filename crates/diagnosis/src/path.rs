@@ -12,7 +12,7 @@ mod acks;
 pub(crate) mod bins;
 mod delivery;
 mod evenness;
-mod intervals;
+pub(crate) mod intervals;
 mod losses;
 mod one_way;
 mod over_time;
