@@ -5,6 +5,7 @@
 //! | [`story`](mod@story) | the limit of a stream, as a sentence |
 //! | [`words`] | quantities in words |
 //! | [`summary`](mod@summary), [`notes`](mod@notes) | one screen for the terminal |
+//! | [`both`] | two captures of a transfer |
 //! | [`requests`] | requests and answers: a line, a table |
 //! | [`page`], [`figures`], [`film`] | an HTML page with figures, packet by packet |
 //! | [`numbers`], [`annotate`](mod@annotate) | JSON, CSV, a capture with comments |
@@ -16,6 +17,7 @@
 
 pub mod annotate;
 pub mod asking;
+pub mod both;
 pub mod experiment;
 pub mod figures;
 pub mod film;

@@ -2,6 +2,7 @@
 //!
 //! Names do not change, and say their unit. Times are seconds since the capture's first packet.
 
+mod both;
 mod csv;
 mod document;
 mod requests;
@@ -9,6 +10,7 @@ mod requests;
 pub use csv::{connections_csv, limits_csv, requests_csv, retransmissions_csv, stalls_csv};
 pub use document::SCHEMA_VERSION;
 
+use both::BothEndsNumbers;
 use document::{
     AnswerNumbers, BandNumbers, CandidateNumbers, ConnectionNumbers, Document, LeftOutPackets,
     Named, NotListed, PacketNumbers, PathNumbers, Quantity, RetransmissionNumbers, SeenFrom,
@@ -152,6 +154,7 @@ impl ConnectionNumbers {
             notes: notes(found),
             lost_s: long(found.lost()),
             requests: found.requests.as_ref().map(RequestsNumbers::of),
+            both_ends: found.both.as_deref().map(BothEndsNumbers::of),
             streams: found
                 .all_streams()
                 .map(|stream| StreamNumbers::of(found, stream))

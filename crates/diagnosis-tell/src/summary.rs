@@ -4,6 +4,7 @@ use dupack_report::table::{Colour, Ink, Plain, beside, columns_of, paragraph};
 use dupack_tcp::time::Duration;
 
 use crate::asking::{Asked, commands, in_words};
+use crate::both;
 use crate::notes::notes;
 use crate::requests::requests;
 use crate::story::story;
@@ -136,6 +137,9 @@ fn detailed(connection: &ConnectionFindings, asked: Option<&Asked>, look: &Look)
         row("sender", sender(&stream.sender));
         row("path", path(stream));
         row("seen from", seen_from(&stream.vantage));
+    }
+    for (name, line) in both::lines(connection) {
+        row(name, line);
     }
     if let Some(asked) = asked {
         row("what if", what_if(asked));

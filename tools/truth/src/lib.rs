@@ -6,6 +6,7 @@
 //! | [`limits`] | the budget of time, and the stalls |
 //! | [`senders`] | recovery and congestion control |
 //! | [`paths`] | round trip, rate, buffer and losses; the time that other senders would have taken |
+//! | [`both`] | two captures, joined |
 //! | [`script`] | captures written packet by packet |
 //!
 //! Tests run a part of them; the programs in `validation/` print the tables.
@@ -15,6 +16,7 @@
     reason = "a tool of the tests: names of measured quantities say what they are"
 )]
 
+pub mod both;
 pub mod limits;
 pub mod paths;
 pub mod retransmissions;

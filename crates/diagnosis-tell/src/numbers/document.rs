@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::both::BothEndsNumbers;
 use super::requests::RequestsNumbers;
 
 /// Version of the schema. A new field is a new minor version; a field that changes or goes is a new major version.
@@ -123,6 +124,8 @@ pub(super) struct ConnectionNumbers {
     pub(super) lost_s: f64,
     /// Requests and answers; null if the connection has fewer than two.
     pub(super) requests: Option<RequestsNumbers>,
+    /// What a second capture at the other end tells, with `--both`; null without, or if that capture does not have the connection.
+    pub(super) both_ends: Option<BothEndsNumbers>,
     /// Data of each end that sent some.
     pub(super) streams: Vec<StreamNumbers>,
 }

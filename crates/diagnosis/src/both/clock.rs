@@ -2,9 +2,10 @@
 
 use dupack_tcp::time::Duration;
 
+use super::Clock;
+use super::error::Apart;
 use super::matching;
 use super::pieces::{Piece, Pieces};
-use super::{Apart, Clock};
 use crate::read::side::{Both, Side};
 use crate::told::Told;
 
@@ -20,6 +21,9 @@ const SKEW_MAX: f64 = 1e-3;
 
 /// The least round trip by one offset for all packets is at least this share of that by neighbouring packets (ours).
 const LINE_SHARE: f64 = 0.3;
+
+/// Fewer packets that are alike are alike by chance (ours): a handshake has three.
+const ALIKE_MIN: usize = 3;
 
 /// A segment that both captures have.
 #[derive(Clone, Copy, Debug)]
@@ -55,44 +59,30 @@ pub(super) struct Times {
 
 impl Times {
     /// Of segments that both captures have.
-    pub(super) fn of(
-        pieces: &Both<Pieces>,
-        pairs: [&[(u32, u32)]; 2],
-    ) -> Result<Self, Apart> {
+    pub(super) fn of(pieces: &Both<Pieces>, pairs: [&[(u32, u32)]; 2]) -> Result<Self, Apart> {
         let mut seen = Vec::new();
         for (side, pairs) in Side::BOTH.into_iter().zip(pairs) {
             let Pieces { here, there } = pieces.of(side);
-            let both = pairs.iter().filter_map(|&pair| matching::at(here, there, pair));
-            let both = both.map(|(one, two): (&Piece, &Piece)| Seen {
+            let both = pairs
+                .iter()
+                .filter_map(|&pair| matching::at(here, there, pair));
+            seen.extend(both.map(|(one, two): (&Piece, &Piece)| Seen {
                 at: one.at,
                 later: two.at.saturating_sub(one.at),
                 side,
-            });
-            let before = seen.len();
-            seen.extend(both);
-            if seen.len() == before {
-                return Err(if pairs.is_empty() && before == 0 && side == Side::Opener {
-                    // Nothing of the opener's; if there is nothing of the other either, nothing is shared.
-                    Self::lacking(pieces)
-                } else {
-                    Apart::OneDirection
-                });
-            }
+            }));
+        }
+        if seen.len() < ALIKE_MIN {
+            return Err(Apart::NotShared);
+        }
+        if pairs.iter().any(|pairs| pairs.is_empty()) {
+            return Err(Apart::OneDirection);
         }
         seen.sort_by_key(|one| one.at);
         if seen.iter().all(|one| one.later == 0) {
             return Err(Apart::SameCapture);
         }
         Self::from_seen(&seen)
-    }
-
-    fn lacking(pieces: &Both<Pieces>) -> Apart {
-        let answers = pieces.of(Side::Answerer);
-        if answers.here.is_empty() || answers.there.is_empty() {
-            Apart::NotShared
-        } else {
-            Apart::OneDirection
-        }
     }
 
     fn from_seen(seen: &[Seen]) -> Result<Self, Apart> {

@@ -5,9 +5,12 @@ use super::pieces::{Piece, Pieces};
 /// What the path preserves of a packet, beside sequence numbers and length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fields {
-    value: bool,
-    id: bool,
-    digest: bool,
+    /// Timestamps.
+    pub(super) value: bool,
+    /// IPv4 identification.
+    pub(super) id: bool,
+    /// Echoed timestamps, windows and SACK blocks.
+    pub(super) digest: bool,
 }
 
 /// Segments that can be no others.
@@ -20,7 +23,7 @@ pub(super) struct Sure {
 
 /// What is alike of the same segment in both captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+pub(super) struct Key {
     seq: u32,
     len: u32,
     ack: u32,
@@ -31,7 +34,7 @@ struct Key {
 }
 
 impl Key {
-    fn of(piece: &Piece, fields: Fields) -> Self {
+    pub(super) fn of(piece: &Piece, fields: Fields) -> Self {
         let when = |holds, value| if holds { value } else { 0 };
         Self {
             seq: piece.seq,
@@ -136,7 +139,11 @@ pub(super) fn all(
     };
     each_alike(sent, arrived, fields, |alike| {
         if alike.one.len() == alike.two.len() {
-            alike.one.iter().zip(&alike.two).for_each(|(&one, &two)| set(one, two));
+            alike
+                .one
+                .iter()
+                .zip(&alike.two)
+                .for_each(|(&one, &two)| set(one, two));
             return;
         }
         let mut candidates = alike.one.as_slice();

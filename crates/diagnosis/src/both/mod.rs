@@ -6,9 +6,10 @@
 //! capture there ─► find them by sequence numbers ─► record ─┘
 //! ```
 //!
-//! A connection is found in the other capture by sequence and ACK numbers, which a NAT leaves alone. Each packet is matched by
-//! sequence numbers, length, and whatever else the path preserves: timestamps, IPv4 identification, window and SACK blocks.
-//! Of equal copies the latest that can have arrived by then is the one that arrived.
+//! A connection is found in the other capture by sequence and ACK numbers, which a NAT leaves alone, or by timestamps, which a
+//! box that moves sequence numbers leaves alone. Each packet is matched by sequence numbers, length, and whatever else the path
+//! preserves: timestamps, IPv4 identification, window and SACK blocks. Of equal ones the latest that can have arrived by then is
+//! the one that arrived.
 //!
 //! The clocks need not agree. For a packet of each direction, one soon after the other, the sum of both one-way delays
 //! follows from four times without any offset: its sign tells which capture is nearer to which end. The offset lies between
@@ -19,27 +20,27 @@
 //! each capture, of some 60 bytes each and twice that while they are matched.
 
 mod clock;
+mod error;
 mod fates;
+mod join;
 mod matching;
+mod names;
 mod pieces;
 mod ranges;
 mod record;
+mod rewritten;
 mod settle;
 
-use std::io::Read;
 use std::net::SocketAddr;
 
-use dupack_packet::captured::{CaptureReader, ReadError};
 use dupack_tcp::time::Duration;
-use thiserror::Error;
 
-use crate::diagnose::{Diagnosis, Extent, Watch, diagnose};
-use crate::findings::ConnectionFindings;
 use crate::read::side::{Both, Side};
-use crate::selection::Selection;
 use crate::told::Told;
 
-use record::{Recorded, Track};
+pub use error::BothError;
+pub use join::diagnose_both;
+pub use rewritten::{Changed, Rewritten};
 
 /// Connections that are joined, the worst of a capture (ours).
 pub const CONNECTIONS_MAX: usize = 64;
@@ -60,6 +61,8 @@ pub struct BothEnds {
     pub clock: Option<Clock>,
     /// The packets of each end, between the two captures.
     pub ways: Both<Way>,
+    /// Fields of each end's packets that are rewritten between the two captures.
+    pub rewritten: Both<Rewritten>,
     /// Whether all packets of the connection were joined.
     pub extent: Joined,
     /// The findings of this capture alone that were replaced, for the data of [`Self::near`].
@@ -87,30 +90,40 @@ pub struct Clock {
     pub skew: Told<f64>,
 }
 
+/// Lost packets that are kept one by one of each way, the first ones (ours: some 10 kB).
+pub const LOST_MAX: usize = 256;
+
 /// The packets of one end, between the two captures. Packets are segments: what an interface with offload shows as one is
 /// counted as the segments that it stands for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Way {
     /// Packets that the capture near their sender has.
     pub sent: u64,
     /// Those of them that the other capture has, too.
     pub arrived: u64,
-    /// Lost packets with data, SYN or FIN.
+    /// Lost packets with data.
     pub lost_data: u64,
     /// Retransmissions among them.
     pub lost_again: u64,
-    /// Lost packets without data: ACKs.
+    /// Lost packets without data: ACKs and resets.
     pub lost_acks: u64,
+    /// Lost SYNs and FINs without data.
+    pub lost_controls: u64,
     /// Packets that the far capture lacks although they arrived: they were acknowledged there.
     pub missing_far: u64,
     /// Packets that the far capture has and the near one lacks.
     pub missing_near: u64,
+    /// Bytes of data that were acknowledged and that neither capture has.
+    pub unseen_bytes: u64,
     /// Packets whose fate is not known: the other capture had not begun or was over, or lacks packets of that kind.
     pub undecided: u64,
     /// Packets that arrived after others that were sent later.
     pub reordered: u64,
-    /// Packets that the far capture has more often than the near one.
+    /// Copies that the path made: the far capture has them more often than the near one.
     pub duplicated: u64,
+    /// Packets that the far capture has more often than the near one, of which nothing tells if the path made copies or if the
+    /// near capture lacks them.
+    pub unexplained: u64,
     /// Packets with data.
     pub segments: u64,
     /// Retransmissions, without probes.
@@ -119,8 +132,36 @@ pub struct Way {
     pub needless: u64,
     /// Retransmissions of which this is not known.
     pub need_unknown: u64,
+    /// Lost packets with data, SYN or FIN, the first [`LOST_MAX`].
+    pub lost: Vec<Lost>,
     /// One-way delays, if the offset is known.
     pub delays: Option<Delays>,
+}
+
+impl Way {
+    /// All lost packets.
+    #[must_use]
+    pub const fn lost_all(&self) -> u64 {
+        self.lost_data + self.lost_acks + self.lost_controls
+    }
+
+    /// `true` if a capture lacks packets, or the fate of some is not known: then others may have been lost, too.
+    #[must_use]
+    pub const fn is_partial(&self) -> bool {
+        self.missing_near + self.missing_far + self.undecided + self.unexplained + self.unseen_bytes
+            > 0
+    }
+}
+
+/// A lost packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Its number in the capture near its sender.
+    pub packet: u32,
+    /// Bytes of data.
+    pub bytes: u32,
+    /// `true` for a retransmission.
+    pub is_again: bool,
 }
 
 /// One-way delays. The least of either way is half of the least round trip by definition; what exceeds it is known.
@@ -165,8 +206,8 @@ impl BothEnds {
     /// The place of the queue; `None` if delays are not known.
     #[must_use]
     pub fn queue(&self) -> Option<Queue> {
-        let [one, other] = Side::BOTH.map(|side| self.ways.of(side).delays);
-        let waits = [one?.queueing(), other?.queueing()];
+        let [one, other] = [self.ways.opener.delays?, self.ways.answerer.delays?];
+        let waits = [one.queueing(), other.queueing()];
         let least = QUEUE_MIN.max(self.round_trip / 20);
         let longer = |a: Duration, b: Duration| a > b.saturating_mul(QUEUE_RATIO);
         Some(match waits {
@@ -205,178 +246,4 @@ impl Which {
             Self::Second => Self::First,
         }
     }
-}
-
-/// Why two captures cannot be joined.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum BothError {
-    /// One of them cannot be read.
-    #[error("{1}")]
-    Read(Which, ReadError),
-    /// No packet is in both.
-    #[error("no connection is in both captures: no packet of one has the sequence numbers of a packet of the other")]
-    NothingShared,
-    /// They are copies of one another.
-    #[error("both captures have the same packets at the same times: they are one capture")]
-    SameCapture,
-    /// They were taken at one place.
-    #[error("both captures were taken at the same end: packets of both directions take no time from one to the other")]
-    SamePlace,
-    /// Packets of one direction only are in both.
-    #[error("packets of one direction alone are in both captures: the clocks' offset takes packets of both")]
-    OneDirection,
-}
-
-/// Why one connection cannot be joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Apart {
-    NotShared,
-    OneDirection,
-    SameCapture,
-    SamePlace,
-}
-
-/// Diagnoses the one of two captures that lies nearer to the sender of the worst transfer, and joins the other to it:
-/// [`ConnectionFindings::both`] has what both tell. Returns which capture is diagnosed. `open` opens either from its start, several
-/// times. If `watch` stops it, or the diagnosed capture has no connection that is selected, nothing is joined.
-///
-/// # Errors
-/// If a capture cannot be read, or if they share no connection.
-pub fn diagnose_both<R: Read>(
-    mut open: impl FnMut(Which) -> Result<CaptureReader<R>, ReadError>,
-    selection: &Selection,
-    watch: &mut dyn Watch,
-) -> Result<(Diagnosis, Which), BothError> {
-    let mut here = Which::First;
-    loop {
-        let failed = |error| BothError::Read(here, error);
-        let mut reader = open(here).map_err(failed)?;
-        let mut found = diagnose(&mut reader, selection.clone(), watch).map_err(failed)?;
-        if found.extent == Extent::Interrupted || found.connections.is_empty() {
-            return Ok((found, here));
-        }
-        if join(&mut found, (here, &mut open), selection, watch)? == Extent::Interrupted {
-            found.extent = Extent::Interrupted;
-            return Ok((found, here));
-        }
-        if here == Which::First && is_reversed(&found) {
-            here = Which::Second;
-            continue;
-        }
-        return Ok((found, here));
-    }
-}
-
-/// Whether the worst connection that is joined has its sender nearer to the other capture.
-fn is_reversed(found: &Diagnosis) -> bool {
-    let mut joined = found.connections.iter().filter(|one| one.both.is_some());
-    joined.next().is_some_and(|one| {
-        let sender = one.main_stream().map(|stream| stream.side);
-        one.both.as_ref().map(|both| both.near) != sender
-    })
-}
-
-/// Joins the other capture to the findings of this one.
-fn join<R: Read>(
-    found: &mut Diagnosis,
-    (here, open): (
-        Which,
-        &mut impl FnMut(Which) -> Result<CaptureReader<R>, ReadError>,
-    ),
-    selection: &Selection,
-    watch: &mut dyn Watch,
-) -> Result<Extent, BothError> {
-    let there = here.other();
-    let failed = |which| move |error| BothError::Read(which, error);
-    let targets = found.connections.iter_mut();
-    let mut targets: Vec<&mut ConnectionFindings> = targets
-        .filter(|one| one.all_streams().next().is_some())
-        .take(CONNECTIONS_MAX)
-        .collect();
-    let mut reader = open(here).map_err(failed(here))?;
-    let own = record::here(&mut reader, &targets, selection, watch).map_err(failed(here))?;
-    let Some(own) = own else {
-        return Ok(Extent::Interrupted);
-    };
-    let mut reader = open(there).map_err(failed(there))?;
-    let places = record::places(&mut reader, &own, watch).map_err(failed(there))?;
-    let Some(places) = places else {
-        return Ok(Extent::Interrupted);
-    };
-    let mut reader = open(there).map_err(failed(there))?;
-    let other = record::there(&mut reader, &own, &places, watch).map_err(failed(there))?;
-    let Some(other) = other else {
-        return Ok(Extent::Interrupted);
-    };
-    let mut apart = Vec::new();
-    for (n, target) in targets.iter_mut().enumerate() {
-        let place = places.get(n).copied().flatten();
-        let joined = match (own.tracks.get(n), other.tracks.get(n), place) {
-            (Some(one), Some(two), Some(place)) => {
-                connection(target, ((&own, one), (&other, two)), place)
-            }
-            _ => Err(Apart::NotShared),
-        };
-        if let Err(why) = joined {
-            apart.push(why);
-        }
-    }
-    if targets.iter().any(|one| one.both.is_some()) {
-        return Ok(Extent::Whole);
-    }
-    let has = |why| apart.contains(&why);
-    Err(if has(Apart::SameCapture) {
-        BothError::SameCapture
-    } else if has(Apart::SamePlace) {
-        BothError::SamePlace
-    } else if has(Apart::OneDirection) {
-        BothError::OneDirection
-    } else {
-        BothError::NothingShared
-    })
-}
-
-/// Joins one connection.
-fn connection(
-    found: &mut ConnectionFindings,
-    (own, other): ((&Recorded, &Track), (&Recorded, &Track)),
-    place: Both<SocketAddr>,
-) -> Result<(), Apart> {
-    let smss = |side: Side| found.streams.of(side).as_ref().map(|stream| stream.smss);
-    let cut = Side::BOTH.map(|side| pieces::cut(own.1.of(side), other.1.of(side), smss(side)));
-    let [opener, answerer] = cut;
-    let pieces = Both { opener, answerer };
-    let matched = Side::BOTH.map(|side| matching::sure(pieces.of(side)));
-    let fields = [matched[0].fields, matched[1].fields];
-    let times = clock::Times::of(&pieces, [&matched[0].pairs, &matched[1].pairs])?;
-    let join = fates::Join {
-        pieces: &pieces,
-        fields,
-        times: &times,
-        windows: [own.0.window(), other.0.window()],
-    };
-    let [opener, answerer] = Side::BOTH.map(|side| join.way(side));
-    let extent = match own.0.is_cut || other.0.is_cut {
-        true => Joined::First,
-        false => Joined::All,
-    };
-    let told = BothEnds {
-        there: place,
-        near: times.near,
-        round_trip: times.round_trip,
-        clock: times.clock(),
-        ways: Both {
-            opener: opener.way,
-            answerer: answerer.way,
-        },
-        extent,
-        alone: None,
-    };
-    let near = match times.near {
-        Side::Opener => opener,
-        Side::Answerer => answerer,
-    };
-    settle::settle(found, told, &near);
-    Ok(())
 }

@@ -5,8 +5,10 @@ use std::io::Read;
 use std::net::SocketAddr;
 
 use dupack_packet::captured::{CaptureReader, ReadError};
+use dupack_tcp::connection::Flags;
 
 use super::PACKETS_MAX;
+use super::names::{Direction, Shared, at, by_direction};
 use super::pieces::Piece;
 use crate::diagnose::{Extent, Watch, each_packet};
 use crate::findings::ConnectionFindings;
@@ -15,14 +17,49 @@ use crate::read::packet::Packet;
 use crate::read::side::{Both, Side};
 use crate::selection::Selection;
 
+/// SYNs that are recorded of each connection (ours).
+const SYNS_MAX: usize = 16;
+
+/// A capture has packets twice if a copy was found of one in so many; fewer are copies that the path made (ours).
+const TWICE_OF: usize = 4;
+
+/// Announcements of a SYN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Syn {
+    /// Packet of its capture.
+    pub(super) packet: u32,
+    pub(super) mss: Option<u16>,
+    pub(super) window_scale: Option<u8>,
+    pub(super) sack: bool,
+    pub(super) timestamps: bool,
+}
+
+impl Syn {
+    fn new(packet: &Packet) -> Self {
+        let options = &packet.segment.options;
+        Self {
+            packet: u32::try_from(packet.number).unwrap_or(u32::MAX),
+            mss: options.mss,
+            window_scale: options.window_scale,
+            sack: options.sack_permitted.is_on(),
+            timestamps: options.timestamps.is_some(),
+        }
+    }
+}
+
 /// Packets of one connection, by the end that sent them, in the order of the capture.
-pub(super) type Track = Both<Vec<Piece>>;
+#[derive(Debug, Default)]
+pub(super) struct Track {
+    pub(super) sides: Both<Vec<Piece>>,
+    /// SYNs whose options the capture has.
+    pub(super) syns: Vec<Syn>,
+}
 
 /// What was recorded of a capture.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
     /// When the capture here began: nanoseconds since 1970.
-    origin: i64,
+    pub(super) origin: i64,
     /// Time of its first TCP packet, and of the last that could be recorded.
     first: Option<i64>,
     last: i64,
@@ -58,58 +95,62 @@ impl Recorded {
         at
     }
 
-    fn push(&mut self, target: usize, side: Side, packet: &Packet, at: i64) {
+    fn push(&mut self, target: usize, side: Side, packet: &Packet, piece: Piece) {
         if self.packets >= PACKETS_MAX {
             self.is_cut = true;
             return;
         }
         if let Some(track) = self.tracks.get_mut(target) {
-            track.of_mut(side).push(Piece::new(packet, at));
+            track.sides.of_mut(side).push(piece);
             self.packets += 1;
+            let is_syn = packet.segment.is(Flags::SYN) && packet.has_options();
+            if is_syn && track.syns.len() < SYNS_MAX {
+                track.syns.push(Syn::new(packet));
+            }
         }
     }
 
-    /// Times that go back by little are packets in the wrong order.
-    fn sort(&mut self) {
+    /// Puts packets into the order of their times, and leaves out those that a capture has twice. Times that go back by little
+    /// are packets in the wrong order.
+    fn finish(&mut self) {
         for track in &mut self.tracks {
             for side in Side::BOTH {
-                track.of_mut(side).sort_by_key(|piece| piece.at);
+                let pieces = track.sides.of_mut(side);
+                let copies = pieces.iter().filter(|piece| piece.is_copy()).count();
+                if copies * TWICE_OF >= pieces.len() {
+                    pieces.retain(|piece| !piece.is_copy());
+                }
+                pieces.sort_by_key(|piece| piece.at);
             }
         }
     }
 }
 
-/// Both directions of a place.
-type Direction = (SocketAddr, SocketAddr);
-
-/// Leaves out copies, direction by direction.
+/// Finds copies, direction by direction.
 #[derive(Default)]
 struct Once(HashMap<Direction, Copies>);
 
 impl Once {
-    fn is_copy(&mut self, packet: &Packet) -> bool {
+    fn piece(&mut self, packet: &Packet, at: i64) -> Piece {
         let direction = (packet.source, packet.destination);
-        self.0.entry(direction).or_default().is_copy(packet)
+        let piece = Piece::new(packet, at);
+        match self.0.entry(direction).or_default().is_copy(packet) {
+            true => piece.as_copy(),
+            false => piece,
+        }
     }
 }
 
-/// Records the connections `targets` of the capture that they were found in. `None` if `watch` has stopped it.
+/// Records the shared connections of the capture that they were found in. `None` if `watch` has stopped it.
 pub(super) fn here<R: Read>(
     reader: &mut CaptureReader<R>,
-    targets: &[&mut ConnectionFindings],
+    (found, shared): (&[ConnectionFindings], &Shared),
     selection: &Selection,
     watch: &mut dyn Watch,
 ) -> Result<Option<Recorded>, ReadError> {
-    let mut which: HashMap<Direction, Vec<(usize, Side)>> = HashMap::new();
-    for (n, target) in targets.iter().enumerate() {
-        for side in Side::BOTH {
-            let direction = (
-                *target.addresses.of(side),
-                *target.addresses.of(side.other()),
-            );
-            which.entry(direction).or_default().push((n, side));
-        }
-    }
+    let which = by_direction(found.iter().map(|one| &one.addresses));
+    let place: HashMap<usize, usize> = shared.connections.iter().copied().zip(0..).collect();
+    let targets = shared.connections.len();
     let mut selector = selection.selector();
     let mut recorded: Option<Recorded> = None;
     let mut once = Once::default();
@@ -120,94 +161,28 @@ pub(super) fn here<R: Read>(
         let nanos = captured.at.as_unix_nanos();
         let recorded = recorded.get_or_insert_with(|| {
             let origin = i64::try_from(nanos).unwrap_or(i64::MAX);
-            Recorded::new(origin, targets.len())
+            Recorded::new(origin, targets)
         });
         let Some(packet) = selector.take(&tcp) else {
             return;
         };
-        let at = recorded.time(nanos);
+        let time = recorded.time(nanos);
         let connections = which.get(&(packet.source, packet.destination));
-        let Some(&(n, side)) = connections.and_then(|all| {
-            all.iter().find(|(n, _)| {
-                let target = targets.get(*n);
-                target.is_some_and(|one| one.first_at <= packet.at && packet.at <= one.last_at)
-            })
-        }) else {
-            return;
-        };
-        if !once.is_copy(&packet) {
-            recorded.push(n, side, &packet, at);
+        let target = at(connections, found, &packet);
+        let target = target.and_then(|(n, side)| Some((*place.get(&n)?, side)));
+        if let Some((n, side)) = target {
+            recorded.push(n, side, &packet, once.piece(&packet, time));
         }
     })?;
-    let mut recorded = recorded.unwrap_or_else(|| Recorded::new(0, targets.len()));
-    recorded.sort();
+    let mut recorded = recorded.unwrap_or_else(|| Recorded::new(0, targets));
+    recorded.finish();
     Ok((extent == Extent::Whole).then_some(recorded))
-}
-
-/// Places that are counted at most while connections are looked for (ours).
-const CANDIDATES_MAX: usize = 1 << 16;
-
-/// A connection of the other capture is the same if so many packets have its sequence and ACK numbers (ours); it has fewer if
-/// it has fewer packets.
-const ALIKE_MIN: u32 = 2;
-
-/// What is looked for: the numbers of a packet that is not like many others.
-fn numbers(piece: &Piece) -> Option<u64> {
-    let number = (u64::from(piece.seq) << 32) | u64::from(piece.ack);
-    piece.is_data().then_some(number)
-}
-
-/// Addresses of the connections of `own` in another capture. `None` if `watch` has stopped it.
-pub(super) fn places<R: Read>(
-    reader: &mut CaptureReader<R>,
-    own: &Recorded,
-    watch: &mut dyn Watch,
-) -> Result<Option<Vec<Option<Both<SocketAddr>>>>, ReadError> {
-    let mut wanted: HashMap<u64, (usize, Side)> = HashMap::new();
-    for (n, track) in own.tracks.iter().enumerate() {
-        for side in Side::BOTH {
-            let keys = track.of(side).iter().filter_map(numbers);
-            wanted.extend(keys.map(|key| (key, (n, side))));
-        }
-    }
-    // By target and the opener's and answerer's addresses.
-    let mut votes: HashMap<(usize, SocketAddr, SocketAddr), u32> = HashMap::new();
-    let extent = each_packet(reader, watch, |captured| {
-        let Ok(tcp) = captured.tcp() else {
-            return;
-        };
-        let packet = Packet::new(&tcp, captured.at);
-        let key = numbers(&Piece::new(&packet, 0));
-        let Some(&(n, side)) = key.and_then(|key| wanted.get(&key)) else {
-            return;
-        };
-        let place = match side {
-            Side::Opener => (n, packet.source, packet.destination),
-            Side::Answerer => (n, packet.destination, packet.source),
-        };
-        if votes.len() < CANDIDATES_MAX || votes.contains_key(&place) {
-            *votes.entry(place).or_default() += 1;
-        }
-    })?;
-    let mut best: Vec<Option<(u32, Both<SocketAddr>)>> = vec![None; own.tracks.len()];
-    let mut votes: Vec<_> = votes.into_iter().collect();
-    votes.sort_unstable();
-    for ((n, opener, answerer), count) in votes {
-        if let Some(best) = best.get_mut(n)
-            && count >= ALIKE_MIN
-            && best.is_none_or(|(most, _)| count > most)
-        {
-            *best = Some((count, Both { opener, answerer }));
-        }
-    }
-    let places = best.into_iter().map(|best| best.map(|(_, place)| place));
-    Ok((extent == Extent::Whole).then(|| places.collect()))
 }
 
 /// Records the connections at `places` of the other capture. `None` if `watch` has stopped it.
 pub(super) fn there<R: Read>(
     reader: &mut CaptureReader<R>,
-    own: &Recorded,
+    origin: i64,
     places: &[Option<Both<SocketAddr>>],
     watch: &mut dyn Watch,
 ) -> Result<Option<Recorded>, ReadError> {
@@ -220,7 +195,7 @@ pub(super) fn there<R: Read>(
             }
         }
     }
-    let mut recorded = Recorded::new(own.origin, places.len());
+    let mut recorded = Recorded::new(origin, places.len());
     let mut once = Once::default();
     let mut first = None;
     let extent = each_packet(reader, watch, |captured| {
@@ -228,19 +203,17 @@ pub(super) fn there<R: Read>(
             return;
         };
         let packet = Packet::new(&tcp, *first.get_or_insert(captured.at));
-        let at = recorded.time(captured.at.as_unix_nanos());
+        let time = recorded.time(captured.at.as_unix_nanos());
         let connections = which.get(&(packet.source, packet.destination));
         let Some(connections) = connections else {
             return;
         };
-        if once.is_copy(&packet) {
-            return;
-        }
+        let piece = once.piece(&packet, time);
         // Connections that follow one another between the same ports are told apart when they are matched.
         for &(n, side) in connections {
-            recorded.push(n, side, &packet, at);
+            recorded.push(n, side, &packet, piece);
         }
     })?;
-    recorded.sort();
+    recorded.finish();
     Ok((extent == Extent::Whole).then_some(recorded))
 }

@@ -56,7 +56,10 @@ fn losses(stream: &mut StreamFindings, near: &Told) {
 
 /// Which retransmissions were needed, and which were lost.
 fn needs(stream: &mut StreamFindings, near: &Told) {
-    let packets = near.again.iter().map(|again| (u64::from(again.packet), again));
+    let packets = near
+        .again
+        .iter()
+        .map(|again| (u64::from(again.packet), again));
     let mut of: HashMap<u64, Again> = HashMap::new();
     for (packet, again) in packets {
         let one = of.entry(packet).or_insert(*again);
