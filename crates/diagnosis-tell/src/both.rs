@@ -187,63 +187,31 @@ fn clocks(both: &BothEnds) -> String {
 /// What became of the packets of an end.
 fn way(connection: &ConnectionFindings, both: &BothEnds, side: Side) -> String {
     let way = both.ways.of(side);
-    let mut parts = vec![format!("{} arrived", words::count(way.arrived))];
-    parts.push(lost(way));
-    let mut add = |number: u64, text: String| {
-        if number > 0 {
-            parts.push(text);
-        }
-    };
-    let packets = |number| words::things(number, "packet", "packets");
-    add(
-        way.reordered,
-        format!("{} overtaken by later ones", words::count(way.reordered)),
-    );
-    add(
-        way.duplicated,
-        format!(
-            "{} made by the path",
-            words::things(way.duplicated, "copy", "copies")
+    let count = |number, text: &str| (number > 0).then(|| format!("{} {text}", words::count(number)));
+    let copies = words::things(way.duplicated, "copy", "copies");
+    let unseen = words::bytes(way.unseen_bytes as f64);
+    let parts = [
+        Some(format!("{} arrived", words::count(way.arrived))),
+        Some(lost(way)),
+        count(way.reordered, "overtaken by later ones"),
+        (way.duplicated > 0).then(|| format!("{copies} made by the path")),
+        count(way.missing_far, "arrived and not in the capture at that end"),
+        count(way.undecided, "of which the captures do not tell if they arrived"),
+        count(
+            way.missing_near,
+            "more arrived that the capture at this end does not have",
         ),
-    );
-    add(
-        way.missing_far,
-        format!(
-            "{} arrived and not in the capture at that end",
-            words::count(way.missing_far)
+        count(
+            way.unexplained,
+            "more arrived, copies or missing from the capture at this end",
         ),
-    );
-    add(
-        way.undecided,
-        format!(
-            "of {} the captures do not tell if they arrived",
-            words::count(way.undecided)
-        ),
-    );
-    add(
-        way.missing_near,
-        format!(
-            "{} more arrived that the capture at this end does not have",
-            words::count(way.missing_near)
-        ),
-    );
-    add(
-        way.unexplained,
-        format!(
-            "{} more arrived, copies or missing from the capture at this end",
-            words::count(way.unexplained)
-        ),
-    );
-    add(
-        way.unseen_bytes,
-        format!(
-            "{} were acknowledged that neither capture has",
-            words::bytes(way.unseen_bytes as f64)
-        ),
-    );
+        (way.unseen_bytes > 0)
+            .then(|| format!("{unseen} were acknowledged that neither capture has")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     format!(
         "of {} from {}: {}",
-        packets(way.sent),
+        words::things(way.sent, "packet", "packets"),
         connection.addresses.of(side),
         parts.join(", ")
     )

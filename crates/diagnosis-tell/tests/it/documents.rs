@@ -109,12 +109,12 @@ fn nagle_stall() -> Vec<u8> {
     script.pcap()
 }
 
-/// 3 MB over 10 Mbit/s and 60 ms with losses both ways, captured at both ends: the receiver's clock is two hours ahead and gains
+/// 5 MB over 10 Mbit/s and 60 ms with losses both ways, captured at both ends: the receiver's clock is two hours ahead and gains
 /// 30 ppm, and a NAT stands before the sender.
 fn both_ends() -> Diagnosis {
     let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"300s\"\ndialect = \"linux\"\n\
                 [path]\nrate = \"10Mbit/s\"\ndelay = \"30ms\"\nbuffer = \"100pkt\"\nloss = \"1%\"\n\
-                reverse = { loss = \"3%\" }\n[[flows]]\nbytes = \"3MB\"\n";
+                reverse = { loss = \"3%\" }\n[[flows]]\nbytes = \"5MB\"\n";
     let mut pair = Pair::of(&Tape::of(text, 1));
     pair.clock(7200.0, 30.0);
     pair.nat();

@@ -164,12 +164,15 @@ impl Direction<'_> {
         for (piece, used) in self.arrived.iter().zip(used) {
             let around = first.saturating_sub(MARGIN)..=last.saturating_add(MARGIN);
             let start = offsets.of(piece.seq);
-            if used || !around.contains(&piece.at) || !self.was_near_open(piece, queueing) {
+            if used || !around.contains(&piece.at) {
                 continue;
             }
             let is_alike = known.binary_search(&key(piece)).is_ok();
             let is_marked = self.fields.id && piece.id != 0;
             let is_stamped = self.fields.value && piece.value != 0 && piece.is_data();
+            if !is_alike && !self.was_near_open(piece, queueing) {
+                continue;
+            }
             if !is_alike {
                 way.missing_near += 1;
                 others.add(start, start + u64::from(piece.len));

@@ -6,12 +6,14 @@ use std::net::SocketAddr;
 use dupack_packet::captured::{CaptureReader, ReadError};
 use dupack_tcp::time::Duration;
 
+use super::clock::Times;
 use super::error::Apart;
+use super::matching::Fields;
 use super::names::{self, Shared};
 use super::pieces::{self, Pieces};
 use super::record::{self, Recorded, Track};
 use super::rewritten::{self, Rewritten, rewritten};
-use super::{BothEnds, BothError, Joined, Which, clock, fates, matching, settle};
+use super::{BothEnds, BothError, Joined, Which, fates, matching, settle};
 use crate::diagnose::{Diagnosis, Extent, Watch, diagnose};
 use crate::findings::{ConnectionFindings, Flow};
 use crate::read::side::{Both, Side};
@@ -191,6 +193,34 @@ fn at(n: usize, found: &mut ConnectionFindings, records: &Records) -> Result<(),
     connection(found, tracks, (place, windows, extent))
 }
 
+/// The same packets of both captures, with the sequence numbers of the capture here, and what the path leaves alone of them.
+fn matched(
+    found: &ConnectionFindings,
+    (own, other): (&Track, &Track),
+    shifts: &Both<u32>,
+) -> Result<(Both<Pieces>, [Fields; 2], Times), Apart> {
+    let mut there = other.sides.clone();
+    rewritten::unshift(&mut there, shifts);
+    let smss = |side: Side| found.streams.of(side).as_ref().map(|stream| stream.smss);
+    let matching = |pieces: &Pieces| matching::sure(pieces).pairs.len();
+    let [opener, answerer] = Side::BOTH
+        .map(|side| pieces::cut(own.sides.of(side), there.of(side), smss(side), matching));
+    let mut pieces = Both { opener, answerer };
+    let sure = |pieces: &Both<Pieces>| Side::BOTH.map(|side| matching::sure(pieces.of(side)));
+    let mut matched = sure(&pieces);
+    if rewritten::leave_one(&mut pieces, [&matched[0].pairs, &matched[1].pairs]) {
+        matched = sure(&pieces);
+    }
+    let times = Times::of(&pieces, [&matched[0].pairs, &matched[1].pairs])?;
+    for side in Side::BOTH {
+        // A sender's host makes no copies: they are the capture's.
+        let Pieces { here, there } = pieces.of_mut(side);
+        let near = if side == times.near { here } else { there };
+        near.retain(|piece| !piece.is_copy());
+    }
+    Ok((pieces, [matched[0].fields, matched[1].fields], times))
+}
+
 /// Joins one connection.
 fn connection(
     found: &mut ConnectionFindings,
@@ -198,30 +228,9 @@ fn connection(
     (place, windows, extent): (Both<SocketAddr>, [(i64, i64); 2], Joined),
 ) -> Result<(), Apart> {
     let shifts = rewritten::shifts(own, other);
-    let mut there = other.sides.clone();
-    rewritten::unshift(&mut there, &shifts);
-    let smss = |side: Side| found.streams.of(side).as_ref().map(|stream| stream.smss);
-    let [opener, answerer] = Side::BOTH.map(|side| {
-        let matching = |pieces: &Pieces| matching::sure(pieces).pairs.len();
-        pieces::cut(own.sides.of(side), there.of(side), smss(side), matching)
-    });
-    let mut pieces = Both { opener, answerer };
-    let mut matched = Side::BOTH.map(|side| matching::sure(pieces.of(side)));
-    let pairs = [&matched[0].pairs[..], &matched[1].pairs[..]];
-    if rewritten::leave_one(&mut pieces, pairs) {
-        matched = Side::BOTH.map(|side| matching::sure(pieces.of(side)));
-    }
-    let pairs = [&matched[0].pairs[..], &matched[1].pairs[..]];
-    let times = clock::Times::of(&pieces, pairs)?;
+    let (pieces, fields, times) = matched(found, (own, other), &shifts)?;
     if is_same_place(found, times.round_trip) {
         return Err(Apart::SamePlace);
-    }
-    let fields = [matched[0].fields, matched[1].fields];
-    for side in Side::BOTH {
-        // A sender's host makes no copies: they are the capture's.
-        let Pieces { here, there } = pieces.of_mut(side);
-        let near = if side == times.near { here } else { there };
-        near.retain(|piece| !piece.is_copy());
     }
     let join = fates::Join {
         pieces: &pieces,

@@ -166,13 +166,14 @@ fn hosts_that_do_not_number_their_packets_have_exact_losses_too() {
 
 #[test]
 fn segments_that_an_interface_divides_are_counted_as_on_the_wire() {
-    for missed in [0, 400] {
+    for missed in [0, 30] {
         let mut pair = transfer(LOSSY, 33);
         if missed > 0 {
             pair.without_beginning(missed);
         }
         let truth = pair.fates(End::Sender);
-        assert!(pair.offload() > 100);
+        let merged = pair.offload();
+        assert!(merged > 15, "{merged}");
         let found = told(&pair);
         let way = &both(&found).ways.opener;
         let told = (way.sent, way.lost_data, way.missing_near, way.unexplained);

@@ -442,7 +442,7 @@ fn files_have_a_row_per_request() {
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines.len(), 3, "{csv}");
     let worst = "1,2,opener,0,0.310100,7,0.310100,7,200,0.315200,8,0.345800,26,17520,\
-                 0.065700,0.030100,0.000000,0.005000,0.001100,0.029500,0.000000,0.000000,0.170000";
+                 0.065700,0.030100,0.000000,0.005000,0.001100,0.029500,0.000000,0.000000,0.170000,,";
     assert_eq!(lines[1], worst);
     let json: serde_json::Value = serde_json::from_str(&json(&told.0, None)).unwrap();
     let requests = &json["connections"][0]["requests"];
