@@ -26,6 +26,9 @@ const COUNT_SHARE: f64 = 0.2;
 /// Nothing lost in the capture is what chance makes of three losses, on average, in one case of twenty (e^−3).
 const LOSSES: f64 = 3.0;
 
+/// The queue made most of the losses if it made more than this share of them.
+const MOSTLY: f64 = 0.5;
+
 /// One timeout more or less is within the bounds of any transfer.
 const TIMEOUTS: f64 = 1.0;
 
@@ -264,7 +267,7 @@ fn compare(path: &Path, outcomes: &[Outcome]) -> Vec<Checked> {
             Quantity::Losses,
             path.losses as f64,
             &of(|outcome| outcome.losses),
-            LOSSES,
+            LOSSES + one_overflow(path),
         ),
         counted(
             Quantity::Timeouts,
@@ -273,6 +276,18 @@ fn compare(path: &Path, outcomes: &[Outcome]) -> Vec<Checked> {
             TIMEOUTS,
         ),
     ]
+}
+
+/// What one overflow of the queue drops, in packets, where the queue made most of the losses: by when a sender ends slow start
+/// this is as many as the queue holds, or few. Its losses tell nothing of the path beyond its room, which is told by itself.
+pub(super) fn one_overflow(path: &Path) -> f64 {
+    let by_queue = path.queue_share.value();
+    let room = path.room.value().map_or(0.0, |room| room.packets);
+    if by_queue.is_some_and(|share| share > MOSTLY) {
+        room
+    } else {
+        0.0
+    }
 }
 
 /// A count of the capture beside those of simulations: it is one draw of what they are, and of a path whose

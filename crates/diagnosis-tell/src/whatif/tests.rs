@@ -155,6 +155,15 @@ fn answers_of_a_connection_with_turns_are_told_one_by_one() {
 }
 
 #[test]
+fn one_overflow_more_or_less_is_no_other_sender() {
+    let overflow = |link| gate::one_overflow(&at_sender(&transfer("rack/reno", link, ""), 3));
+    let room = overflow("buffer = \"30pkt\"");
+    assert!((25.0..36.0).contains(&room), "{room}");
+    // The link's losses tell of the path.
+    assert_eq!(overflow("loss = \"2%\"\nbuffer = \"100pkt\""), 0.0);
+}
+
+#[test]
 fn another_sender_than_the_captured_one_does_not_pass() {
     let path = at_sender(
         &transfer("rack/bbr", "loss = \"2%\"\nbuffer = \"100pkt\"", ""),

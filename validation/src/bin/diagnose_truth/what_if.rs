@@ -131,6 +131,10 @@ struct Progress {
 }
 
 impl Progress {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the machine's clock, for people who wait"
+    )]
     fn new(all: usize, options: &Options) -> Self {
         let minutes = options.minutes;
         Self {
