@@ -6,15 +6,15 @@ use dupack_report::figure::FigureError;
 use dupack_report::files::Files;
 use dupack_report::page::{Block, Cell, Depth, Emphasis, Link, Page, Section};
 
-use crate::asking::{Asked, commands, compared, duration, in_words};
+use crate::asking::{Asked, commands, compared, duration, in_words, replies_in_words};
 use crate::figures::timeline;
 use crate::film::{Scene, cause_in_words, needless_in_words};
 use crate::story::headline;
 use crate::summary::{
     ends, lost_to, packets, path_in_words, seen_from, sent_again, syns_again, title, without_data,
 };
-use crate::whatif::Offer;
 use crate::whatif::course::Course;
+use crate::whatif::{Answer, Offer, Role};
 use crate::{keys, numbers, words};
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::Class;
@@ -320,7 +320,11 @@ fn what_if(asked: &Asked) -> Vec<Block> {
     };
     let rows = answers.iter().map(|answer| {
         let number = |text: String| Cell::new(text, Emphasis::Number);
-        let name = answer.stack.to_string();
+        let name = match answer.role {
+            Role::Captured => format!("{}, captured", answer.stack),
+            Role::PerhapsCaptured => format!("{}, perhaps captured", answer.stack),
+            Role::Another => answer.stack.to_string(),
+        };
         if answer.offer != Offer::Given {
             let why = in_words(answer);
             return vec![
@@ -339,7 +343,7 @@ fn what_if(asked: &Asked) -> Vec<Block> {
             commands(&answer.stack).join("\n").into(),
         ]
     });
-    vec![Block::Table {
+    let mut blocks = vec![Block::Table {
         caption: "The same transfer, simulated on the path that the capture shows. The captured sender, simulated there, does \
                   what it did in the capture. Intervals are of 95 %; the last column has the commands for Linux."
             .to_owned(),
@@ -347,7 +351,16 @@ fn what_if(asked: &Asked) -> Vec<Block> {
             .map(str::to_owned)
             .to_vec(),
         rows: rows.collect(),
-    }]
+    }];
+    blocks.extend(replies(answers));
+    blocks
+}
+
+/// What the fastest senders make of single answers of a connection with turns.
+fn replies(answers: &[Answer]) -> Vec<Block> {
+    let told = answers.iter().filter_map(replies_in_words);
+    told.map(|text| Block::text(format!("{}.", text.replacen("with", "With", 1))))
+        .collect()
 }
 
 /// What the capture tells of the path.
@@ -398,7 +411,7 @@ fn stalls(stream: &StreamFindings) -> Vec<Block> {
             number(format!("{:.3}", stall.from.as_secs_f64())),
             number(words::time(stall.duration())),
             stall.kind.words().into(),
-            keys::culprit(stall.kind.culprit()).into(),
+            keys::key(&stall.kind.culprit()).into(),
             number(words::bytes(stall.flight as f64)),
             number(format!("#{} to #{}", stall.before, stall.after)),
             number(sooner.map_or("–".to_owned(), words::time)),

@@ -3,13 +3,13 @@
 use dupack_report::table::{Colour, Ink, Plain, beside, columns_of, paragraph};
 use dupack_tcp::time::Duration;
 
-use crate::asking::{Asked, commands, in_words};
+use crate::asking::{Asked, commands, in_words, replies_in_words};
 use crate::groups;
 use crate::notes::notes;
 use crate::requests::requests;
 use crate::shared;
 use crate::story::{headline, story};
-use crate::whatif::{Gain, Offer};
+use crate::whatif::{Gain, Offer, Role};
 use crate::words;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::Class;
@@ -497,26 +497,37 @@ pub fn what_if(asked: &Asked) -> String {
         Asked::Interrupted => return "interrupted before there was an answer".to_owned(),
     };
     let given = answers.iter().filter(|answer| answer.offer == Offer::Given);
+    let captured = given.clone().find(|answer| answer.role == Role::Captured);
+    let given = given.filter(|answer| answer.role != Role::Captured);
     let mut said: Vec<String> = given.clone().take(ANSWERS_SHOWN).map(in_words).collect();
     let faster = given.clone().find(|answer| answer.gain() == Gain::Faster);
+    let far = answers
+        .iter()
+        .filter(|answer| answer.offer == Offer::FarSlower);
+    let far: Vec<String> = far.take(ANSWERS_SHOWN).map(in_words).collect();
     match faster {
         Some(faster) if !commands(&faster.stack).is_empty() => {
             said.push(format!("`dupack stacks {}` says how", faster.stack));
         }
-        None if !said.is_empty() => {
+        None if !said.is_empty() || !far.is_empty() => {
             said.insert(0, "none of these would have been faster".to_owned());
         }
         _ => {}
     }
-    let others = given.count().saturating_sub(ANSWERS_SHOWN);
+    let others = given.clone().count().saturating_sub(ANSWERS_SHOWN);
     if others > 0 {
         said.push(format!(
             "{others} more would have been no faster than these"
         ));
+    } else {
+        said.extend(far);
     }
+    let told = given.clone().find(|answer| answer.replies.is_some());
+    said.extend(told.and_then(replies_in_words));
     if said.is_empty() {
         return "no answer: the capture does not tell the path well enough".to_owned();
     }
+    said.extend(captured.map(in_words));
     let senders = answers.first().map(|answer| answer.senders.as_slice());
     if let Some(senders @ [_, _, ..]) = senders {
         said.push(whichever(senders));

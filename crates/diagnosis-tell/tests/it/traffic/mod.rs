@@ -13,6 +13,7 @@ mod resets;
 mod shared;
 mod silence;
 mod turns;
+mod what_if;
 mod windows;
 
 use dupack_diagnosis::{ConnectionFindings, Diagnosis, Flow, Side, StreamFindings, diagnose};
