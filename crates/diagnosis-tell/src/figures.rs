@@ -7,7 +7,7 @@ use dupack_report::figure::{
 use dupack_report::trace::thin::{Marks, Steps};
 
 use crate::film::Scene;
-use crate::story::story;
+use crate::story::headline;
 use crate::summary::title;
 use crate::whatif::course::Course;
 use crate::words;
@@ -64,7 +64,7 @@ pub fn timeline(
     ]);
     Timeline {
         title: title(connection),
-        subtitle: story(stream),
+        subtitle: headline(connection),
         description: in_words(stream),
         x_label: "time since the capture began (s)".to_owned(),
         time_range: (from < until).then_some((from, until)),

@@ -96,11 +96,12 @@ pub fn server(found: &ConnectionFindings) -> Option<(Side, ServerBy)> {
 
 /// How much a port looks like a server's.
 fn standing(port: u16) -> u8 {
-    match port {
-        port if service(port).is_some() => 3,
-        ..SYSTEM_PORTS => 2,
-        ..CLIENT_PORTS => 1,
-        _ => 0,
+    if service(port).is_some() {
+        3
+    } else if port < SYSTEM_PORTS {
+        2
+    } else {
+        u8::from(port < CLIENT_PORTS)
     }
 }
 

@@ -33,20 +33,20 @@ impl Times {
     pub(super) fn add(&mut self, other: &Self) {
         self.max = self.max.max(other.max);
         if let Some(theirs) = &other.bins {
-            self.to_bins().add(theirs);
+            self.binned().add(theirs);
             return;
         }
         for time in &other.exact {
             if self.bins.is_none() && self.exact.len() < EXACT_MAX {
                 self.exact.push(*time);
             } else {
-                self.to_bins().record(time.as_nanos());
+                self.binned().record(time.as_nanos());
             }
         }
     }
 
     /// The bins, which have all from now on.
-    fn to_bins(&mut self) -> &mut Bins {
+    fn binned(&mut self) -> &mut Bins {
         let exact = std::mem::take(&mut self.exact);
         let bins = self.bins.get_or_insert_with(Box::default);
         for time in exact {
