@@ -9,6 +9,7 @@ use dupack_diagnosis::findings::ConnectionFindings;
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::told::Told;
 use dupack_report::page::{Block, Cell, Emphasis};
+use dupack_tcp::time::Duration;
 
 use crate::words;
 
@@ -254,12 +255,9 @@ fn delays(both: &BothEnds, sender: Side) -> String {
         return "cannot be told: the offset of the clocks is not known".to_owned();
     };
     let beyond = |delays: &Delays| {
-        let beyond = |delay| {
-            words::time(dupack_tcp::time::Duration::saturating_sub(
-                delay,
-                delays.least,
-            ))
-        };
+        // Captures have times in microseconds, mostly.
+        let micros = |delay: Duration| delay.saturating_sub(delays.least).as_nanos() / 1000;
+        let beyond = |delay| words::time(Duration::from_micros(micros(delay)));
         format!(
             "{} (median), {} (95th percentile), {} (longest)",
             beyond(delays.p50),

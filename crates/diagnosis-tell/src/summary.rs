@@ -3,12 +3,14 @@
 use dupack_report::table::{Colour, Ink, Plain, beside, columns_of, paragraph};
 use dupack_tcp::time::Duration;
 
-use crate::asking::{Asked, commands, in_words};
+use crate::asking::{Asked, commands, in_words, replies_in_words};
 use crate::both;
+use crate::groups;
 use crate::notes::notes;
 use crate::requests::requests;
+use crate::shared;
 use crate::story::story;
-use crate::whatif::{Gain, Offer};
+use crate::whatif::{Gain, Offer, Role};
 use crate::words;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::Class;
@@ -18,6 +20,7 @@ use dupack_diagnosis::path::{Path, Room};
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::vantage::{Place, Reason, Vantage};
 use dupack_diagnosis::sender::{SenderReport, Verdict};
+use dupack_diagnosis::shared::SharedBottleneck;
 use dupack_diagnosis::told::Told;
 use dupack_diagnosis::{Diagnosis, Extent};
 
@@ -44,7 +47,8 @@ pub fn summary(diagnosis: &Diagnosis, asked: Option<&Asked>, look: &Look) -> Str
         if place > 0 {
             text.push('\n');
         }
-        text += &detailed(connection, asked.filter(|_| place == 0), look);
+        let asked = asked.filter(|_| place == 0);
+        text += &detailed(connection, &diagnosis.shared.found, asked, look);
     }
     let others: Vec<&ConnectionFindings> = diagnosis
         .connections
@@ -55,6 +59,15 @@ pub fn summary(diagnosis: &Diagnosis, asked: Option<&Asked>, look: &Look) -> Str
     if !others.is_empty() {
         text.push('\n');
         text += &table(&others, width);
+    }
+    for sentence in shared::sentences(&diagnosis.shared) {
+        text.push('\n');
+        text += &paragraph(&sentence, width);
+    }
+    let groups = groups::lines(&diagnosis.groups, look.colour, width);
+    if !groups.is_empty() {
+        text.push('\n');
+        text += &groups;
     }
     text.push('\n');
     text += &paragraph(&of_the_capture(diagnosis, look), width);
@@ -98,7 +111,12 @@ pub fn packets(diagnosis: &Diagnosis) -> String {
 }
 
 /// All that the terminal shows of a connection.
-fn detailed(connection: &ConnectionFindings, asked: Option<&Asked>, look: &Look) -> String {
+fn detailed(
+    connection: &ConnectionFindings,
+    shared: &[SharedBottleneck],
+    asked: Option<&Asked>,
+    look: &Look,
+) -> String {
     let width = look.width;
     let Some(stream) = connection.main_stream() else {
         return paragraph(
@@ -140,6 +158,9 @@ fn detailed(connection: &ConnectionFindings, asked: Option<&Asked>, look: &Look)
     }
     for (name, line) in both::lines(connection) {
         row(name, line);
+    }
+    if let Some(others) = shared::of_connection(shared, connection.number, stream.side) {
+        row("shares", others);
     }
     if let Some(asked) = asked {
         row("what if", what_if(asked));
@@ -454,26 +475,37 @@ pub fn what_if(asked: &Asked) -> String {
         Asked::Interrupted => return "interrupted before there was an answer".to_owned(),
     };
     let given = answers.iter().filter(|answer| answer.offer == Offer::Given);
+    let captured = given.clone().find(|answer| answer.role == Role::Captured);
+    let given = given.filter(|answer| answer.role != Role::Captured);
     let mut said: Vec<String> = given.clone().take(ANSWERS_SHOWN).map(in_words).collect();
     let faster = given.clone().find(|answer| answer.gain() == Gain::Faster);
+    let far = answers
+        .iter()
+        .filter(|answer| answer.offer == Offer::FarSlower);
+    let far: Vec<String> = far.take(ANSWERS_SHOWN).map(in_words).collect();
     match faster {
         Some(faster) if !commands(&faster.stack).is_empty() => {
             said.push(format!("`dupack stacks {}` says how", faster.stack));
         }
-        None if !said.is_empty() => {
+        None if !said.is_empty() || !far.is_empty() => {
             said.insert(0, "none of these would have been faster".to_owned());
         }
         _ => {}
     }
-    let others = given.count().saturating_sub(ANSWERS_SHOWN);
+    let others = given.clone().count().saturating_sub(ANSWERS_SHOWN);
     if others > 0 {
         said.push(format!(
             "{others} more would have been no faster than these"
         ));
+    } else {
+        said.extend(far);
     }
+    let told = given.clone().find(|answer| answer.replies.is_some());
+    said.extend(told.and_then(replies_in_words));
     if said.is_empty() {
         return "no answer: the capture does not tell the path well enough".to_owned();
     }
+    said.extend(captured.map(in_words));
     let senders = answers.first().map(|answer| answer.senders.as_slice());
     if let Some(senders @ [_, _, ..]) = senders {
         said.push(whichever(senders));

@@ -8,14 +8,13 @@ use dupack_diagnosis::read::side::Side;
 
 use super::document::Quantity;
 use super::long;
-use crate::keys;
 
 /// A connection in two captures. The findings, packets and times of the connection are those of the diagnosed capture, which
 /// is the one nearer to the sender of the worst transfer.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct BothEndsNumbers {
-    /// End that the diagnosed capture is nearer to: `opener` or `answerer`. The other capture is nearer to the other end.
-    near: &'static str,
+    /// End that the diagnosed capture is nearer to. The other capture is nearer to the other end.
+    near: Side,
     /// Address and port of the opener in the other capture.
     opener_there: String,
     /// Address and port of the answerer in the other capture.
@@ -153,7 +152,7 @@ impl BothEndsNumbers {
     pub(super) fn of(both: &BothEnds) -> Self {
         let way = |side: Side| WayNumbers::of(both.ways.of(side), both.rewritten.of(side));
         Self {
-            near: keys::side(both.near),
+            near: both.near,
             opener_there: both.there.opener.to_string(),
             answerer_there: both.there.answerer.to_string(),
             round_trip_s: long(both.round_trip),
