@@ -9,11 +9,9 @@ use dupack_diagnosis::findings::ConnectionFindings;
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::told::Told;
 use dupack_report::page::{Block, Cell, Emphasis};
+use dupack_tcp::time::Duration;
 
 use crate::words;
-
-/// Captures are not at the ends if less than this share of the round trip lies between them (ours: hosts take time, too).
-const BETWEEN_SHARE: f64 = 0.8;
 
 /// The lines about both ends, each with its name: none if there is one capture.
 #[must_use]
@@ -127,14 +125,15 @@ fn place(connection: &ConnectionFindings, both: &BothEnds) -> String {
         of(far),
         words::time(both.round_trip)
     );
-    let vantages = connection.all_streams().map(|stream| stream.vantage);
-    let whole = vantages.map(|vantage| vantage.to_sender + vantage.to_receiver);
-    let whole = whole.max().unwrap_or_default();
-    if both.round_trip.as_secs_f64() < BETWEEN_SHARE * whole.as_secs_f64() {
-        text += &format!(
-            "; the rest of the round trip of {} lies beyond them, where both tell no more than one",
-            words::time(whole)
-        );
+    match both.whole {
+        Some(whole) if !both.spans_path() => {
+            text += &format!(
+                "; the rest of the round trip of {} lies beyond them, and what is lost there is not told by these",
+                words::time(whole)
+            );
+        }
+        Some(_) => {}
+        None => text += "; if that is the whole path cannot be told",
     }
     if both.there != connection.addresses {
         text += &format!(
@@ -261,12 +260,9 @@ fn delays(both: &BothEnds, sender: Side) -> String {
         return "cannot be told: the offset of the clocks is not known".to_owned();
     };
     let beyond = |delays: &Delays| {
-        let beyond = |delay| {
-            words::time(dupack_tcp::time::Duration::saturating_sub(
-                delay,
-                delays.least,
-            ))
-        };
+        // Captures have times in microseconds, mostly.
+        let micros = |delay: Duration| delay.saturating_sub(delays.least).as_nanos() / 1000;
+        let beyond = |delay| words::time(Duration::from_micros(micros(delay)));
         format!(
             "{} (median), {} (95th percentile), {} (longest)",
             beyond(delays.p50),

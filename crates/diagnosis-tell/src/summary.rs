@@ -153,11 +153,11 @@ fn detailed(
         row("path", path(stream));
         row("seen from", seen_from(&stream.vantage));
     }
-    if let Some(others) = shared::of_connection(shared, connection.number, stream.side) {
-        row("shares", others);
-    }
     for (name, line) in both::lines(connection) {
         row(name, line);
+    }
+    if let Some(others) = shared::of_connection(shared, connection.number, stream.side) {
+        row("shares", others);
     }
     if let Some(asked) = asked {
         row("what if", what_if(asked));

@@ -21,6 +21,11 @@ pub(super) struct BothEndsNumbers {
     answerer_there: String,
     /// Least time from one capture to the other and back; it depends on no clock.
     round_trip_s: f64,
+    /// Least time from one end to the other and back, as the diagnosed capture tells it; null if it does not. If much of it lies beyond
+    /// the captures, packets that both have may have been lost there.
+    whole_round_trip_s: Option<f64>,
+    /// `true` if most of the path lies between the captures: then the findings of the diagnosed capture are corrected by the other.
+    spans_path: bool,
     /// `true` if all packets were joined, `false` if only the first of them were.
     all_packets: bool,
     /// Clock of the other capture; null if no line describes it.
@@ -156,6 +161,8 @@ impl BothEndsNumbers {
             opener_there: both.there.opener.to_string(),
             answerer_there: both.there.answerer.to_string(),
             round_trip_s: long(both.round_trip),
+            whole_round_trip_s: both.whole.map(long),
+            spans_path: both.spans_path(),
             all_packets: both.extent == Joined::All,
             clock: both.clock.map(|clock| ClockNumbers {
                 offset_s: clock.offset_s,

@@ -229,7 +229,9 @@ fn connection(
 ) -> Result<(), Apart> {
     let shifts = rewritten::shifts(own, other);
     let (pieces, fields, times) = matched(found, (own, other), &shifts)?;
-    if is_same_place(found, times.round_trip) {
+    let whole = round_trip(found);
+    let least = times.round_trip.saturating_mul(SAME_PLACE_PARTS);
+    if whole.is_some_and(|whole| least < whole) {
         return Err(Apart::SamePlace);
     }
     let join = fates::Join {
@@ -254,6 +256,7 @@ fn connection(
         there: place,
         near: times.near,
         round_trip: times.round_trip,
+        whole,
         clock: times.clock(),
         rewritten: Both {
             opener: changed(Side::Opener, &opener),
@@ -274,10 +277,11 @@ fn connection(
     Ok(())
 }
 
-/// Whether next to nothing of the connection's round trip lies between the captures.
-fn is_same_place(found: &ConnectionFindings, between: Duration) -> bool {
+/// Least round trip between both ends: that of the place of the capture, or of the data.
+fn round_trip(found: &ConnectionFindings) -> Option<Duration> {
     let vantages = found.all_streams().map(|stream| stream.vantage);
-    let whole = vantages.map(|vantage| vantage.to_sender + vantage.to_receiver);
-    let whole = whole.max().unwrap_or_default();
-    between.saturating_mul(SAME_PLACE_PARTS) < whole
+    let ways = vantages.map(|vantage| vantage.to_sender + vantage.to_receiver);
+    let ways = ways.max().filter(|whole| !whole.is_zero());
+    let least = found.all_streams().filter_map(|stream| stream.path.least_rtt.value());
+    ways.or(least.min())
 }

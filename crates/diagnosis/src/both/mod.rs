@@ -57,6 +57,8 @@ pub struct BothEnds {
     pub near: Side,
     /// Least time from one capture to the other and back. It depends on no clock.
     pub round_trip: Duration,
+    /// Least time from one end to the other and back, as the diagnosed capture tells it.
+    pub whole: Option<Duration>,
     /// The other capture's clock; `None` if no line describes it: a clock was set meanwhile.
     pub clock: Option<Clock>,
     /// The packets of each end, between the two captures.
@@ -128,7 +130,8 @@ pub struct Way {
     pub segments: u64,
     /// Retransmissions, without probes.
     pub retransmissions: u64,
-    /// Retransmissions of data that had arrived or was on its way.
+    /// Retransmissions of data that had arrived or was on its way. None are known if the captures do not span the path
+    /// ([`BothEnds::spans_path`]).
     pub needless: u64,
     /// Retransmissions of which this is not known.
     pub need_unknown: u64,
@@ -202,7 +205,19 @@ const QUEUE_MIN: Duration = Duration::from_millis(1);
 /// One way has the queue if packets wait so many times as long there (ours).
 const QUEUE_RATIO: u64 = 3;
 
+/// Captures are not at the ends if less than this share of the round trip lies between them (ours: hosts take time, too).
+const BETWEEN_SHARE: f64 = 0.8;
+
 impl BothEnds {
+    /// `true` if most of the path lies between the captures. Where much of it lies beyond, packets may have been lost there that
+    /// both captures have.
+    #[must_use]
+    pub fn spans_path(&self) -> bool {
+        let between = self.round_trip.as_secs_f64();
+        self.whole
+            .is_some_and(|whole| between >= BETWEEN_SHARE * whole.as_secs_f64())
+    }
+
     /// The place of the queue; `None` if delays are not known.
     #[must_use]
     pub fn queue(&self) -> Option<Queue> {

@@ -153,12 +153,12 @@ pub(super) fn cut(
         sizes.sort_unstable();
         sizes.dedup();
     }
-    let all = sizes.iter().map(|&size| Pieces {
+    let mut all = sizes.iter().map(|&size| Pieces {
         here: each(here, size),
         there: each(there, size),
     });
     let best = match sizes.len() {
-        1 => all.last(),
+        1 => all.next(),
         _ => all.max_by_key(matching),
     };
     best.unwrap_or_default()

@@ -7,12 +7,22 @@ use super::{Alone, BothEnds, Joined};
 use crate::analyse::cause::Need;
 use crate::findings::{ConnectionFindings, StreamFindings};
 use crate::path::intervals::wilson;
+use crate::read::side::Side;
 use crate::told;
 
 /// Keeps what both captures tell of a connection; `near` is told of the data of the end that this capture is nearer to.
 pub(super) fn settle(found: &mut ConnectionFindings, mut both: BothEnds, near: &Told) {
     let side = both.near;
     let way = &near.way;
+    if !both.spans_path() {
+        // What the far capture has may have been lost beyond it.
+        for side in Side::BOTH {
+            let way = both.ways.of_mut(side);
+            way.need_unknown += std::mem::take(&mut way.needless);
+        }
+        found.both = Some(Box::new(both));
+        return;
+    }
     let is_whole = both.extent == Joined::All && way.missing_near == 0 && way.undecided == 0;
     if let Some(stream) = found.streams.of_mut(side)
         && is_whole
