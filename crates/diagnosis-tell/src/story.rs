@@ -24,8 +24,8 @@ pub use case::Case;
 use case::{HALF, REST_SHARE, is_a_window};
 use sentences::{
     application, black_hole, constant_rate, handshake, losses, missing_packets, mixed, nagle,
-    nothing, one_direction, path, policer, receive_window, sender, shut_window, slow_start, timers,
-    too_short, unscaled, was_shut, went_to,
+    nothing, one_direction, options_cut, path, policer, receive_window, sender, shut_window,
+    slow_start, timers, too_short, unscaled, was_shut, went_to,
 };
 
 /// From this part on, waste speaks before all else. Ours.
@@ -41,7 +41,7 @@ pub struct Template {
 }
 
 /// All sentences, in the order in which they are tried.
-pub const TEMPLATES: [Template; 19] = [
+pub const TEMPLATES: [Template; 20] = [
     Template {
         name: "nothing",
         holds: |case| case.shares.segments == 0,
@@ -59,6 +59,11 @@ pub const TEMPLATES: [Template; 19] = [
             case.coverage.missing() > MISSING_MAX && shut < HALF
         },
         say: missing_packets,
+    },
+    Template {
+        name: "options cut",
+        holds: |case| case.lacks_options(),
+        say: options_cut,
     },
     Template {
         name: "black hole",

@@ -14,7 +14,7 @@ mod delivery;
 mod evenness;
 mod intervals;
 mod losses;
-mod one_way;
+pub(crate) mod one_way;
 mod over_time;
 mod past;
 mod policer;

@@ -1,13 +1,19 @@
 //! Traffic that no bulk transfer is, written packet by packet: for each, the right sentence and the right counts.
 
+mod answers;
 mod copies;
+mod cut;
 mod directions;
+mod ends;
 mod headlines;
 mod middleboxes;
 mod opening;
+mod order;
 mod rates;
 mod requests;
 mod resets;
+mod sizes;
+mod timers;
 mod turns;
 mod windows;
 
