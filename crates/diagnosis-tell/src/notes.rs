@@ -43,7 +43,7 @@ fn not_in_the_capture(connection: &ConnectionFindings) -> Vec<String> {
         }
     }
     let counts = Side::BOTH.map(|side| connection.counts.of(side).packets_without_options);
-    let cut: u64 = counts.iter().sum();
+    let cut: u64 = counts.into_iter().map(u64::from).sum();
     if cut > 0 {
         notes.push(format!(
             "the TCP options of {} are cut off: SACK blocks, timestamps and the scale of windows; 128 bytes of each packet \

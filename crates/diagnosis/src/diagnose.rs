@@ -228,7 +228,9 @@ fn coverage(connection: &Connection<Examiner>, side: Side) -> Coverage {
     let own = connection.counts(side);
     let both = Side::BOTH.map(|side| connection.counts(side));
     let packets: u64 = both.iter().map(|counts| counts.packets).sum();
-    let cut = both.iter().map(|counts| counts.packets_without_options);
+    let cut = both
+        .iter()
+        .map(|counts| u64::from(counts.packets_without_options));
     Coverage {
         options: if cut.sum::<u64>() * 2 >= packets.max(1) {
             OptionsSeen::Cut
@@ -409,10 +411,9 @@ impl<R: Read> Feed<'_, R> {
             let packet = captured.tcp();
             self.tally.count(&captured, &packet);
             self.last = self.last.max(Some(captured.at));
-            if let Ok(packet) = packet {
-                if let Some(packet) = self.selector.take(&packet) {
-                    self.order.push(packet);
-                }
+            let packet = packet.ok().and_then(|packet| self.selector.take(&packet));
+            if let Some(packet) = packet {
+                self.order.push(packet);
             }
             if self.reader.packets().is_multiple_of(PACKETS_PER_LOOK)
                 && self.watch.taken(self.reader.bytes_taken()) == Continue::Stop

@@ -71,7 +71,7 @@ pub(crate) struct Copies {
     /// Copies that only came at once.
     at_once: u32,
     /// The last SYN.
-    syn: Option<Seen>,
+    syn: Option<Box<Seen>>,
 }
 
 impl Copies {
@@ -135,7 +135,7 @@ impl Copies {
     /// Returns `true` if a SYN is the copy of the one before it with another identification, as of a firewall that changes them: no
     /// identification tells anything then.
     fn is_syn_renumbered(&mut self, seen: Seen) -> bool {
-        let before = self.syn.replace(seen);
+        let before = self.syn.replace(Box::new(seen));
         let same = before.filter(|before| {
             before.digest == seen.digest && seen.at.since(before.at) <= WITHIN_TIMEOUT
         });

@@ -77,7 +77,7 @@ pub struct Counts {
     /// Packets with data of which the capture has cut something.
     pub truncated_packets: u64,
     /// Packets of which the capture has cut off options.
-    pub packets_without_options: u64,
+    pub packets_without_options: u32,
     seen: SeenBytes,
     windows: Windows,
     acked: Acked,
@@ -125,7 +125,8 @@ impl Counts {
         let segment = &packet.segment;
         let is_reset = segment.is(Flags::RST);
         self.packets += 1;
-        self.packets_without_options += u64::from(!packet.has_options());
+        let is_cut = u32::from(!packet.has_options());
+        self.packets_without_options = self.packets_without_options.saturating_add(is_cut);
         self.syns += u64::from(segment.is(Flags::SYN));
         self.fins += u64::from(segment.is(Flags::FIN));
         self.resets += u64::from(is_reset);

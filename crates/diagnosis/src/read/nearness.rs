@@ -19,10 +19,16 @@ const VOTES_MIN: u32 = 8;
 const VOTES_OF: u32 = 3;
 
 /// What tells which end is nearer.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Nearness {
     /// Routers that packets of each end have passed.
     hops: Both<Option<u8>>,
+    answers: Option<Box<Answers>>,
+}
+
+/// How soon ends that are in one machine answer each other.
+#[derive(Clone, Debug, Default)]
+struct Answers {
     last: Option<(Side, Instant)>,
     /// How soon each end answered last.
     answer: Both<Option<Duration>>,
@@ -30,20 +36,13 @@ pub(crate) struct Nearness {
     votes: Both<u32>,
 }
 
-impl Nearness {
-    /// Takes in a packet that `side` has sent.
-    pub(crate) fn take(&mut self, side: Side, packet: &Packet) {
-        let initial = HOP_LIMITS
-            .iter()
-            .find(|initial| packet.hop_limit <= **initial);
-        let hops = initial.map_or(0, |initial| initial - packet.hop_limit);
-        let known = self.hops.of_mut(side).get_or_insert(hops);
-        *known = hops.min(*known);
-        let before = self.last.replace((side, packet.at));
+impl Answers {
+    fn take(&mut self, side: Side, at: Instant) {
+        let before = self.last.replace((side, at));
         let Some((_, since)) = before.filter(|(who, _)| *who != side) else {
             return;
         };
-        let here = packet.at.since(since);
+        let here = at.since(since);
         *self.answer.of_mut(side) = Some(here);
         let Some(there) = *self.answer.of(side.other()) else {
             return;
@@ -56,26 +55,40 @@ impl Nearness {
         }
     }
 
-    /// The end that is nearer, if that shows: by routers, or by the times of answers if these tell.
-    pub(crate) fn nearest(&self, times_tell: bool) -> Option<Side> {
-        if let Both {
-            opener: Some(opener),
-            answerer: Some(answerer),
-        } = self.hops
-            && opener.min(answerer) == 0
-            && opener != answerer
-        {
-            return Some(if opener == 0 {
-                Side::Opener
-            } else {
-                Side::Answerer
-            });
-        }
+    fn sooner(&self) -> Option<Side> {
         let sooner = |side: &Side| {
             let (own, others) = (*self.votes.of(*side), *self.votes.of(side.other()));
             own >= VOTES_MIN && own >= others.saturating_mul(VOTES_OF)
         };
-        Side::BOTH.into_iter().filter(|_| times_tell).find(sooner)
+        Side::BOTH.into_iter().find(sooner)
+    }
+}
+
+impl Nearness {
+    /// Takes in a packet that `side` has sent. Times of answers count where both ends are in one machine.
+    pub(crate) fn take(&mut self, side: Side, packet: &Packet, in_one_machine: bool) {
+        let initial = HOP_LIMITS
+            .iter()
+            .find(|initial| packet.hop_limit <= **initial);
+        let hops = initial.map_or(0, |initial| initial - packet.hop_limit);
+        let known = self.hops.of_mut(side).get_or_insert(hops);
+        *known = hops.min(*known);
+        if in_one_machine {
+            let answers = self.answers.get_or_insert_with(Box::default);
+            answers.take(side, packet.at);
+        } else {
+            self.answers = None;
+        }
+    }
+
+    /// The end that is nearer, if that shows.
+    pub(crate) fn nearest(&self) -> Option<Side> {
+        let hops = self.hops.opener.zip(self.hops.answerer);
+        match hops {
+            Some((0, 1..)) => Some(Side::Opener),
+            Some((1.., 0)) => Some(Side::Answerer),
+            _ => self.answers.as_ref()?.sooner(),
+        }
     }
 }
 
@@ -88,12 +101,20 @@ mod tests {
     fn the_end_that_answers_sooner_most_of_the_time_is_nearer() {
         let mut nearness = Nearness::default();
         for n in 0..20 {
-            assert_eq!(nearness.nearest(true), (n > 4).then_some(Side::Opener));
+            assert_eq!(nearness.nearest(), (n > 4).then_some(Side::Opener));
             // Data comes each 2 ms, and every second segment is acknowledged after 10 µs.
             let at = f64::from(n) * 4.0;
-            nearness.take(Side::Answerer, &from(Side::Answerer, at, 1).len(1000));
-            nearness.take(Side::Answerer, &from(Side::Answerer, at + 2.0, 1001).len(9));
-            nearness.take(Side::Opener, &from(Side::Opener, at + 2.01, 1).ack(2001));
+            nearness.take(Side::Answerer, &from(Side::Answerer, at, 1).len(1000), true);
+            nearness.take(
+                Side::Answerer,
+                &from(Side::Answerer, at + 2.0, 1001).len(9),
+                true,
+            );
+            nearness.take(
+                Side::Opener,
+                &from(Side::Opener, at + 2.01, 1).ack(2001),
+                true,
+            );
         }
     }
 
@@ -102,9 +123,13 @@ mod tests {
         let mut nearness = Nearness::default();
         for n in 0..100 {
             let at = f64::from(n);
-            nearness.take(Side::Answerer, &from(Side::Answerer, at, 1).len(1000));
-            nearness.take(Side::Opener, &from(Side::Opener, at + 0.5, 1).ack(2001));
+            nearness.take(Side::Answerer, &from(Side::Answerer, at, 1).len(1000), true);
+            nearness.take(
+                Side::Opener,
+                &from(Side::Opener, at + 0.5, 1).ack(2001),
+                true,
+            );
         }
-        assert_eq!(nearness.nearest(true), None);
+        assert_eq!(nearness.nearest(), None);
     }
 }

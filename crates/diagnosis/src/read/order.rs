@@ -104,7 +104,7 @@ mod tests {
                 assert_eq!(order.len(), 36);
                 let mut packets = Vec::new();
                 order.ready(&mut packets);
-                assert_eq!(numbers(&packets)[..7], [4, 0, 1, 2, 9, 3, 5]);
+                assert_eq!(numbers(&packets)[..7], [0, 4, 1, 2, 3, 9, 5]);
             }
         }
         let rest = rest(&mut order);

@@ -52,7 +52,7 @@ pub(crate) struct SeenBytes {
     /// The highest byte that was acknowledged.
     acked: u64,
     /// Where nothing was seen: the first ACK, and how many bytes were acknowledged since.
-    blind: Option<(SeqNumber, u64)>,
+    blind: Option<Box<(SeqNumber, u64)>>,
 }
 
 impl SeenBytes {
@@ -99,9 +99,9 @@ impl SeenBytes {
     /// The receiver has acknowledged all before `ack`.
     pub(crate) fn acknowledged(&mut self, ack: SeqNumber) {
         let Some(first) = self.first else {
-            let (first, most) = self.blind.get_or_insert((ack, 0));
-            if let Some(at) = ack.offset(*first, *most) {
-                *most = at.max(*most);
+            let blind = self.blind.get_or_insert_with(|| Box::new((ack, 0)));
+            if let Some(at) = ack.offset(blind.0, blind.1) {
+                blind.1 = at.max(blind.1);
             }
             return;
         };
@@ -132,8 +132,8 @@ impl SeenBytes {
 
     /// Bytes that were acknowledged, and that the capture does not have.
     pub(crate) fn unseen(&self) -> u64 {
-        if let (None, Some((_, most))) = (self.first, self.blind) {
-            return most;
+        if let (None, Some(blind)) = (self.first, &self.blind) {
+            return blind.1;
         }
         let acked = self.holes.iter().filter(|hole| hole.acked == Acked::Yes);
         acked.fold(self.forgotten, |sum, hole| {

@@ -189,7 +189,7 @@ pub(crate) enum News {
 }
 
 /// The ways to both ends.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ways {
     of: Both<Way>,
     nearness: Nearness,
@@ -198,15 +198,21 @@ pub(crate) struct Ways {
 impl Ways {
     /// Takes in a packet that `side` has sent.
     pub(crate) fn take(&mut self, side: Side, packet: &Packet) -> News {
-        let nearest = self.nearness.nearest(true);
-        self.nearness.take(side, packet);
+        let nearest = self.nearness.nearest();
+        let in_one_machine = self.in_one_machine();
+        self.nearness.take(side, packet, in_one_machine);
         let news = self.of.of_mut(side).answer(packet);
         self.of.of_mut(side.other()).ask(packet);
-        if self.nearness.nearest(true) == nearest {
+        if self.nearness.nearest() == nearest {
             news
         } else {
             News::Some
         }
+    }
+
+    fn in_one_machine(&self) -> bool {
+        let ways = self.of.opener.least.zip(self.of.answerer.least);
+        ways.is_some_and(|((one, _), (other, _))| one.max(other) <= IN_ONE_MACHINE)
     }
 
     /// So many answers of either end were seen, of that which gave fewer.
@@ -219,16 +225,11 @@ impl Ways {
         let (near, far) = (self.of.of(sender), self.of.of(sender.other()));
         let (near_least, far_least) = (near.shortest(), far.shortest());
         let place = match (near_least, far_least) {
-            (Some((to_sender, _)), Some((to_receiver, _))) => {
-                let in_one_machine = to_sender.max(to_receiver) <= IN_ONE_MACHINE;
-                match place(to_sender, to_receiver) {
-                    None if self.nearness.nearest(in_one_machine) == Some(sender.other()) => {
-                        Place::Receiver
-                    }
-                    None => Place::Sender,
-                    Some(place) => place,
-                }
-            }
+            (Some((to_sender, _)), Some((to_receiver, _))) => match place(to_sender, to_receiver) {
+                None if self.nearness.nearest() == Some(sender.other()) => Place::Receiver,
+                None => Place::Sender,
+                Some(place) => place,
+            },
             (None, Some((to_receiver, _))) => near.place_by_quickness(to_receiver),
             (Some((to_sender, _)), None) if to_sender <= AT_END => Place::Sender,
             _ => Place::Unknown,
