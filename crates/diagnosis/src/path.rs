@@ -10,6 +10,7 @@
 
 mod acks;
 pub(crate) mod bins;
+mod company;
 mod delivery;
 mod evenness;
 mod intervals;
@@ -22,6 +23,7 @@ mod rate;
 mod reordering;
 mod round_trips;
 mod sack_compression;
+pub(crate) mod series;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -37,10 +39,11 @@ use dupack_tcp::scoreboard::{Delivered, Segment};
 use dupack_tcp::time::{Duration, Instant};
 
 pub use acks::Acknowledging;
+pub use company::Company;
 pub use intervals::DEVIATIONS;
 pub use losses::{Bursts, Clustering};
 pub use policer::Policer;
-pub use rate::{Company, Steadiness};
+pub use rate::Steadiness;
 pub use reordering::Reordering;
 pub use round_trips::Spread;
 pub use summary::{Path, Room, Transfer};
@@ -51,13 +54,14 @@ use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
 use crate::read::vantage::{Place, Vantage};
 use acks::Acks;
 use bins::LogBins;
-use delivery::{Delivery, News};
+use delivery::{Delivery, News, Rest};
 use losses::{Losses, Lost, Surety};
 use one_way::OneWay;
 use over_time::OverTime;
 use rate::Rates;
 use reordering::Overtaking;
 use round_trips::{Length, RoundTrips};
+use series::Series;
 use votes::Judges;
 use writes::Writes;
 
@@ -93,6 +97,7 @@ pub struct Survey {
     one_way: OneWay,
     rates: Rates,
     over_time: OverTime,
+    series: Series,
     losses: Losses,
     judges: Judges,
     overtaking: Overtaking,
@@ -172,6 +177,7 @@ impl Survey {
             one_way: OneWay::default(),
             rates: Rates::default(),
             over_time: OverTime::default(),
+            series: Series::default(),
             losses: Losses::default(),
             judges: Judges::new(catalog, smss),
             overtaking: Overtaking::default(),
@@ -209,6 +215,11 @@ impl Survey {
             .all_had_arrived(retransmission.start, retransmission.end);
     }
 
+    /// What came through over time.
+    pub(crate) fn into_series(self) -> Series {
+        self.series
+    }
+
     /// Bytes on the wire of `segments` that carry `payload`.
     const fn wire(&self, payload: u64, segments: u64) -> u64 {
         payload.saturating_add(segments.saturating_mul(self.headers))
@@ -219,6 +230,7 @@ impl Survey {
             Place::Receiver => self.way.or(self.trips.least()),
             _ => self.trips.least(),
         };
+        self.series.delivered(delivery);
         let before = self.rates.delivered(delivery, base);
         self.over_time
             .delivered(delivery.at, delivery.bytes, before);
@@ -273,6 +285,10 @@ impl Survey {
             } else {
                 News::PerhapsHeld
             },
+            rest: match arrival.view.flight_size() {
+                0 => Rest::Nothing,
+                _ => Rest::More,
+            },
         };
         self.delivered(&delivery, arrival.view.flight_size());
     }
@@ -308,6 +324,8 @@ impl Survey {
             start: departure.start,
             delay,
             news: News::AsAlways,
+            // The packet itself tells.
+            rest: Rest::More,
         };
         self.delivered(&delivery, departure.view.flight_size());
     }
@@ -495,6 +513,7 @@ impl Analysis for Survey {
         };
         self.headers = ip + if stamped { TIMESTAMPS } else { 0 };
         self.transfer.sent(departure.at, departure.end);
+        self.series.busy(departure.at);
         let outstanding = departure.view.flight_size();
         self.transfer.flight_max = self.transfer.flight_max.max(outstanding);
         let overtaken = explained.repeat == Some(Repeat::Overtaken);
@@ -552,8 +571,16 @@ impl Analysis for Survey {
         let least = self.trips.least();
         self.acks
             .came(&arrival.facts, outstanding, board.sacked_bytes(), least);
+        if outstanding == 0 {
+            self.series.idle(arrival.at);
+        }
         if outstanding == 0 && arrival.window_left.is_none_or(|left| left >= self.smss) {
-            self.writes.idle(arrival.at);
+            // At the receiver a departure is late by the way there, and a round trip later says nothing.
+            let least = least.filter(|_| self.place != Place::Receiver);
+            self.writes.idle(arrival.at, least);
+        }
+        if outstanding == 0 && arrival.carried > 0 {
+            self.writes.asked();
         }
         if self.place != Place::Receiver {
             self.acknowledged(arrival);

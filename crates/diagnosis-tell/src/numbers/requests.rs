@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{long, secs};
-use crate::keys;
 use dupack_diagnosis::analyse::requests::{Part, Quantiles};
+use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::{Request, Requests};
 
 /// Requests of a connection and their answers.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RequestsNumbers {
-    /// End that sends the requests: `opener` or `answerer`.
-    asked_by: &'static str,
+    /// End that sends the requests.
+    asked_by: Side,
     /// Number of requests; pipelined ones count as one.
     requests: u64,
     /// Number of those that are several pipelined requests.
@@ -29,13 +29,13 @@ pub(super) struct RequestsNumbers {
 
 /// Quantiles of a time, in seconds.
 #[derive(Serialize, JsonSchema)]
-struct QuantileNumbers {
+pub(super) struct QuantileNumbers {
     /// Median.
-    p50: f64,
+    pub(super) p50: f64,
     /// 95th percentile.
-    p95: f64,
+    pub(super) p95: f64,
     /// Maximum.
-    max: f64,
+    pub(super) max: f64,
 }
 
 /// A request with its answer.
@@ -88,7 +88,7 @@ pub(super) struct MessageNumbers {
 impl RequestsNumbers {
     pub(super) fn of(requests: &Requests) -> Self {
         Self {
-            asked_by: keys::side(requests.asker),
+            asked_by: requests.asker,
             requests: requests.count,
             pipelined: requests.joined,
             duration_s: QuantileNumbers::of(&requests.duration),
@@ -100,7 +100,7 @@ impl RequestsNumbers {
 }
 
 impl QuantileNumbers {
-    fn of(quantiles: &Quantiles) -> Self {
+    pub(super) fn of(quantiles: &Quantiles) -> Self {
         Self {
             p50: long(quantiles.p50),
             p95: long(quantiles.p95),

@@ -6,8 +6,8 @@ use dupack_diagnosis::analyse::stalls::StallKind;
 use dupack_diagnosis::read::vantage::Place;
 use dupack_tcp::time::Duration;
 
-use super::case::{ALMOST_ALL, Case, FULL, HALF, REST_SHARE, SMALL_SEGMENTS};
-use super::words::{bytes, count, number, part, part_of_rate, rate, time};
+use super::case::{ALMOST_ALL, Case, Doubt, FULL, HALF, REST_SHARE, SMALL_SEGMENTS};
+use super::words::{count, number, part, part_of_rate, rate, time};
 
 pub(super) fn nothing(case: &Case<'_>) -> String {
     format!("no data was sent in {}", time(case.shares.duration()))
@@ -125,6 +125,24 @@ pub(super) fn application(case: &Case<'_>) -> String {
         said.push_str(&format!(": {why}"));
     }
     said
+}
+
+/// Silences that have more than one explanation.
+pub(super) fn in_doubt(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let group = match case.main() {
+        Some(Group::Sender) => Group::Sender,
+        _ => Group::Application,
+    };
+    let spent = part(shares.of_group(group), shares.duration());
+    let other = match case.doubt() {
+        Some(Doubt::Lost) => "packets that were lost before this capture".to_owned(),
+        Some(Doubt::RoundTrip) => "round trips, whose length this capture does not show".to_owned(),
+        _ => "the receive window, whose scale is not in this capture".to_owned(),
+    };
+    format!(
+        "the sender sent nothing for {spent}: the application or {other}; which of them cannot be told"
+    )
 }
 
 /// Why the application sent nothing, if one reason has most of that time: its own data was not ready, or the other end asked
@@ -278,7 +296,7 @@ pub(super) fn receive_window(case: &Case<'_>) -> String {
     };
     format!(
         "{long}the receive window of {} bounds it{bound}: a round trip takes {}",
-        bytes(window),
+        crate::words::bytes(window),
         time(rtt)
     )
 }

@@ -5,6 +5,8 @@ mod copies;
 mod cut;
 mod directions;
 mod ends;
+mod flights;
+mod groups;
 mod headlines;
 mod middleboxes;
 mod opening;
@@ -12,9 +14,12 @@ mod order;
 mod rates;
 mod requests;
 mod resets;
+mod shared;
+mod silence;
 mod sizes;
 mod timers;
 mod turns;
+mod what_if;
 mod windows;
 
 use dupack_diagnosis::{ConnectionFindings, Diagnosis, Flow, Side, StreamFindings, diagnose};
@@ -24,14 +29,18 @@ use dupack_packet::captured::CaptureReader;
 use dupack_report::table::Colour;
 use dupack_truth::script::Script;
 
+/// The diagnosis of a capture.
+fn read(file: &[u8]) -> Diagnosis {
+    let mut reader = CaptureReader::new(file).unwrap();
+    diagnose(&mut reader, Flow::All, &mut ()).unwrap()
+}
+
 /// The diagnosis of a script's capture.
 struct Told(Diagnosis);
 
 impl Told {
     fn of(script: &Script) -> Self {
-        let file = script.pcap();
-        let mut reader = CaptureReader::new(file.as_slice()).unwrap();
-        Self(diagnose(&mut reader, Flow::All, &mut ()).unwrap())
+        Self(read(&script.pcap()))
     }
 
     /// The only connection.
