@@ -76,3 +76,27 @@ fn an_end_without_packets_is_told_by_what_was_acknowledged() {
     let said = "1.4 MB of 10.0.0.2:443 were acknowledged; none of its packets is in the capture";
     assert!(screen.contains(said), "{screen}");
 }
+
+#[test]
+fn a_rate_that_no_clock_tells_is_not_told() {
+    // Flights of 20 segments that come within 20 µs.
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, 0.04);
+    let (mut at, mut sent) = (0.05, 5000);
+    for _ in 0..60 {
+        for n in 0..20 {
+            let data = packet(at + f64::from(n) * 1e-6, End::Server, sent).ack(1000);
+            script.add(data.len(1448));
+            sent += 1448;
+            if n % 2 == 1 {
+                let ack = packet(at + f64::from(n) * 1e-6, End::Client, 1000).ack(sent);
+                script.add(ack.window(500));
+            }
+        }
+        at += 0.0401;
+    }
+    let told = Told::of(&script);
+    let screen = told.screen();
+    assert!(!screen.contains("Gbit/s ("), "{screen}");
+    assert!(!told.story().contains("where the path takes"), "{screen}");
+}

@@ -1,6 +1,7 @@
 //! Captures at either end of a connection within one machine or one room.
 
 use dupack_diagnosis::Side;
+use dupack_diagnosis::analyse::budget::Group;
 use dupack_diagnosis::read::vantage::Place;
 use dupack_truth::script::{End, Ip, Link, Script, packet};
 
@@ -58,5 +59,40 @@ fn behind_the_queue_is_the_receivers_end_however_near_the_sender_is() {
                 assert!(!told.story().contains("application sent nothing"), "{name}");
             }
         }
+    }
+}
+
+#[test]
+fn what_comes_late_to_the_receivers_end_is_no_pause() {
+    // Four segments a round trip of 40 ms, captured at the client. The way takes 150 ms more for each tenth flight, or its server
+    // writes so much later.
+    for (is_path, wanted) in [(true, 0.05), (false, 0.15)] {
+        let mut script = Script::new(Ip::V4, Link::Raw);
+        let millis = |at: f64| (at * 1e3) as u32 + 1;
+        script.add(
+            packet(0.0, End::Client, 999)
+                .syn(1460, Some(7))
+                .stamps(1, 0),
+        );
+        let answer = packet(0.04, End::Server, 4999).syn(1460, Some(7)).ack(1000);
+        script.add(answer.stamps(millis(0.02), 1));
+        let (mut at, mut sent) = (0.04, 5000);
+        for flight in 0..150 {
+            let ack = packet(at + 1e-5, End::Client, 1000).ack(sent).window(500);
+            script.add(ack.stamps(millis(at), millis(at - 0.02)));
+            let late = if flight % 10 == 9 { 0.15 } else { 0.0 };
+            let left = at + 0.02 + if is_path { 0.0 } else { late };
+            at += 0.04 + late;
+            for n in 0..4 {
+                let data = packet(at + f64::from(n) * 1e-6, End::Server, sent).ack(1000);
+                script.add(data.len(1448).stamps(millis(left), millis(left - 0.02)));
+                sent += 1448;
+            }
+        }
+        let told = Told::of(&script);
+        let shares = &told.stream(Side::Answerer).shares;
+        let paused = shares.share(shares.of_group(Group::Application));
+        let screen = told.screen();
+        assert_eq!(is_path, paused < wanted, "{paused}\n{screen}");
     }
 }
