@@ -18,9 +18,10 @@ use dupack_diagnosis::analyse::cause::{Cause, Class, Need, Repeat, Retransmissio
 use dupack_diagnosis::analyse::explain::{self, Explainer};
 use dupack_diagnosis::read::follow::{Attention, Beginning, Follower, Onlooker, StreamId, Timer};
 use dupack_diagnosis::read::moment::{Analysis, Arrival, Departure, Explained};
+use dupack_diagnosis::read::order::InOrder;
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::table::{Limits, Table};
-use dupack_diagnosis::{Selection, Watch, each_packet};
+use dupack_diagnosis::{Packet, Selection, Watch, each_packet};
 
 /// Retransmissions of a stream that is looked at, one by one: some 10 MB of them (ours).
 const RECORDS_MAX: usize = 1 << 16;
@@ -376,6 +377,9 @@ impl Onlooker for Film {
     }
 }
 
+/// Packets that are put in order together (ours).
+const PACKETS_AT_ONCE: usize = 4096;
+
 /// Reads a capture again, and looks at the connections of these numbers. `selection` must be that of the diagnosis: the
 /// numbers count the connections that have selected packets.
 ///
@@ -395,19 +399,31 @@ pub fn retell<R: Read>(
     };
     let mut table = Table::<Retelling>::new(Limits::default());
     let mut selector = selection.selector();
+    let (mut order, mut packets) = (InOrder::default(), Vec::new());
     let mut done = Vec::new();
+    let mut take = |packets: &[Packet]| {
+        for packet in packets {
+            table.take(packet, &mut film);
+            while let Some(connection) = table.take_finished() {
+                if film.wanted.contains(&connection.number()) {
+                    done.push(connection);
+                }
+            }
+        }
+    };
     each_packet(reader, watch, |captured| {
         let Ok(packet) = captured.tcp() else { return };
         let Some(packet) = selector.take(&packet) else {
             return;
         };
-        table.take(&packet, &mut film);
-        while let Some(connection) = table.take_finished() {
-            if film.wanted.contains(&connection.number()) {
-                done.push(connection);
-            }
+        order.push(packet);
+        if order.len() >= PACKETS_AT_ONCE {
+            order.ready(&mut packets);
+            take(&packets);
         }
     })?;
+    order.rest(&mut packets);
+    take(&packets);
     done.extend(table.finish(&mut film));
     for mut connection in done {
         let number = connection.number();

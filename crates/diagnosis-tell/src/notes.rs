@@ -29,6 +29,32 @@ fn ignored_resets(connection: &ConnectionFindings) -> Option<String> {
     ))
 }
 
+/// What the capture lacks of a connection beside single packets: all packets of one end, options.
+fn not_in_the_capture(connection: &ConnectionFindings) -> Vec<String> {
+    let mut notes = Vec::new();
+    for side in Side::BOTH {
+        let counts = connection.counts.of(side);
+        // One byte is a FIN.
+        if counts.packets == 0 && counts.unseen_bytes() > 1 {
+            notes.push(format!(
+                "{} of {} were acknowledged; none of its packets is in the capture",
+                words::bytes(counts.unseen_bytes() as f64),
+                connection.addresses.of(side)
+            ));
+        }
+    }
+    let counts = Side::BOTH.map(|side| connection.counts.of(side).packets_without_options);
+    let cut: u64 = counts.into_iter().map(u64::from).sum();
+    if cut > 0 {
+        notes.push(format!(
+            "the TCP options of {} are cut off: SACK blocks, timestamps and the scale of windows; 128 bytes of each packet \
+             would keep them",
+            words::things(cut, "packet", "packets")
+        ));
+    }
+    notes
+}
+
 /// Oddities of a connection and of its capture, a sentence each.
 #[must_use]
 pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
@@ -54,6 +80,7 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
             ));
         }
     }
+    notes.extend(not_in_the_capture(connection));
     if let Some(bytes) = connection.handshake.fast_open_refused {
         notes.push(format!(
             "the server did not take the {} in the SYN (TCP Fast Open, RFC 7413): they were sent again, and nothing was lost",
@@ -62,8 +89,11 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
     }
     for stream in connection.all_streams() {
         let is_said_elsewhere = |why: &&Withdrawn| {
-            use Withdrawn::{ConstantRate, PacketsMissing, WithoutAcks};
-            matches!(why, WithoutAcks | PacketsMissing | ConstantRate)
+            use Withdrawn as W;
+            !matches!(
+                why,
+                W::RateBelowGoodput | W::LossesWithoutRepairs | W::RetransmissionsUnseen
+            )
         };
         let withdrawn = stream.withdrawn.iter();
         let withdrawn = withdrawn.filter(|why| !is_said_elsewhere(why));

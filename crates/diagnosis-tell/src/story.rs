@@ -26,8 +26,8 @@ use case::{HALF, NAGLE_MIN, REST_SHARE, is_a_window};
 pub use headline::{headline, silent_later};
 use sentences::{
     application, black_hole, constant_rate, handshake, in_doubt, losses, missing_packets, mixed,
-    nagle, nothing, one_direction, path, policer, receive_window, sender, shut_window, slow_start,
-    timers, too_short, unscaled, was_shut, went_to,
+    nagle, nothing, one_direction, options_cut, path, policer, receive_window, sender, shut_window,
+    slow_start, timers, too_short, unscaled, was_shut, went_to,
 };
 
 /// From this part on, waste speaks before all else. Ours.
@@ -43,7 +43,7 @@ pub struct Template {
 }
 
 /// All sentences, in the order in which they are tried.
-pub const TEMPLATES: [Template; 20] = [
+pub const TEMPLATES: [Template; 21] = [
     Template {
         name: "nothing",
         holds: |case| case.shares.segments == 0,
@@ -61,6 +61,11 @@ pub const TEMPLATES: [Template; 20] = [
             case.coverage.missing() > MISSING_MAX && shut < HALF
         },
         say: missing_packets,
+    },
+    Template {
+        name: "options cut",
+        holds: |case| case.lacks_options(),
+        say: options_cut,
     },
     Template {
         name: "black hole",

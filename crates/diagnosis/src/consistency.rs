@@ -6,12 +6,17 @@
 //! - At the sender's end every retransmission repeats bytes that the capture shows.
 //! - The bottleneck passes what arrived: its rate is no less than the goodput.
 //! - Where something before the capture sets the rate, no pause is the application's, and no window shows.
+//! - Without TCP options, which hold SACK blocks, timestamps and the scale of windows, no sender is told.
+//! - A round trip is no shorter than the ways to both ends, and no clock of a capture tells packets apart that are closer together than
+//!   it ticks.
 //! - As many segments were lost as repairs were needed, and no more than were retransmitted.
 
 use crate::analyse::budget::{Group, Limit};
 use crate::analyse::signs::ConstantRate;
 use crate::analyse::stalls::StallKind;
-use crate::findings::{AcksSeen, StreamFindings};
+use dupack_tcp::time::Duration;
+
+use crate::findings::{AcksSeen, OptionsSeen, StreamFindings};
 use crate::path::Path;
 use crate::read::counts::Counts;
 use crate::read::vantage::Place;
@@ -22,6 +27,13 @@ pub const MISSING_MAX: f64 = 0.1;
 
 /// A rate is below the goodput only if it is by this much (ours: clocks, and the ends of transfers).
 const BELOW: f64 = 0.9;
+
+/// A round trip is too short if so many are shorter than the ways to both ends (ours: ways are known by single packets).
+const SHORT_OF: u64 = 2;
+
+/// Packets closer together than this are not told apart, in seconds (ours: most captures count microseconds, and hosts hand over several
+/// packets at once).
+const CLOCK_S: f64 = 3e-6;
 
 /// So many losses more than retransmissions are the end of a capture (ours).
 const LOSSES_OPEN: u64 = 8;
@@ -41,6 +53,12 @@ pub enum Withdrawn {
     RetransmissionsUnseen,
     /// The congestion control, as segments leave at a rate that no ACK changes.
     ConstantRate,
+    /// The sender, as options are cut off.
+    OptionsCut,
+    /// The least round-trip time, as it is shorter than the ways to both ends.
+    RoundTripTooShort,
+    /// The bottleneck's rate, as the clock of a capture is too coarse for it.
+    RateBeyondClock,
 }
 
 impl Withdrawn {
@@ -56,6 +74,11 @@ impl Withdrawn {
                 "the capture does not show the bytes of some retransmissions twice"
             }
             Self::ConstantRate => "segments leave at a constant rate, which hides the window",
+            Self::OptionsCut => "the TCP options of packets are cut off in this capture",
+            Self::RoundTripTooShort => "samples are shorter than the ways to both ends",
+            Self::RateBeyondClock => {
+                "packets are closer together than the clock of a capture tells"
+            }
         }
     }
 
@@ -68,6 +91,9 @@ impl Withdrawn {
                 "a capture at the sender"
             }
             Self::ConstantRate => "a transfer without a shaper",
+            Self::OptionsCut => "a capture of 128 bytes of each packet",
+            Self::RoundTripTooShort => "a capture at the sender",
+            Self::RateBeyondClock => "a slower path",
         }
     }
 
@@ -112,6 +138,17 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
         withdrawn.push(Withdrawn::RetransmissionsUnseen);
         forget_losses(&mut found.path, Withdrawn::RetransmissionsUnseen);
     }
+    withdrawn.extend(forget_what_no_clock_tells(found));
+    if found.coverage.options == OptionsSeen::Cut {
+        withdrawn.push(Withdrawn::OptionsCut);
+        let why = Withdrawn::OptionsCut.why();
+        let (recovery, control) = (&mut found.sender.recovery, &mut found.sender.control);
+        (recovery.name, recovery.nearest) = (None, None);
+        (control.name, control.nearest) = (None, None);
+        why.clone_into(&mut recovery.why);
+        why.clone_into(&mut control.why);
+        found.sender.stack = None;
+    }
     if let Some(rate) = held_before_the_capture(found) {
         withdrawn.push(Withdrawn::ConstantRate);
         found.shares.held_back(rate.time);
@@ -124,6 +161,26 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
     found.withdrawn = withdrawn;
 }
 
+/// Withdraws times that are too short to be right.
+fn forget_what_no_clock_tells(found: &mut StreamFindings) -> Vec<Withdrawn> {
+    let mut withdrawn = Vec::new();
+    let vantage = &found.vantage;
+    let ways = vantage.to_sender + vantage.to_receiver;
+    let is_short = |least: Duration| least.is_zero() || least * SHORT_OF < ways;
+    if found.path.least_rtt.value().is_some_and(is_short) {
+        withdrawn.push(Withdrawn::RoundTripTooShort);
+        found.path.least_rtt = Withdrawn::RoundTripTooShort.cannot();
+    }
+    let packet_bits = f64::from(found.smss) * 8.0;
+    let is_beyond = |rate: f64| rate * CLOCK_S > packet_bits;
+    if found.path.rate.value().is_some_and(is_beyond) {
+        withdrawn.push(Withdrawn::RateBeyondClock);
+        found.path.rate = Withdrawn::RateBeyondClock.cannot();
+        found.path.room = Withdrawn::RateBeyondClock.cannot();
+    }
+    withdrawn
+}
+
 /// The constant rate, if it accounts for most of the time in which there was something to send.
 fn held_before_the_capture(found: &StreamFindings) -> Option<ConstantRate> {
     let rate = found.signs.constant_rate?;
@@ -132,8 +189,7 @@ fn held_before_the_capture(found: &StreamFindings) -> Option<ConstantRate> {
     let explained = explained
         .into_iter()
         .fold(repairs, |sum, group| sum + found.shares.of_group(group));
-    let holds = found.vantage.place == Place::Sender && rate.time > explained;
-    holds.then_some(rate)
+    (rate.time > explained).then_some(rate)
 }
 
 fn forget_losses(path: &mut Path, why: Withdrawn) {

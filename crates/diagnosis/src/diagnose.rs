@@ -21,15 +21,17 @@ use crate::analyse::groups::{Group, Grouping, Groups};
 use crate::analyse::requests::{Gathered, Requests};
 use crate::analyse::signs::Gathering;
 use crate::analyse::stalls::Stalls;
-use crate::consistency::settle;
+use crate::consistency::{Withdrawn, settle};
 use crate::findings::{
-    AcksSeen, Beyond, ConnectionFindings, Coverage, Flow, KEPT_MAX, Kept, Shut, StreamFindings,
+    AcksSeen, Beyond, ConnectionFindings, Coverage, Flow, KEPT_MAX, Kept, OptionsSeen, Shut,
+    StreamFindings,
 };
 use crate::path::Survey;
 use crate::path::series::Series;
 use crate::read::connection::Connection;
 use crate::read::follow::{Beginning, Follower, Timer};
 use crate::read::moment::{Analysis, Arrival, Departure};
+use crate::read::order::InOrder;
 use crate::read::packet::Packet;
 use crate::read::side::{Both, Side};
 use crate::read::table::{Limits, Table};
@@ -79,7 +81,7 @@ impl Follower for Examiner {
             explainer: Explainer::new(beginning.sack, explain::Limits::default()),
             budget: budget(beginning),
             stalls,
-            signs: Gathering::new(beginning.window_shift),
+            signs: Gathering::new(beginning.window_shift, beginning.smss),
             survey: Survey::new(beginning.smss, &CATALOG),
             sender: SenderAnalysis::new(seen, beginning.smss),
             requests: None,
@@ -228,7 +230,17 @@ impl Examiner {
 /// How much of the data of `side` the capture has.
 fn coverage(connection: &Connection<Examiner>, side: Side) -> Coverage {
     let own = connection.counts(side);
+    let both = Side::BOTH.map(|side| connection.counts(side));
+    let packets: u64 = both.iter().map(|counts| counts.packets).sum();
+    let cut = both
+        .iter()
+        .map(|counts| u64::from(counts.packets_without_options));
     Coverage {
+        options: if cut.sum::<u64>() * 2 >= packets.max(1) {
+            OptionsSeen::Cut
+        } else {
+            OptionsSeen::Whole
+        },
         acks: match connection.counts(side.other()).acks {
             0 => AcksSeen::None,
             _ => AcksSeen::Some,
@@ -323,7 +335,12 @@ fn requests(
     let asker = gathered.asker();
     let stream = streams.of(asker).as_ref();
     let round_trip = stream.and_then(|stream| stream.path.least_rtt.value());
-    gathered.finish(&connection.vantage(asker), round_trip)
+    let mut requests = gathered.finish(&connection.vantage(asker), round_trip)?;
+    let answers = streams.of(asker.other()).as_ref();
+    if answers.is_some_and(|stream| stream.withdrawn.contains(&Withdrawn::ConstantRate)) {
+        requests.held_back();
+    }
+    Some(requests)
 }
 
 /// Whether a capture was read to its end.
@@ -469,29 +486,33 @@ struct Feed<'a, R: Read> {
     batch: usize,
     tally: Tally,
     selector: Selector<'a>,
+    order: InOrder,
     last: Option<CaptureTime>,
 }
 
 impl<R: Read> Feed<'_, R> {
     /// The next packets that are selected: none at the end. Says so if that is not the end of the capture.
     fn next(&mut self, packets: &mut Vec<Packet>) -> Result<Extent, ReadError> {
-        packets.clear();
-        while packets.len() < self.batch {
+        while self.order.len() < self.batch {
             let Some(captured) = self.reader.next_packet()? else {
-                break;
+                self.order.rest(packets);
+                return Ok(Extent::Whole);
             };
             let packet = captured.tcp();
             self.tally.count(&captured, &packet);
             self.last = self.last.max(Some(captured.at));
-            if let Ok(packet) = packet {
-                packets.extend(self.selector.take(&packet));
+            let packet = packet.ok().and_then(|packet| self.selector.take(&packet));
+            if let Some(packet) = packet {
+                self.order.push(packet);
             }
             if self.reader.packets().is_multiple_of(PACKETS_PER_LOOK)
                 && self.watch.taken(self.reader.bytes_taken()) == Continue::Stop
             {
+                self.order.rest(packets);
                 return Ok(Extent::Interrupted);
             }
         }
+        self.order.ready(packets);
         Ok(Extent::Whole)
     }
 
@@ -560,6 +581,7 @@ fn diagnose_by<R: Read>(
         batch: limits.batch.max(1),
         tally: Tally::default(),
         selector: selection.selector(),
+        order: InOrder::default(),
         last: None,
     };
     let (mut packets, mut coming) = (Vec::new(), Vec::new());

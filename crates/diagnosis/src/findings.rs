@@ -38,6 +38,17 @@ pub struct Coverage {
     pub bytes: u64,
     /// Bytes that were acknowledged, and that it does not have.
     pub unseen_bytes: u64,
+    /// Presence of TCP options: SACK, timestamps, the scale of windows.
+    pub options: OptionsSeen,
+}
+
+/// Presence of TCP options in a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionsSeen {
+    /// It has them, where packets have any.
+    Whole,
+    /// They are cut off from half of the packets, or more.
+    Cut,
 }
 
 /// Presence of a stream's ACKs in a capture.

@@ -15,7 +15,7 @@ mod delivery;
 mod evenness;
 pub(crate) mod intervals;
 mod losses;
-mod one_way;
+pub(crate) mod one_way;
 mod over_time;
 mod past;
 mod policer;

@@ -15,6 +15,9 @@ use dupack_tcp::seq::SeqNumber;
 /// The client's port, and the server's.
 pub const PORTS: [u16; 2] = [40_000, 443];
 
+/// The first packets of a capture are in order, whatever the others are.
+const IN_ORDER: usize = 8;
+
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -176,6 +179,10 @@ pub struct Script {
     packets: Vec<Packet>,
     /// The identification of the last packet of each end.
     ids: [u16; 2],
+    /// Records of so many packets are in the reverse order of their times.
+    group: usize,
+    /// So many bytes are kept of each packet.
+    kept: usize,
 }
 
 impl Script {
@@ -185,6 +192,8 @@ impl Script {
             link,
             packets: Vec::new(),
             ids: [0; 2],
+            group: 1,
+            kept: usize::MAX,
         }
     }
 
@@ -236,10 +245,25 @@ impl Script {
         self.packets.retain(keep);
     }
 
+    /// Only so many bytes are kept of each packet.
+    pub fn keep_bytes(&mut self, kept: usize) {
+        self.kept = kept;
+    }
+
+    /// Of each so many packets behind the first ones, the capture has the last first: as where several interfaces or processors
+    /// write it.
+    pub fn reverse_groups(&mut self, group: usize) {
+        self.group = group;
+    }
+
     /// The capture as a file.
     pub fn pcap(&self) -> Vec<u8> {
         let mut packets = self.packets.clone();
         packets.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+        let later = packets.get_mut(IN_ORDER..).unwrap_or_default();
+        for group in later.chunks_mut(self.group.max(1)) {
+            group.reverse();
+        }
         let link: u32 = match self.link {
             Link::Raw => 101,
             Link::Cooked => 276,
@@ -249,7 +273,8 @@ impl Script {
             file.extend(u32::to_le_bytes(word));
         }
         for packet in &packets {
-            let (frame, length) = self.frame(packet);
+            let (mut frame, length) = self.frame(packet);
+            frame.truncate(self.kept);
             let micros = (packet.at_s * 1e6).round() as u64;
             let (seconds, rest) = (1_700_000_000 + micros / 1_000_000, micros % 1_000_000);
             for word in [seconds, rest, frame.len() as u64, length as u64] {
@@ -310,6 +335,11 @@ impl Packet {
     /// The end that sends it.
     pub fn from(&self) -> End {
         self.from
+    }
+
+    /// Its identification; 0 if it has none yet.
+    pub fn number_of_host(&self) -> u16 {
+        self.id.unwrap_or(0)
     }
 
     /// The time of the capture, in seconds.

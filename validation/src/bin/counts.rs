@@ -25,6 +25,7 @@ const NOTHING: Explained<'static> = Explained {
     stage: Stage::Open,
     repeat: None,
     retransmission: None,
+    needless: None,
 };
 
 impl Follower for Silent {

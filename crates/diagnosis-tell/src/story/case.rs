@@ -4,7 +4,7 @@ use dupack_diagnosis::StreamFindings;
 use dupack_diagnosis::analyse::budget::{AckTimes, Group, Limit, PathFacts, Shares, Window};
 use dupack_diagnosis::analyse::signs::Signs;
 use dupack_diagnosis::analyse::stalls::{StallKind, StallList};
-use dupack_diagnosis::findings::{Coverage, Shut};
+use dupack_diagnosis::findings::{Coverage, OptionsSeen, Shut};
 use dupack_diagnosis::read::vantage::Place;
 use dupack_tcp::time::Duration;
 
@@ -125,9 +125,7 @@ impl Case<'_> {
     pub(super) fn leaves_at_a_constant_rate(&self) -> bool {
         let unexplained = self.part(Group::Application) + self.part(Group::Sender);
         let idle = self.shares.share(self.shares.of(Limit::Idle));
-        self.signs.constant_rate.is_some()
-            && self.place == Place::Sender
-            && unexplained - idle >= HALF
+        self.signs.constant_rate.is_some() && unexplained - idle >= HALF
     }
 
     /// `true` if so much is retransmitted that no window grows undisturbed.
@@ -177,6 +175,13 @@ impl Case<'_> {
         self.shares
             .rtt_min
             .is_none_or(|rtt| handshake > ROUND_TRIPS_MIN * rtt.as_secs_f64())
+    }
+
+    /// `true` if the limit seems to be one that TCP options would tell, and they are not in the capture.
+    pub(super) fn lacks_options(&self) -> bool {
+        let needs =
+            |group: Group| matches!(group, Group::Sender | Group::Losses | Group::SlowStart);
+        self.coverage.options == OptionsSeen::Cut && self.main().is_none_or(needs)
     }
 
     pub(super) fn is_short(&self) -> bool {

@@ -3,6 +3,7 @@
 use dupack_diagnosis::analyse::budget::{Group, Limit};
 use dupack_diagnosis::analyse::signs::Unscaled;
 use dupack_diagnosis::analyse::stalls::StallKind;
+use dupack_diagnosis::read::vantage::Place;
 use dupack_tcp::time::Duration;
 
 use super::case::{ALMOST_ALL, Case, Doubt, FULL, HALF, REST_SHARE, SMALL_SEGMENTS};
@@ -65,11 +66,16 @@ pub(super) fn constant_rate(case: &Case<'_>) -> String {
         .map_or(0.0, |rate| rate.bytes_per_second);
     let wire =
         (case.shares.segment_size + case.headers) as f64 / case.shares.segment_size.max(1) as f64;
-    format!(
-        "packets leave at a constant {}, whatever ACKs come: the bottleneck lies before the capture, as of a shaper on \
-         the sending host, or the sender or its application paces",
-        crate::words::rate(rate * wire * 8.0)
-    )
+    let rate = crate::words::rate(rate * wire * 8.0);
+    match case.place {
+        Place::Sender => format!(
+            "packets leave at a constant {rate}, whatever ACKs come: the bottleneck lies before the capture, as of a shaper on \
+             the sending host, or the sender or its application paces"
+        ),
+        _ => format!(
+            "packets arrive at a constant {rate}: a bottleneck on the way is busy, or the sender or its application paces"
+        ),
+    }
 }
 
 pub(super) fn one_direction(case: &Case<'_>) -> String {
@@ -85,6 +91,11 @@ pub(super) fn missing_packets(case: &Case<'_>) -> String {
         "{} of the data is missing from this capture: the limit cannot be told",
         crate::words::share(case.coverage.missing())
     )
+}
+
+pub(super) fn options_cut(_: &Case<'_>) -> String {
+    "the TCP options are cut off in this capture, and the limit cannot be told without them: 128 bytes of each packet would do"
+        .to_owned()
 }
 
 pub(super) fn application(case: &Case<'_>) -> String {

@@ -6,7 +6,7 @@ use super::{Case, TEMPLATES, tell};
 use dupack_diagnosis::analyse::budget::{AckTimes, Limit, PathFacts, Shares, Window};
 use dupack_diagnosis::analyse::signs::Signs;
 use dupack_diagnosis::analyse::stalls::{Remedy, Stall, StallKind, StallList, WaitedFor};
-use dupack_diagnosis::findings::{AcksSeen, Coverage, Shut};
+use dupack_diagnosis::findings::{AcksSeen, Coverage, OptionsSeen, Shut};
 use dupack_diagnosis::read::moment::Stage;
 use dupack_diagnosis::read::vantage::Place;
 
@@ -23,6 +23,7 @@ fn whole() -> Coverage {
         acks: AcksSeen::Some,
         bytes: 1_000_000,
         unseen_bytes: 0,
+        options: OptionsSeen::Whole,
     }
 }
 

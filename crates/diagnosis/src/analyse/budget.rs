@@ -43,6 +43,7 @@ pub use limit::{Group, Limit};
 pub use shares::{Band, KernelView, PathFacts, Shares, Window};
 
 use crate::analyse::cause::{Cause, Retransmission};
+use crate::path::one_way::OneWay;
 use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
 use crate::read::turns::Spent;
 use crate::read::vantage::Place;
@@ -79,6 +80,11 @@ const REDUCED_PART: u64 = 2;
 /// (RFC 9406 §4.2) calls an eighth a queue; clocks and hosts are uneven by half a millisecond.
 const QUEUE_NOISE: Duration = Duration::from_micros(500);
 const QUEUE_NOISE_PART: u64 = 8;
+
+/// A segment came late if it was under way for longer than at best by this part of a round trip, and by this time (ours: ticks of
+/// its sender's clock).
+const LATE_PART: u64 = 4;
+const LATE_MIN: Duration = Duration::from_millis(2);
 
 /// A round with fewer segments says nothing about queues: its ACKs may have been delayed by the receiver.
 const QUEUE_SEGMENTS_MIN: u64 = 4;
@@ -130,6 +136,8 @@ pub struct Budget {
     ledger: Ledger,
     notes: Notes,
     spent: Spent,
+    /// How late segments come to where the capture was taken.
+    one_way: OneWay,
 }
 
 /// What a budget must be told before it begins.
@@ -215,6 +223,7 @@ impl Budget {
             ledger: Ledger::new(started, terms.epochs_max),
             notes: Notes::default(),
             spent: Spent::default(),
+            one_way: OneWay::default(),
         }
     }
 
@@ -425,12 +434,16 @@ impl Budget {
 
 impl Analysis for Budget {
     fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
-        self.pass(departure.at);
         let together = self.left_together(departure, explained);
+        let late = self.lateness(departure).filter(|_| !together);
+        self.pass(departure.at - late.unwrap_or_default());
         if !together {
             let ending = self.ending(departure, explained.retransmission);
             self.notes.nagle_waits += u64::from(ending == Ending::LastAck);
             self.settle(ending);
+        }
+        if late.is_some() {
+            self.pass_under_way(departure.at);
         }
         self.moved_at = self.clock;
         let view = &departure.view;
@@ -539,6 +552,25 @@ impl Analysis for Budget {
 }
 
 impl Budget {
+    /// How long a segment was under way to where the capture was taken, beyond the least time, as its timestamp tells.
+    fn lateness(&mut self, departure: &Departure<'_>) -> Option<Duration> {
+        let stamps = departure
+            .timestamps
+            .filter(|_| self.place != Place::Sender)?;
+        let late = self.one_way.sure_wait(departure.at, stamps.value)?;
+        let noise = (self.scale.round_trip / LATE_PART).max(LATE_MIN);
+        Some(late).filter(|late| *late > noise)
+    }
+
+    /// Time passes until a segment comes that had left before: it is on its way, and the sender waits for its ACK.
+    fn pass_under_way(&mut self, until: Instant) {
+        if self.look == Look::Empty {
+            (self.look, self.kind) = (Look::Other, self.windows.kind());
+        }
+        self.pass(until);
+        self.settle(Ending::Repair);
+    }
+
     /// Whether new data left together with that before it, though where the capture was taken the bottleneck
     /// has spread them: their timestamps are the same.
     fn left_together(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) -> bool {

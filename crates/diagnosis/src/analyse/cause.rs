@@ -148,6 +148,20 @@ pub enum Need {
     Unknown,
 }
 
+impl Need {
+    /// `true` if what was sent again had arrived before.
+    #[must_use]
+    pub const fn is_needless(self) -> bool {
+        match self {
+            Self::NeedlessByDsack
+            | Self::NeedlessByTimestamp
+            | Self::NeedlessByTime
+            | Self::NeedlessByArrival => true,
+            Self::Needed | Self::Unknown => false,
+        }
+    }
+}
+
 /// A segment that was sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retransmission {

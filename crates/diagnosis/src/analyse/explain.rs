@@ -176,6 +176,7 @@ impl Explainer {
             stage: self.stage(departure.view.scoreboard.sacked_segments()),
             repeat,
             retransmission: number.and_then(|number| self.ledger.get(number)),
+            needless: None,
         }
     }
 
@@ -439,6 +440,7 @@ impl Explainer {
             stage: self.stage(sacked),
             repeat: None,
             retransmission: None,
+            needless: late.needless,
         }
     }
 
@@ -462,6 +464,9 @@ impl Explainer {
             let segment = &delivered.segment;
             if segment.transmissions > 1 {
                 let need = self.ledger.delivered(segment.start, &covering);
+                if need.is_some_and(Need::is_needless) {
+                    news.needless = Some((segment.start, segment.end()));
+                }
                 news.late_by_timestamp |=
                     timed_out.is_some() && need == Some(Need::NeedlessByTimestamp);
                 continue;

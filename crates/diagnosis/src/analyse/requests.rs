@@ -164,6 +164,16 @@ pub struct Requests {
     pub worst: Vec<Request>,
 }
 
+impl Requests {
+    /// Something on the answering host set the rate: what looks like its pauses is transfer.
+    pub(crate) fn held_back(&mut self) {
+        for request in &mut self.worst {
+            let parts = &mut request.parts;
+            parts.transfer += core::mem::take(&mut parts.pauses);
+        }
+    }
+}
+
 /// Gathers the turns of a connection.
 #[derive(Clone, Debug)]
 pub struct Gathered {
@@ -295,7 +305,7 @@ impl Gathered {
 
 /// Time from the first byte of a request to the last of its answer, in the capture.
 const fn seen(turn: &Turn) -> Duration {
-    turn.answer.last_at.since(turn.request.first_at)
+    turn.answer.over_at.since(turn.request.first_at)
 }
 
 /// Time between request and answer in the capture.
@@ -342,7 +352,7 @@ fn parts(turn: &Turn, (to_asker, to_answerer): (Duration, Duration)) -> Parts {
     // Of pipelined requests, the last may have been sent while the answer had begun.
     let mut sending = request.last_at.min(answer.first_at).since(request.first_at);
     let mut wait = wait(turn);
-    let mut transfer = answer.last_at.since(answer.first_at);
+    let mut transfer = answer.over_at.since(answer.first_at);
     let repair =
         take(&mut sending, request.spent.repair) + take(&mut transfer, answer.spent.repair);
     let window =

@@ -4,25 +4,14 @@
 //! Each is told only where many packets speak for it and none against.
 
 mod pace;
-
-use std::collections::BTreeMap;
+mod sizes;
 
 use dupack_tcp::replay::SendingKind;
-use dupack_tcp::time::Instant;
-
 pub use pace::ConstantRate;
 
 use crate::read::moment::{Analysis, Arrival, Departure, Explained};
 use pace::{Leaving, Pace};
-
-/// Sizes of segments that are told apart (ours: a stream has a full size, that before or after a change of the MTU, and ends
-/// of messages).
-const SIZES_MAX: usize = 16;
-
-/// A size that never arrives was sent so often in all, and one segment of it so often (ours: a lost segment and its repairs
-/// that chance takes are fewer: at 10 % loss, one of ten thousand).
-const SWALLOWED_MIN: u64 = 4;
-const ATTEMPTS_MIN: u32 = 4;
+use sizes::Sizes;
 
 /// The window field bounds what is outstanding, exactly, so often, and in at least one of so many segments (ours).
 const EXACT_MIN: u64 = 8;
@@ -35,7 +24,7 @@ pub struct BlackHole {
     pub passes: u32,
     /// Bytes of data of the smallest of those that never did.
     pub fails: u32,
-    /// Bytes of headers of IP and TCP, for the size of a packet.
+    /// Transmissions of segments that never arrived.
     pub transmissions: u64,
 }
 
@@ -61,24 +50,11 @@ pub struct Signs {
     pub constant_rate: Option<ConstantRate>,
 }
 
-/// How segments of a size fared.
-#[derive(Clone, Copy, Debug, Default)]
-struct Fate {
-    sent: u64,
-    arrived: u64,
-    /// The most transmissions of one that has not arrived.
-    attempts: u32,
-    /// When the last one arrived.
-    arrived_at: Instant,
-    /// When the first was sent that did not arrive.
-    failing_since: Option<Instant>,
-}
-
 /// Gathers signs.
 #[derive(Clone, Debug)]
 pub struct Gathering {
     shift: Option<u8>,
-    sizes: BTreeMap<u32, Fate>,
+    sizes: Sizes,
     /// The window field of the last ACK.
     field: Option<u16>,
     exact: u64,
@@ -90,12 +66,12 @@ pub struct Gathering {
 }
 
 impl Gathering {
-    /// Of a stream whose receiver shifts its windows by `shift`, if that is known.
+    /// Of a stream whose receiver shifts its windows by `shift`, if that is known, and whose full segments have so many bytes.
     #[must_use]
-    pub fn new(shift: Option<u8>) -> Self {
+    pub fn new(shift: Option<u8>, segment_size: u32) -> Self {
         Self {
             shift,
-            sizes: BTreeMap::new(),
+            sizes: Sizes::new(segment_size),
             field: None,
             exact: 0,
             beyond: 0,
@@ -115,36 +91,11 @@ impl Gathering {
     #[must_use]
     pub fn finish(&self) -> Signs {
         Signs {
-            black_hole: self.black_hole(),
+            black_hole: self.sizes.black_hole(),
             unscaled: self.unscaled(),
             foreign_sacks: self.foreign_sacks,
             constant_rate: self.pace.constant(),
         }
-    }
-
-    fn black_hole(&self) -> Option<BlackHole> {
-        let arrived = self.sizes.iter().filter(|(_, fate)| fate.arrived > 0);
-        let passes = arrived.map(|(size, _)| *size).max()?;
-        let failing = self.sizes.range(passes + 1..);
-        let (mut transmissions, mut attempts, mut fails, mut since) = (0, 0, None, None);
-        for (size, fate) in failing {
-            transmissions += fate.sent;
-            attempts = attempts.max(fate.attempts);
-            fails = fails.or(Some(*size));
-            since = match (since, fate.failing_since) {
-                (Some(one), Some(other)) => Some(core::cmp::min::<Instant>(one, other)),
-                (one, other) => one.or(other),
-            };
-        }
-        // Something arrived after the first that did not: the path was there.
-        let latest = self.sizes.values().map(|fate| fate.arrived_at).max()?;
-        let path_was_there = since.is_some_and(|since| latest > since);
-        let enough = transmissions >= SWALLOWED_MIN && attempts >= ATTEMPTS_MIN;
-        (enough && path_was_there).then_some(BlackHole {
-            passes,
-            fails: fails?,
-            transmissions,
-        })
     }
 
     fn unscaled(&self) -> Option<Unscaled> {
@@ -168,28 +119,11 @@ impl Gathering {
             });
         }
     }
-
-    fn fate(&mut self, size: u32) -> Option<&mut Fate> {
-        if self.sizes.len() >= SIZES_MAX && !self.sizes.contains_key(&size) {
-            return None;
-        }
-        Some(self.sizes.entry(size).or_default())
-    }
 }
 
 impl Analysis for Gathering {
     fn departed(&mut self, departure: &Departure<'_>, _: &Explained<'_>) {
-        // What an interface is to cut up says nothing of sizes.
-        let single = departure.sent.len() == 1;
-        for sent in departure.sent.iter().filter(|_| single) {
-            let segment = &sent.segment;
-            let at = departure.at;
-            if let Some(fate) = self.fate(segment.len) {
-                fate.sent += 1;
-                fate.attempts = fate.attempts.max(segment.transmissions);
-                fate.failing_since.get_or_insert(at);
-            }
-        }
+        self.sizes.departed(departure);
         self.pace_of(departure);
         if departure.kind != SendingKind::First {
             return;
@@ -207,13 +141,7 @@ impl Analysis for Gathering {
     }
 
     fn arrived(&mut self, arrival: &Arrival<'_>, _: &Explained<'_>) {
-        for delivered in arrival.facts.delivered {
-            let at = arrival.at;
-            if let Some(fate) = self.fate(delivered.segment.len) {
-                fate.arrived += 1;
-                fate.arrived_at = fate.arrived_at.max(at);
-            }
-        }
+        self.sizes.arrived(arrival);
         self.field = arrival.field;
         if arrival.carried > 0 {
             self.pace.asked();

@@ -24,7 +24,7 @@ pub use kind::{Culprit, Remedy, StallKind, WaitedFor};
 pub use list::{KindTotal, LISTED_MAX, StallList};
 
 use self::unseen::Unseen;
-use crate::analyse::cause::{Cause, Need, Retransmission};
+use crate::analyse::cause::{Cause, Retransmission};
 use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
 
 /// Stalls and repairs that still may turn out to have been needless, or to be followed by another. Ours: a
@@ -339,7 +339,7 @@ impl Stalls {
     }
 
     fn timer_kind(&self, before: &Before, again: &Retransmission) -> StallKind {
-        if is_needless(again.need) {
+        if again.need.is_needless() {
             return StallKind::AckDelayOrLoss;
         }
         let expired_before = matches!(again.cause, Cause::Timeout { expiry } if expiry > 1);
@@ -423,6 +423,20 @@ impl Stalls {
             by,
             stall,
         });
+    }
+
+    /// The first transmission had arrived: whatever sent it again was too early, or the ACK too late.
+    fn all_were_needless(&mut self, start: u64, end: u64) {
+        for repair in &mut self.recent {
+            let stall = repair.stall.as_mut();
+            let Some(stall) = stall.filter(|stall| stall.kind.ends_by_timer()) else {
+                continue;
+            };
+            if repair.start < end && start < repair.end {
+                stall.kind = StallKind::AckDelayOrLoss;
+                stall.remedy = Remedy::SpuriousTimeout;
+            }
+        }
     }
 
     /// What was sent again had arrived before: the timer was too early, or the ACK too late.
@@ -532,6 +546,9 @@ impl Analysis for Stalls {
         if explained.stage == Stage::Open {
             self.tell_unseen();
         }
+        if let Some((start, end)) = explained.needless {
+            self.all_were_needless(start, end);
+        }
         if let Some(needless) = arrival.needless {
             self.was_needless(needless.start, needless.end);
         }
@@ -546,14 +563,4 @@ impl Analysis for Stalls {
         self.dup_acks = u64::from(arrival.facts.dup_acks);
         self.follow(arrival.at, arrival.packet, explained.stage, &arrival.view);
     }
-}
-
-const fn is_needless(need: Need) -> bool {
-    matches!(
-        need,
-        Need::NeedlessByDsack
-            | Need::NeedlessByTimestamp
-            | Need::NeedlessByTime
-            | Need::NeedlessByArrival
-    )
 }

@@ -20,12 +20,17 @@ const COUNTED_AFTER: Duration = Duration::from_secs(1);
 /// first second is counted with them; the clocks that there are lie farther apart).
 const OFF: f64 = 0.2;
 
+/// Before a clock was counted, more than this part of the time must have passed by it (ours: the next slower clock that there is
+/// shows a quarter).
+const UNCOUNTED_MIN: (i64, i64) = (1, 2);
+
 /// The sender's clock, beside that of the capture.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct OneWay {
+pub(crate) struct OneWay {
     first: Option<(Instant, u32)>,
     tick: Tick,
     least_ns: i64,
+    is_sure: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -42,7 +47,7 @@ enum Tick {
 impl OneWay {
     /// By how much longer than at best the packet was under way that came at `at` with the timestamp
     /// `value`; `None` if the clock is no good for it.
-    pub(super) fn wait(&mut self, at: Instant, value: u32) -> Option<Duration> {
+    pub(crate) fn wait(&mut self, at: Instant, value: u32) -> Option<Duration> {
         let (first_at, first_value) = *self.first.get_or_insert((at, value));
         let passed = at.since(first_at);
         let ticks = value.wrapping_sub(first_value).cast_signed();
@@ -59,13 +64,22 @@ impl OneWay {
             Tick::Strange => return None,
         };
         let sent = i64::from(ticks).saturating_mul(tick_ns as i64);
-        let way = i64::try_from(passed.as_nanos()).ok()?.saturating_sub(sent);
+        let (part, of) = UNCOUNTED_MIN;
+        let passed_ns = i64::try_from(passed.as_nanos()).ok()?;
+        self.is_sure =
+            self.tick != Tick::Usual || sent.saturating_mul(of) > passed_ns.saturating_mul(part);
+        let way = passed_ns.saturating_sub(sent);
         self.least_ns = self.least_ns.min(way);
         // It left within the tick: in its middle, on average.
         let wait = way
             .saturating_sub(self.least_ns)
             .saturating_sub(tick_ns as i64 / 2);
         Some(Duration::from_nanos(u64::try_from(wait).unwrap_or(0)))
+    }
+
+    /// The same, where the clock is known to count as it seems: it has been counted, or most of its ticks have come so far.
+    pub(crate) fn sure_wait(&mut self, at: Instant, value: u32) -> Option<Duration> {
+        self.wait(at, value).filter(|_| self.is_sure)
     }
 }
 
@@ -92,6 +106,22 @@ mod tests {
         // Two seconds later the clock is known to count milliseconds.
         assert_eq!(clock.wait(ms(2200), 7100), Some(Duration::ZERO));
         assert!(clock.wait(ms(2320), 7200).unwrap() > Duration::from_millis(19));
+    }
+
+    #[test]
+    fn a_clock_that_may_be_slower_is_not_sure_before_it_is_counted() {
+        let ms = |millis| Instant::ZERO + Duration::from_millis(millis);
+        let mut slow = OneWay::default();
+        for n in 0..20 {
+            assert_eq!(slow.sure_wait(ms(n * 40), n as u32 * 10), None);
+        }
+        assert_eq!(slow.sure_wait(ms(2000), 500), Some(Duration::ZERO));
+        let mut usual = OneWay::default();
+        usual.sure_wait(ms(0), 0);
+        assert_eq!(
+            usual.sure_wait(ms(300), 200),
+            Some(Duration::from_micros(99_500))
+        );
     }
 
     #[test]

@@ -100,6 +100,7 @@ impl Bench {
             stage: self.stage,
             repeat: again.map(|again| Repeat::Retransmission(again.cause)),
             retransmission: again.as_ref(),
+            needless: None,
         };
         self.survey.departed(&departure, &explained);
     }
@@ -129,6 +130,7 @@ impl Bench {
             stage: self.stage,
             repeat: None,
             retransmission: None,
+            needless: None,
         };
         self.survey.arrived(&arrival, &explained);
     }

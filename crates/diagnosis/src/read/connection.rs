@@ -18,7 +18,7 @@ use crate::read::side::{Both, Side};
 use crate::read::silence::{Silence, Silences};
 use crate::read::stream::{Opening, Stream};
 use crate::read::turns::{Spent, Turn, Turns};
-use crate::read::vantage::Vantage;
+use crate::read::vantage::{Place, Vantage};
 use crate::read::ways::{News, Ways};
 
 /// A connection that begins in the middle is read ahead until it is known where the capture was taken, but
@@ -407,7 +407,9 @@ impl<F: Follower> Connection<F> {
         };
         let stream = self.streams.of(side).as_ref();
         let spent = || stream.map_or_else(Spent::default, |stream| stream.follower().spent());
-        if let Some(turn) = turns.take(side, packet, spent) {
+        if let Some(mut turn) = turns.take(side, packet, spent) {
+            close(&mut turn, &self.ways);
+            turns.answered_before(turn.answer.over_at);
             self.answered(&turn);
         }
     }
@@ -494,9 +496,18 @@ impl<F: Follower> Connection<F> {
                 stream.finish(onlooker);
             }
         }
-        if let Some(turn) = self.turns.as_mut().and_then(|turns| turns.finish()) {
+        if let Some(mut turn) = self.turns.as_mut().and_then(|turns| turns.finish()) {
+            close(&mut turn, &self.ways);
             self.answered(&turn);
         }
+    }
+}
+
+/// Works out when an answer was over, where the capture was not taken at the end that asked.
+fn close(turn: &mut Turn, ways: &Ways) {
+    let vantage = ways.vantage(turn.asker);
+    if vantage.place != Place::Sender {
+        turn.answer.close(vantage.to_sender);
     }
 }
 

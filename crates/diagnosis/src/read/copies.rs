@@ -6,7 +6,7 @@
 //!
 //! - their IPv4 identification is the same, where a host numbers its packets (RFC 6864 §2: retransmissions have another),
 //! - or they were captured on different interfaces, or with different hop limits, within a time in which no timer expires,
-//! - or they are SYNs within that time,
+//! - or they are SYNs within that time; if their identifications differ, something on the way changes these,
 //! - or they carry data, and follow one another sooner than any sender retransmits,
 //! - or such copies were found, and this one comes as soon as they did.
 //!
@@ -70,6 +70,8 @@ pub(crate) struct Copies {
     habit: Option<Duration>,
     /// Copies that only came at once.
     at_once: u32,
+    /// The last SYN.
+    syn: Option<Box<Seen>>,
 }
 
 impl Copies {
@@ -77,6 +79,9 @@ impl Copies {
     #[inline]
     pub(crate) fn is_copy(&mut self, packet: &Packet) -> bool {
         let seen = Seen::new(packet);
+        if packet.segment.is(Flags::SYN) && self.is_syn_renumbered(seen) {
+            return true;
+        }
         let numbered = seen.id != 0 && !self.is_id_useless;
         if self.seen.is_empty() {
             self.make_room(AT_FIRST);
@@ -127,10 +132,27 @@ impl Copies {
         is_copy
     }
 
+    /// Returns `true` if a SYN is the copy of the one before it with another identification, as of a firewall that changes them: no
+    /// identification tells anything then.
+    fn is_syn_renumbered(&mut self, seen: Seen) -> bool {
+        let before = self.syn.replace(Box::new(seen));
+        let same = before.filter(|before| {
+            before.digest == seen.digest && seen.at.since(before.at) <= WITHIN_TIMEOUT
+        });
+        let Some(before) = same.filter(|before| before.id != seen.id) else {
+            return false;
+        };
+        self.is_id_useless = true;
+        let elsewhere = before.interface != seen.interface || before.hop_limit != seen.hop_limit;
+        self.found((!elsewhere).then_some(seen.at.since(before.at)));
+        true
+    }
+
     /// Looks ahead: if nearly all of `packets`, the first of one direction, are there twice, copies are a habit.
     pub(crate) fn learn<'a>(&mut self, packets: impl Iterator<Item = &'a Packet>) {
         let mut open: Vec<Seen> = Vec::new();
         let (mut pairs, mut late, mut end) = (0, Duration::ZERO, Instant::ZERO);
+        let mut renumbered = 0;
         for seen in packets.map(Seen::new) {
             end = end.max(seen.at);
             let twin = open.iter().position(|one| {
@@ -138,8 +160,10 @@ impl Copies {
             });
             match twin {
                 Some(place) => {
-                    late = late.max(seen.at.since(open.remove(place).at));
+                    let before = open.remove(place);
+                    late = late.max(seen.at.since(before.at));
                     pairs += 1;
+                    renumbered += u32::from(before.id != seen.id);
                 }
                 None => open.push(seen),
             }
@@ -147,6 +171,7 @@ impl Copies {
         // The copies of the last ones may still be to come.
         let alone = open.iter().filter(|seen| end.since(seen.at) > late);
         if pairs >= PAIRS_MIN && alone.count() as u32 * SINGLE_OF <= pairs {
+            self.is_id_useless |= renumbered == pairs;
             self.found(Some(late));
         }
     }
@@ -313,6 +338,33 @@ mod tests {
         let mut sent_again = data;
         sent_again.at += Duration::from_millis(20);
         assert!(!copies.is_copy(&sent_again));
+    }
+
+    #[test]
+    fn where_a_firewall_changes_identifications_they_tell_nothing() {
+        let mut next = 0;
+        let mut firewall = move |mut packet: Packet| {
+            next += 1;
+            packet.hop_limit -= 1;
+            packet.id(30_000 + next * 7)
+        };
+        for first in [0, 5] {
+            let own =
+                |n: usize, packet: Packet| packet.id(if first == 0 { 0 } else { first + n as u16 });
+            let mut packets = Vec::new();
+            let mut all = vec![from(Side::Opener, 0.0, 9).syn(1460)];
+            all.extend((0..40).map(|n| data(f64::from(n) + 10.0, u32::from(n as u16) * 1000)));
+            for (n, packet) in all.into_iter().enumerate() {
+                let packet = own(n, packet);
+                let mut copy = firewall(packet);
+                copy.at += Duration::from_micros(40);
+                packets.extend([packet, copy]);
+            }
+            assert_eq!(count(&packets, &mut Copies::default()), 41, "{first}");
+            let mut without_syn = Copies::default();
+            without_syn.learn(packets.iter().skip(2).take(20));
+            assert_eq!(count(&packets[2..], &mut without_syn), 40, "{first}");
+        }
     }
 
     #[test]

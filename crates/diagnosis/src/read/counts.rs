@@ -76,6 +76,8 @@ pub struct Counts {
     pub triple_duplicate_acks: u64,
     /// Packets with data of which the capture has cut something.
     pub truncated_packets: u64,
+    /// Packets of which the capture has cut off options.
+    pub packets_without_options: u32,
     seen: SeenBytes,
     windows: Windows,
     acked: Acked,
@@ -123,6 +125,8 @@ impl Counts {
         let segment = &packet.segment;
         let is_reset = segment.is(Flags::RST);
         self.packets += 1;
+        let is_cut = u32::from(!packet.has_options());
+        self.packets_without_options = self.packets_without_options.saturating_add(is_cut);
         self.syns += u64::from(segment.is(Flags::SYN));
         self.fins += u64::from(segment.is(Flags::FIN));
         self.resets += u64::from(is_reset);

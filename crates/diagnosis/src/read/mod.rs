@@ -13,6 +13,8 @@ pub mod filter;
 pub mod follow;
 pub mod handshake;
 pub mod moment;
+mod nearness;
+pub mod order;
 pub mod packet;
 mod scale;
 mod seen;

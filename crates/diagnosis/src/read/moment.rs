@@ -93,6 +93,8 @@ pub struct Explained<'a> {
     pub repeat: Option<Repeat>,
     /// The retransmission, if it was one.
     pub retransmission: Option<&'a Retransmission>,
+    /// Offsets of bytes of which an ACK shows, by timestamps or by time, that they had arrived before they were sent again.
+    pub needless: Option<(u64, u64)>,
 }
 
 /// Somebody who is told of every event of one stream.

@@ -51,6 +51,8 @@ pub(crate) struct SeenBytes {
     forgotten: u64,
     /// The highest byte that was acknowledged.
     acked: u64,
+    /// Where nothing was seen: the first ACK, and how many bytes were acknowledged since.
+    blind: Option<Box<(SeqNumber, u64)>>,
 }
 
 impl SeenBytes {
@@ -96,7 +98,14 @@ impl SeenBytes {
 
     /// The receiver has acknowledged all before `ack`.
     pub(crate) fn acknowledged(&mut self, ack: SeqNumber) {
-        let Some(at) = self.first.and_then(|first| place(first, ack, self.highest)) else {
+        let Some(first) = self.first else {
+            let blind = self.blind.get_or_insert_with(|| Box::new((ack, 0)));
+            if let Some(at) = ack.offset(blind.0, blind.1) {
+                blind.1 = at.max(blind.1);
+            }
+            return;
+        };
+        let Some(at) = place(first, ack, self.highest) else {
             return;
         };
         if at <= self.acked || at > self.highest.saturating_add(BEYOND_MAX) {
@@ -123,6 +132,9 @@ impl SeenBytes {
 
     /// Bytes that were acknowledged, and that the capture does not have.
     pub(crate) fn unseen(&self) -> u64 {
+        if let (None, Some(blind)) = (self.first, &self.blind) {
+            return blind.1;
+        }
         let acked = self.holes.iter().filter(|hole| hole.acked == Acked::Yes);
         acked.fold(self.forgotten, |sum, hole| {
             sum.saturating_add(hole.end - hole.start)
@@ -237,6 +249,18 @@ mod tests {
             seen.acknowledged(SeqNumber(n * 2000 + 1000));
         }
         assert_eq!(seen.unseen(), 2500 + 1000 * 196);
+    }
+
+    #[test]
+    fn of_a_stream_that_is_never_seen_acks_tell_how_much_it_was() {
+        let mut seen = SeenBytes::default();
+        for ack in [u32::MAX - 999, u32::MAX, 500, 100, 1000] {
+            seen.acknowledged(SeqNumber(ack));
+        }
+        assert_eq!(seen.unseen(), 2000);
+        // Now it is: what came before may have been there before the capture began.
+        add(&mut seen, 1000, 2000);
+        assert_eq!(seen.unseen(), 0);
     }
 
     #[test]

@@ -21,6 +21,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 use crate::read::connection::Connection;
 use crate::read::follow::{Follower, Onlooker};
+use crate::read::order::DISORDER_MAX;
 use crate::read::packet::Packet;
 
 mod batch;
@@ -62,10 +63,6 @@ const PACKETS_PER_STEP: u64 = 16;
 
 /// How often the hand passes a connection that has had a packet since: one without data, and one with.
 const CHANCES: [u8; 2] = [1, 3];
-
-/// Capture times that go back by less than this are packets in the wrong order, of several interfaces or
-/// processors; by more, a clock that was set (ours).
-const DISORDER_MAX: Duration = Duration::from_secs(1);
 
 /// The addresses and ports of both ends, the lesser first. IPv4 has a form of its own: it hashes faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,6 +21,9 @@ use crate::read::side::{Both, Side};
 /// Data that lies farther than this from all data before it is not of this stream (ours: the largest window, RFC 7323 §2.3).
 const FARTHEST: u32 = 1 << 30;
 
+/// A receiver delays an ACK for no less (Linux: `TCP_DELACK_MIN`).
+const DELAYED_ACK: Duration = Duration::from_millis(40);
+
 /// Time that a sender spent otherwise than in sending, summed up since its stream began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
@@ -55,11 +58,17 @@ pub struct Message {
     pub last_packet: u64,
     /// Bytes of the stream.
     pub bytes: u64,
+    /// Time of its last byte at the other end, plus the least time from there to here: the last packet may have waited in a queue, as
+    /// its ACK shows. [`Self::last_at`] where that tells nothing.
+    pub over_at: Instant,
     /// Time that its sender spent otherwise, between the two: after the last new byte everything is repair.
     pub spent: Spent,
     start: SeqNumber,
     end: SeqNumber,
     before: Spent,
+    /// When an ACK of some of it came, and when that of all of it did, if soon after.
+    partly_acked_at: Option<Instant>,
+    acked_at: Option<Instant>,
 }
 
 /// Data of one packet.
@@ -79,11 +88,14 @@ impl Message {
             first_packet: piece.packet,
             last_at: piece.at,
             last_packet: piece.packet,
+            over_at: piece.at,
             bytes: 0,
             spent: Spent::default(),
             start: piece.start,
             end: piece.start,
             before: piece.spent,
+            partly_acked_at: None,
+            acked_at: None,
         };
         message.extend(piece);
         message
@@ -95,6 +107,27 @@ impl Message {
         self.last_at = self.last_at.max(piece.at);
         self.last_packet = piece.packet;
         self.spent = piece.spent.since(&self.before);
+        self.over_at = self.last_at;
+        self.acked_at = None;
+    }
+
+    /// The other end has acknowledged everything before `ack`. An ACK of all that comes soon after another is not delayed.
+    fn acknowledged(&mut self, at: Instant, ack: SeqNumber) {
+        if !is_after(ack.0, self.start.0) || self.acked_at.is_some() {
+            return;
+        }
+        let before = self.partly_acked_at.replace(at);
+        let is_soon = before.is_some_and(|before| at.since(before) < DELAYED_ACK);
+        if !is_after(self.end.0, ack.0) && is_soon {
+            self.acked_at = Some(at);
+        }
+    }
+
+    /// Works out when it was over, if ACKs take `way` at the least from here to the other end and back.
+    pub(crate) fn close(&mut self, way: Duration) {
+        if let Some(acked_at) = self.acked_at {
+            self.over_at = self.last_at.max(acked_at - way);
+        }
     }
 
     /// Bytes of it were sent again.
@@ -102,6 +135,7 @@ impl Message {
         let last_at = self.last_at.max(piece.at);
         self.spent.repair += last_at.since(self.last_at);
         self.last_at = last_at;
+        self.over_at = last_at;
         self.last_packet = piece.packet;
     }
 }
@@ -117,7 +151,7 @@ pub struct Turn {
     pub answer: Message,
     /// Pipelined requests beyond the first.
     pub joined: u32,
-    /// Time of the last byte of the answer before.
+    /// Time at which the answer before was over.
     pub answered_before: Option<Instant>,
 }
 
@@ -203,6 +237,11 @@ impl Turns {
         }
         let ack = packet.segment.ack;
         if let Some(ack) = ack {
+            if side == self.asker
+                && let Some(answer) = self.open.as_mut().and_then(|open| open.answer.as_mut())
+            {
+                answer.acknowledged(packet.at, ack);
+            }
             let acked = &mut self.numbers.of_mut(side.other()).acked;
             if acked.is_none_or(|acked| is_after(ack.0, acked.0)) {
                 *acked = Some(ack);
@@ -307,6 +346,13 @@ impl Turns {
         };
         if is_after(piece.end.0, message.start.0) {
             message.repeat(piece);
+        }
+    }
+
+    /// The answer before the open turn was over then.
+    pub(crate) fn answered_before(&mut self, over_at: Instant) {
+        if let Some(open) = &mut self.open {
+            open.answered_before = open.answered_before.and(Some(over_at));
         }
     }
 

@@ -13,6 +13,7 @@ use dupack_tcp::connection::Flags;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
+use crate::read::nearness::Nearness;
 use crate::read::packet::{Packet, is_after};
 use crate::read::side::{Both, Side};
 use crate::read::vantage::{Place, Reason, Vantage};
@@ -23,6 +24,9 @@ const AT_END: Duration = Duration::from_millis(1);
 
 /// At one end the other is so many times as far away, at least (ours).
 const FARTHER: u64 = 4;
+
+/// Both ends answer within this time: they are in one machine (ours: the stacks of two hosts and the wire take more).
+const IN_ONE_MACHINE: Duration = Duration::from_micros(50);
 
 /// An answer later than this is none (ours: it is also the longest timeout, RFC 6298 §2.5).
 const ANSWER_MAX: Duration = Duration::from_secs(60);
@@ -185,28 +189,47 @@ pub(crate) enum News {
 }
 
 /// The ways to both ends.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ways(Both<Way>);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ways {
+    of: Both<Way>,
+    nearness: Nearness,
+}
 
 impl Ways {
     /// Takes in a packet that `side` has sent.
     pub(crate) fn take(&mut self, side: Side, packet: &Packet) -> News {
-        let news = self.0.of_mut(side).answer(packet);
-        self.0.of_mut(side.other()).ask(packet);
-        news
+        let nearest = self.nearness.nearest();
+        let in_one_machine = self.in_one_machine();
+        self.nearness.take(side, packet, in_one_machine);
+        let news = self.of.of_mut(side).answer(packet);
+        self.of.of_mut(side.other()).ask(packet);
+        if self.nearness.nearest() == nearest {
+            news
+        } else {
+            News::Some
+        }
+    }
+
+    fn in_one_machine(&self) -> bool {
+        let ways = self.of.opener.least.zip(self.of.answerer.least);
+        ways.is_some_and(|((one, _), (other, _))| one.max(other) <= IN_ONE_MACHINE)
     }
 
     /// So many answers of either end were seen, of that which gave fewer.
     pub(crate) fn answers(&self) -> u32 {
-        self.0.opener.answers.min(self.0.answerer.answers)
+        self.of.opener.answers.min(self.of.answerer.answers)
     }
 
     /// Where the capture was taken, for the data that `sender` sends.
     pub(crate) fn vantage(&self, sender: Side) -> Vantage {
-        let (near, far) = (self.0.of(sender), self.0.of(sender.other()));
+        let (near, far) = (self.of.of(sender), self.of.of(sender.other()));
         let (near_least, far_least) = (near.shortest(), far.shortest());
         let place = match (near_least, far_least) {
-            (Some((to_sender, _)), Some((to_receiver, _))) => place(to_sender, to_receiver),
+            (Some((to_sender, _)), Some((to_receiver, _))) => match place(to_sender, to_receiver) {
+                None if self.nearness.nearest() == Some(sender.other()) => Place::Receiver,
+                None => Place::Sender,
+                Some(place) => place,
+            },
             (None, Some((to_receiver, _))) => near.place_by_quickness(to_receiver),
             (Some((to_sender, _)), None) if to_sender <= AT_END => Place::Sender,
             _ => Place::Unknown,
@@ -226,18 +249,17 @@ impl Ways {
     }
 }
 
-/// Where two ways of these lengths meet.
-fn place(to_sender: Duration, to_receiver: Duration) -> Place {
+/// Where two ways of these lengths meet; `None` if both ends are in one machine or one room.
+fn place(to_sender: Duration, to_receiver: Duration) -> Option<Place> {
     let is_end = |near: Duration, far: Duration| near <= AT_END && near * FARTHER <= far;
     if is_end(to_sender, to_receiver) {
-        Place::Sender
+        Some(Place::Sender)
     } else if is_end(to_receiver, to_sender) {
-        Place::Receiver
+        Some(Place::Receiver)
     } else if to_sender <= AT_END && to_receiver <= AT_END {
-        // Both ends in one machine or one room: an ACK is at the sender as soon as it is seen.
-        Place::Sender
+        None
     } else {
-        Place::Middle
+        Some(Place::Middle)
     }
 }
 
@@ -423,6 +445,20 @@ mod tests {
         // In one room.
         let told = place_of(&handshake(0.5, 0.5), Side::Opener);
         assert_eq!(told.0, Place::Sender);
+    }
+
+    #[test]
+    fn of_two_ends_in_one_room_the_one_behind_no_router_is_here() {
+        // The server's packets have passed a router, the client's have not.
+        let mut packets = handshake(0.02, 0.02);
+        packets[1].hop_limit = 63;
+        assert_eq!(place_of(&packets, Side::Answerer).0, Place::Receiver);
+        assert_eq!(place_of(&packets, Side::Opener).0, Place::Sender);
+        // And in the other direction.
+        let mut packets = handshake(0.02, 0.02);
+        (packets[0].hop_limit, packets[2].hop_limit) = (127, 127);
+        assert_eq!(place_of(&packets, Side::Answerer).0, Place::Sender);
+        assert_eq!(place_of(&packets, Side::Opener).0, Place::Receiver);
     }
 
     #[test]

@@ -1,17 +1,23 @@
 //! Traffic that no bulk transfer is, written packet by packet: for each, the right sentence and the right counts.
 
+mod answers;
 mod copies;
+mod cut;
 mod directions;
+mod ends;
 mod flights;
 mod groups;
 mod headlines;
 mod middleboxes;
 mod opening;
+mod order;
 mod rates;
 mod requests;
 mod resets;
 mod shared;
 mod silence;
+mod sizes;
+mod timers;
 mod turns;
 mod what_if;
 mod windows;

@@ -141,6 +141,7 @@ impl<A: Analysis> Film<A> {
             stage: self.stage,
             repeat: again.map(|again| Repeat::Retransmission(again.cause)),
             retransmission: again,
+            needless: None,
         };
         self.told.departed(&departure, &explained);
     }
@@ -217,6 +218,7 @@ impl<A: Analysis> Film<A> {
             stage: self.stage,
             repeat: None,
             retransmission: None,
+            needless: None,
         };
         self.told.arrived(&arrival, &explained);
     }

@@ -155,4 +155,6 @@ pub(in crate::analyse::explain) struct News {
     pub late: bool,
     /// It echoes the timestamp of something sent before the last expiry, though that is repaired.
     pub late_by_timestamp: bool,
+    /// Offsets of bytes that had arrived before they were sent again.
+    pub needless: Option<(u64, u64)>,
 }

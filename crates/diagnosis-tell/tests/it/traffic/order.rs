@@ -1,0 +1,90 @@
+//! Records that are not in the order of their times.
+
+use dupack_diagnosis::Side;
+use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
+
+use super::Told;
+
+/// Ten segments a round trip of 40 ms over a link that takes 1 ms for each; the receiver acknowledges every second one. The capture
+/// is that of the client, whose records come in groups of `group`, the last first.
+fn download(group: usize, places: &[fn(Packet) -> Packet]) -> Script {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    let mut packets = vec![
+        packet(0.0, End::Client, 999).syn(1460, Some(7)),
+        packet(0.04, End::Server, 4999).syn(1460, Some(7)).ack(1000),
+        packet(0.0401, End::Client, 1000).ack(5000).window(500),
+        packet(0.0402, End::Client, 1000)
+            .ack(5000)
+            .window(500)
+            .len(100)
+            .push(),
+    ];
+    let mut sent = 5000;
+    for n in 0..600_u32 {
+        let at = 0.1 + f64::from(n / 10) * 0.0401 + f64::from(n % 10) * 0.001;
+        packets.push(packet(at, End::Server, sent).ack(1100).len(1448));
+        sent += 1448;
+        if n % 2 == 1 {
+            let ack = packet(at + 1e-5, End::Client, 1100).ack(sent);
+            packets.push(ack.window(500));
+        }
+    }
+    for packet in packets {
+        script.add_each(packet, places.iter().copied());
+    }
+    script.reverse_groups(group);
+    script
+}
+
+fn as_is(packet: Packet) -> Packet {
+    packet
+}
+
+#[test]
+fn records_in_another_order_than_their_times_change_nothing() {
+    let wanted = Told::of(&download(1, &[as_is])).screen();
+    assert!(!wanted.contains("overtaken"), "{wanted}");
+    for group in [2, 3, 5, 16, 64] {
+        let told = Told::of(&download(group, &[as_is]));
+        told.nothing_was_lost();
+        assert_eq!(told.screen(), wanted, "{group}");
+    }
+}
+
+#[test]
+fn copies_are_copies_in_any_order_of_the_records() {
+    /// A firewall gives packets another identification.
+    fn behind_a_firewall(packet: Packet) -> Packet {
+        let id = packet.number_of_host().wrapping_mul(40_503) | 1;
+        packet.id(id).hop_limit(63).later(10e-6)
+    }
+    fn unnumbered(packet: Packet) -> Packet {
+        packet.id(0)
+    }
+    fn behind_a_router(packet: Packet) -> Packet {
+        packet.id(0).hop_limit(63).later(10e-6)
+    }
+    let kinds: [(&str, [fn(Packet) -> Packet; 2]); 4] = [
+        ("numbered anew", [as_is, behind_a_firewall]),
+        (
+            "numbered for the first time",
+            [unnumbered, behind_a_firewall],
+        ),
+        ("unnumbered", [unnumbered, behind_a_router]),
+        ("the same number", [as_is, |packet| packet.later(10e-6)]),
+    ];
+    for (name, places) in kinds {
+        for group in [1, 2, 4, 7] {
+            let told = Told::of(&download(group, &places));
+            let screen = told.screen();
+            let counts = &told.connection().counts;
+            assert_eq!(
+                (counts.opener.copies, counts.answerer.copies),
+                (303, 601),
+                "{name} {group}\n{screen}"
+            );
+            told.nothing_was_lost();
+            assert_eq!(told.stream(Side::Answerer).overtaken, 0, "{name}\n{screen}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Sizes of segments that never arrive, while smaller ones do: an MTU that nobody announces (RFC 2923 §2.1).
+//!
+//! Sizes are those of captured packets. A segment that is sent again in smaller pieces arrives by the packet that carried it last.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use dupack_tcp::time::Instant;
+
+use super::BlackHole;
+use crate::read::moment::{Arrival, Departure};
+
+/// Sizes of segments that are told apart (ours: a stream has a full size, that before or after a change of the MTU, and ends
+/// of messages).
+const SIZES_MAX: usize = 16;
+
+/// A size that never arrives was sent so often in all, and one segment of it so often (ours: a lost segment and its repairs
+/// that chance takes are fewer: at 10 % loss, one of ten thousand).
+const SWALLOWED_MIN: u64 = 4;
+const ATTEMPTS_MIN: u32 = 4;
+
+/// Retransmitted packets of which the sizes are kept, the last ones (ours: a black hole is met with one or a few segments).
+const REPEATS_MAX: usize = 64;
+
+/// How segments of a size fared.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fate {
+    sent: u64,
+    arrived: u64,
+    /// The most transmissions of one segment.
+    attempts: u32,
+    /// The segment that was sent last, by its first byte, and how often in a row.
+    last: Option<(u64, u32)>,
+    /// When the last one arrived.
+    arrived_at: Instant,
+    /// When the first was sent.
+    sent_since: Option<Instant>,
+}
+
+/// A packet of data that had been sent before.
+#[derive(Clone, Copy, Debug)]
+struct Repeated {
+    start: u64,
+    end: u64,
+}
+
+/// How segments fared by their sizes.
+#[derive(Clone, Debug)]
+pub(super) struct Sizes {
+    /// Bytes of a full segment as far as was announced: what is larger is cut up by an interface.
+    full: u32,
+    fates: BTreeMap<u32, Fate>,
+    repeats: VecDeque<Repeated>,
+    /// The largest that arrived, of all sizes.
+    passes: Option<u32>,
+}
+
+impl Sizes {
+    pub(super) const fn new(full: u32) -> Self {
+        Self {
+            full,
+            fates: BTreeMap::new(),
+            repeats: VecDeque::new(),
+            passes: None,
+        }
+    }
+
+    pub(super) fn departed(&mut self, departure: &Departure<'_>) {
+        let Ok(len) = u32::try_from(departure.end.saturating_sub(departure.start)) else {
+            return;
+        };
+        let repeats = departure
+            .sent
+            .iter()
+            .any(|sent| sent.segment.transmissions > 1);
+        if repeats {
+            if self.repeats.len() >= REPEATS_MAX {
+                self.repeats.pop_front();
+            }
+            self.repeats.push_back(Repeated {
+                start: departure.start,
+                end: departure.end,
+            });
+        }
+        // What an interface is to cut up says nothing of sizes.
+        if len == 0 || (departure.sent.len() != 1 && len > self.full) {
+            return;
+        }
+        let (start, at) = (departure.start, departure.at);
+        if let Some(fate) = self.fate(len) {
+            let before = fate.last.filter(|(known, _)| *known == start);
+            let times = before.map_or(1, |(_, times)| times.saturating_add(1));
+            fate.last = Some((start, times));
+            fate.sent += 1;
+            fate.attempts = fate.attempts.max(times);
+            fate.sent_since.get_or_insert(at);
+        }
+    }
+
+    pub(super) fn arrived(&mut self, arrival: &Arrival<'_>) {
+        for delivered in arrival.facts.delivered {
+            let segment = &delivered.segment;
+            let within =
+                |packet: &&Repeated| packet.start < segment.end() && segment.start < packet.end;
+            let by = match segment.transmissions {
+                0 | 1 => None,
+                _ => self.repeats.iter().rev().find(within),
+            };
+            let len = by.map_or(u64::from(segment.len), |by| by.end - by.start);
+            let len = u32::try_from(len).unwrap_or(u32::MAX);
+            // Of a packet that an interface cuts up, the segment arrives.
+            let len = if len > self.full { segment.len } else { len };
+            self.passes = self.passes.max(Some(len));
+            if let Some(fate) = self.fate(len) {
+                fate.arrived += 1;
+                fate.arrived_at = fate.arrived_at.max(arrival.at);
+            }
+        }
+    }
+
+    pub(super) fn black_hole(&self) -> Option<BlackHole> {
+        let passes = self.passes?;
+        let failing = self.fates.range(passes.checked_add(1)?..);
+        let (mut transmissions, mut attempts, mut fails, mut since) = (0, 0, None, None);
+        for (size, fate) in failing {
+            transmissions += fate.sent;
+            attempts = attempts.max(fate.attempts);
+            fails = fails.or(Some(*size));
+            since = match (since, fate.sent_since) {
+                (Some(one), Some(other)) => Some(core::cmp::min::<Instant>(one, other)),
+                (one, other) => one.or(other),
+            };
+        }
+        // Something arrived after the first that did not: the path was there.
+        let latest = self.fates.values().map(|fate| fate.arrived_at).max()?;
+        let path_was_there = since.is_some_and(|since| latest > since);
+        let enough = transmissions >= SWALLOWED_MIN && attempts >= ATTEMPTS_MIN;
+        (enough && path_was_there).then_some(BlackHole {
+            passes,
+            fails: fails?,
+            transmissions,
+        })
+    }
+
+    fn fate(&mut self, size: u32) -> Option<&mut Fate> {
+        if self.fates.len() >= SIZES_MAX && !self.fates.contains_key(&size) {
+            return None;
+        }
+        Some(self.fates.entry(size).or_default())
+    }
+}
