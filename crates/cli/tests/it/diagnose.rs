@@ -595,11 +595,17 @@ fn two_captures_of_a_transfer_are_joined_and_others_are_refused() {
     assert_eq!(plain.matches("none was lost").count(), 2, "{screen}");
     // The losses lie beyond the second capture: it corrects nothing.
     assert!(plain.contains("lies beyond them"), "{screen}");
-    assert!(!plain.contains("9 needless") && !plain.contains("one alone"), "{screen}");
+    assert!(
+        !plain.contains("9 needless") && !plain.contains("one alone"),
+        "{screen}"
+    );
     let json = succeeds(folder, &[&args[..], &["--format", "json"]].concat());
     let json: Value = serde_json::from_str(&json).unwrap();
     let both = &json["connections"][0]["both_ends"];
-    assert_eq!((&both["near"], &both["spans_path"]), (&"opener".into(), &false.into()));
+    assert_eq!(
+        (&both["near"], &both["spans_path"]),
+        (&"opener".into(), &false.into())
+    );
     assert_eq!(both["from_opener"]["sent"], both["from_opener"]["arrived"]);
     succeeds(folder, &[&args[..], &["--out", "report"]].concat());
     let page = fs::read_to_string(folder.join("report/report.html")).unwrap();

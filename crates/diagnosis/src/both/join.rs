@@ -282,6 +282,8 @@ fn round_trip(found: &ConnectionFindings) -> Option<Duration> {
     let vantages = found.all_streams().map(|stream| stream.vantage);
     let ways = vantages.map(|vantage| vantage.to_sender + vantage.to_receiver);
     let ways = ways.max().filter(|whole| !whole.is_zero());
-    let least = found.all_streams().filter_map(|stream| stream.path.least_rtt.value());
+    let least = found
+        .all_streams()
+        .filter_map(|stream| stream.path.least_rtt.value());
     ways.or(least.min())
 }
