@@ -38,6 +38,9 @@ pub fn lines(connection: &ConnectionFindings) -> Vec<(&'static str, String)> {
     lines
 }
 
+/// A number of packets of a way.
+type Count = fn(&Way) -> u64;
+
 /// Tables for the page: the lines, and the packets of each end in numbers.
 #[must_use]
 pub fn tables(connection: &ConnectionFindings) -> Vec<Block> {
@@ -51,7 +54,7 @@ pub fn tables(connection: &ConnectionFindings) -> Vec<Block> {
         header: vec![String::new(), String::new()],
         rows: rows.collect(),
     };
-    let names: [(&str, fn(&Way) -> u64); 11] = [
+    let names: [(&str, Count); 11] = [
         ("sent", |way| way.sent),
         ("arrived", |way| way.arrived),
         ("lost, with data", |way| way.lost_data),

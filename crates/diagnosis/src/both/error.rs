@@ -47,7 +47,7 @@ impl fmt::Display for BothError {
         match self {
             Self::Read(_, error) => error.fmt(f),
             Self::NothingShared => f.write_str(
-                "the captures share no connection: no packets of one have the sequence numbers or timestamps of packets \
+                "the captures share no connection with data: no packets of one have the sequence numbers or timestamps of packets \
                  of the other",
             ),
             Self::SameCapture => {
