@@ -201,7 +201,8 @@ impl Pair {
             let joins = merged.last().is_some_and(|last: &Frame| {
                 let length = last.text().0 as u32;
                 let is_next = frame.seq() == last.seq().wrapping_add(length) && size > 0;
-                let is_full = length > 0 && length % size.max(1) == 0 && length < 10 * size;
+                let is_full =
+                    length > 0 && length.is_multiple_of(size.max(1)) && length < 10 * size;
                 let options = IPV4 + 20..;
                 let is_alike = frame.bytes.get(options.clone()) == last.bytes.get(options);
                 let is_at_once = frame.at - last.at < 50_000;

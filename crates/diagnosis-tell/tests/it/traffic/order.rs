@@ -64,7 +64,8 @@ fn copies_are_copies_in_any_order_of_the_records() {
     fn behind_a_router(packet: Packet) -> Packet {
         packet.id(0).hop_limit(63).later(10e-6)
     }
-    let kinds: [(&str, [fn(Packet) -> Packet; 2]); 4] = [
+    type Change = fn(Packet) -> Packet;
+    let kinds: [(&str, [Change; 2]); 4] = [
         ("numbered anew", [as_is, behind_a_firewall]),
         (
             "numbered for the first time",
