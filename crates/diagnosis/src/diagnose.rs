@@ -11,6 +11,8 @@ use std::thread;
 use dupack_algorithms::catalog::Catalog;
 use dupack_packet::CaptureTime;
 use dupack_packet::captured::{CaptureReader, Captured, ReadError, Tally};
+use dupack_tcp::connection::Flags;
+use dupack_tcp::facts::View;
 use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::{Duration, Instant};
 
@@ -22,7 +24,7 @@ use crate::analyse::signs::Gathering;
 use crate::analyse::stalls::Stalls;
 use crate::consistency::settle;
 use crate::findings::{
-    AcksSeen, Beyond, ConnectionFindings, Coverage, KEPT_MAX, Kept, Shut, StreamFindings,
+    AcksSeen, Beyond, ConnectionFindings, Coverage, KEPT_MAX, Kept, Shut, StreamFindings, TurnsTold,
 };
 use crate::path::Survey;
 use crate::read::connection::Connection;
@@ -57,7 +59,50 @@ pub struct Examiner {
     requests: Option<Box<Gathered>>,
     /// The last event of the transfer: what comes later is silence.
     ended: Instant,
+    /// Bytes of data that are outstanding, without a FIN.
     outstanding: u64,
+    closing: Closing,
+}
+
+/// What has left of a FIN that left without data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Closing {
+    /// Nothing.
+    NotYet,
+    /// It has left, at this offset.
+    Sent(u64),
+    /// It was sent again: all data had arrived, and nobody waits for it.
+    Repeated(u64),
+}
+
+impl Closing {
+    /// Takes note of what left.
+    fn departed(&mut self, departure: &Departure<'_>) {
+        let len = departure.end.saturating_sub(departure.start);
+        if !departure.flags.contains(Flags::FIN) || len != 1 {
+            return;
+        }
+        *self = match *self {
+            Self::NotYet => Self::Sent(departure.start),
+            Self::Sent(at) | Self::Repeated(at) => Self::Repeated(at),
+        };
+    }
+
+    /// Bytes outstanding, without the FIN.
+    fn outstanding(self, view: &View<'_>) -> u64 {
+        match self {
+            Self::NotYet => view.flight_size(),
+            Self::Sent(at) | Self::Repeated(at) => {
+                let una = view.scoreboard.una();
+                at.saturating_sub(una).min(view.flight_size())
+            }
+        }
+    }
+
+    /// `true` if nothing but a FIN that was sent again is outstanding: the transfer is over.
+    fn is_over(self, view: &View<'_>) -> bool {
+        matches!(self, Self::Repeated(_)) && self.outstanding(view) == 0
+    }
 }
 
 impl Follower for Examiner {
@@ -82,6 +127,7 @@ impl Follower for Examiner {
             requests: None,
             ended: at,
             outstanding: 0,
+            closing: Closing::NotYet,
         }
     }
 
@@ -91,18 +137,22 @@ impl Follower for Examiner {
         onlooker: Option<&mut (dyn Analysis + '_)>,
     ) -> Timer {
         let explained = self.explainer.departed(departure);
-        self.budget.departed(departure, &explained);
-        self.stalls.departed(departure, &explained);
+        self.closing.departed(departure);
+        let over = self.closing.is_over(&departure.view);
+        if !over {
+            self.budget.departed(departure, &explained);
+            self.stalls.departed(departure, &explained);
+        }
         self.signs.departed(departure, &explained);
         self.survey.departed(departure, &explained);
         self.sender.departed(departure, &explained);
         if let Some(onlooker) = onlooker {
             onlooker.departed(departure, &explained);
         }
-        if departure.kind != SendingKind::Empty {
+        if departure.kind != SendingKind::Empty && !over {
             self.ended = self.ended.max(departure.at);
         }
-        self.outstanding = departure.view.flight_size();
+        self.outstanding = self.closing.outstanding(&departure.view);
         match explained.retransmission.map(|again| again.cause) {
             Some(Cause::Timeout { .. }) => Timer::Expired,
             _ => Timer::Ran,
@@ -111,8 +161,11 @@ impl Follower for Examiner {
 
     fn arrived(&mut self, arrival: &Arrival<'_>, onlooker: Option<&mut (dyn Analysis + '_)>) {
         let explained = self.explainer.arrived(arrival);
-        self.budget.arrived(arrival, &explained);
-        self.stalls.arrived(arrival, &explained);
+        let over = self.closing.is_over(&arrival.view) && self.outstanding == 0;
+        if !over {
+            self.budget.arrived(arrival, &explained);
+            self.stalls.arrived(arrival, &explained);
+        }
         self.signs.arrived(arrival, &explained);
         self.survey.arrived(arrival, &explained);
         self.sender.arrived(arrival, &explained);
@@ -122,11 +175,12 @@ impl Follower for Examiner {
         if self.outstanding > 0 {
             self.ended = self.ended.max(arrival.at);
         }
-        self.outstanding = arrival.view.flight_size();
+        self.outstanding = self.closing.outstanding(&arrival.view);
     }
 
     fn asked(&mut self, at: Instant, packet: u64) {
         self.stalls.asked(at, packet);
+        self.budget.asked();
     }
 
     fn numbered(&mut self, id: u16) {
@@ -196,7 +250,12 @@ impl Examiner {
         let handshake = connection.handshake().round_trip_to(side);
         self.survey.seen_from(&vantage, handshake, whole);
         let path = self.survey.path();
-        let facts = path.facts();
+        let signs = self.signs.finish();
+        let mut facts = path.facts();
+        if vantage.place == Place::Receiver {
+            // What arrives at a constant rate has passed the bottleneck at that rate.
+            facts.bytes_per_second = facts.bytes_per_second.or(signs.constant_rate);
+        }
         let shares = self.budget.finish(ended, &facts);
         let stalls = self.stalls.finish();
         let shut = shut(&self.explainer, connection, side);
@@ -213,9 +272,10 @@ impl Examiner {
             shut,
             shares,
             stalls,
-            signs: self.signs.finish(),
+            signs,
             path,
             sender: self.sender.report(),
+            turns: None,
             withdrawn: Vec::new(),
         }
     }
@@ -267,8 +327,17 @@ fn findings(mut connection: Connection<Examiner>) -> ConnectionFindings {
         settle(&mut found, counts);
         Some(found)
     });
-    let streams = Both { opener, answerer };
+    let mut streams = Both { opener, answerer };
     let requests = gathered.and_then(|gathered| requests(*gathered, &connection, &streams));
+    for side in Side::BOTH {
+        if let Some(stream) = streams.of_mut(side) {
+            stream.turns = requests.as_ref().map(|requests| TurnsTold {
+                asks: side == requests.asker,
+                count: requests.count,
+                round_trip: requests.round_trip,
+            });
+        }
+    }
     ConnectionFindings {
         number: connection.number(),
         addresses: Both {

@@ -40,7 +40,7 @@ use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::{Duration, Instant};
 
 pub use limit::{Group, Limit};
-pub use shares::{Band, KernelView, PathFacts, Shares, Window};
+pub use shares::{Band, KernelView, PathFacts, Shares, Stamps, Window};
 
 use crate::analyse::cause::{Cause, Retransmission};
 use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
@@ -119,6 +119,8 @@ pub struct Budget {
     /// The receive window that was granted last, and what of it is left.
     window: Option<u64>,
     window_left: Option<u64>,
+    /// The field of the last ACK: whatever its scale, the window is no smaller.
+    field: Option<u16>,
     /// The timestamp of what left last.
     stamp: Option<u32>,
     /// Whether the sender last stopped because the receive window was full.
@@ -203,6 +205,7 @@ impl Budget {
             moved_at: started,
             window: None,
             window_left: None,
+            field: None,
             stamp: None,
             at_edge: Edge::Away,
             scale: Scale {
@@ -251,6 +254,11 @@ impl Budget {
         shares
     }
 
+    /// Data of the peer came: what the application sends next, it sends for that, and not because an ACK came before.
+    pub(crate) const fn asked(&mut self) {
+        self.last_acked = None;
+    }
+
     /// Time passed until `at`; it never goes back.
     fn pass(&mut self, at: Instant) {
         let from = self.clock;
@@ -260,6 +268,7 @@ impl Budget {
             to: self.clock,
             look: self.look,
             kind: self.kind,
+            delivered: 0,
         };
         if let Some(settled) = self.quiet.push(piece) {
             self.give(settled);
@@ -297,7 +306,7 @@ impl Budget {
             *slot += time;
         }
         let round_trip = self.scale.round_trip;
-        self.ledger.add(settled.kind, settled.to, round_trip);
+        self.ledger.add(&settled, round_trip);
     }
 
     fn prompt(&self) -> Duration {
@@ -355,7 +364,7 @@ impl Budget {
         } else {
             self.prompt()
         };
-        if self.waited_for_ack(departure, prompt) {
+        if self.ack_times == AckTimes::Known && self.waited_for_ack(departure, prompt) {
             return Ending::LastAck;
         }
         match self.last_arrival {
@@ -376,8 +385,9 @@ impl Budget {
         let bare = self
             .last_acked
             .is_some_and(|came| self.clock.since(came) <= prompt);
-        let known = self.ack_times == AckTimes::Known;
-        known && short && bare && departure.kind == SendingKind::First && self.stage == Stage::Open
+        // What ends the stream is not held back (Linux: `tcp_nagle_check`).
+        let held = !departure.flags.contains(Flags::FIN);
+        held && short && bare && departure.kind == SendingKind::First && self.stage == Stage::Open
     }
 
     fn rescale(&mut self, view: &View<'_>) {
@@ -426,10 +436,19 @@ impl Budget {
 impl Analysis for Budget {
     fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
         self.pass(departure.at);
+        if self.place == Place::Receiver {
+            // What is seen behind the bottleneck has passed it just before.
+            let len = departure.end.saturating_sub(departure.start);
+            self.quiet.delivered(len);
+        }
         let together = self.left_together(departure, explained);
         if !together {
             let ending = self.ending(departure, explained.retransmission);
             self.notes.nagle_waits += u64::from(ending == Ending::LastAck);
+            let guessed = self.ack_times == AckTimes::Guessed;
+            if guessed && self.waited_for_ack(departure, self.scale.round_trip) {
+                self.notes.nagle_perhaps += 1;
+            }
             self.settle(ending);
         }
         self.moved_at = self.clock;
@@ -464,19 +483,29 @@ impl Analysis for Budget {
                 .left(now, len, last, flight, self.scale.timeout);
         }
         self.notes.sent(departure.sent.len());
+        self.notes.stamps = match departure.timestamps {
+            Some(_) => Stamps::Seen,
+            None => Stamps::Missing,
+        };
         let mss = self.windows.mss();
         self.ledger
             .set_bytes_min(mss.saturating_mul(QUEUE_SEGMENTS_MIN));
         // What is sent again lies far from the edge of the window, and does not move it.
         if new {
-            self.notes.left(departure.window_left);
+            let flight = view.flight_size().saturating_add(mss);
+            let room = self.field.map(u64::from).filter(|field| *field >= flight);
+            self.notes.left(departure.window_left.or(room));
             self.window_left = departure.window_left;
             let full = departure.window_left.is_some_and(|left| left < mss);
             self.at_edge = if full { Edge::Reached } else { Edge::Away };
         }
         let pushed = departure.flags.contains(Flags::PSH) || departure.flags.contains(Flags::FIN);
+        // Of a window that has no room for a full segment, a short one takes what there is.
+        let fills = departure
+            .window_left
+            .is_some_and(|left| left.saturating_add(last) < mss);
         if new {
-            self.quiet.begin(if pushed && last < mss {
+            self.quiet.begin(if pushed && last < mss && !fills {
                 Tail::EndOfMessage
             } else {
                 Tail::Full
@@ -499,6 +528,9 @@ impl Analysis for Budget {
             self.notes.rtt(rtt);
         }
         self.ledger.delivered(facts.delivered_bytes);
+        if self.place != Place::Receiver {
+            self.quiet.delivered(facts.delivered_bytes);
+        }
         if facts.acked_bytes > 0 {
             self.moved_at = self.clock;
             let has_room = arrival
@@ -528,6 +560,7 @@ impl Analysis for Budget {
         self.look_for_end_of_round(view);
         self.window = arrival.window;
         self.window_left = arrival.window_left;
+        self.field = arrival.field;
         if let (Some(window), Some(left)) = (arrival.window, arrival.window_left)
             && left > window / EDGE_PART
             && left >= self.windows.mss()

@@ -388,7 +388,13 @@ impl<F: Follower> Stream<F> {
         self.now = at;
         let offset = heard.ack.ack.offset(self.first, una);
         if let Some(offset) = offset.filter(|&offset| offset >= una) {
-            self.granted = heard.field.map(|field| (offset, field));
+            let granted = heard.field.map(|field| (offset, field));
+            if let Some(guess) = &mut self.guess
+                && let Some(((before, field), (_, now))) = self.granted.zip(granted)
+            {
+                guess.acknowledged(offset.saturating_sub(before), field, now);
+            }
+            self.granted = granted;
             self.edge = heard.window.map(|window| offset.saturating_add(window));
         }
         let nxt = result.view.scoreboard.nxt();

@@ -1,5 +1,6 @@
 //! Traffic that no bulk transfer is, written packet by packet: for each, the right sentence and the right counts.
 
+mod answers;
 mod copies;
 mod directions;
 mod flights;
