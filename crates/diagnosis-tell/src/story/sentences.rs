@@ -59,12 +59,15 @@ pub(super) fn policer(case: &Case<'_>) -> String {
 }
 
 pub(super) fn constant_rate(case: &Case<'_>) -> String {
-    let rate = case.signs.constant_rate.unwrap_or_default();
+    let rate = case
+        .signs
+        .constant_rate
+        .map_or(0.0, |rate| rate.bytes_per_second);
     let wire =
         (case.shares.segment_size + case.headers) as f64 / case.shares.segment_size.max(1) as f64;
     format!(
         "packets leave at a constant {}, whatever ACKs come: the bottleneck lies before the capture, as of a shaper on \
-         the sending host, or the sender paces",
+         the sending host, or the sender or its application paces",
         crate::words::rate(rate * wire * 8.0)
     )
 }

@@ -173,6 +173,31 @@ impl Shares {
         members.fold(Duration::ZERO, |sum, limit| sum + self.of(limit))
     }
 
+    /// Something on the sending host set the rate for so long: what of that time was given to the application or to a window is the
+    /// sender's.
+    pub(crate) fn held_back(&mut self, time: Duration) {
+        let of_others = [
+            Limit::Pause,
+            Limit::SlowStart,
+            Limit::CongestionWindow,
+            Limit::Idle,
+        ];
+        let mut left = time.saturating_sub(self.of(Limit::SenderBuffer));
+        for limit in of_others {
+            let moved = self.of(limit).min(left);
+            left = left.saturating_sub(moved);
+            if limit == Limit::Idle {
+                self.kernel.busy += moved;
+            }
+            if let Some(slot) = self.times.get_mut(limit.index()) {
+                *slot = slot.saturating_sub(moved);
+            }
+            if let Some(slot) = self.times.get_mut(Limit::SenderBuffer.index()) {
+                *slot += moved;
+            }
+        }
+    }
+
     /// Part of the duration, from 0 to 1; 0 of a stream without one.
     #[must_use]
     pub fn share(&self, time: Duration) -> f64 {
