@@ -258,7 +258,8 @@ impl Examiner {
         let mut facts = path.facts();
         if vantage.place == Place::Receiver {
             // What arrives at a constant rate has passed the bottleneck at that rate.
-            facts.bytes_per_second = facts.bytes_per_second.or(signs.constant_rate);
+            let constant = signs.constant_rate.map(|rate| rate.bytes_per_second);
+            facts.bytes_per_second = facts.bytes_per_second.or(constant);
         }
         let shares = self.budget.finish(ended, &facts);
         let stalls = self.stalls.finish();
