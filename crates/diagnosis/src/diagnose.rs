@@ -16,7 +16,7 @@ use dupack_tcp::facts::View;
 use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::{Duration, Instant};
 
-use crate::analyse::budget::{AckTimes, Budget, Terms};
+use crate::analyse::budget::{AckTimes, Budget, Terms, Window};
 use crate::analyse::cause::{Cause, Need};
 use crate::analyse::explain::{self, End, Explainer};
 use crate::analyse::groups::{Group, Grouping, Groups};
@@ -323,7 +323,9 @@ fn findings(mut connection: Connection<Examiner>) -> (ConnectionFindings, Vec<Ca
     let mut gathered = None;
     let mut candidates = Vec::new();
     let [opener, answerer] = Side::BOTH.map(|side| {
-        let mut examiner = connection.take_stream(side)?.into_follower();
+        let stream = connection.take_stream(side)?;
+        let is_roomy = stream.never_fills_its_window();
+        let mut examiner = stream.into_follower();
         gathered = gathered.take().or(examiner.requests.take());
         // A FIN alone is no data.
         let counts = connection.counts(side);
@@ -331,6 +333,9 @@ fn findings(mut connection: Connection<Examiner>) -> (ConnectionFindings, Vec<Ca
             return None;
         }
         let (mut found, series) = examiner.findings(&connection, side);
+        if is_roomy && found.shares.window == Window::Unscaled {
+            found.shares.window = Window::Roomy;
+        }
         settle(&mut found, counts);
         candidates.extend(candidate(&connection, &found, series));
         Some(found)

@@ -47,6 +47,9 @@ const ROUND_TRIP_MAX: Duration = Duration::from_millis(500);
 /// From this part of its segments on, losses may have left silences at the receiver's end. Ours.
 const LOSSES_HIDDEN: f64 = 0.03;
 
+/// What a loss that only a timer repairs takes at most, mostly. Ours.
+const TIMEOUT: Duration = Duration::from_secs(1);
+
 /// So many waits for an ACK are no chance. Ours.
 pub(super) const NAGLE_MIN: u64 = 3;
 
@@ -151,10 +154,9 @@ impl Case<'_> {
     /// `true` if a rate before the capture explains what would be told of the application or the sender.
     pub(super) fn leaves_at_a_constant_rate(&self) -> bool {
         let unexplained = self.part(Group::Application) + self.part(Group::Sender);
-        let idle = self.shares.share(self.shares.of(Limit::Idle));
-        self.signs.constant_rate.is_some()
-            && self.place == Place::Sender
-            && unexplained - idle >= HALF
+        let rate = self.signs.constant_rate;
+        let paced = rate.is_some_and(|rate| self.shares.share(rate.time) >= HALF);
+        paced && self.place == Place::Sender && unexplained >= HALF
     }
 
     /// `true` if so much is retransmitted that no window grows undisturbed.
@@ -181,10 +183,12 @@ impl Case<'_> {
         if self.place == Place::Sender {
             return None;
         }
-        if self.may_be_spread() && bulk {
+        let silent = self.shares.of_group(Group::Application).as_secs_f64();
+        let waiting = self.stalls.of(StallKind::ClientIdle).time
+            + self.stalls.of(StallKind::DataUnavailable).time;
+        if self.may_be_spread() && bulk && waiting.as_secs_f64() < HALF * silent {
             return Some(Doubt::Bottleneck);
         }
-        let silent = self.shares.of_group(Group::Application).as_secs_f64();
         let asked = self.stalls.of(StallKind::ClientIdle).time.as_secs_f64() <= HALF * silent;
         let guessed = self.shares.ack_times == AckTimes::Guessed;
         let unready = self.stalls.of(StallKind::DataUnavailable);
@@ -192,12 +196,13 @@ impl Case<'_> {
         if guessed && bulk && asked && brief && unready.count >= ROUND_TRIPS_OFTEN {
             return Some(Doubt::RoundTrip);
         }
-        let perhaps = self.shares.nagle_perhaps;
-        if perhaps >= ROUND_TRIPS_OFTEN && perhaps.saturating_mul(4) >= self.shares.segments {
+        if self.shares.nagle_perhaps.as_secs_f64() >= HALF * silent {
             return Some(Doubt::Nagle);
         }
         let losses = self.shares.retransmissions as f64;
-        (asked && losses >= LOSSES_HIDDEN * self.shares.segments as f64 && losses > 1.0)
+        let part = losses / self.shares.segments.max(1) as f64;
+        let explained = part * unready.count as f64 * TIMEOUT.as_secs_f64();
+        (asked && part >= LOSSES_HIDDEN && losses > 1.0 && explained >= HALF * silent)
             .then_some(Doubt::Lost)
     }
 

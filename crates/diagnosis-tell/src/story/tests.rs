@@ -450,11 +450,12 @@ fn silences_may_be_lost_packets_that_a_capture_at_the_receiver_does_not_have() {
         say_at(&shares, &silences(kind, 50, 1000), place).0
     };
     let unready = StallKind::DataUnavailable;
-    assert_eq!(told(60, Place::Receiver, unready), "in doubt");
-    assert_eq!(told(60, Place::Sender, unready), "application");
-    assert_eq!(told(10, Place::Receiver, unready), "application");
+    assert_eq!(told(600, Place::Receiver, unready), "in doubt");
+    assert_eq!(told(600, Place::Sender, unready), "application");
+    // Six of a hundred, and 50 silences of a second: three of them at most.
+    assert_eq!(told(60, Place::Receiver, unready), "application");
     assert_eq!(
-        told(60, Place::Receiver, StallKind::ClientIdle),
+        told(600, Place::Receiver, StallKind::ClientIdle),
         "application"
     );
 }

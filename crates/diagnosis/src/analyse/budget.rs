@@ -116,6 +116,8 @@ pub struct Budget {
     last_acked: Option<Instant>,
     /// When something left, or an ACK moved SND.UNA: since then a timer runs that expires next.
     moved_at: Instant,
+    /// When something left last.
+    left_at: Instant,
     /// The receive window that was granted last, and what of it is left.
     window: Option<u64>,
     window_left: Option<u64>,
@@ -203,6 +205,7 @@ impl Budget {
             last_arrival: None,
             last_acked: None,
             moved_at: started,
+            left_at: started,
             window: None,
             window_left: None,
             field: None,
@@ -447,11 +450,11 @@ impl Analysis for Budget {
             self.notes.nagle_waits += u64::from(ending == Ending::LastAck);
             let guessed = self.ack_times == AckTimes::Guessed;
             if guessed && self.waited_for_ack(departure, self.scale.round_trip) {
-                self.notes.nagle_perhaps += 1;
+                self.notes.nagle_perhaps += self.clock.since(self.left_at);
             }
             self.settle(ending);
         }
-        self.moved_at = self.clock;
+        (self.moved_at, self.left_at) = (self.clock, self.clock);
         let view = &departure.view;
         self.rescale(view);
         self.stage = explained.stage;

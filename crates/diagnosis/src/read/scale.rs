@@ -29,11 +29,17 @@ const BEYOND_MAX: u32 = 3;
 const STAYED_MIN: u32 = 12;
 const STAYED_PART: (u32, u32) = (3, 5);
 
+/// Of so many stops, one in so many at most ends near where the window does if the window is not what stops the sender (ours).
+const STOPS_MIN: u32 = 16;
+const SELDOM_OF: u32 = 10;
+
 /// How far a sender went, by the shift that the receiver may have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scale {
     filled: [u32; SHIFTS],
     beyond: [u32; SHIFTS],
+    /// Stops within a segment of where the window ends, however small it is.
+    near: [u32; SHIFTS],
     stops: u32,
     /// ACKs with a smaller field than the one before, by which the right edge would have gone back.
     retreated: [u32; SHIFTS],
@@ -75,13 +81,14 @@ impl Scale {
         let (low, high) = self.fields.unwrap_or((field, field));
         self.fields = Some((low.min(field), high.max(field)));
         self.mss = mss;
-        let counts = self.filled.iter_mut().zip(&mut self.beyond).zip(0_u32..);
-        for ((filled, beyond), shift) in counts {
+        let counts = self.filled.iter_mut().zip(&mut self.beyond);
+        for (((filled, beyond), near), shift) in counts.zip(&mut self.near).zip(0_u32..) {
             let window = u64::from(field) << shift;
             if ahead > window {
                 *beyond = beyond.saturating_add(1);
-            } else if window - ahead < mss && window >= SEGMENTS_MIN * mss {
-                *filled = filled.saturating_add(1);
+            } else if window - ahead < mss {
+                *near = near.saturating_add(1);
+                *filled = filled.saturating_add(u32::from(window >= SEGMENTS_MIN * mss));
             }
         }
     }
@@ -115,6 +122,14 @@ impl Scale {
                 ..Falls::default()
             };
         }
+    }
+
+    /// `true` if the sender hardly ever went to where the window ends, whatever its scale is: it is not what stopped it.
+    pub(crate) fn is_never_filled(&self) -> bool {
+        let counts = self.near.iter().zip(&self.beyond);
+        let mut possible = counts.filter(|(_, beyond)| **beyond < BEYOND_MAX);
+        let seldom = |near: u32| near.saturating_mul(SELDOM_OF) <= self.stops;
+        self.stops >= STOPS_MIN && possible.all(|(near, _)| seldom(*near))
     }
 
     /// The shift, if it is known by now.
@@ -217,6 +232,21 @@ mod tests {
             scale.acknowledged(1448, 20, 500);
         }
         assert_eq!(scale.shift(), None);
+    }
+
+    #[test]
+    fn a_window_that_is_seldom_reached_is_not_what_stops() {
+        let mut scale = Scale::default();
+        for n in 0..63_u64 {
+            scale.stopped(3000 + 1460 * (n % 9), 500, 1460);
+        }
+        // 500 << 5 are 16,000 bytes, and 14,680 were outstanding.
+        assert!(!scale.is_never_filled());
+        for n in 0..60_u64 {
+            scale.stopped(3000 + 1460 * (n % 12), 500, 1460);
+        }
+        assert!(scale.is_never_filled());
+        assert!(!Scale::default().is_never_filled());
     }
 
     #[test]

@@ -150,6 +150,13 @@ impl<F: Follower> Stream<F> {
         &self.follower
     }
 
+    /// `true` if the scale of the receiver's window is not known, and the sender hardly ever went to where the window ends,
+    /// whatever it is.
+    pub(crate) fn never_fills_its_window(&self) -> bool {
+        let guess = self.guess.as_ref().filter(|_| self.scale.is_none());
+        guess.is_some_and(|guess| guess.is_never_filled())
+    }
+
     /// Who follows it, to keep.
     pub fn into_follower(self) -> F {
         self.follower

@@ -133,11 +133,11 @@ fn behind_the_bottleneck_silences_of_bulk_may_be_its_own_where_no_segment_says_w
 fn short_segments_may_wait_for_acks_where_it_is_not_known_when_these_came() {
     let mut messages = shares(&[(Limit::Idle, 9000), (Limit::SlowStart, 1000)]);
     messages.delivered = 100 * 1000;
-    messages.nagle_perhaps = 300;
+    messages.nagle_perhaps = ms(5000);
     let at = |shares: &Shares, place| say_of(shares, |case| case.place = place);
     let (name, said) = at(&messages, Place::Receiver);
     assert_eq!(name, "in doubt");
     assert!(said.contains("Nagle's algorithm"), "{said}");
-    messages.nagle_perhaps = 100;
+    messages.nagle_perhaps = ms(3000);
     assert_eq!(at(&messages, Place::Receiver).0, "application");
 }

@@ -85,8 +85,8 @@ pub struct Shares {
     pub retransmissions: u64,
     /// Short segments that waited for an ACK (Nagle's algorithm).
     pub nagle_waits: u64,
-    /// Short segments that may have: it is not known when their sender had which ACK.
-    pub nagle_perhaps: u64,
+    /// The time in which short segments may have waited so: it is not known when their sender had which ACK.
+    pub nagle_perhaps: Duration,
     /// Repairs that began: one for all losses of a window.
     pub losses: u64,
     /// The largest segment, in bytes.
@@ -131,6 +131,8 @@ pub enum Window {
     Known,
     /// Its scale is not known: the options of the SYN are not in the capture (RFC 7323 §2.2).
     Unscaled,
+    /// Its scale is not known, and whatever it is, the sender hardly ever went to where the window ends.
+    Roomy,
 }
 
 impl Shares {
@@ -216,7 +218,7 @@ pub(super) struct Notes {
     pub(super) delivered: u64,
     pub(super) losses: u64,
     pub(super) nagle_waits: u64,
-    pub(super) nagle_perhaps: u64,
+    pub(super) nagle_perhaps: Duration,
     /// Of the segment that left last.
     pub(super) stamps: Stamps,
     /// New data that left while the receive window was known, and while it was not.
