@@ -14,12 +14,14 @@ use crate::analyse::explain::{Account, Happenings};
 use crate::analyse::requests::Requests;
 use crate::analyse::signs::Signs;
 use crate::analyse::stalls::StallList;
+use crate::both::BothEnds;
 use crate::consistency::Withdrawn;
 use crate::path::Path;
 use crate::read::counts::Counts;
 use crate::read::ending::Ending;
 use crate::read::handshake::Handshake;
 use crate::read::side::{Both, Side};
+use crate::read::silence::Silence;
 use crate::read::vantage::Vantage;
 use crate::sender::SenderReport;
 
@@ -180,12 +182,16 @@ pub struct ConnectionFindings {
     pub handshake: Handshake,
     /// How it ended.
     pub ending: Ending,
+    /// The end that sent nothing any more though it was asked; `None` if both did.
+    pub silence: Option<Silence>,
     /// What was counted of the packets of each end.
     pub counts: Both<Counts>,
     /// The data of each end that sent some.
     pub streams: Both<Option<StreamFindings>>,
     /// Its requests and answers; `None` if it has fewer than two turns.
     pub requests: Option<Requests>,
+    /// What a second capture at the other end tells beside this one, if there is one.
+    pub both: Option<Box<BothEnds>>,
 }
 
 impl ConnectionFindings {

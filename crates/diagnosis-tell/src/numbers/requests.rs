@@ -4,15 +4,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{long, secs};
-use crate::keys;
+use crate::requests::hint_in_words;
 use dupack_diagnosis::analyse::requests::{Part, Quantiles};
+use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::{Request, Requests};
 
 /// Requests of a connection and their answers.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RequestsNumbers {
-    /// End that sends the requests: `opener` or `answerer`.
-    asked_by: &'static str,
+    /// End that sends the requests.
+    asked_by: Side,
     /// Number of requests; pipelined ones count as one.
     requests: u64,
     /// Number of those that are several pipelined requests.
@@ -83,12 +84,15 @@ pub(super) struct MessageNumbers {
     pub(super) last_packet: u64,
     /// Bytes of the stream.
     pub(super) bytes: u64,
+    /// Its beginning, if that is plain and captured: request line of HTTP/1 without the query (`GET /index.html`), `status 200`, or
+    /// type of the TLS record (`TLS application data`); otherwise null. Null for a capture from standard input.
+    pub(super) content: Option<String>,
 }
 
 impl RequestsNumbers {
     pub(super) fn of(requests: &Requests) -> Self {
         Self {
-            asked_by: keys::side(requests.asker),
+            asked_by: requests.asker,
             requests: requests.count,
             pipelined: requests.joined,
             duration_s: QuantileNumbers::of(&requests.duration),
@@ -138,6 +142,7 @@ impl MessageNumbers {
             first_packet: part.first_packet,
             last_packet: part.last_packet,
             bytes: part.bytes,
+            content: part.hint.map(|hint| hint_in_words(&hint)),
         }
     }
 }

@@ -6,7 +6,7 @@
 //! [`Departure`](moment::Departure)s and [`Arrival`](moment::Arrival)s.
 
 pub mod connection;
-mod copies;
+pub(crate) mod copies;
 pub mod counts;
 pub mod ending;
 pub mod filter;
@@ -18,6 +18,7 @@ mod scale;
 mod seen;
 mod segment_size;
 pub mod side;
+pub mod silence;
 pub mod stream;
 pub mod table;
 pub mod time_range;

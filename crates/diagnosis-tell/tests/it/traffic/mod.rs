@@ -12,7 +12,9 @@ mod rates;
 mod requests;
 mod resets;
 mod shared;
+mod silence;
 mod turns;
+mod what_if;
 mod windows;
 
 use dupack_diagnosis::{ConnectionFindings, Diagnosis, Flow, Side, StreamFindings, diagnose};
