@@ -27,7 +27,7 @@ pub use headline::{headline, silent_later};
 use sentences::{
     application, black_hole, constant_rate, handshake, in_doubt, losses, missing_packets, mixed,
     nagle, nothing, one_direction, options_cut, path, policer, receive_window, sender, shut_window,
-    slow_start, timers, too_short, unscaled, was_shut, went_to,
+    slow_start, small, timers, too_short, turns, unscaled, was_shut, went_to,
 };
 
 /// From this part on, waste speaks before all else. Ours.
@@ -43,7 +43,7 @@ pub struct Template {
 }
 
 /// All sentences, in the order in which they are tried.
-pub const TEMPLATES: [Template; 21] = [
+pub const TEMPLATES: [Template; 23] = [
     Template {
         name: "nothing",
         holds: |case| case.shares.segments == 0,
@@ -93,6 +93,11 @@ pub const TEMPLATES: [Template; 21] = [
         say: in_doubt,
     },
     Template {
+        name: "turns",
+        holds: |case| case.main() == Some(Group::Application) && case.turning().is_some(),
+        say: turns,
+    },
+    Template {
         name: "application",
         holds: |case| case.main() == Some(Group::Application),
         say: application,
@@ -116,6 +121,11 @@ pub const TEMPLATES: [Template; 21] = [
         name: "handshake",
         holds: |case| case.main() == Some(Group::Handshake) && case.waited_to_open(),
         say: handshake,
+    },
+    Template {
+        name: "small",
+        holds: |case| case.is_small() && case.main().is_none_or(is_a_window),
+        say: small,
     },
     Template {
         name: "too short",
@@ -175,7 +185,7 @@ pub fn tell(case: &Case<'_>) -> (&'static str, String) {
     template.map_or(("nothing", String::new()), |template| {
         let mut said = (template.say)(case);
         let timers = case.shares.of_group(Group::Timers);
-        let of_others = !["application", "timers", "mixed"].contains(&template.name);
+        let of_others = !["application", "turns", "timers", "mixed"].contains(&template.name);
         if of_others && case.part(Group::Timers) >= REST_SHARE {
             let long = crate::words::time(timers);
             said.push_str(&format!("; {long} {}", went_to(Group::Timers)));

@@ -11,10 +11,12 @@ use std::thread;
 use dupack_algorithms::catalog::Catalog;
 use dupack_packet::CaptureTime;
 use dupack_packet::captured::{CaptureReader, Captured, ReadError, Tally};
+use dupack_tcp::connection::Flags;
+use dupack_tcp::facts::View;
 use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::{Duration, Instant};
 
-use crate::analyse::budget::{AckTimes, Budget, Terms};
+use crate::analyse::budget::{AckTimes, Budget, Terms, Window};
 use crate::analyse::cause::{Cause, Need};
 use crate::analyse::explain::{self, End, Explainer};
 use crate::analyse::groups::{Group, Grouping, Groups};
@@ -24,7 +26,7 @@ use crate::analyse::stalls::Stalls;
 use crate::consistency::{Withdrawn, settle};
 use crate::findings::{
     AcksSeen, Beyond, ConnectionFindings, Coverage, Flow, KEPT_MAX, Kept, OptionsSeen, Shut,
-    StreamFindings,
+    StreamFindings, TurnsTold,
 };
 use crate::path::Survey;
 use crate::path::series::Series;
@@ -62,7 +64,50 @@ pub struct Examiner {
     requests: Option<Box<Gathered>>,
     /// The last event of the transfer: what comes later is silence.
     ended: Instant,
+    /// Bytes of data that are outstanding, without a FIN.
     outstanding: u64,
+    closing: Closing,
+}
+
+/// What has left of a FIN that left without data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Closing {
+    /// Nothing.
+    NotYet,
+    /// It has left, at this offset.
+    Sent(u64),
+    /// It was sent again: all data had arrived, and nobody waits for it.
+    Repeated(u64),
+}
+
+impl Closing {
+    /// Takes note of what left.
+    fn departed(&mut self, departure: &Departure<'_>) {
+        let len = departure.end.saturating_sub(departure.start);
+        if !departure.flags.contains(Flags::FIN) || len != 1 {
+            return;
+        }
+        *self = match *self {
+            Self::NotYet => Self::Sent(departure.start),
+            Self::Sent(at) | Self::Repeated(at) => Self::Repeated(at),
+        };
+    }
+
+    /// Bytes outstanding, without the FIN.
+    fn outstanding(self, view: &View<'_>) -> u64 {
+        match self {
+            Self::NotYet => view.flight_size(),
+            Self::Sent(at) | Self::Repeated(at) => {
+                let una = view.scoreboard.una();
+                at.saturating_sub(una).min(view.flight_size())
+            }
+        }
+    }
+
+    /// `true` if nothing but a FIN that was sent again is outstanding: the transfer is over.
+    fn is_over(self, view: &View<'_>) -> bool {
+        matches!(self, Self::Repeated(_)) && self.outstanding(view) == 0
+    }
 }
 
 impl Follower for Examiner {
@@ -87,6 +132,7 @@ impl Follower for Examiner {
             requests: None,
             ended: at,
             outstanding: 0,
+            closing: Closing::NotYet,
         }
     }
 
@@ -96,18 +142,22 @@ impl Follower for Examiner {
         onlooker: Option<&mut (dyn Analysis + '_)>,
     ) -> Timer {
         let explained = self.explainer.departed(departure);
-        self.budget.departed(departure, &explained);
-        self.stalls.departed(departure, &explained);
+        self.closing.departed(departure);
+        let over = self.closing.is_over(&departure.view);
+        if !over {
+            self.budget.departed(departure, &explained);
+            self.stalls.departed(departure, &explained);
+        }
         self.signs.departed(departure, &explained);
         self.survey.departed(departure, &explained);
         self.sender.departed(departure, &explained);
         if let Some(onlooker) = onlooker {
             onlooker.departed(departure, &explained);
         }
-        if departure.kind != SendingKind::Empty {
+        if departure.kind != SendingKind::Empty && !over {
             self.ended = self.ended.max(departure.at);
         }
-        self.outstanding = departure.view.flight_size();
+        self.outstanding = self.closing.outstanding(&departure.view);
         match explained.retransmission.map(|again| again.cause) {
             Some(Cause::Timeout { .. }) => Timer::Expired,
             _ => Timer::Ran,
@@ -116,8 +166,11 @@ impl Follower for Examiner {
 
     fn arrived(&mut self, arrival: &Arrival<'_>, onlooker: Option<&mut (dyn Analysis + '_)>) {
         let explained = self.explainer.arrived(arrival);
-        self.budget.arrived(arrival, &explained);
-        self.stalls.arrived(arrival, &explained);
+        let over = self.closing.is_over(&arrival.view) && self.outstanding == 0;
+        if !over {
+            self.budget.arrived(arrival, &explained);
+            self.stalls.arrived(arrival, &explained);
+        }
         self.signs.arrived(arrival, &explained);
         self.survey.arrived(arrival, &explained);
         self.sender.arrived(arrival, &explained);
@@ -127,11 +180,12 @@ impl Follower for Examiner {
         if self.outstanding > 0 {
             self.ended = self.ended.max(arrival.at);
         }
-        self.outstanding = arrival.view.flight_size();
+        self.outstanding = self.closing.outstanding(&arrival.view);
     }
 
     fn asked(&mut self, at: Instant, packet: u64) {
         self.stalls.asked(at, packet);
+        self.budget.asked();
     }
 
     fn numbered(&mut self, id: u16) {
@@ -201,7 +255,13 @@ impl Examiner {
         let handshake = connection.handshake().round_trip_to(side);
         self.survey.seen_from(&vantage, handshake, whole);
         let path = self.survey.path();
-        let facts = path.facts();
+        let signs = self.signs.finish();
+        let mut facts = path.facts();
+        if vantage.place == Place::Receiver {
+            // What arrives at a constant rate has passed the bottleneck at that rate.
+            let constant = signs.constant_rate.map(|rate| rate.bytes_per_second);
+            facts.bytes_per_second = facts.bytes_per_second.or(constant);
+        }
         let shares = self.budget.finish(ended, &facts);
         let stalls = self.stalls.finish();
         let shut = shut(&self.explainer, connection, side);
@@ -218,9 +278,10 @@ impl Examiner {
             shut,
             shares,
             stalls,
-            signs: self.signs.finish(),
+            signs,
             path,
             sender: self.sender.report(),
+            turns: None,
             withdrawn: Vec::new(),
         };
         (found, self.survey.into_series())
@@ -273,7 +334,9 @@ fn findings(mut connection: Connection<Examiner>) -> (ConnectionFindings, Vec<Ca
     let mut gathered = None;
     let mut candidates = Vec::new();
     let [opener, answerer] = Side::BOTH.map(|side| {
-        let mut examiner = connection.take_stream(side)?.into_follower();
+        let stream = connection.take_stream(side)?;
+        let is_roomy = stream.never_fills_its_window();
+        let mut examiner = stream.into_follower();
         gathered = gathered.take().or(examiner.requests.take());
         // A FIN alone is no data.
         let counts = connection.counts(side);
@@ -281,12 +344,24 @@ fn findings(mut connection: Connection<Examiner>) -> (ConnectionFindings, Vec<Ca
             return None;
         }
         let (mut found, series) = examiner.findings(&connection, side);
+        if is_roomy && found.shares.window == Window::Unscaled {
+            found.shares.window = Window::Roomy;
+        }
         settle(&mut found, counts);
         candidates.extend(candidate(&connection, &found, series));
         Some(found)
     });
-    let streams = Both { opener, answerer };
+    let mut streams = Both { opener, answerer };
     let requests = gathered.and_then(|gathered| requests(*gathered, &connection, &streams));
+    for side in Side::BOTH {
+        if let Some(stream) = streams.of_mut(side) {
+            stream.turns = requests.as_ref().map(|requests| TurnsTold {
+                asks: side == requests.asker,
+                count: requests.count,
+                round_trip: requests.round_trip,
+            });
+        }
+    }
     let found = ConnectionFindings {
         number: connection.number(),
         addresses: Both {

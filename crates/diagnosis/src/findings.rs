@@ -82,6 +82,17 @@ pub struct Shut {
     pub probes: u64,
 }
 
+/// The turns that a stream's data was part of: a request and its answer each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnsTold {
+    /// `true` if the sender of the stream asks, `false` if it answers.
+    pub asks: bool,
+    /// How many turns.
+    pub count: u64,
+    /// The least round-trip time, if the capture tells one.
+    pub round_trip: Option<Duration>,
+}
+
 /// What was found of one stream of data.
 #[derive(Clone, Debug)]
 pub struct StreamFindings {
@@ -115,6 +126,8 @@ pub struct StreamFindings {
     pub path: Path,
     /// Which sender it was.
     pub sender: SenderReport,
+    /// The turns that its data was part of; `None` if there are fewer than two.
+    pub turns: Option<TurnsTold>,
     /// Findings that contradicted others.
     pub withdrawn: Vec<Withdrawn>,
 }
@@ -162,6 +175,9 @@ impl StreamFindings {
     }
 }
 
+/// Times are equal if they differ by less than one part in so many of the connection's (ours).
+const EQUALS_OF: u64 = 10;
+
 /// What was found of a connection.
 #[derive(Clone, Debug)]
 pub struct ConnectionFindings {
@@ -197,11 +213,24 @@ impl ConnectionFindings {
             .flatten()
     }
 
-    /// The stream to tell of first: the one that somebody waited for the longest, of equals the one with more data.
+    /// The stream to tell of first: the one that somebody waited for the longest; of equals the one that took the connection's
+    /// time, or else the one with more data. Times are equal if they differ by less than a tenth of the connection's.
     #[must_use]
     pub fn main_stream(&self) -> Option<&StreamFindings> {
-        let rank = |stream: &&StreamFindings| (stream.waited(), stream.bytes());
-        self.all_streams().max_by_key(rank)
+        let [opener, answerer] = [&self.streams.opener, &self.streams.answerer];
+        let (Some(one), Some(other)) = (opener, answerer) else {
+            return opener.as_ref().or(answerer.as_ref());
+        };
+        let whole = self.duration();
+        let longer = |of: fn(&StreamFindings) -> Duration, parts: u64| {
+            let (time, of_other) = (of(one), of(other));
+            let differ = time.max(of_other) - time.min(of_other);
+            (differ.saturating_mul(parts) > whole).then_some(time > of_other)
+        };
+        let by_time = longer(StreamFindings::waited, EQUALS_OF)
+            .or_else(|| longer(|stream| stream.shares.duration(), 2));
+        let first = by_time.unwrap_or_else(|| one.bytes() >= other.bytes());
+        Some(if first { one } else { other })
     }
 
     /// The stream of the other direction, if both carry data.

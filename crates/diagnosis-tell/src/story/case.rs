@@ -1,10 +1,12 @@
 //! The facts that a sentence rests on, and what follows from them.
 
 use dupack_diagnosis::StreamFindings;
-use dupack_diagnosis::analyse::budget::{AckTimes, Group, Limit, PathFacts, Shares, Window};
+use dupack_diagnosis::analyse::budget::{
+    AckTimes, Group, Limit, PathFacts, Shares, Stamps, Window,
+};
 use dupack_diagnosis::analyse::signs::Signs;
 use dupack_diagnosis::analyse::stalls::{StallKind, StallList};
-use dupack_diagnosis::findings::{Coverage, OptionsSeen, Shut};
+use dupack_diagnosis::findings::{Coverage, OptionsSeen, Shut, TurnsTold};
 use dupack_diagnosis::read::vantage::Place;
 use dupack_tcp::time::Duration;
 
@@ -45,8 +47,23 @@ const ROUND_TRIP_MAX: Duration = Duration::from_millis(500);
 /// From this part of its segments on, losses may have left silences at the receiver's end. Ours.
 const LOSSES_HIDDEN: f64 = 0.03;
 
+/// What a loss that only a timer repairs takes at most, mostly. Ours.
+const TIMEOUT: Duration = Duration::from_secs(1);
+
 /// So many waits for an ACK are no chance. Ours.
 pub(super) const NAGLE_MIN: u64 = 3;
+
+/// So many requests one after another are a habit. Ours.
+const TURNS_MIN: u64 = 8;
+
+/// The turns of a stream, where they are what its time went to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Turning {
+    /// Round trips: so many, of this length, with nothing else to speak of.
+    RoundTrips(u64, Duration),
+    /// So many turns of this length, in each of which the answer was on its way for so long.
+    Answers(u64, [Duration; 2]),
+}
 
 /// A limit that a silence may have beside the application, and that the capture cannot exclude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +74,10 @@ pub(super) enum Doubt {
     RoundTrip,
     /// What was lost before the capture.
     Lost,
+    /// Short segments that wait for ACKs.
+    Nagle,
+    /// The bottleneck, behind which nothing says when a segment left.
+    Bottleneck,
 }
 
 /// The facts that a sentence rests on.
@@ -80,6 +101,12 @@ pub struct Case<'a> {
     pub place: Place,
     /// The rate of a policer in bit/s, if one was found.
     pub policer: Option<f64>,
+    /// Retransmissions that were spurious.
+    pub spurious: u64,
+    /// Segments that were overtaken by others on the way.
+    pub overtaken: u64,
+    /// The turns that its data was part of, if there are some.
+    pub turns: Option<TurnsTold>,
 }
 
 impl<'a> Case<'a> {
@@ -96,6 +123,9 @@ impl<'a> Case<'a> {
             headers: stream.path.headers,
             place: stream.vantage.place,
             policer: stream.path.policer.and_then(|policer| policer.rate.value()),
+            spurious: stream.account.needless(),
+            overtaken: stream.overtaken + stream.reordered,
+            turns: stream.turns,
         }
     }
 }
@@ -125,7 +155,9 @@ impl Case<'_> {
     pub(super) fn leaves_at_a_constant_rate(&self) -> bool {
         let unexplained = self.part(Group::Application) + self.part(Group::Sender);
         let idle = self.shares.share(self.shares.of(Limit::Idle));
-        self.signs.constant_rate.is_some() && unexplained - idle >= HALF
+        let rate = self.signs.constant_rate;
+        let paced = rate.is_some_and(|rate| self.shares.share(rate.time) >= HALF);
+        paced && self.place == Place::Sender && unexplained - idle >= HALF
     }
 
     /// `true` if so much is retransmitted that no window grows undisturbed.
@@ -153,6 +185,11 @@ impl Case<'_> {
             return None;
         }
         let silent = self.shares.of_group(Group::Application).as_secs_f64();
+        let waiting = self.stalls.of(StallKind::ClientIdle).time
+            + self.stalls.of(StallKind::DataUnavailable).time;
+        if self.may_be_spread() && bulk && waiting.as_secs_f64() < HALF * silent {
+            return Some(Doubt::Bottleneck);
+        }
         let asked = self.stalls.of(StallKind::ClientIdle).time.as_secs_f64() <= HALF * silent;
         let guessed = self.shares.ack_times == AckTimes::Guessed;
         let unready = self.stalls.of(StallKind::DataUnavailable);
@@ -160,9 +197,44 @@ impl Case<'_> {
         if guessed && bulk && asked && brief && unready.count >= ROUND_TRIPS_OFTEN {
             return Some(Doubt::RoundTrip);
         }
+        if self.shares.nagle_perhaps.as_secs_f64() >= HALF * silent {
+            return Some(Doubt::Nagle);
+        }
         let losses = self.shares.retransmissions as f64;
-        (asked && losses >= LOSSES_HIDDEN * self.shares.segments as f64 && losses > 1.0)
+        let part = losses / self.shares.segments.max(1) as f64;
+        let explained = part * unready.count as f64 * TIMEOUT.as_secs_f64();
+        (asked && part >= LOSSES_HIDDEN && losses > 1.0 && explained >= HALF * silent)
             .then_some(Doubt::Lost)
+    }
+
+    /// The turns of the stream, if waiting for the other end's next one was most of what its application had to do.
+    pub(super) fn turning(&self) -> Option<Turning> {
+        let turns = self.turns.filter(|turns| turns.count >= TURNS_MIN)?;
+        let silent = self.shares.of_group(Group::Application);
+        let most = |time: Duration| time.as_secs_f64() >= HALF * silent.as_secs_f64();
+        if let Some(round_trip) = turns.round_trip
+            && most(round_trip.saturating_mul(turns.count))
+        {
+            return Some(Turning::RoundTrips(turns.count, round_trip));
+        }
+        let outstanding = self.shares.of(Limit::Pause);
+        (!turns.asks && most(outstanding)).then(|| {
+            Turning::Answers(
+                turns.count,
+                [silent, outstanding].map(|time| time / turns.count),
+            )
+        })
+    }
+
+    /// `true` if every retransmission was spurious: nothing was lost.
+    pub(super) fn is_all_spurious(&self) -> bool {
+        self.shares.retransmissions > 0 && self.spurious >= self.shares.retransmissions
+    }
+
+    /// `true` if the bottleneck may be what keeps segments apart: nothing says when they left.
+    pub(super) fn may_be_spread(&self) -> bool {
+        let unknown = self.path.bytes_per_second.is_none();
+        self.place == Place::Receiver && unknown && self.shares.stamps == Stamps::Missing
     }
 
     fn is_bulk(&self) -> bool {
@@ -189,9 +261,23 @@ impl Case<'_> {
         let few = self.shares.segments <= SMALL_SEGMENTS;
         let brief = self
             .shares
-            .rtt_mean
+            .rtt_min
             .is_none_or(|rtt| moving.as_secs_f64() < ROUND_TRIPS_MIN * rtt.as_secs_f64());
         few || brief
+    }
+
+    /// `true` if it is so little that no window holds it back, and nothing was lost.
+    pub(super) fn is_small(&self) -> bool {
+        let held = [
+            Group::Receiver,
+            Group::Losses,
+            Group::Timers,
+            Group::Nagle,
+            Group::Sender,
+        ];
+        self.shares.segments <= SMALL_SEGMENTS
+            && self.shares.retransmissions == 0
+            && held.into_iter().all(|group| self.part(group) < REST_SHARE)
     }
 
     /// Groups by their time, the largest first.

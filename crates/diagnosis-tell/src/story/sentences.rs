@@ -6,7 +6,7 @@ use dupack_diagnosis::analyse::stalls::StallKind;
 use dupack_diagnosis::read::vantage::Place;
 use dupack_tcp::time::Duration;
 
-use super::case::{ALMOST_ALL, Case, Doubt, FULL, HALF, REST_SHARE, SMALL_SEGMENTS};
+use super::case::{ALMOST_ALL, Case, Doubt, FULL, HALF, REST_SHARE, SMALL_SEGMENTS, Turning};
 use super::words::{count, number, part, part_of_rate, rate, time};
 
 pub(super) fn nothing(case: &Case<'_>) -> String {
@@ -98,6 +98,27 @@ pub(super) fn options_cut(_: &Case<'_>) -> String {
         .to_owned()
 }
 
+/// Requests one after another: the time of a turn is what each waits for.
+pub(super) fn turns(case: &Case<'_>) -> String {
+    let mut said = match case.turning() {
+        Some(Turning::RoundTrips(count, each)) => format!(
+            "{} round trips of {}: one request at a time",
+            crate::words::count(count),
+            time(each)
+        ),
+        Some(Turning::Answers(count, [each, under_way])) => format!(
+            "one request at a time: {} turns of about {}, and for {} of each the answer was on its way until it was \
+             acknowledged",
+            crate::words::count(count),
+            time(each),
+            time(under_way)
+        ),
+        None => String::new(),
+    };
+    say_the_rest(case, &mut said);
+    said
+}
+
 pub(super) fn application(case: &Case<'_>) -> String {
     let shares = case.shares;
     let spent = part(shares.of_group(Group::Application), shares.duration());
@@ -108,6 +129,13 @@ pub(super) fn application(case: &Case<'_>) -> String {
     if let Some(why) = why_idle(case) {
         said.push_str(&format!(": {why}"));
     }
+    say_the_rest(case, &mut said);
+    said
+}
+
+/// Adds what took the rest of the time, if it is a tenth or more.
+fn say_the_rest(case: &Case<'_>, said: &mut String) {
+    let shares = case.shares;
     let others = case.ranked().into_iter().filter(|(group, spent)| {
         *group != Group::Application && shares.share(*spent) >= REST_SHARE
     });
@@ -124,7 +152,6 @@ pub(super) fn application(case: &Case<'_>) -> String {
     {
         said.push_str(&format!(": {why}"));
     }
-    said
 }
 
 /// Silences that have more than one explanation.
@@ -137,9 +164,23 @@ pub(super) fn in_doubt(case: &Case<'_>) -> String {
     let spent = part(shares.of_group(group), shares.duration());
     let other = match case.doubt() {
         Some(Doubt::Lost) => "packets that were lost before this capture".to_owned(),
+        Some(Doubt::Nagle) => {
+            "Nagle's algorithm, as each short segment may have waited for an ACK".to_owned()
+        }
         Some(Doubt::RoundTrip) => "round trips, whose length this capture does not show".to_owned(),
         _ => "the receive window, whose scale is not in this capture".to_owned(),
     };
+    if case.doubt() == Some(Doubt::Bottleneck) {
+        return format!(
+            "nothing arrived for {spent}: the application or the bottleneck, as segments do not say when they left; which of \
+             them cannot be told"
+        );
+    }
+    if case.may_be_spread() {
+        return format!(
+            "nothing arrived for {spent}: the application, the bottleneck or {other}; which of them cannot be told"
+        );
+    }
     format!(
         "the sender sent nothing for {spent}: the application or {other}; which of them cannot be told"
     )
@@ -273,6 +314,15 @@ pub(super) fn handshake(case: &Case<'_>) -> String {
     format!("opening the connection took {spent}")
 }
 
+pub(super) fn small(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let segments = count(shares.segments, "segment");
+    format!(
+        "nothing limits it: {segments} in {}, which any window permits at once",
+        time(shares.duration())
+    )
+}
+
 pub(super) fn too_short(case: &Case<'_>) -> String {
     let shares = case.shares;
     let segments = count(shares.segments, "segment");
@@ -308,8 +358,9 @@ pub(super) fn path(case: &Case<'_>) -> String {
     let all = case.path.bytes_per_second.filter(|all| *all >= moved);
     if let Some(all) = all.filter(|all| moved < FULL * all) {
         return format!(
-            "{long}packets queue at the bottleneck, and {} arrive",
-            part_of_rate(moved, all)
+            "{long}packets queue at a bottleneck of {}, and {} of it are this transfer's",
+            rate(all),
+            rate(moved)
         );
     }
     let speed = match all {
@@ -339,6 +390,9 @@ pub(super) fn losses(case: &Case<'_>) -> String {
     if shares.retransmissions == 0 {
         return format!("{long}the congestion window holds it, without a loss");
     }
+    if case.is_all_spurious() {
+        return spurious(case, &long);
+    }
     let each = shares.segments as f64 / shares.retransmissions as f64;
     let mut said =
         format!("{long}losses keep the window small: one segment in {each:.0} was retransmitted");
@@ -352,6 +406,24 @@ pub(super) fn losses(case: &Case<'_>) -> String {
         }
     }
     said
+}
+
+/// Nothing was lost, and the sender took it for lost.
+fn spurious(case: &Case<'_>, long: &str) -> String {
+    let again = case.shares.retransmissions;
+    let retransmitted = match again {
+        1 => "one segment was retransmitted, though it was not lost".to_owned(),
+        _ => format!(
+            "{} segments were retransmitted, none of which was lost",
+            crate::words::count(again)
+        ),
+    };
+    let why = if case.overtaken > 0 {
+        ": packets overtake one another on the way"
+    } else {
+        ""
+    };
+    format!("{long}spurious retransmissions keep the window small: {retransmitted}{why}")
 }
 
 pub(super) fn slow_start(case: &Case<'_>) -> String {

@@ -1,5 +1,7 @@
 //! Each sentence, and which one is chosen.
 
+mod reasons;
+
 use dupack_tcp::time::{Duration, Instant};
 
 use super::{Case, TEMPLATES, tell};
@@ -63,6 +65,9 @@ fn say_with(shares: &Shares, path: PathFacts) -> (&'static str, String) {
         headers: 40,
         place: Place::Sender,
         policer: None,
+        spurious: 0,
+        overtaken: 0,
+        turns: None,
     })
 }
 
@@ -132,6 +137,9 @@ fn a_kind_of_stalls_that_explains_less_than_half_of_the_time_is_not_named() {
             headers: 40,
             place: Place::Sender,
             policer: None,
+            spurious: 0,
+            overtaken: 0,
+            turns: None,
         })
         .1
     };
@@ -157,6 +165,9 @@ fn timers_with_what_was_lost_and_what_would_have_helped() {
         headers: 40,
         place: Place::Sender,
         policer: None,
+        spurious: 0,
+        overtaken: 0,
+        turns: None,
     });
     assert_eq!(name, "timers");
     assert_eq!(
@@ -188,12 +199,12 @@ fn an_opening_that_took_long_is_told_from_a_short_transfer() {
         )
     );
     let mut short = shares(&[(Limit::Handshake, 100), (Limit::SlowStart, 100)]);
-    short.segments = 3;
+    short.segments = 30;
     assert_eq!(
         say(&short),
         (
             "too short",
-            "too short to tell: 3 segments in 200 ms".to_owned()
+            "too short to tell: 30 segments in 200 ms".to_owned()
         )
     );
 }
@@ -298,7 +309,10 @@ fn a_stream_without_any_duration_has_a_sentence() {
     let (name, said) = say(&one);
     assert_eq!(
         (name, said.as_str()),
-        ("too short", "too short to tell: one segment in 0.0 ms")
+        (
+            "small",
+            "nothing limits it: one segment in 0.0 ms, which any window permits at once"
+        )
     );
 }
 
@@ -317,6 +331,9 @@ fn a_window_that_was_shut_is_said_where_there_is_little_else() {
             headers: 40,
             place: Place::Sender,
             policer: None,
+            spurious: 0,
+            overtaken: 0,
+            turns: None,
         };
         tell(&case).1
     };
@@ -346,6 +363,9 @@ fn say_at(shares: &Shares, stalls: &StallList, place: Place) -> (&'static str, S
         headers: 40,
         place,
         policer: None,
+        spurious: 0,
+        overtaken: 0,
+        turns: None,
     })
 }
 
@@ -431,11 +451,12 @@ fn silences_may_be_lost_packets_that_a_capture_at_the_receiver_does_not_have() {
         say_at(&shares, &silences(kind, 50, 1000), place).0
     };
     let unready = StallKind::DataUnavailable;
-    assert_eq!(told(60, Place::Receiver, unready), "in doubt");
-    assert_eq!(told(60, Place::Sender, unready), "application");
-    assert_eq!(told(10, Place::Receiver, unready), "application");
+    assert_eq!(told(600, Place::Receiver, unready), "in doubt");
+    assert_eq!(told(600, Place::Sender, unready), "application");
+    // Six of a hundred, and 50 silences of a second: three of them at most.
+    assert_eq!(told(60, Place::Receiver, unready), "application");
     assert_eq!(
-        told(60, Place::Receiver, StallKind::ClientIdle),
+        told(600, Place::Receiver, StallKind::ClientIdle),
         "application"
     );
 }

@@ -40,7 +40,7 @@ use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::{Duration, Instant};
 
 pub use limit::{Group, Limit};
-pub use shares::{Band, KernelView, PathFacts, Shares, Window};
+pub use shares::{Band, KernelView, PathFacts, Shares, Stamps, Window};
 
 use crate::analyse::cause::{Cause, Retransmission};
 use crate::path::one_way::OneWay;
@@ -122,9 +122,13 @@ pub struct Budget {
     last_acked: Option<Instant>,
     /// When something left, or an ACK moved SND.UNA: since then a timer runs that expires next.
     moved_at: Instant,
+    /// When something left last.
+    left_at: Instant,
     /// The receive window that was granted last, and what of it is left.
     window: Option<u64>,
     window_left: Option<u64>,
+    /// The field of the last ACK: whatever its scale, the window is no smaller.
+    field: Option<u16>,
     /// The timestamp of what left last.
     stamp: Option<u32>,
     /// Whether the sender last stopped because the receive window was full.
@@ -209,8 +213,10 @@ impl Budget {
             last_arrival: None,
             last_acked: None,
             moved_at: started,
+            left_at: started,
             window: None,
             window_left: None,
+            field: None,
             stamp: None,
             at_edge: Edge::Away,
             scale: Scale {
@@ -260,6 +266,11 @@ impl Budget {
         shares
     }
 
+    /// Data of the peer came: what the application sends next, it sends for that, and not because an ACK came before.
+    pub(crate) const fn asked(&mut self) {
+        self.last_acked = None;
+    }
+
     /// Time passed until `at`; it never goes back.
     fn pass(&mut self, at: Instant) {
         let from = self.clock;
@@ -269,6 +280,7 @@ impl Budget {
             to: self.clock,
             look: self.look,
             kind: self.kind,
+            delivered: 0,
         };
         if let Some(settled) = self.quiet.push(piece) {
             self.give(settled);
@@ -306,7 +318,7 @@ impl Budget {
             *slot += time;
         }
         let round_trip = self.scale.round_trip;
-        self.ledger.add(settled.kind, settled.to, round_trip);
+        self.ledger.add(&settled, round_trip);
     }
 
     fn prompt(&self) -> Duration {
@@ -364,7 +376,7 @@ impl Budget {
         } else {
             self.prompt()
         };
-        if self.waited_for_ack(departure, prompt) {
+        if self.ack_times == AckTimes::Known && self.waited_for_ack(departure, prompt) {
             return Ending::LastAck;
         }
         match self.last_arrival {
@@ -385,8 +397,9 @@ impl Budget {
         let bare = self
             .last_acked
             .is_some_and(|came| self.clock.since(came) <= prompt);
-        let known = self.ack_times == AckTimes::Known;
-        known && short && bare && departure.kind == SendingKind::First && self.stage == Stage::Open
+        // What ends the stream is not held back (Linux: `tcp_nagle_check`).
+        let held = !departure.flags.contains(Flags::FIN);
+        held && short && bare && departure.kind == SendingKind::First && self.stage == Stage::Open
     }
 
     fn rescale(&mut self, view: &View<'_>) {
@@ -437,15 +450,24 @@ impl Analysis for Budget {
         let together = self.left_together(departure, explained);
         let late = self.lateness(departure).filter(|_| !together);
         self.pass(departure.at - late.unwrap_or_default());
+        if self.place == Place::Receiver {
+            // What is seen behind the bottleneck has passed it just before.
+            let len = departure.end.saturating_sub(departure.start);
+            self.quiet.delivered(len);
+        }
         if !together {
             let ending = self.ending(departure, explained.retransmission);
             self.notes.nagle_waits += u64::from(ending == Ending::LastAck);
+            let guessed = self.ack_times == AckTimes::Guessed;
+            if guessed && self.waited_for_ack(departure, self.scale.round_trip) {
+                self.notes.nagle_perhaps += self.clock.since(self.left_at);
+            }
             self.settle(ending);
         }
         if late.is_some() {
             self.pass_under_way(departure.at);
         }
-        self.moved_at = self.clock;
+        (self.moved_at, self.left_at) = (self.clock, self.clock);
         let view = &departure.view;
         self.rescale(view);
         self.stage = explained.stage;
@@ -477,19 +499,29 @@ impl Analysis for Budget {
                 .left(now, len, last, flight, self.scale.timeout);
         }
         self.notes.sent(departure.sent.len());
+        self.notes.stamps = match departure.timestamps {
+            Some(_) => Stamps::Seen,
+            None => Stamps::Missing,
+        };
         let mss = self.windows.mss();
         self.ledger
             .set_bytes_min(mss.saturating_mul(QUEUE_SEGMENTS_MIN));
         // What is sent again lies far from the edge of the window, and does not move it.
         if new {
-            self.notes.left(departure.window_left);
+            let flight = view.flight_size().saturating_add(mss);
+            let room = self.field.map(u64::from).filter(|field| *field >= flight);
+            self.notes.left(departure.window_left.or(room));
             self.window_left = departure.window_left;
             let full = departure.window_left.is_some_and(|left| left < mss);
             self.at_edge = if full { Edge::Reached } else { Edge::Away };
         }
         let pushed = departure.flags.contains(Flags::PSH) || departure.flags.contains(Flags::FIN);
+        // Of a window that has no room for a full segment, a short one takes what there is.
+        let fills = departure
+            .window_left
+            .is_some_and(|left| left.saturating_add(last) < mss);
         if new {
-            self.quiet.begin(if pushed && last < mss {
+            self.quiet.begin(if pushed && last < mss && !fills {
                 Tail::EndOfMessage
             } else {
                 Tail::Full
@@ -512,6 +544,9 @@ impl Analysis for Budget {
             self.notes.rtt(rtt);
         }
         self.ledger.delivered(facts.delivered_bytes);
+        if self.place != Place::Receiver {
+            self.quiet.delivered(facts.delivered_bytes);
+        }
         if facts.acked_bytes > 0 {
             self.moved_at = self.clock;
             let has_room = arrival
@@ -541,6 +576,7 @@ impl Analysis for Budget {
         self.look_for_end_of_round(view);
         self.window = arrival.window;
         self.window_left = arrival.window_left;
+        self.field = arrival.field;
         if let (Some(window), Some(left)) = (arrival.window, arrival.window_left)
             && left > window / EDGE_PART
             && left >= self.windows.mss()

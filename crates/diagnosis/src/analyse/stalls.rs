@@ -169,6 +169,8 @@ pub struct Stalls {
     /// A timeout for what never came there, until it is known how much that was.
     unseen: Option<Unseen>,
     found: StallList,
+    /// Waiting for requests since the last data: it belongs to the transfer only if more data comes.
+    idle: StallList,
 }
 
 /// Where the capture was taken.
@@ -196,6 +198,7 @@ impl Stalls {
             distance: Distance::AtSender,
             unseen: None,
             found: StallList::default(),
+            idle: StallList::default(),
         }
     }
 
@@ -228,12 +231,16 @@ impl Stalls {
             return;
         };
         let (kind, waited_for, remedy) = self.by_arrival(&before);
-        self.found.add(Stall {
+        let stall = Stall {
             kind,
             waited_for,
             remedy,
             ..stall
-        });
+        };
+        match kind {
+            StallKind::ClientIdle => self.idle.add(stall),
+            _ => self.found.add(stall),
+        }
     }
 
     /// What was found.
@@ -491,6 +498,8 @@ impl Stalls {
 
 impl Analysis for Stalls {
     fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
+        let idle = core::mem::take(&mut self.idle);
+        self.found.absorb(idle);
         let gap = self.gap(departure.at, departure.packet);
         let made = |(before, stall): (Before, Stall), told: (StallKind, WaitedFor, Remedy)| {
             let (kind, waited_for, remedy) = told;

@@ -150,6 +150,13 @@ impl<F: Follower> Stream<F> {
         &self.follower
     }
 
+    /// `true` if the scale of the receiver's window is not known, and the sender hardly ever went to where the window ends,
+    /// whatever it is.
+    pub(crate) fn never_fills_its_window(&self) -> bool {
+        let guess = self.guess.as_ref().filter(|_| self.scale.is_none());
+        guess.is_some_and(|guess| guess.is_never_filled())
+    }
+
     /// Who follows it, to keep.
     pub fn into_follower(self) -> F {
         self.follower
@@ -388,7 +395,13 @@ impl<F: Follower> Stream<F> {
         self.now = at;
         let offset = heard.ack.ack.offset(self.first, una);
         if let Some(offset) = offset.filter(|&offset| offset >= una) {
-            self.granted = heard.field.map(|field| (offset, field));
+            let granted = heard.field.map(|field| (offset, field));
+            if let Some(guess) = &mut self.guess
+                && let Some(((before, field), (_, now))) = self.granted.zip(granted)
+            {
+                guess.acknowledged(offset.saturating_sub(before), field, now);
+            }
+            self.granted = granted;
             self.edge = heard.window.map(|window| offset.saturating_add(window));
         }
         let nxt = result.view.scoreboard.nxt();

@@ -55,6 +55,14 @@ impl Derived {
         Self::Gre,
     ];
 
+    /// `true` if it lacks a direction, or more than a tenth of the packets.
+    pub const fn lacks_much(self) -> bool {
+        matches!(
+            self,
+            Self::Forward | Self::Backward | Self::Missing20 | Self::Missing50
+        )
+    }
+
     pub const fn name(self) -> &'static str {
         match self {
             Self::Whole => "whole",

@@ -66,6 +66,7 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
             (derived.words(), of.collect())
         }),
     );
+    text += &sum(scores);
     text += "\n### Other groups, captures as taken\n\n";
     text += &table(
         "group",
@@ -103,6 +104,37 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
     }
     text.push('\n');
     text
+}
+
+/// All captures that have both directions and most packets: of the others, the sentence is that they lack them.
+fn sum(scores: &[Score]) -> String {
+    let told: Vec<&Score> = scores.iter().filter(|s| !s.derived.lacks_much()).collect();
+    let part = |test: &dyn Fn(&Score) -> bool| {
+        let count = told.iter().filter(|score| test(score)).count();
+        format!(
+            "{count} ({:.1} %)",
+            100.0 * count as f64 / told.len().max(1) as f64
+        )
+    };
+    let named =
+        |score: &Score| score.coarse != Verdict::Abstained && score.coarse != Verdict::Missed;
+    let first_named = told.iter().filter(|score| named(score)).count();
+    let right = told
+        .iter()
+        .filter(|score| score.coarse == Verdict::Right)
+        .count();
+    format!(
+        "\nOf {} streams in captures with both directions and at least nine of ten packets: right {}, abstained {}, of these \
+         wrongly {}, waste named first {}, wrong {}, flatly wrong {}. Of the sentences that name a limit, {:.1} % are right.\n",
+        told.len(),
+        part(&|s| s.coarse == Verdict::Right),
+        part(&|s| matches!(s.coarse, Verdict::Abstained | Verdict::Missed)),
+        part(&|s| s.coarse == Verdict::Missed),
+        part(&|s| s.coarse == Verdict::Waste),
+        part(&|s| s.coarse == Verdict::Wrong),
+        part(&|s| s.coarse == Verdict::Flat),
+        100.0 * right as f64 / first_named.max(1) as f64,
+    )
 }
 
 fn confusions<'a>(

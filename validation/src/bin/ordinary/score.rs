@@ -14,7 +14,7 @@ use super::plan::Kind;
 use super::truth::{Budget, Class, Stream};
 
 /// The limit that each template of the story names; `None` for those that name none.
-pub const NAMED: [(&str, Option<Class>); 20] = [
+pub const NAMED: [(&str, Option<Class>); 22] = [
     ("nothing", None),
     ("one direction", None),
     ("missing packets", None),
@@ -23,11 +23,13 @@ pub const NAMED: [(&str, Option<Class>); 20] = [
     ("nagle", Some(Class::Nagle)),
     ("constant rate", Some(Class::Path)),
     ("in doubt", None),
+    ("turns", Some(Class::Application)),
     ("application", Some(Class::Application)),
     ("policer", Some(Class::Losses)),
     ("timers", Some(Class::Timers)),
     ("shut window", Some(Class::Receiver)),
     ("handshake", Some(Class::Handshake)),
+    ("small", Some(Class::Application)),
     ("too short", None),
     ("receive window", Some(Class::Receiver)),
     ("path", Some(Class::Path)),

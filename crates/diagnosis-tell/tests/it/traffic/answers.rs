@@ -1,64 +1,187 @@
-//! Requests and answers that queue before a slow link, captured at the server's end.
+//! Answers that somebody waits for: through a busy bottleneck, one round trip each, and ends of connections.
 
+use dupack_diagnosis::Side;
+use dupack_diagnosis::analyse::budget::{Group, Limit};
+use dupack_diagnosis::analyse::stalls::StallKind;
 use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// 20 requests, each sent when the answer before is complete, and answered by `segments` at once, which the link passes in `gap`
-/// seconds each. Each second segment is acknowledged, and the last one. The round trip takes `rtt`.
-fn answers(segments: u32, gap: f64, rtt: f64) -> (Script, f64) {
+const MSS: u32 = 1460;
+
+/// Turns over a path of 40 ms: the client asks for the next as soon as it has an answer of so many segments, which leave at once
+/// and pass a bottleneck in `each` seconds. The capture was taken at the server.
+fn answers(turns: u32, segments: u32, each: f64) -> Script {
+    let rtt = 0.04;
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
-    script.add(packet(1e-5, End::Server, 4999).syn(1460, Some(7)).ack(1000));
-    let client = |at: f64, seq: u32, ack: u32| packet(at, End::Client, seq).ack(ack).window(2000);
-    script.add(client(rtt, 1000, 5000));
-    let (mut at, mut asked, mut sent) = (rtt + 1e-4, 1000, 5000);
-    for _ in 0..20 {
-        script.add(client(at, asked, sent).len(100).push());
-        asked += 100;
+    script.add(packet(1e-4, End::Server, 4999).syn(1460, Some(7)).ack(1000));
+    script.add(packet(rtt, End::Client, 1000).ack(5000).window(2000));
+    let (mut at, mut client, mut server) = (rtt + 1e-4, 1000, 5000);
+    for _ in 0..turns {
+        let request = packet(at, End::Client, client).ack(server).window(2000);
+        script.add(request.len(200).push());
+        client += 200;
+        let sent = server;
         for n in 0..segments {
-            let data = packet(
-                at + 1e-4 + f64::from(n) * 1e-6,
-                End::Server,
-                sent + n * 1448,
-            );
-            let data = data.ack(asked).len(1448);
-            script.add(if n + 1 == segments { data.push() } else { data });
-            if n % 2 == 1 || n + 1 == segments {
-                let back = at + 1e-4 + f64::from(n + 1) * gap + rtt;
-                script.add(client(back, asked, sent + (n + 1) * 1448));
-            }
+            let data = packet(at + 1e-4 + f64::from(n) * 1e-6, End::Server, server).ack(client);
+            let (len, last) = (MSS - 100 * u32::from(n + 1 == segments), n + 1 == segments);
+            script.add(if last {
+                data.len(len).push()
+            } else {
+                data.len(len)
+            });
+            server += len;
         }
-        sent += segments * 1448;
-        at += 1e-4 + f64::from(segments) * gap + rtt + 2e-4;
+        // An ACK of each second segment; that of the last comes with the next request.
+        for n in (2..segments).step_by(2) {
+            let when = at + 2e-4 + rtt + f64::from(n) * each;
+            let ack = packet(when, End::Client, client).ack(sent + n * MSS);
+            script.add(ack.window(2000));
+        }
+        at += 3e-4 + rtt + f64::from(segments) * each;
     }
-    (script, 1e-4 + f64::from(segments) * gap + rtt)
+    script.add(packet(at, End::Client, client).ack(server).window(2000));
+    script
 }
 
 #[test]
-fn an_answer_is_over_when_its_last_byte_has_arrived() {
-    for (segments, gap, rtt) in [
-        (10, 0.012, 0.02),
-        (20, 0.001, 0.02),
-        (40, 0.006, 0.1),
-        (2, 0.001, 0.05),
-    ] {
-        let (script, wanted) = answers(segments, gap, rtt);
-        let told = Told::of(&script);
-        let requests = told.connection().requests.as_ref().unwrap();
-        let name = format!("{segments} {gap} {rtt}\n{}", told.screen());
-        assert_eq!(requests.count, 20, "{name}");
-        let p50 = requests.duration.p50.as_secs_f64();
-        assert!(
-            (p50 - wanted).abs() < 0.002 + 0.02 * wanted,
-            "{p50} {wanted} {name}"
-        );
-        let worst = &requests.worst[0];
-        assert!(
-            worst.think.is_none_or(|think| think.as_secs_f64() < 0.002),
-            "{name}"
-        );
-        let pauses = worst.parts.pauses.as_secs_f64();
-        assert!(pauses < 0.05 * wanted, "{pauses} {name}");
+fn a_bottleneck_that_drains_what_the_application_has_written_is_busy() {
+    // 60 segments at 2 Mbit/s are 360 ms; the round trip is 40.
+    let told = Told::of(&answers(30, 60, 6e-3));
+    let shares = &told.stream(Side::Answerer).shares;
+    let busy = shares.share(shares.of_group(Group::Path));
+    assert!((0.85..0.93).contains(&busy), "{busy}\n{}", told.screen());
+    let story = told.story();
+    let said = ["it fills the path", "1.9 Mbit/s"];
+    assert!(said.iter().all(|part| story.contains(part)), "{story}");
+}
+
+#[test]
+fn a_bottleneck_that_is_soon_done_is_not_what_limits() {
+    // The same at 500 Mbit/s: 1.4 ms.
+    let told = Told::of(&answers(30, 60, 2.4e-5));
+    let shares = &told.stream(Side::Answerer).shares;
+    let busy = shares.share(shares.of_group(Group::Path));
+    assert!(busy < 0.1, "{busy}\n{}", told.screen());
+    let story = told.story();
+    assert!(
+        story.starts_with("30 round trips of 40 ms: one request at a time"),
+        "{story}"
+    );
+}
+
+#[test]
+fn one_small_answer_a_round_trip_is_told_as_round_trips() {
+    let told = Told::of(&answers(50, 1, 2e-5));
+    assert_eq!(
+        told.connection().main_stream().map(|stream| stream.side),
+        Some(Side::Answerer)
+    );
+    let story = told.story();
+    assert!(
+        story.starts_with("50 round trips of 40 ms: one request at a time"),
+        "{story}\n{}",
+        told.screen()
+    );
+}
+
+#[test]
+fn a_fin_that_nobody_acknowledges_is_no_part_of_the_transfer() {
+    let mut script = answers(10, 60, 6e-3);
+    let at = 0.0401 + 10.0 * (0.0403 + 60.0 * 6e-3);
+    let seq = 5000 + 10 * (60 * MSS - 100);
+    for after in [0.001, 0.3, 0.9, 2.1, 4.5, 9.3] {
+        script.add(packet(at + after, End::Server, seq).ack(3000).fin());
     }
+    let told = Told::of(&script);
+    let shares = &told.stream(Side::Answerer).shares;
+    assert!(
+        shares.duration().as_secs_f64() < at + 0.01,
+        "{}",
+        told.screen()
+    );
+    assert!(shares.of(Limit::RetransmissionTimer).is_zero());
+}
+
+#[test]
+fn a_fin_is_not_held_back_by_nagles_algorithm() {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, 0.03);
+    let (mut at, mut client) = (0.1, 1000);
+    for _ in 0..5 {
+        script.add(packet(at, End::Client, client).ack(5000).len(60).push());
+        client += 60;
+        at += 0.07;
+        script.add(packet(at, End::Server, 5000).ack(client));
+        at += 0.5;
+    }
+    script.add(packet(at, End::Client, client).ack(5000).len(60).push());
+    at += 0.07;
+    script.add(packet(at, End::Server, 5000).ack(client + 60).fin());
+    at += 5e-5;
+    script.add(packet(at, End::Client, client + 60).ack(5001).fin());
+    script.add(packet(at + 0.03, End::Server, 5001).ack(client + 61));
+    let told = Told::of(&script);
+    let shares = &told.stream(Side::Opener).shares;
+    assert_eq!(shares.nagle_waits, 0, "{}", told.screen());
+}
+
+#[test]
+fn an_answer_to_a_request_after_a_bare_ack_is_not_held_back() {
+    // The client acknowledges each answer by itself, and asks for the next at once.
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, 0.03);
+    let (mut at, mut client, mut server) = (0.1, 1000, 5000);
+    for _ in 0..20 {
+        script.add(packet(at, End::Client, client).ack(server).len(60).push());
+        client += 60;
+        let data = packet(at + 5e-5, End::Server, server).ack(client);
+        script.add(data.len(600).push());
+        server += 600;
+        at += 0.04;
+        script.add(packet(at, End::Client, client).ack(server));
+        at += 2e-5;
+    }
+    let told = Told::of(&script);
+    let shares = &told.stream(Side::Answerer).shares;
+    assert_eq!(shares.nagle_waits, 0, "{}", told.screen());
+}
+
+#[test]
+fn the_answer_that_took_the_time_is_told_of_before_its_request() {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, 0.04);
+    script.add(packet(0.041, End::Client, 1000).ack(5000).len(200).fin());
+    script.add(packet(0.082, End::Server, 5000).ack(1201));
+    script.add(packet(2.1, End::Server, 5000).ack(1201).len(100).fin());
+    script.add(packet(2.101, End::Client, 1201).ack(5101));
+    let told = Told::of(&script);
+    assert_eq!(
+        told.connection().main_stream().map(|stream| stream.side),
+        Some(Side::Answerer),
+        "{}",
+        told.screen()
+    );
+}
+
+#[test]
+fn waiting_for_requests_after_the_last_data_is_no_stall_of_the_transfer() {
+    // The client sends 200 bytes, and the server 600 bytes each second.
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, 0.04);
+    script.add(packet(0.1, End::Client, 1000).ack(5000).len(200).push());
+    script.add(packet(0.14, End::Server, 5000).ack(1200));
+    let mut server = 5000;
+    for n in 0..100 {
+        let at = 1.0 + f64::from(n);
+        script.add(packet(at, End::Server, server).ack(1200).len(600).push());
+        server += 600;
+        script.add(packet(at + 1e-4, End::Client, 1200).ack(server));
+    }
+    let told = Told::of(&script);
+    let stream = told.stream(Side::Opener);
+    let idle = stream.stalls.of(StallKind::ClientIdle);
+    assert_eq!(idle.count, 0, "{}", told.screen());
+    assert!(stream.stalls.time() <= stream.shares.duration());
 }

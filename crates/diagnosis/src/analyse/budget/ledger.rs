@@ -3,6 +3,7 @@
 
 use dupack_tcp::time::{Duration, Instant};
 
+use super::quiet::Settled;
 use super::span::{Kind, Level, Span};
 
 /// Of the greatest queueing delay so far that a round must show for its loss to be the queue's. Ours: a full
@@ -46,9 +47,10 @@ impl Ledger {
         }
     }
 
-    /// Gives the time until `until` to `kind`. A long stretch of something that has nothing to do with the
+    /// Gives time to what it turned out to be. A long stretch of something that has nothing to do with the
     /// path stands alone, so that it does not blur the rounds beside it.
-    pub(super) fn add(&mut self, kind: Kind, until: Instant, round_trip: Duration) {
+    pub(super) fn add(&mut self, settled: &Settled, round_trip: Duration) {
+        let (kind, until) = (settled.kind, settled.to);
         let from = self.current.to;
         let long = !kind.yields_to_path() && until.since(from) > round_trip;
         let alone = long || kind == Kind::Handshake;
@@ -56,6 +58,9 @@ impl Ledger {
             self.end_round();
         }
         self.current.add(kind, until);
+        if kind.is_silence() {
+            self.current.drained(settled.delivered);
+        }
         if alone {
             self.end_round();
         }

@@ -57,6 +57,8 @@ pub(super) struct Piece {
     pub(super) look: Look,
     /// What it belongs to if nothing else is found.
     pub(super) kind: Kind,
+    /// Bytes that were delivered in it, as the ACK at its end says.
+    pub(super) delivered: u64,
 }
 
 impl Piece {
@@ -98,6 +100,8 @@ pub(super) struct Settled {
     pub(super) kind: Kind,
     /// As the sender's kernel would count it.
     pub(super) look: Look,
+    /// Bytes that were delivered in it.
+    pub(super) delivered: u64,
 }
 
 /// Silence so far.
@@ -137,6 +141,13 @@ impl Quiet {
         self.tail == Tail::EndOfMessage
     }
 
+    /// So many bytes were delivered in the silence so far, as an ACK says that came now.
+    pub(super) fn delivered(&mut self, bytes: u64) {
+        if let Some(last) = self.pieces.last_mut() {
+            last.delivered = last.delivered.saturating_add(bytes);
+        }
+    }
+
     /// An ACK came that made room for more.
     pub(super) fn advanced(&mut self, now: Instant) {
         self.first_advance.get_or_insert(now);
@@ -153,6 +164,7 @@ impl Quiet {
             .filter(|last| (last.look, last.kind) == (piece.look, piece.kind));
         if let Some(last) = joins {
             last.to = piece.to;
+            last.delivered = last.delivered.saturating_add(piece.delivered);
             return None;
         }
         let too_many = self.pieces.len() >= PIECES_MAX;
@@ -264,6 +276,8 @@ fn kind_of(piece: &Piece, ending: Ending, scale: Scale, signs: Signs) -> Kind {
         }
         _ if piece.kind == Kind::Recovery && piece.look != Look::Full => Kind::Recovery,
         _ if signs.application == Application::Paused => Kind::Pause,
+        // Nothing more was to be sent: no window held it back.
+        (Ending::End { .. }, Look::Other | Look::Room | Look::Ample) => Kind::Pause,
         (_, Look::Full) => Kind::ReceiveWindow,
         (Ending::Ack(_), Look::Room | Look::Ample) if signs.room == Room::Unused => {
             Kind::SenderBuffer
@@ -296,6 +310,7 @@ const fn settled(piece: &Piece, kind: Kind) -> Settled {
         to: piece.to,
         kind,
         look: piece.look,
+        delivered: piece.delivered,
     }
 }
 
@@ -306,6 +321,11 @@ fn cut(piece: &Piece, at: Option<Instant>) -> impl Iterator<Item = Piece> {
         to: at.unwrap_or(piece.to),
         ..*piece
     };
-    let second = at.map(|at| Piece { from: at, ..*piece });
+    // An ACK that tells of a delivery came at `at`, or before.
+    let second = at.map(|at| Piece {
+        from: at,
+        delivered: 0,
+        ..*piece
+    });
     core::iter::once(first).chain(second)
 }

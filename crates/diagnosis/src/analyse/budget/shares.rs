@@ -85,6 +85,8 @@ pub struct Shares {
     pub retransmissions: u64,
     /// Short segments that waited for an ACK (Nagle's algorithm).
     pub nagle_waits: u64,
+    /// The time in which short segments may have waited so: it is not known when their sender had which ACK.
+    pub nagle_perhaps: Duration,
     /// Repairs that began: one for all losses of a window.
     pub losses: u64,
     /// The largest segment, in bytes.
@@ -107,6 +109,18 @@ pub struct Shares {
     pub window: Window,
     /// Knowledge of the times at which the sender had its ACKs.
     pub ack_times: AckTimes,
+    /// Whether its segments say when they left.
+    pub stamps: Stamps,
+}
+
+/// Timestamps of segments (RFC 7323 §3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stamps {
+    /// The segments have them, or there are no segments.
+    #[default]
+    Seen,
+    /// They have none, or the capture cut them off.
+    Missing,
 }
 
 /// Knowledge of the receive window.
@@ -117,6 +131,8 @@ pub enum Window {
     Known,
     /// Its scale is not known: the options of the SYN are not in the capture (RFC 7323 §2.2).
     Unscaled,
+    /// Its scale is not known, and whatever it is, the sender hardly ever went to where the window ends.
+    Roomy,
 }
 
 impl Shares {
@@ -202,6 +218,9 @@ pub(super) struct Notes {
     pub(super) delivered: u64,
     pub(super) losses: u64,
     pub(super) nagle_waits: u64,
+    pub(super) nagle_perhaps: Duration,
+    /// Of the segment that left last.
+    pub(super) stamps: Stamps,
     /// New data that left while the receive window was known, and while it was not.
     in_window: u64,
     in_unknown_window: u64,
@@ -322,6 +341,7 @@ pub(super) fn divide(
         segments: notes.segments,
         retransmissions: notes.retransmissions,
         nagle_waits: notes.nagle_waits,
+        nagle_perhaps: notes.nagle_perhaps,
         losses: notes.losses,
         segment_size: mss,
         window_when_full: known.then(|| notes.window_sum / notes.full_known),
@@ -334,6 +354,7 @@ pub(super) fn divide(
         rtt_min: path.rtt_min,
         window: notes.window(),
         ack_times: AckTimes::Known,
+        stamps: notes.stamps,
         times,
     }
 }
@@ -465,6 +486,34 @@ fn moved_at_its_rate(span: &Span, path: &PathFacts) -> bool {
     moving > 0.0 && span.delivered as f64 / moving >= BUSY_SHARE * rate
 }
 
+/// The part of the silences of a stretch in which the bottleneck was busy with what the application had sent before: as long as what
+/// was delivered in them takes at the bottleneck's rate.
+fn time_to_drain(span: &Span, path: &PathFacts) -> Duration {
+    let Some(rate) = path.bytes_per_second.filter(|rate| *rate > 0.0) else {
+        return Duration::ZERO;
+    };
+    let seconds = span.drained as f64 / rate;
+    let silent = span.times().sum(Kind::is_silence);
+    if seconds < silent.as_secs_f64() {
+        Duration::from_secs_f64(seconds)
+    } else {
+        silent
+    }
+}
+
+/// What stood before the bottleneck meanwhile: what was sent at once is a queue, unless its round-trip times show none.
+fn queue_of_drain(span: &Span, path: &PathFacts) -> Limit {
+    let none = path
+        .rtt_min
+        .zip(span.rtt.max)
+        .is_some_and(|(least, max)| max.saturating_sub(least) <= super::queue_noise(least));
+    if none {
+        Limit::EmptyQueue
+    } else {
+        Limit::StandingQueue
+    }
+}
+
 fn limits_of(span: &Span, shape: Shape, path: &PathFacts) -> [Duration; Limit::COUNT] {
     let mut times = [Duration::ZERO; Limit::COUNT];
     let mut add = |limit: Limit, time: Duration| {
@@ -473,7 +522,14 @@ fn limits_of(span: &Span, shape: Shape, path: &PathFacts) -> [Duration; Limit::C
         }
     };
     let verdict = Verdict::of(span, path);
-    for kind in Kind::ALL {
+    let mut drained = time_to_drain(span, path);
+    add(queue_of_drain(span, path), drained);
+    for kind in [Kind::Pause, Kind::Idle] {
+        let time = span.time(kind);
+        add(limit_of(kind, shape), time.saturating_sub(drained));
+        drained = drained.saturating_sub(time);
+    }
+    for kind in Kind::ALL.into_iter().filter(|kind| !kind.is_silence()) {
         let alone = limit_of(kind, shape);
         if !kind.yields_to_path() {
             add(alone, span.time(kind));
@@ -565,6 +621,10 @@ impl BusyPath {
             let path_times = Limit::ALL.into_iter().zip(times);
             let at_path = path_times.filter(|(limit, _)| limit.group() == Group::Path);
             let secs: f64 = at_path.map(|(_, time)| time.as_secs_f64()).sum();
+            let drained = time_to_drain(span, path).as_secs_f64();
+            busy.bytes += drained * path.bytes_per_second.unwrap_or_default();
+            busy.secs += drained;
+            let secs = secs - drained;
             let moving = span.times().sum(Kind::moves_data).as_secs_f64();
             if secs <= 0.0 || moving <= 0.0 {
                 continue;

@@ -47,6 +47,11 @@ impl Kind {
         )
     }
 
+    /// Whether the application is what such time is waited for: the bottleneck may be busy meanwhile.
+    pub(super) const fn is_silence(self) -> bool {
+        matches!(self, Self::Idle | Self::Pause)
+    }
+
     /// Whether time of this kind is spent moving data at all.
     pub(super) const fn moves_data(self) -> bool {
         !matches!(
@@ -175,6 +180,8 @@ pub(super) struct Span {
     /// By what stood before the bottleneck; what does not yield to it counts as clear.
     levels: [Times; Level::COUNT],
     pub(super) delivered: u64,
+    /// Bytes that were delivered while the application gave nothing more: what it had sent before passed the bottleneck then.
+    pub(super) drained: u64,
     pub(super) rtt: Samples,
     pub(super) flights: Flights,
     /// Losses found in it, as far as they began a repair.
@@ -200,6 +207,11 @@ impl Span {
             times.add(kind, time);
         }
         self.to = self.to.max(until);
+    }
+
+    /// So many bytes were delivered while the application gave nothing more.
+    pub(super) const fn drained(&mut self, bytes: u64) {
+        self.drained = self.drained.saturating_add(bytes);
     }
 
     /// Says what stood before the bottleneck all the while.
@@ -256,6 +268,7 @@ impl Span {
         }
         self.to = self.to.max(next.to);
         self.delivered = self.delivered.saturating_add(next.delivered);
+        self.drained(next.drained);
         self.rtt.merge(&next.rtt);
         self.flights.merge(&next.flights);
         self.losses = self.losses.saturating_add(next.losses);

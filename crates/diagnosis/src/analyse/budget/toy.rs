@@ -466,9 +466,16 @@ fn compare(setup: Setup) -> (Shares, Vec<String>) {
     let said = |limit: Limit| shares.share(shares.of(limit));
     let timers = shares.share(shares.of_group(Group::Timers));
     let either = toy.share(Why::Either);
+    // The link is busy with what was sent before a pause, and no longer than with all that was sent.
+    let served = toy.served.as_secs_f64() / (toy.setup.millis as f64 / 1e3);
+    let paused = toy.share(Why::Pause);
+    let drained = served.min(paused);
+    let path = shares.share(shares.of_group(Group::Path));
     let bounds = [
         ("idle", said(Limit::Idle), toy.share(Why::Idle), 0.0),
-        ("pause", said(Limit::Pause), toy.share(Why::Pause), 0.0),
+        ("pause", said(Limit::Pause), paused - drained, drained),
+        ("pause or path", said(Limit::Pause) + path, paused, 1.0),
+        ("path", path, 0.0, served),
         (
             "receiver",
             said(Limit::ReceiveWindow),

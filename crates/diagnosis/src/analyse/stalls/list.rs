@@ -67,6 +67,20 @@ impl StallList {
         totals.fold(Duration::ZERO, |sum, total| sum + total.time)
     }
 
+    /// Adds all stalls of another list; of the longest, [`LISTED_MAX`] are listed.
+    pub(super) fn absorb(&mut self, other: Self) {
+        for (total, more) in self.totals.iter_mut().zip(other.totals) {
+            total.count = total.count.saturating_add(more.count);
+            total.time += more.time;
+            total.flight = total.flight.saturating_add(more.flight);
+            total.remedied.0 = total.remedied.0.saturating_add(more.remedied.0);
+            total.remedied.1 += more.remedied.1;
+        }
+        for stall in other.longest {
+            self.list(stall);
+        }
+    }
+
     /// Takes out all stalls of a kind: something else explains them.
     pub(crate) fn forget(&mut self, kind: StallKind) {
         if let Some(total) = self.totals.get_mut(kind.index()) {
@@ -86,6 +100,10 @@ impl StallList {
                 total.remedied.1 += after;
             }
         }
+        self.list(stall);
+    }
+
+    fn list(&mut self, stall: Stall) {
         if self.longest.len() >= LISTED_MAX {
             let durations = self.longest.iter().enumerate();
             let shortest = durations.min_by_key(|(_, listed)| listed.duration());

@@ -1,0 +1,143 @@
+//! Turns, spurious retransmissions, small streams, and what a capture at the receiver's end leaves open.
+
+use dupack_diagnosis::analyse::budget::Stamps;
+use dupack_diagnosis::findings::TurnsTold;
+
+use super::*;
+
+/// The sentence of a case that `change` makes of a plain one, captured at the sender.
+fn say_of(shares: &Shares, change: impl FnOnce(&mut Case<'_>)) -> (&'static str, String) {
+    let stalls = StallList::default();
+    let mut case = Case {
+        shares,
+        stalls: &stalls,
+        path: PathFacts::default(),
+        shut: Shut::default(),
+        coverage: whole(),
+        signs: Signs::default(),
+        headers: 40,
+        place: Place::Sender,
+        policer: None,
+        spurious: 0,
+        overtaken: 0,
+        turns: None,
+    };
+    change(&mut case);
+    tell(&case)
+}
+
+fn turns(asks: bool, count: u64, round_trip: u64) -> Option<TurnsTold> {
+    Some(TurnsTold {
+        asks,
+        count,
+        round_trip: Some(ms(round_trip)),
+    })
+}
+
+#[test]
+fn round_trips_of_one_request_at_a_time_are_told_where_they_took_the_time() {
+    let shares = shares(&[
+        (Limit::Idle, 3000),
+        (Limit::Pause, 2000),
+        (Limit::Nagle, 1000),
+    ]);
+    let told = |told| say_of(&shares, |case| case.turns = told);
+    assert_eq!(
+        told(turns(true, 50, 60)),
+        (
+            "turns",
+            "50 round trips of 60 ms: one request at a time; of the rest, 1.0 s passed until ACKs that short segments \
+             waited for (Nagle)"
+                .to_owned()
+        )
+    );
+    // 40 ms each are two fifths, and in as much was data outstanding.
+    assert_eq!(told(turns(true, 50, 40)).0, "application");
+    assert_eq!(told(turns(true, 5, 600)).0, "application");
+    assert_eq!(told(None).0, "application");
+}
+
+#[test]
+fn answers_that_are_under_way_for_most_of_each_turn_are_told_by_their_time() {
+    let shares = shares(&[(Limit::Idle, 1000), (Limit::Pause, 4000)]);
+    let told = |asks| say_of(&shares, |case| case.turns = turns(asks, 50, 2));
+    assert_eq!(
+        told(false).1,
+        "one request at a time: 50 turns of about 100 ms, and for 80 ms of each the answer was on its way until it was \
+         acknowledged"
+    );
+    // Who asks waits for the other end, too.
+    assert_eq!(told(true).0, "application");
+}
+
+#[test]
+fn what_was_not_lost_is_not_told_as_losses() {
+    let mut shares = shares(&[(Limit::CongestionWindow, 9000), (Limit::SlowStart, 1000)]);
+    shares.retransmissions = 9;
+    let told = |spurious, overtaken| {
+        say_of(&shares, |case| {
+            (case.spurious, case.overtaken) = (spurious, overtaken);
+        })
+        .1
+    };
+    assert_eq!(
+        told(9, 40),
+        "spurious retransmissions keep the window small: 9 segments were retransmitted, none of which was lost: packets \
+         overtake one another on the way"
+    );
+    assert!(told(9, 0).ends_with("none of which was lost"));
+    assert!(told(8, 40).starts_with("losses keep the window small"));
+}
+
+#[test]
+fn a_stream_of_a_few_segments_is_limited_by_no_window() {
+    let mut few = shares(&[(Limit::Handshake, 40), (Limit::SlowStart, 40)]);
+    few.segments = 2;
+    let said = say_of(&few, |_| ());
+    assert_eq!(
+        said,
+        (
+            "small",
+            "nothing limits it: 2 segments in 80 ms, which any window permits at once".to_owned()
+        )
+    );
+    few.retransmissions = 1;
+    assert_eq!(say_of(&few, |_| ()).0, "too short");
+    few.retransmissions = 0;
+    few.segments = 11;
+    assert_eq!(say_of(&few, |_| ()).0, "too short");
+}
+
+#[test]
+fn behind_the_bottleneck_silences_of_bulk_may_be_its_own_where_no_segment_says_when_it_left() {
+    let mut silent = silent(Limit::Pause);
+    let told = |shares: &Shares, place, rate| {
+        say_of(shares, |case| {
+            (case.place, case.path.bytes_per_second) = (place, rate);
+        })
+    };
+    silent.stamps = Stamps::Missing;
+    let (name, said) = told(&silent, Place::Receiver, None);
+    assert_eq!(name, "in doubt");
+    assert!(
+        said.starts_with("nothing arrived for 54 of 60 s: the application or the bottleneck"),
+        "{said}"
+    );
+    assert_eq!(told(&silent, Place::Sender, None).0, "application");
+    assert_eq!(told(&silent, Place::Receiver, Some(1e5)).0, "application");
+    silent.stamps = Stamps::Seen;
+    assert_eq!(told(&silent, Place::Receiver, None).0, "application");
+}
+
+#[test]
+fn short_segments_may_wait_for_acks_where_it_is_not_known_when_these_came() {
+    let mut messages = shares(&[(Limit::Idle, 9000), (Limit::SlowStart, 1000)]);
+    messages.delivered = 100 * 1000;
+    messages.nagle_perhaps = ms(5000);
+    let at = |shares: &Shares, place| say_of(shares, |case| case.place = place);
+    let (name, said) = at(&messages, Place::Receiver);
+    assert_eq!(name, "in doubt");
+    assert!(said.contains("Nagle's algorithm"), "{said}");
+    messages.nagle_perhaps = ms(3000);
+    assert_eq!(at(&messages, Place::Receiver).0, "application");
+}
