@@ -125,6 +125,19 @@ pub(super) fn find(
     link: Option<f64>,
 ) -> Option<Policer> {
     let ahead = link.map_or(0.0, |link| DELAY_PACKETS * packet * 8.0 / link);
+    if std::env::var_os("PDBG").is_some() {
+        let f: Vec<_> = losses.iter().filter(|l| l.transmission == 1).collect();
+        let mut d: Vec<_> = f.iter().filter_map(|l| l.delay).collect();
+        d.sort();
+        eprintln!("PDBG losses {} firsts {} delays n {} q1 {:?} mid {:?} q3 {:?} least {:?} ahead {} link {:?} course {}", losses.len(), f.len(), d.len(), d.get(d.len()/4), d.get(d.len()/2), d.get(d.len()*3/4), least, ahead, link, course.points.len());
+        for l in f.iter().take(12) { eprintln!("   start {} sent {:?} delay {:?}", l.start, l.sent, l.delay); }
+        if let Some(p) = Passing::of(losses, course, least, (wire, packet)) {
+            eprintln!("PDBG slope {} losses {} groups {} chance {}", p.slope*8.0, p.losses, p.groups, p.by_chance());
+            let most = link.map_or(f64::INFINITY, |link| BELOW_LINK * link / 8.0);
+            let c = p.fits(steps(p.slope * RATES_FROM, (p.slope * RATES_TO).min(most), RATES_STEP), packet);
+            if let Some(b) = best(&c) { eprintln!("PDBG best {:?} {}", b, b.rate*8.0); } else { eprintln!("PDBG none"); }
+        }
+    }
     if !without_queue(losses, least, ahead) {
         return None;
     }

@@ -8,6 +8,7 @@ mod opening;
 mod requests;
 mod resets;
 mod turns;
+mod tmp_look;
 mod windows;
 
 use dupack_diagnosis::{ConnectionFindings, Diagnosis, Flow, Side, StreamFindings, diagnose};
