@@ -63,8 +63,11 @@ pub struct MutantsArgs {
     /// as it is
     #[arg(long, value_name = "N", conflicts_with_all = ["all", "anew"])]
     answers: Option<usize>,
+    /// Try so many mutants of the crates that diagnose captures instead, drawn by the same seed; the page stays as it is
+    #[arg(long, value_name = "N", conflicts_with_all = ["all", "anew", "answers"])]
+    diagnosis: Option<usize>,
     /// Try nothing, write the page
-    #[arg(long, conflicts_with_all = ["all", "answers", "limit", "minutes", "again", "anew", "only"])]
+    #[arg(long, conflicts_with_all = ["all", "answers", "diagnosis", "limit", "minutes", "again", "anew", "only"])]
     page: bool,
     /// Try nothing, print the mutants in the order in which they are tried, and what was found of each
     #[arg(long, conflicts_with_all = ["page", "limit", "minutes", "again", "anew"])]
@@ -83,9 +86,10 @@ pub fn run(args: &MutantsArgs) -> Result<(), String> {
     if args.anew {
         known.forget()?;
     }
-    let area = match args.answers {
-        Some(_) => Area::Answers,
-        None => Area::Endpoint,
+    let (area, sample) = match (args.answers, args.diagnosis) {
+        (Some(size), _) => (Area::Answers, size),
+        (None, Some(size)) => (Area::Diagnosis, size),
+        (None, None) => (Area::Endpoint, SAMPLE),
     };
     let mut laboratory = Laboratory::new(area, &folder);
     // What was found before the last call was ended, while the mutants have the names that they had then.
@@ -94,7 +98,7 @@ pub fn run(args: &MutantsArgs) -> Result<(), String> {
     let all = laboratory.list()?;
     let chosen: Vec<&Mutant> = match args.all {
         true => all.iter().collect(),
-        false => sample::draw(&all, args.answers.unwrap_or(SAMPLE)),
+        false => sample::draw(&all, sample),
     };
     let asked = |mutant: &&&Mutant| {
         let part = args.only.as_deref();
@@ -111,11 +115,12 @@ pub fn run(args: &MutantsArgs) -> Result<(), String> {
     if !args.page {
         try_out(args, &mut laboratory, &asked, &mut known)?;
     }
-    if args.only.is_some() || args.answers.is_some() {
-        return survivors(&asked, &known);
+    let reasons = Reasons::read(&root().join(REASONS))?;
+    if args.only.is_some() || area != Area::Endpoint {
+        survivors(&asked, &known, &reasons);
+        return Ok(());
     }
     known.keep(&all)?;
-    let reasons = Reasons::read(&root().join(REASONS))?;
     let page = Page {
         all: &all,
         chosen: &chosen,
@@ -206,8 +211,8 @@ fn print_list(asked: &[&Mutant], known: &Known) {
     }
 }
 
-/// Tells of the survivors among those that were asked for.
-fn survivors(asked: &[&Mutant], known: &Known) -> Result<(), String> {
+/// Tells of the survivors among those that were asked for, with the reason if there is one.
+fn survivors(asked: &[&Mutant], known: &Known, reasons: &Reasons) {
     let with = |found: Found| {
         let is = |mutant: &&&Mutant| known.verdict(mutant) == Some(found);
         asked.iter().filter(is).copied().collect::<Vec<_>>()
@@ -217,8 +222,10 @@ fn survivors(asked: &[&Mutant], known: &Known) -> Result<(), String> {
     eprintln!("{caught} caught, {} survived", survived.len());
     for mutant in survived {
         println!("{}\n    {}", mutant.name, mutant.code);
+        if let Some(reason) = reasons.of(mutant) {
+            println!("    {}: {}", reason.class, reason.why);
+        }
     }
-    Ok(())
 }
 
 /// Survivors without a reason, and reasons for what was caught.

@@ -98,7 +98,8 @@ fn in_short(diagnosis: &Diagnosis) -> Section {
     let mut blocks = Vec::new();
     if diagnosis.extent == Extent::Interrupted {
         blocks.push(Block::Warning {
-            text: "The reading was interrupted: this is what was read until then.".to_owned(),
+            text: "The reading was interrupted: this page describes the part that was read."
+                .to_owned(),
         });
     }
     let notes = diagnosis.notes.iter();
@@ -170,21 +171,18 @@ fn of_connection(
     };
     part("What limited it", vec![limits(stream)]);
     part("Retransmissions", retransmissions(stream));
-    part("When nothing happened", stalls(stream));
+    part("Stalls", stalls(stream));
     part("Requests", crate::requests::table(connection));
-    part("The path", path(stream));
-    part("Which sender it was", senders(stream));
-    part(
-        "What another sender would have taken",
-        asked.map_or(Vec::new(), what_if),
-    );
+    part("Path", path(stream));
+    part("Sender", senders(stream));
+    part("Other senders", asked.map_or(Vec::new(), what_if));
     sections
 }
 
-const CAPTION: &str = "Above: where in the stream each segment begins, and what was acknowledged; retransmissions stand \
-    out by why. Where another sender was asked about, the same transfer stands beside its simulations: where the \
-    captured sender's runs along, the path is understood. Below: what limited the sender, what was in flight, the round-trip times, and what was lost, retransmitted \
-    for nothing or by a timer.";
+const CAPTION: &str = "First panel: position of each segment in the stream, and the ACKs; retransmissions are marked by their cause. \
+    If other senders were simulated, their transfers are drawn beside it: where the simulated captured sender follows the \
+    captured one, the model of the path fits. Panels below: limit of the sender, bytes in flight, round-trip times, and losses \
+    with their repairs.";
 
 fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
     let (from, to) = ends(connection, stream);
@@ -211,7 +209,7 @@ fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
         rows.push(("handshake", syns));
     }
     Block::Table {
-        caption: "The data of the end that lost the most time.".to_owned(),
+        caption: "The stream that lost the most time.".to_owned(),
         header: vec![String::new(), String::new()],
         rows: rows
             .into_iter()
@@ -238,9 +236,7 @@ fn limits(stream: &StreamFindings) -> Block {
         ]
     });
     Block::Table {
-        caption:
-            "Every instant is given to what limited the sender then; the sum is the whole time."
-                .to_owned(),
+        caption: "Each instant has one limit; the times add up to the duration.".to_owned(),
         header: ["limited by", "share", "time"].map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }
@@ -287,15 +283,15 @@ fn retransmissions(stream: &StreamFindings) -> Vec<Block> {
     });
     let rows: Vec<Vec<Cell>> = rows.collect();
     let second = Block::Table {
-        caption: format!("The last {} of them, one by one.", rows.len()),
+        caption: format!("The last {} retransmissions.", rows.len()),
         header: [
             "at (s)",
             "packet",
             "from byte",
             "cause",
             "waited",
-            "set off by",
-            "what came of it",
+            "triggered by",
+            "outcome",
         ]
         .map(str::to_owned)
         .to_vec(),
@@ -331,10 +327,10 @@ fn what_if(asked: &Asked) -> Vec<Block> {
         ]
     });
     vec![Block::Table {
-        caption: "The same transfer, simulated on what the capture tells of its path, where the captured sender does \
-                  what it did. With intervals of 95 %, and what turns each on in Linux."
+        caption: "The same transfer, simulated on the path that the capture shows. The captured sender, simulated there, does \
+                  what it did in the capture. Intervals are of 95 %; the last column has the commands for Linux."
             .to_owned(),
-        header: ["stack", "it would have taken", "beside the capture", "goodput", "in Linux"]
+        header: ["stack", "duration", "against the capture", "goodput", "in Linux"]
             .map(str::to_owned)
             .to_vec(),
         rows: rows.collect(),
@@ -346,8 +342,8 @@ fn path(stream: &StreamFindings) -> Vec<Block> {
     let lines = path_in_words(&stream.path).into_iter();
     let rows = lines.map(|line| vec![line.name.into(), line.text.into()]);
     let mut blocks = vec![Block::Table {
-        caption: "With intervals of 95 %.".to_owned(),
-        header: ["of the path", "told"].map(str::to_owned).to_vec(),
+        caption: "Intervals are of 95 %.".to_owned(),
+        header: ["property", "estimate"].map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }];
     let votes = stream.path.votes.iter();
@@ -365,10 +361,10 @@ fn path(stream: &StreamFindings) -> Vec<Block> {
         .collect();
     if !rows.is_empty() {
         blocks.push(Block::Table {
-            caption: "What loss differentiations would have made of the losses, and how often the queue's delay beside \
-                      them says the same."
+            caption: "Loss differentiation algorithms, applied to the losses of this capture: their verdicts, and how many of these \
+                      the queue's delay at the loss confirms."
                 .to_owned(),
-            header: ["differentiation", "congestion", "the link", "as the queue says"]
+            header: ["algorithm", "congestion", "link", "confirmed by the queue"]
                 .map(str::to_owned)
                 .to_vec(),
             rows,
@@ -397,16 +393,16 @@ fn stalls(stream: &StreamFindings) -> Vec<Block> {
     });
     vec![Block::Table {
         caption: format!(
-            "{caption}. The longest are listed; the last column says after what time a tail loss probe or RACK would have acted, where one would."
+            "{caption}. The table lists the longest. Last column: time after which a tail loss probe or RACK would have ended the stall."
         ),
         header: [
             "from (s)",
-            "for",
-            "what it was",
+            "duration",
+            "kind",
             "due to",
             "in flight",
             "between packets",
-            "else after",
+            "probe or RACK after",
         ]
         .map(str::to_owned)
         .to_vec(),
@@ -428,9 +424,8 @@ fn senders(stream: &StreamFindings) -> Vec<Block> {
     rows.extend(candidates("control", &report.control));
     if !rows.is_empty() {
         blocks.push(Block::Table {
-            caption:
-                "What speaks for and against those that it may have been, the likeliest first."
-                    .to_owned(),
+            caption: "Candidates, the likeliest first, with the evidence for and against each."
+                .to_owned(),
             header: ["of", "name", "for", "against"].map(str::to_owned).to_vec(),
             rows,
         });
@@ -468,8 +463,8 @@ fn all_connections(diagnosis: &Diagnosis) -> Section {
     let rows: Vec<Vec<Cell>> = listed.filter_map(row).collect();
     let beyond = diagnosis.beyond.connections + diagnosis.connections.len() as u64
         - diagnosis.connections.len().min(CONNECTIONS_LISTED) as u64;
-    let mut caption = "The worst first: those that lost the most time neither at the bottleneck, nor waiting for the application, nor \
-        on the handshake."
+    let mut caption = "Ordered by lost time: time spent neither at the bottleneck, nor waiting for the application, nor in the \
+        handshake."
         .to_owned();
     if beyond > 0 {
         caption += &format!(" {} more are not listed.", words::count(beyond));

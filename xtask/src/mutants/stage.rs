@@ -24,6 +24,20 @@ pub enum Area {
     Endpoint,
     /// The crates that make answers of runs and of captures.
     Answers,
+    /// Those of them that diagnose captures.
+    Diagnosis,
+}
+
+/// Sources of the crates that diagnose.
+const DIAGNOSIS: [&str; 2] = [
+    "crates/diagnosis/src/**/*.rs",
+    "crates/diagnosis-tell/src/**/*.rs",
+];
+
+/// `true` for a mutant in `file` if one of `globs` stands for a folder with it.
+fn is_in(file: &str, globs: &[&str]) -> bool {
+    let mut folders = globs.iter().filter_map(|glob| glob.strip_suffix("**/*.rs"));
+    folders.any(|folder| file.starts_with(folder))
 }
 
 impl Area {
@@ -42,6 +56,7 @@ impl Area {
                 "crates/papers/src/**/*.rs",
                 "crates/report/src/**/*.rs",
             ],
+            Self::Diagnosis => &DIAGNOSIS,
         }
     }
 
@@ -56,17 +71,15 @@ impl Area {
                 "dupack-papers",
                 "dupack-report",
             ],
+            Self::Diagnosis => &["dupack-diagnosis", "dupack-diagnosis-tell"],
         }
     }
 
-    /// The area of a mutant in `file`.
+    /// The smallest area with a mutant in `file`.
     fn of(file: &str) -> Self {
-        let folders = Self::Answers.files().iter();
-        let mut folders = folders.filter_map(|glob| glob.strip_suffix("**/*.rs"));
-        match folders.any(|folder| file.starts_with(folder)) {
-            true => Self::Answers,
-            false => Self::Endpoint,
-        }
+        let areas = [Self::Diagnosis, Self::Answers];
+        let mut with = areas.into_iter().filter(|area| is_in(file, area.files()));
+        with.next().unwrap_or(Self::Endpoint)
     }
 }
 
@@ -86,27 +99,40 @@ pub enum Stage {
     Whole,
     /// The integration tests of the crates that make answers, and of the command line.
     Integration,
+    /// The integration tests of the crates that diagnose.
+    Told,
 }
 
 impl Stage {
-    pub const ALL: [Self; 4] = [Self::Own, Self::PlugIns, Self::Whole, Self::Integration];
+    pub const ALL: [Self; 5] = [
+        Self::Own,
+        Self::PlugIns,
+        Self::Whole,
+        Self::Integration,
+        Self::Told,
+    ];
     pub const FIRST: Self = Self::Own;
 
     /// What a mutant that passed this stage is tried with, if anything is left.
     pub fn next(self, mutant: &Mutant) -> Option<Self> {
         match self {
-            Self::Own if Area::of(&mutant.file) == Area::Answers => Some(Self::Integration),
-            // No plug-in's test has a connection.
-            Self::Own if mutant.file.starts_with("crates/tcp/src/connection/") => Some(Self::Whole),
-            Self::Own => Some(Self::PlugIns),
+            Self::Own => Some(match Area::of(&mutant.file) {
+                Area::Answers => Self::Integration,
+                Area::Diagnosis => Self::Told,
+                // No plug-in's test has a connection.
+                Area::Endpoint if mutant.file.starts_with("crates/tcp/src/connection/") => {
+                    Self::Whole
+                }
+                Area::Endpoint => Self::PlugIns,
+            }),
             Self::PlugIns => Some(Self::Whole),
-            Self::Whole | Self::Integration => None,
+            Self::Whole | Self::Integration | Self::Told => None,
         }
     }
 
     /// `true` if no stage is left for a mutant that passed this one.
     pub const fn is_last(self) -> bool {
-        matches!(self, Self::Whole | Self::Integration)
+        matches!(self, Self::Whole | Self::Integration | Self::Told)
     }
 
     /// What the tests are told.
@@ -115,7 +141,7 @@ impl Stage {
             Self::Own => &QUICK,
             Self::PlugIns => &WITHOUT_NS2,
             Self::Whole => &WHOLE,
-            Self::Integration => &[],
+            Self::Integration | Self::Told => &[],
         }
     }
 
@@ -126,6 +152,7 @@ impl Stage {
             Self::PlugIns => "tests of the plug-ins",
             Self::Whole => "scripts, networks, states",
             Self::Integration => "integration tests",
+            Self::Told => "integration tests of diagnoses",
         }
     }
 
@@ -149,6 +176,7 @@ impl Stage {
                 "dupack-papers",
                 "dupack-report",
             ],
+            Self::Told => Area::Diagnosis.packages(),
         }
     }
 
@@ -162,7 +190,7 @@ impl Stage {
         match self {
             Self::Own | Self::PlugIns => &["--lib"],
             Self::Whole => &["--test=it", "--test=clock"],
-            Self::Integration => &["--test=it"],
+            Self::Integration | Self::Told => &["--test=it"],
         }
     }
 }

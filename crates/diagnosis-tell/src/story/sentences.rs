@@ -160,7 +160,7 @@ pub(super) fn timers(case: &Case<'_>) -> String {
     }
 }
 
-/// What timers had to expire for, and what would have acted sooner.
+/// Kind of the stalls that most of the time on timers belongs to, and the remedy; nothing if no kind accounts for most of it.
 pub(super) fn why_timers(case: &Case<'_>) -> Option<String> {
     if case.signs.foreign_sacks > 0 {
         return Some(format!(
@@ -173,8 +173,12 @@ pub(super) fn why_timers(case: &Case<'_>) -> Option<String> {
     let kind = kinds
         .filter(|kind| case.stalls.of(*kind).count > 0)
         .max_by_key(|kind| case.stalls.of(*kind).time)?;
-    let mut said = kind.words().to_owned();
     let total = case.stalls.of(kind);
+    // A kind that does not account for most of the time does not explain it.
+    if total.time.saturating_mul(2) < case.shares.of_group(Group::Timers) {
+        return None;
+    }
+    let mut said = kind.words().to_owned();
     let small = SMALL_SEGMENTS.saturating_mul(case.shares.segment_size);
     let tail = matches!(kind, StallKind::TailOpen | StallKind::TailRecovery);
     if tail && total.mean_flight().is_some_and(|flight| flight <= small) {
@@ -200,7 +204,9 @@ pub(super) fn remedy(kind: StallKind, after: Option<Duration>) -> Option<String>
             after.map(|after| format!("RACK would have found them lost after {after}"))
         }
         StallKind::SmallReceiveWindow => Some("a larger receive window would have helped".into()),
-        StallKind::AckDelayOrLoss => Some("nothing was lost, and F-RTO would have noticed".into()),
+        StallKind::AckDelayOrLoss => {
+            Some("the data had arrived, and F-RTO would have noticed".into())
+        }
         _ => None,
     }
 }

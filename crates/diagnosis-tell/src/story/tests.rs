@@ -95,11 +95,10 @@ fn an_idle_application_and_what_the_rest_was() {
     );
 }
 
-#[test]
-fn timers_with_what_was_lost_and_what_would_have_helped() {
-    // Small responses whose tails are lost, and timeouts of a second.
+/// Stalls of a second: tails of small responses are lost.
+fn tails(count: u64) -> StallList {
     let mut stalls = StallList::default();
-    for n in 0..38 {
+    for n in 0..count {
         stalls.add(Stall {
             from: Instant::ZERO + ms(n * 1400),
             to: Instant::ZERO + ms(n * 1400 + 1000),
@@ -114,6 +113,34 @@ fn timers_with_what_was_lost_and_what_would_have_helped() {
             remedy: Remedy::TailLossProbe(ms(260)),
         });
     }
+    stalls
+}
+
+#[test]
+fn a_kind_of_stalls_that_explains_less_than_half_of_the_time_is_not_named() {
+    let shares = shares(&[(Limit::RetransmissionTimer, 38_000)]);
+    let said = |count| {
+        let stalls = tails(count);
+        tell(&Case {
+            shares: &shares,
+            stalls: &stalls,
+            path: PathFacts::default(),
+            shut: Shut::default(),
+            coverage: whole(),
+            signs: Signs::default(),
+            headers: 40,
+            place: Place::Sender,
+            policer: None,
+        })
+        .1
+    };
+    assert!(said(20).contains("tail losses"), "{}", said(20));
+    assert!(!said(18).contains("tail losses"), "{}", said(18));
+}
+
+#[test]
+fn timers_with_what_was_lost_and_what_would_have_helped() {
+    let stalls = tails(38);
     let shares = shares(&[
         (Limit::RetransmissionTimer, 38_000),
         (Limit::SlowStart, 4000),
