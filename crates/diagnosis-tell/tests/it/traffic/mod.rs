@@ -5,10 +5,13 @@ mod directions;
 mod headlines;
 mod middleboxes;
 mod opening;
+mod policers;
 mod requests;
 mod resets;
-mod turns;
+mod senders;
+mod timeouts;
 mod tmp_look;
+mod turns;
 mod windows;
 
 use dupack_diagnosis::{ConnectionFindings, Diagnosis, Flow, Side, StreamFindings, diagnose};
