@@ -57,6 +57,7 @@ Examples:
   dupack diagnose slow.pcap --out slow --annotate slow-annotated.pcapng
   dupack diagnose slow.pcap --stacks rack/cubic,rack/bbr --path slow-path.toml
   dupack diagnose slow.pcap --summary | cut -f 1-3,12
+  dupack diagnose slow.pcap --summary --by server
   dupack diagnose slow.pcap --fail-on 'retransmitted > 1%'
 
 The worst connections come first: those that lost the most time to something
@@ -93,6 +94,9 @@ pub struct DiagnoseArgs {
     /// Print one line per connection under a header, in columns that tabs separate; nothing is simulated
     #[arg(long, conflicts_with = "format")]
     summary: bool,
+    /// What --summary has a line of
+    #[arg(long, value_enum, default_value_t, requires = "summary")]
+    by: By,
     /// Exit with code 3 if a connection meets this condition, such as 'retransmitted > 1%', 'timeouts > 0',
     /// 'lost > 5s', 'rtt > 200ms', 'goodput < 1Mbit/s' or 'p95 > 500ms' (of its requests). Repeatable
     #[arg(long, value_name = "CONDITION")]
@@ -114,6 +118,16 @@ pub struct DiagnoseArgs {
     /// Do not ask what another sender would have taken, which is simulated
     #[arg(long)]
     no_what_if: bool,
+}
+
+/// What a summary has a line of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// Each connection
+    #[default]
+    Connection,
+    /// Each server, with the sum of its connections
+    Server,
 }
 
 /// How findings are printed.
@@ -162,7 +176,10 @@ pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
     }
     let asked = what_if(args, &diagnosis, catalog, stacks.as_deref())?;
     match args.format {
-        _ if args.summary => print(&measures::lines(&diagnosis))?,
+        _ if args.summary => print(&match args.by {
+            By::Connection => measures::lines(&diagnosis),
+            By::Server => numbers::server_lines(&diagnosis),
+        })?,
         Format::Text => {
             let (colour, width) = terminal();
             let look = Look {

@@ -6,6 +6,8 @@
 //! | [`words`] | quantities in words |
 //! | [`summary`](mod@summary), [`notes`](mod@notes) | one screen for the terminal |
 //! | [`requests`] | requests and answers: a line, a table |
+//! | [`groups`] | connections by server: lines, tables |
+//! | [`shared`] | bottlenecks that several streams share |
 //! | [`page`], [`figures`], [`film`] | an HTML page with figures, packet by packet |
 //! | [`numbers`], [`annotate`](mod@annotate) | JSON, CSV, a capture with comments |
 //! | [`measures`] | a line per connection, and conditions, for scripts |
@@ -19,12 +21,14 @@ pub mod asking;
 pub mod experiment;
 pub mod figures;
 pub mod film;
+pub mod groups;
 pub mod keys;
 pub mod measures;
 pub mod notes;
 pub mod numbers;
 pub mod page;
 pub mod requests;
+pub mod shared;
 pub mod story;
 pub mod summary;
 #[cfg(test)]

@@ -60,10 +60,12 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
         ));
     }
     for stream in connection.all_streams() {
-        let withdrawn = stream
-            .withdrawn
-            .iter()
-            .filter(|why| !matches!(why, Withdrawn::WithoutAcks | Withdrawn::PacketsMissing));
+        let is_said_elsewhere = |why: &&Withdrawn| {
+            use Withdrawn::{ConstantRate, PacketsMissing, WithoutAcks};
+            matches!(why, WithoutAcks | PacketsMissing | ConstantRate)
+        };
+        let withdrawn = stream.withdrawn.iter();
+        let withdrawn = withdrawn.filter(|why| !is_said_elsewhere(why));
         notes.extend(withdrawn.map(|why| format!("findings contradict each other: {}", why.why())));
     }
     notes.extend(ignored_resets(connection));

@@ -4,10 +4,13 @@
 
 mod csv;
 mod document;
+mod groups;
 mod requests;
+mod shared;
 
 pub use csv::{connections_csv, limits_csv, requests_csv, retransmissions_csv, stalls_csv};
 pub use document::SCHEMA_VERSION;
+pub use groups::{groups_csv, server_lines};
 
 use document::{
     AnswerNumbers, BandNumbers, CandidateNumbers, ConnectionNumbers, Document, LeftOutPackets,
@@ -15,7 +18,9 @@ use document::{
     SenderNumbers, SentAgain, StallNumbers, StreamNumbers, SynNumbers, WhatIfNumbers,
 };
 use dupack_tcp::time::{Duration, Instant};
+use groups::GroupsNumbers;
 use requests::RequestsNumbers;
+use shared::SharedNumbers;
 
 use crate::asking::{Asked, commands};
 use crate::keys;
@@ -88,6 +93,8 @@ impl Document {
                 bytes: beyond.bytes,
                 retransmissions: beyond.retransmissions,
             },
+            groups: GroupsNumbers::of(&diagnosis.groups),
+            shared_bottlenecks: SharedNumbers::of(&diagnosis.shared),
             what_if: worst
                 .zip(asked)
                 .map(|(worst, asked)| WhatIfNumbers::of(worst, asked)),

@@ -35,6 +35,7 @@ const LIMITS: &str = "limits.csv";
 const RETRANSMISSIONS: &str = "retransmissions.csv";
 const STALLS: &str = "stalls.csv";
 const REQUESTS: &str = "requests.csv";
+const GROUPS: &str = "groups.csv";
 const JSON: &str = "diagnosis.json";
 
 /// Every file of the report on the capture called `name`; the first `detailed` connections are told of one by
@@ -76,6 +77,8 @@ pub fn files<'d>(
         let asked = asked.filter(|_| place == 0);
         sections.extend(of_connection(connection, asked, svg.zip(file)));
     }
+    sections.extend(shared_bottlenecks(diagnosis));
+    sections.extend(by_server(diagnosis));
     sections.push(all_connections(diagnosis));
     files.add_page(Page {
         title: format!("What limited the transfers of {name}"),
@@ -90,6 +93,7 @@ pub fn files<'d>(
     files.add(LIMITS, || numbers::limits_csv(diagnosis));
     files.add(STALLS, || numbers::stalls_csv(diagnosis));
     files.add(REQUESTS, || numbers::requests_csv(diagnosis));
+    files.add(GROUPS, || numbers::groups_csv(diagnosis));
     files.add(RETRANSMISSIONS, || numbers::retransmissions_csv(diagnosis));
     Ok(files)
 }
@@ -119,9 +123,17 @@ fn in_short(diagnosis: &Diagnosis) -> Section {
     text.push('.');
     blocks.push(Block::text(text));
     blocks.push(Block::Files {
-        links: [JSON, CONNECTIONS, REQUESTS, LIMITS, RETRANSMISSIONS, STALLS]
-            .map(Link::to)
-            .to_vec(),
+        links: [
+            JSON,
+            CONNECTIONS,
+            GROUPS,
+            REQUESTS,
+            LIMITS,
+            RETRANSMISSIONS,
+            STALLS,
+        ]
+        .map(Link::to)
+        .to_vec(),
     });
     Section {
         heading: "The capture".to_owned(),
@@ -453,6 +465,31 @@ fn candidates<N: ToString>(axis: &str, verdict: &Verdict<N>) -> Vec<Vec<Cell>> {
         ]
     });
     rows.collect()
+}
+
+/// Bottlenecks that several streams share.
+fn shared_bottlenecks(diagnosis: &Diagnosis) -> Option<Section> {
+    let blocks = crate::shared::tables(&diagnosis.shared);
+    (!blocks.is_empty()).then(|| Section {
+        heading: "Shared bottlenecks".to_owned(),
+        blocks,
+        ..Section::default()
+    })
+}
+
+/// Connections by server, where one has several.
+fn by_server(diagnosis: &Diagnosis) -> Option<Section> {
+    let mut blocks = crate::groups::tables(&diagnosis.groups);
+    (!blocks.is_empty()).then(|| {
+        blocks.push(Block::Files {
+            links: vec![Link::to(GROUPS)],
+        });
+        Section {
+            heading: "By server".to_owned(),
+            blocks,
+            ..Section::default()
+        }
+    })
 }
 
 /// Connections that the page lists: the CSV has all that were kept (ours).

@@ -21,11 +21,11 @@ use dupack_diagnosis::consistency::MISSING_MAX;
 use dupack_diagnosis::findings::AcksSeen;
 
 pub use case::Case;
-use case::{HALF, REST_SHARE, is_a_window};
+use case::{HALF, NAGLE_MIN, REST_SHARE, is_a_window};
 use sentences::{
-    application, black_hole, constant_rate, handshake, losses, missing_packets, mixed, nagle,
-    nothing, one_direction, path, policer, receive_window, sender, shut_window, slow_start, timers,
-    too_short, unscaled, was_shut, went_to,
+    application, black_hole, constant_rate, handshake, in_doubt, losses, missing_packets, mixed,
+    nagle, nothing, one_direction, path, policer, receive_window, sender, shut_window, slow_start,
+    timers, too_short, unscaled, was_shut, went_to,
 };
 
 /// From this part on, waste speaks before all else. Ours.
@@ -41,7 +41,7 @@ pub struct Template {
 }
 
 /// All sentences, in the order in which they are tried.
-pub const TEMPLATES: [Template; 19] = [
+pub const TEMPLATES: [Template; 20] = [
     Template {
         name: "nothing",
         holds: |case| case.shares.segments == 0,
@@ -72,13 +72,18 @@ pub const TEMPLATES: [Template; 19] = [
     },
     Template {
         name: "nagle",
-        holds: |case| case.main() == Some(Group::Nagle),
+        holds: |case| case.main() == Some(Group::Nagle) && case.shares.nagle_waits >= NAGLE_MIN,
         say: nagle,
     },
     Template {
         name: "constant rate",
         holds: |case| case.leaves_at_a_constant_rate(),
         say: constant_rate,
+    },
+    Template {
+        name: "in doubt",
+        holds: |case| case.doubt().is_some(),
+        say: in_doubt,
     },
     Template {
         name: "application",
@@ -107,7 +112,10 @@ pub const TEMPLATES: [Template; 19] = [
     },
     Template {
         name: "too short",
-        holds: |case| case.is_short() && case.main().is_none_or(is_a_window),
+        holds: |case| {
+            let moves = |group| is_a_window(group) || group == Group::Nagle;
+            case.is_short() && case.main().is_none_or(moves)
+        },
         say: too_short,
     },
     Template {

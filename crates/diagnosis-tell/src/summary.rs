@@ -4,8 +4,10 @@ use dupack_report::table::{Colour, Ink, Plain, beside, columns_of, paragraph};
 use dupack_tcp::time::Duration;
 
 use crate::asking::{Asked, commands, in_words};
+use crate::groups;
 use crate::notes::notes;
 use crate::requests::requests;
+use crate::shared;
 use crate::story::story;
 use crate::whatif::{Gain, Offer};
 use crate::words;
@@ -17,6 +19,7 @@ use dupack_diagnosis::path::{Path, Room};
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::vantage::{Place, Reason, Vantage};
 use dupack_diagnosis::sender::{SenderReport, Verdict};
+use dupack_diagnosis::shared::SharedBottleneck;
 use dupack_diagnosis::told::Told;
 use dupack_diagnosis::{Diagnosis, Extent};
 
@@ -43,7 +46,8 @@ pub fn summary(diagnosis: &Diagnosis, asked: Option<&Asked>, look: &Look) -> Str
         if place > 0 {
             text.push('\n');
         }
-        text += &detailed(connection, asked.filter(|_| place == 0), look);
+        let asked = asked.filter(|_| place == 0);
+        text += &detailed(connection, &diagnosis.shared.found, asked, look);
     }
     let others: Vec<&ConnectionFindings> = diagnosis
         .connections
@@ -54,6 +58,15 @@ pub fn summary(diagnosis: &Diagnosis, asked: Option<&Asked>, look: &Look) -> Str
     if !others.is_empty() {
         text.push('\n');
         text += &table(&others, width);
+    }
+    for sentence in shared::sentences(&diagnosis.shared) {
+        text.push('\n');
+        text += &paragraph(&sentence, width);
+    }
+    let groups = groups::lines(&diagnosis.groups, look.colour, width);
+    if !groups.is_empty() {
+        text.push('\n');
+        text += &groups;
     }
     text.push('\n');
     text += &paragraph(&of_the_capture(diagnosis, look), width);
@@ -97,7 +110,12 @@ pub fn packets(diagnosis: &Diagnosis) -> String {
 }
 
 /// All that the terminal shows of a connection.
-fn detailed(connection: &ConnectionFindings, asked: Option<&Asked>, look: &Look) -> String {
+fn detailed(
+    connection: &ConnectionFindings,
+    shared: &[SharedBottleneck],
+    asked: Option<&Asked>,
+    look: &Look,
+) -> String {
     let width = look.width;
     let Some(stream) = connection.main_stream() else {
         return paragraph(
@@ -136,6 +154,9 @@ fn detailed(connection: &ConnectionFindings, asked: Option<&Asked>, look: &Look)
         row("sender", sender(&stream.sender));
         row("path", path(stream));
         row("seen from", seen_from(&stream.vantage));
+    }
+    if let Some(others) = shared::of_connection(shared, connection.number, stream.side) {
+        row("shares", others);
     }
     if let Some(asked) = asked {
         row("what if", what_if(asked));

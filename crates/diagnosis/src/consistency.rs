@@ -5,8 +5,12 @@
 //! - A capture without ACKs, or one that lacks much of the data, says nothing of limits, of the path or of the sender.
 //! - At the sender's end every retransmission repeats bytes that the capture shows.
 //! - The bottleneck passes what arrived: its rate is no less than the goodput.
+//! - Where something before the capture sets the rate, no pause is the application's, and no window shows.
 //! - As many segments were lost as repairs were needed, and no more than were retransmitted.
 
+use crate::analyse::budget::{Group, Limit};
+use crate::analyse::signs::ConstantRate;
+use crate::analyse::stalls::StallKind;
 use crate::findings::{AcksSeen, StreamFindings};
 use crate::path::Path;
 use crate::read::counts::Counts;
@@ -35,6 +39,8 @@ pub enum Withdrawn {
     LossesWithoutRepairs,
     /// Retransmissions, as the capture does not show their bytes twice.
     RetransmissionsUnseen,
+    /// The congestion control, as segments leave at a rate that no ACK changes.
+    ConstantRate,
 }
 
 impl Withdrawn {
@@ -49,6 +55,7 @@ impl Withdrawn {
             Self::RetransmissionsUnseen => {
                 "the capture does not show the bytes of some retransmissions twice"
             }
+            Self::ConstantRate => "segments leave at a constant rate, which hides the window",
         }
     }
 
@@ -60,6 +67,7 @@ impl Withdrawn {
             Self::RateBelowGoodput | Self::LossesWithoutRepairs | Self::RetransmissionsUnseen => {
                 "a capture at the sender"
             }
+            Self::ConstantRate => "a transfer without a shaper",
         }
     }
 
@@ -104,7 +112,28 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
         withdrawn.push(Withdrawn::RetransmissionsUnseen);
         forget_losses(&mut found.path, Withdrawn::RetransmissionsUnseen);
     }
+    if let Some(rate) = held_before_the_capture(found) {
+        withdrawn.push(Withdrawn::ConstantRate);
+        found.shares.held_back(rate.time);
+        found.stalls.forget(StallKind::ResourceConstraint);
+        let control = &mut found.sender.control;
+        (control.name, control.nearest) = (None, None);
+        Withdrawn::ConstantRate.why().clone_into(&mut control.why);
+        found.sender.stack = None;
+    }
     found.withdrawn = withdrawn;
+}
+
+/// The constant rate, if it accounts for most of the time in which there was something to send.
+fn held_before_the_capture(found: &StreamFindings) -> Option<ConstantRate> {
+    let rate = found.signs.constant_rate?;
+    let explained = [Group::Path, Group::Timers, Group::Receiver];
+    let repairs = found.shares.of(Limit::Recovery);
+    let explained = explained
+        .into_iter()
+        .fold(repairs, |sum, group| sum + found.shares.of_group(group));
+    let holds = found.vantage.place == Place::Sender && rate.time > explained;
+    holds.then_some(rate)
 }
 
 fn forget_losses(path: &mut Path, why: Withdrawn) {

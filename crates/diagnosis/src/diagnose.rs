@@ -5,7 +5,7 @@
 //! makes a [`Diagnosis`] of what they were.
 
 use std::io::Read;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use dupack_algorithms::catalog::Catalog;
@@ -17,14 +17,16 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::analyse::budget::{AckTimes, Budget, Terms};
 use crate::analyse::cause::{Cause, Need};
 use crate::analyse::explain::{self, End, Explainer};
+use crate::analyse::groups::{Group, Grouping, Groups};
 use crate::analyse::requests::{Gathered, Requests};
 use crate::analyse::signs::Gathering;
 use crate::analyse::stalls::Stalls;
 use crate::consistency::settle;
 use crate::findings::{
-    AcksSeen, Beyond, ConnectionFindings, Coverage, KEPT_MAX, Kept, Shut, StreamFindings,
+    AcksSeen, Beyond, ConnectionFindings, Coverage, Flow, KEPT_MAX, Kept, Shut, StreamFindings,
 };
 use crate::path::Survey;
+use crate::path::series::Series;
 use crate::read::connection::Connection;
 use crate::read::follow::{Beginning, Follower, Timer};
 use crate::read::moment::{Analysis, Arrival, Departure};
@@ -36,6 +38,7 @@ use crate::read::vantage::{Place, Reason};
 use crate::read::workers::share;
 use crate::selection::{LeftOut, Selection, Selector};
 use crate::sender::{self, SenderAnalysis};
+use crate::shared::{self, Candidate, Candidates, SharedBottlenecks};
 
 /// The loss differentiations that are asked for their votes are those that come with the project.
 static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::builtin);
@@ -169,8 +172,8 @@ fn budget(beginning: &Beginning) -> Budget {
 }
 
 impl Examiner {
-    /// What was found, now that nothing more is to come of `connection`.
-    fn findings(mut self, connection: &Connection<Self>, side: Side) -> StreamFindings {
+    /// What was found, now that nothing more is to come of `connection`, and what came through over time.
+    fn findings(mut self, connection: &Connection<Self>, side: Side) -> (StreamFindings, Series) {
         if let Some(reset) = connection.ending().reset {
             let by = if reset.side == side {
                 End::Sender
@@ -200,7 +203,7 @@ impl Examiner {
         let shares = self.budget.finish(ended, &facts);
         let stalls = self.stalls.finish();
         let shut = shut(&self.explainer, connection, side);
-        StreamFindings {
+        let found = StreamFindings {
             side,
             smss: self.beginning.smss,
             vantage,
@@ -217,7 +220,8 @@ impl Examiner {
             path,
             sender: self.sender.report(),
             withdrawn: Vec::new(),
-        }
+        };
+        (found, self.survey.into_series())
     }
 }
 
@@ -252,9 +256,10 @@ const fn needless_otherwise(need: Need) -> bool {
     }
 }
 
-/// What was found of a connection that is over.
-fn findings(mut connection: Connection<Examiner>) -> ConnectionFindings {
+/// What was found of a connection that is over, and its streams that may share a bottleneck with others.
+fn findings(mut connection: Connection<Examiner>) -> (ConnectionFindings, Vec<Candidate>) {
     let mut gathered = None;
+    let mut candidates = Vec::new();
     let [opener, answerer] = Side::BOTH.map(|side| {
         let mut examiner = connection.take_stream(side)?.into_follower();
         gathered = gathered.take().or(examiner.requests.take());
@@ -263,13 +268,14 @@ fn findings(mut connection: Connection<Examiner>) -> ConnectionFindings {
         if counts.unique_bytes == 0 && counts.unseen_bytes() == 0 {
             return None;
         }
-        let mut found = examiner.findings(&connection, side);
+        let (mut found, series) = examiner.findings(&connection, side);
         settle(&mut found, counts);
+        candidates.extend(candidate(&connection, &found, series));
         Some(found)
     });
     let streams = Both { opener, answerer };
     let requests = gathered.and_then(|gathered| requests(*gathered, &connection, &streams));
-    ConnectionFindings {
+    let found = ConnectionFindings {
         number: connection.number(),
         addresses: Both {
             opener: connection.address(Side::Opener),
@@ -285,7 +291,25 @@ fn findings(mut connection: Connection<Examiner>) -> ConnectionFindings {
         },
         streams,
         requests,
-    }
+    };
+    (found, candidates)
+}
+
+/// A stream that may share a bottleneck with others: its ACKs and its packets are in the capture.
+fn candidate(
+    connection: &Connection<Examiner>,
+    found: &StreamFindings,
+    series: Series,
+) -> Option<Candidate> {
+    let round_trip = found.path.least_rtt.value()?;
+    let ends = [found.side, found.side.other()];
+    found.withdrawn.is_empty().then(|| Candidate {
+        connection: connection.number(),
+        side: found.side,
+        hosts: ends.map(|side| connection.address(side).ip()),
+        round_trip,
+        series,
+    })
 }
 
 /// The requests of a connection, if it has turns.
@@ -332,44 +356,108 @@ pub struct Diagnosis {
     pub connections_all: u64,
     /// Those of them without data.
     pub without_data: u64,
+    /// Connections by their server, and by service.
+    pub groups: Groups,
+    /// Bottlenecks that several of the streams share.
+    pub shared: SharedBottlenecks,
     /// Whether it was read to its end.
     pub extent: Extent,
+}
+
+/// What is kept of connections that are over.
+struct Harvest {
+    kept: Kept,
+    /// What the connections since the last batch add to the groups, each with its number.
+    fresh: Vec<(u64, Option<Group>)>,
+    grouping: Grouping,
+    candidates: Candidates,
+}
+
+impl Harvest {
+    fn new(flow: Flow) -> Self {
+        Self {
+            kept: Kept::new(flow, KEPT_MAX),
+            fresh: Vec::new(),
+            grouping: Grouping::default(),
+            candidates: Candidates::default(),
+        }
+    }
+
+    /// Takes what was found of a connection. In which order connections come within a batch makes no difference.
+    fn take(
+        &mut self,
+        found: ConnectionFindings,
+        group: Option<Group>,
+        candidates: Vec<Candidate>,
+    ) {
+        if self.kept.flow().takes(found.number, &found.addresses) {
+            self.fresh.push((found.number, group));
+            let streams = found.all_streams().count() as u64;
+            self.candidates.push(streams, candidates);
+        }
+        self.kept.push(found);
+    }
+
+    /// A batch is over.
+    fn settle(&mut self) {
+        self.fresh.sort_by_key(|(number, _)| *number);
+        for (_, group) in self.fresh.drain(..) {
+            self.grouping.take(group);
+        }
+    }
 }
 
 /// Takes the packets of a capture.
 struct Diagnosing {
     table: Table<Examiner>,
-    kept: Mutex<Kept>,
+    harvest: Mutex<Harvest>,
     threads: usize,
+    /// The time of the last packet.
+    until: Instant,
 }
 
 impl Diagnosing {
     /// Takes the next packets, and does `meanwhile` at the same time.
     fn take<T>(&mut self, packets: &mut [Packet], meanwhile: impl FnOnce() -> T) -> T {
         let done = self.table.take_all(packets, self.threads, meanwhile);
-        let finished = self.table.all_finished();
-        share(finished, self.threads, |one| keep(&self.kept, one), || ());
+        self.until = packets.last().map_or(self.until, |last| last.at);
+        let (finished, until) = (self.table.all_finished(), self.until);
+        let harvest = &self.harvest;
+        share(
+            finished,
+            self.threads,
+            |one| keep(harvest, one, until),
+            || (),
+        );
+        locked(harvest).settle();
         done
     }
 
     /// Nothing more is to come.
-    fn finish(self) -> Kept {
+    fn finish(self) -> Harvest {
         let Self {
             table,
-            kept,
+            harvest,
             threads,
+            until,
         } = self;
-        table.finish_all(threads, |one| keep(&kept, one));
-        kept.into_inner().unwrap_or_else(PoisonError::into_inner)
+        table.finish_all(threads, |one| keep(&harvest, one, until));
+        let harvest = harvest.into_inner();
+        let mut harvest = harvest.unwrap_or_else(PoisonError::into_inner);
+        harvest.settle();
+        harvest
     }
 }
 
-/// Keeps what was found of a connection. In which order connections come makes no difference to what is kept.
-fn keep(kept: &Mutex<Kept>, connection: Connection<Examiner>) {
-    let found = findings(connection);
-    kept.lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(found);
+fn locked(harvest: &Mutex<Harvest>) -> MutexGuard<'_, Harvest> {
+    harvest.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps what was found of a connection; the capture was read up to `until`.
+fn keep(harvest: &Mutex<Harvest>, connection: Connection<Examiner>, until: Instant) {
+    let (found, candidates) = findings(connection);
+    let group = Group::of(&found, until);
+    locked(harvest).take(found, group, candidates);
 }
 
 /// Reads a capture batch by batch.
@@ -460,8 +548,9 @@ fn diagnose_by<R: Read>(
 ) -> Result<Diagnosis, ReadError> {
     let mut diagnosing = Diagnosing {
         table: Table::new(limits),
-        kept: Mutex::new(Kept::new(selection.flow, KEPT_MAX)),
+        harvest: Mutex::new(Harvest::new(selection.flow)),
         threads,
+        until: Instant::ZERO,
     };
     let mut feed = Feed {
         reader,
@@ -479,7 +568,12 @@ fn diagnose_by<R: Read>(
     }
     // What was read before somebody has asked to stop.
     diagnosing.take(&mut packets, || ());
-    let kept = diagnosing.finish();
+    let Harvest {
+        kept,
+        grouping,
+        candidates,
+        ..
+    } = diagnosing.finish();
     let (connections_all, without_data) = (kept.all(), kept.without_data());
     let (connections, beyond) = kept.finish();
     Ok(Diagnosis {
@@ -498,6 +592,8 @@ fn diagnose_by<R: Read>(
         beyond,
         connections_all,
         without_data,
+        groups: grouping.finish(),
+        shared: shared::find(candidates),
         extent,
     })
 }

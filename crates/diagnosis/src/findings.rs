@@ -368,6 +368,12 @@ impl Kept {
         beyond.retransmissions += findings.retransmissions();
     }
 
+    /// The connections that are asked for.
+    #[must_use]
+    pub const fn flow(&self) -> Flow {
+        self.flow
+    }
+
     /// All connections so far.
     #[must_use]
     pub const fn all(&self) -> u64 {

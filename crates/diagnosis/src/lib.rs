@@ -12,7 +12,7 @@
 //!                                               ├─► path: round trip, rate, buffer, losses          path/
 //!                                               └─► sender: recovery, control, timers               sender/
 //!                                                     │
-//!                                                     └─► findings
+//!                                                     └─► findings ─► groups: sums by server; shared bottlenecks
 //! ```
 //!
 //! Every analysis is told the same two things, in the order of the sender's time: a segment left
@@ -30,6 +30,7 @@ pub mod path;
 pub mod read;
 mod selection;
 pub mod sender;
+pub mod shared;
 #[cfg(test)]
 mod testing;
 pub mod told;

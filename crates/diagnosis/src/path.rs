@@ -22,6 +22,7 @@ mod rate;
 mod reordering;
 mod round_trips;
 mod sack_compression;
+pub(crate) mod series;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -58,6 +59,7 @@ use over_time::OverTime;
 use rate::Rates;
 use reordering::Overtaking;
 use round_trips::{Length, RoundTrips};
+use series::Series;
 use votes::Judges;
 use writes::Writes;
 
@@ -93,6 +95,7 @@ pub struct Survey {
     one_way: OneWay,
     rates: Rates,
     over_time: OverTime,
+    series: Series,
     losses: Losses,
     judges: Judges,
     overtaking: Overtaking,
@@ -172,6 +175,7 @@ impl Survey {
             one_way: OneWay::default(),
             rates: Rates::default(),
             over_time: OverTime::default(),
+            series: Series::default(),
             losses: Losses::default(),
             judges: Judges::new(catalog, smss),
             overtaking: Overtaking::default(),
@@ -211,6 +215,11 @@ impl Survey {
             .all_had_arrived(retransmission.start, retransmission.end);
     }
 
+    /// What came through over time.
+    pub(crate) fn into_series(self) -> Series {
+        self.series
+    }
+
     /// Bytes on the wire of `segments` that carry `payload`.
     const fn wire(&self, payload: u64, segments: u64) -> u64 {
         payload.saturating_add(segments.saturating_mul(self.headers))
@@ -221,6 +230,7 @@ impl Survey {
             Place::Receiver => self.way.or(self.trips.least()),
             _ => self.trips.least(),
         };
+        self.series.delivered(delivery);
         let before = self.rates.delivered(delivery, base);
         self.over_time
             .delivered(delivery.at, delivery.bytes, before);
@@ -512,6 +522,7 @@ impl Analysis for Survey {
         };
         self.headers = ip + if stamped { TIMESTAMPS } else { 0 };
         self.transfer.sent(departure.at, departure.end);
+        self.series.busy(departure.at);
         let outstanding = departure.view.flight_size();
         self.transfer.flight_max = self.transfer.flight_max.max(outstanding);
         let overtaken = explained.repeat == Some(Repeat::Overtaken);
@@ -569,6 +580,9 @@ impl Analysis for Survey {
         let least = self.trips.least();
         self.acks
             .came(&arrival.facts, outstanding, board.sacked_bytes(), least);
+        if outstanding == 0 {
+            self.series.idle(arrival.at);
+        }
         if outstanding == 0 && arrival.window_left.is_none_or(|left| left >= self.smss) {
             self.writes.idle(arrival.at);
         }

@@ -6,6 +6,7 @@
 //! | [`limits`] | the budget of time, and the stalls |
 //! | [`senders`] | recovery and congestion control |
 //! | [`paths`] | round trip, rate, buffer and losses; the time that other senders would have taken |
+//! | [`several`] | several transfers in one capture, over one bottleneck or several |
 //! | [`script`] | captures written packet by packet |
 //!
 //! Tests run a part of them; the programs in `validation/` print the tables.
@@ -20,3 +21,4 @@ pub mod paths;
 pub mod retransmissions;
 pub mod script;
 pub mod senders;
+pub mod several;

@@ -150,6 +150,7 @@ fn a_report_has_figures_and_tables_and_overwrites_nothing() {
     }
     for file in [
         "connections.csv",
+        "groups.csv",
         "limits.csv",
         "stalls.csv",
         "retransmissions.csv",

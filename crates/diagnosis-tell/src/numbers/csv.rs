@@ -12,27 +12,27 @@ use dupack_diagnosis::analyse::cause::Class;
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 
 /// A table as CSV.
-struct Table(::csv::Writer<Vec<u8>>);
+pub(super) struct Table(::csv::Writer<Vec<u8>>);
 
 impl Table {
-    fn new(header: &[&str]) -> Self {
+    pub(super) fn new(header: &[&str]) -> Self {
         let mut this = Self(::csv::Writer::from_writer(Vec::new()));
         this.row(header.iter().map(ToString::to_string));
         this
     }
 
-    fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let cells: Vec<String> = cells.into_iter().collect();
         // Rows are of equal length, and memory does not fail.
         let _ = self.0.write_record(cells);
     }
 
-    fn bytes(self) -> Vec<u8> {
+    pub(super) fn bytes(self) -> Vec<u8> {
         self.0.into_inner().unwrap_or_default()
     }
 }
 
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     format!("{value:.6}")
 }
 

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::groups::GroupsNumbers;
 use super::requests::RequestsNumbers;
+use super::shared::SharedNumbers;
 
 /// Version of the schema. A new field is a new minor version; a field that changes or goes is a new major version.
 pub const SCHEMA_VERSION: &str = "1.0";
@@ -37,6 +39,10 @@ pub(super) struct Document {
     pub(super) connections_without_data: u64,
     /// Connections that are not listed.
     pub(super) not_listed: NotListed,
+    /// Connections by their server, and by service.
+    pub(super) groups: GroupsNumbers,
+    /// Bottlenecks that several of the streams share.
+    pub(super) shared_bottlenecks: SharedNumbers,
     /// Durations with other senders; null if none were simulated.
     pub(super) what_if: Option<WhatIfNumbers>,
     /// Connections in order of the time that they lost.

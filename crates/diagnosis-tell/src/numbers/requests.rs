@@ -29,13 +29,13 @@ pub(super) struct RequestsNumbers {
 
 /// Quantiles of a time, in seconds.
 #[derive(Serialize, JsonSchema)]
-struct QuantileNumbers {
+pub(super) struct QuantileNumbers {
     /// Median.
-    p50: f64,
+    pub(super) p50: f64,
     /// 95th percentile.
-    p95: f64,
+    pub(super) p95: f64,
     /// Maximum.
-    max: f64,
+    pub(super) max: f64,
 }
 
 /// A request with its answer.
@@ -100,7 +100,7 @@ impl RequestsNumbers {
 }
 
 impl QuantileNumbers {
-    fn of(quantiles: &Quantiles) -> Self {
+    pub(super) fn of(quantiles: &Quantiles) -> Self {
         Self {
             p50: long(quantiles.p50),
             p95: long(quantiles.p95),

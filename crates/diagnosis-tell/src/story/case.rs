@@ -1,9 +1,9 @@
 //! The facts that a sentence rests on, and what follows from them.
 
 use dupack_diagnosis::StreamFindings;
-use dupack_diagnosis::analyse::budget::{Group, Limit, PathFacts, Shares};
+use dupack_diagnosis::analyse::budget::{AckTimes, Group, Limit, PathFacts, Shares, Window};
 use dupack_diagnosis::analyse::signs::Signs;
-use dupack_diagnosis::analyse::stalls::StallList;
+use dupack_diagnosis::analyse::stalls::{StallKind, StallList};
 use dupack_diagnosis::findings::{Coverage, Shut};
 use dupack_diagnosis::read::vantage::Place;
 use dupack_tcp::time::Duration;
@@ -33,6 +33,31 @@ pub(super) const ROUND_TRIPS_MIN: f64 = 3.0;
 
 /// An initial window (RFC 6928): what is no more than this is small, and needs no ACK to be sent.
 pub(super) const SMALL_SEGMENTS: u64 = 10;
+
+/// If the mean segment has this part of a full one, the data is bulk, and no message ends where a silence begins. Ours.
+const BULK: f64 = 0.8;
+
+/// Silences of one cause that come so often, and are so short on average, may be round trips. Ours: the longest paths have half a
+/// second.
+const ROUND_TRIPS_OFTEN: u64 = 16;
+const ROUND_TRIP_MAX: Duration = Duration::from_millis(500);
+
+/// From this part of its segments on, losses may have left silences at the receiver's end. Ours.
+const LOSSES_HIDDEN: f64 = 0.03;
+
+/// So many waits for an ACK are no chance. Ours.
+pub(super) const NAGLE_MIN: u64 = 3;
+
+/// A limit that a silence may have beside the application, and that the capture cannot exclude.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// The scale of the receive window is not known.
+    Window,
+    /// The length of a round trip is not known.
+    RoundTrip,
+    /// What was lost before the capture.
+    Lost,
+}
 
 /// The facts that a sentence rests on.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +133,43 @@ impl Case<'_> {
     /// `true` if so much is retransmitted that no window grows undisturbed.
     pub(super) fn loses_much(&self) -> bool {
         self.shares.retransmissions as f64 > LOSSES_IN_SLOW_START * self.shares.segments as f64
+    }
+
+    /// A limit that explains the silences as well as the application, or the sender's buffer, does; `None` if there is none.
+    pub(super) fn doubt(&self) -> Option<Doubt> {
+        match self.main()? {
+            Group::Sender if self.shares.window == Window::Unscaled => Some(Doubt::Window),
+            Group::Application => self.doubt_of_the_application(),
+            _ => None,
+        }
+    }
+
+    fn doubt_of_the_application(&self) -> Option<Doubt> {
+        let bulk = self.is_bulk();
+        let pause = self.shares.of(Limit::Pause);
+        let paused = pause > self.shares.of(Limit::Idle) || self.shut.times > 0;
+        if self.shares.window == Window::Unscaled && bulk && paused {
+            return Some(Doubt::Window);
+        }
+        if self.place == Place::Sender {
+            return None;
+        }
+        let silent = self.shares.of_group(Group::Application).as_secs_f64();
+        let asked = self.stalls.of(StallKind::ClientIdle).time.as_secs_f64() <= HALF * silent;
+        let guessed = self.shares.ack_times == AckTimes::Guessed;
+        let unready = self.stalls.of(StallKind::DataUnavailable);
+        let brief = unready.time <= ROUND_TRIP_MAX.saturating_mul(unready.count);
+        if guessed && bulk && asked && brief && unready.count >= ROUND_TRIPS_OFTEN {
+            return Some(Doubt::RoundTrip);
+        }
+        let losses = self.shares.retransmissions as f64;
+        (asked && losses >= LOSSES_HIDDEN * self.shares.segments as f64 && losses > 1.0)
+            .then_some(Doubt::Lost)
+    }
+
+    fn is_bulk(&self) -> bool {
+        let full = self.shares.segments as f64 * self.shares.segment_size as f64;
+        self.shares.delivered as f64 >= BULK * full
     }
 
     pub(super) fn waited_to_open(&self) -> bool {

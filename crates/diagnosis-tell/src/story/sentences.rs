@@ -5,8 +5,8 @@ use dupack_diagnosis::analyse::signs::Unscaled;
 use dupack_diagnosis::analyse::stalls::StallKind;
 use dupack_tcp::time::Duration;
 
-use super::case::{ALMOST_ALL, Case, FULL, HALF, REST_SHARE, SMALL_SEGMENTS};
-use super::words::{bytes, count, number, part, part_of_rate, rate, time};
+use super::case::{ALMOST_ALL, Case, Doubt, FULL, HALF, REST_SHARE, SMALL_SEGMENTS};
+use super::words::{count, number, part, part_of_rate, rate, time};
 
 pub(super) fn nothing(case: &Case<'_>) -> String {
     format!("no data was sent in {}", time(case.shares.duration()))
@@ -59,12 +59,15 @@ pub(super) fn policer(case: &Case<'_>) -> String {
 }
 
 pub(super) fn constant_rate(case: &Case<'_>) -> String {
-    let rate = case.signs.constant_rate.unwrap_or_default();
+    let rate = case
+        .signs
+        .constant_rate
+        .map_or(0.0, |rate| rate.bytes_per_second);
     let wire =
         (case.shares.segment_size + case.headers) as f64 / case.shares.segment_size.max(1) as f64;
     format!(
         "packets leave at a constant {}, whatever ACKs come: the bottleneck lies before the capture, as of a shaper on \
-         the sending host, or the sender paces",
+         the sending host, or the sender or its application paces",
         crate::words::rate(rate * wire * 8.0)
     )
 }
@@ -111,6 +114,24 @@ pub(super) fn application(case: &Case<'_>) -> String {
         said.push_str(&format!(": {why}"));
     }
     said
+}
+
+/// Silences that have more than one explanation.
+pub(super) fn in_doubt(case: &Case<'_>) -> String {
+    let shares = case.shares;
+    let group = match case.main() {
+        Some(Group::Sender) => Group::Sender,
+        _ => Group::Application,
+    };
+    let spent = part(shares.of_group(group), shares.duration());
+    let other = match case.doubt() {
+        Some(Doubt::Lost) => "packets that were lost before this capture".to_owned(),
+        Some(Doubt::RoundTrip) => "round trips, whose length this capture does not show".to_owned(),
+        _ => "the receive window, whose scale is not in this capture".to_owned(),
+    };
+    format!(
+        "the sender sent nothing for {spent}: the application or {other}; which of them cannot be told"
+    )
 }
 
 /// Why the application sent nothing, if one reason has most of that time: its own data was not ready, or the other end asked
@@ -264,7 +285,7 @@ pub(super) fn receive_window(case: &Case<'_>) -> String {
     };
     format!(
         "{long}the receive window of {} bounds it{bound}: a round trip takes {}",
-        bytes(window),
+        crate::words::bytes(window),
         time(rtt)
     )
 }

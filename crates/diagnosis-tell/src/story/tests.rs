@@ -3,7 +3,7 @@
 use dupack_tcp::time::{Duration, Instant};
 
 use super::{Case, TEMPLATES, tell};
-use dupack_diagnosis::analyse::budget::{Limit, PathFacts, Shares};
+use dupack_diagnosis::analyse::budget::{AckTimes, Limit, PathFacts, Shares, Window};
 use dupack_diagnosis::analyse::signs::Signs;
 use dupack_diagnosis::analyse::stalls::{Remedy, Stall, StallKind, StallList, WaitedFor};
 use dupack_diagnosis::findings::{AcksSeen, Coverage, Shut};
@@ -206,7 +206,7 @@ fn a_receive_window_with_its_bound() {
     assert_eq!(name, "receive window");
     assert_eq!(
         said,
-        "the receive window of 64 KiB bounds it at 5.2 Mbit/s: a round trip takes 100 ms"
+        "the receive window of 66 kB bounds it at 5.2 Mbit/s: a round trip takes 100 ms"
     );
 }
 
@@ -324,4 +324,129 @@ fn a_window_that_was_shut_is_said_where_there_is_little_else() {
     assert!(said(1, 0).ends_with("; the receive window was shut once"));
     let twice = said(2, 3);
     assert!(twice.ends_with("; the receive window was shut 2 times, and asked for by 3 probes"));
+}
+
+/// A tenth of the time moves data, and the rest is silent, of a thousand full segments.
+fn silent(limit: Limit) -> Shares {
+    let mut silent = shares(&[(limit, 54_000), (Limit::CongestionWindow, 6000)]);
+    silent.delivered = 1000 * MSS;
+    silent
+}
+
+/// The sentence of a stream captured at `place`.
+fn say_at(shares: &Shares, stalls: &StallList, place: Place) -> (&'static str, String) {
+    tell(&Case {
+        shares,
+        stalls,
+        path: PathFacts::default(),
+        shut: Shut::default(),
+        coverage: whole(),
+        signs: Signs::default(),
+        headers: 40,
+        place,
+        policer: None,
+    })
+}
+
+#[test]
+fn silences_of_bulk_may_be_the_receive_window_where_its_scale_is_not_known() {
+    let told = |limit, window, bytes| {
+        let mut shares = silent(limit);
+        (shares.window, shares.delivered) = (window, bytes);
+        say_at(&shares, &StallList::default(), Place::Sender).0
+    };
+    let bulk = 1000 * MSS;
+    assert_eq!(told(Limit::Pause, Window::Unscaled, bulk), "in doubt");
+    assert_eq!(
+        told(Limit::SenderBuffer, Window::Unscaled, bulk),
+        "in doubt"
+    );
+    assert_eq!(told(Limit::Pause, Window::Known, bulk), "application");
+    assert_eq!(told(Limit::SenderBuffer, Window::Known, bulk), "sender");
+    // Messages end where the silences begin, and nothing is outstanding.
+    assert_eq!(
+        told(Limit::Pause, Window::Unscaled, bulk / 3),
+        "application"
+    );
+    assert_eq!(told(Limit::Idle, Window::Unscaled, bulk), "application");
+    let mut shares = silent(Limit::Pause);
+    shares.window = Window::Unscaled;
+    let (_, said) = say_at(&shares, &StallList::default(), Place::Sender);
+    assert_eq!(
+        said,
+        "the sender sent nothing for 54 of 60 s: the application or the receive window, whose scale is not in this \
+         capture; which of them cannot be told"
+    );
+}
+
+/// So many silences, of so long each.
+fn silences(kind: StallKind, count: u64, each: u64) -> StallList {
+    let mut stalls = StallList::default();
+    for n in 0..count {
+        stalls.add(Stall {
+            from: Instant::ZERO + ms(n * each),
+            to: Instant::ZERO + ms((n + 1) * each),
+            kind,
+            stage: Stage::Open,
+            before: n,
+            after: n + 1,
+            waited_for: WaitedFor::Data,
+            flight: 0,
+            missing: 0,
+            srtt: None,
+            remedy: Remedy::Application,
+        });
+    }
+    stalls
+}
+
+#[test]
+fn many_short_silences_of_bulk_may_be_round_trips_where_their_length_is_not_known() {
+    let told = |ack_times, place, count, each| {
+        let mut shares = silent(Limit::Idle);
+        shares.ack_times = ack_times;
+        say_at(
+            &shares,
+            &silences(StallKind::DataUnavailable, count, each),
+            place,
+        )
+        .0
+    };
+    let guessed = AckTimes::Guessed;
+    assert_eq!(told(guessed, Place::Receiver, 450, 120), "in doubt");
+    assert_eq!(
+        told(AckTimes::Known, Place::Receiver, 450, 120),
+        "application"
+    );
+    assert_eq!(told(guessed, Place::Sender, 450, 120), "application");
+    assert_eq!(told(guessed, Place::Receiver, 9, 6000), "application");
+}
+
+#[test]
+fn silences_may_be_lost_packets_that_a_capture_at_the_receiver_does_not_have() {
+    let told = |retransmissions, place, kind| {
+        let mut shares = silent(Limit::Idle);
+        shares.retransmissions = retransmissions;
+        say_at(&shares, &silences(kind, 50, 1000), place).0
+    };
+    let unready = StallKind::DataUnavailable;
+    assert_eq!(told(60, Place::Receiver, unready), "in doubt");
+    assert_eq!(told(60, Place::Sender, unready), "application");
+    assert_eq!(told(10, Place::Receiver, unready), "application");
+    assert_eq!(
+        told(60, Place::Receiver, StallKind::ClientIdle),
+        "application"
+    );
+}
+
+#[test]
+fn one_wait_for_an_ack_is_not_nagles_algorithm() {
+    let mut shares = shares(&[(Limit::Nagle, 40), (Limit::SlowStart, 20)]);
+    shares.segments = 4;
+    let told = |waits, shares: &mut Shares| {
+        shares.nagle_waits = waits;
+        say(shares).0
+    };
+    assert_eq!(told(1, &mut shares), "too short");
+    assert_eq!(told(3, &mut shares), "nagle");
 }

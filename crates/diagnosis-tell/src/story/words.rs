@@ -1,4 +1,4 @@
-//! Numbers as a person says them: two digits, in the unit that fits.
+//! Numbers as a person says them: two digits, in the unit that fits. Amounts are those of [`crate::words::bytes`].
 
 use dupack_tcp::time::Duration;
 
@@ -83,19 +83,6 @@ fn in_rate_unit(
     (number(bytes_per_second * 8.0 / size), name)
 }
 
-/// An amount: `64 KiB`.
-#[must_use]
-pub fn bytes(amount: f64) -> String {
-    const KIB: f64 = 1024.0;
-    if amount >= KIB * KIB {
-        format!("{} MiB", number(amount / KIB / KIB))
-    } else if amount >= KIB {
-        format!("{} KiB", number(amount / KIB))
-    } else {
-        format!("{amount:.0} bytes")
-    }
-}
-
 /// `one segment`, `3 segments`.
 #[must_use]
 pub fn count(number: u64, one: &str) -> String {
@@ -122,8 +109,6 @@ mod tests {
         assert_eq!(rate(655_350.0), "5.2 Mbit/s");
         assert_eq!(rate(1250.0), "10 kbit/s");
         assert_eq!(part_of_rate(1_187_500.0, 1_250_000.0), "9.5 of 10 Mbit/s");
-        let told = [65_535.0, 500.0, 3e6].map(bytes);
-        assert_eq!(told, ["64 KiB", "500 bytes", "2.9 MiB"]);
         assert_eq!(
             [count(1, "loss"), count(3, "segment")],
             ["one loss", "3 segments"]

@@ -40,7 +40,7 @@ use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::{Duration, Instant};
 
 pub use limit::{Group, Limit};
-pub use shares::{Band, KernelView, PathFacts, Shares};
+pub use shares::{Band, KernelView, PathFacts, Shares, Window};
 
 use crate::analyse::cause::{Cause, Retransmission};
 use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
@@ -246,7 +246,9 @@ impl Budget {
             rtt_min: path.rtt_min.or(rtt_min),
             ..*path
         };
-        shares::divide(&epochs, self.started, end, mss, &self.notes, &path)
+        let mut shares = shares::divide(&epochs, self.started, end, mss, &self.notes, &path);
+        shares.ack_times = self.ack_times;
+        shares
     }
 
     /// Time passed until `at`; it never goes back.
@@ -467,6 +469,7 @@ impl Analysis for Budget {
             .set_bytes_min(mss.saturating_mul(QUEUE_SEGMENTS_MIN));
         // What is sent again lies far from the edge of the window, and does not move it.
         if new {
+            self.notes.left(departure.window_left);
             self.window_left = departure.window_left;
             let full = departure.window_left.is_some_and(|left| left < mss);
             self.at_edge = if full { Edge::Reached } else { Edge::Away };

@@ -2,11 +2,12 @@
 //!
 //! [`explain`] comes first: it says why each segment was retransmitted and where the sender stands. [`budget`], [`stalls`] and [`signs`]
 //! build on its answers.
-//! [`requests`] is told of the turns of both streams.
+//! [`requests`] is told of the turns of both streams; [`groups`] add up the findings of connections.
 
 pub mod budget;
 pub mod cause;
 pub mod explain;
+pub mod groups;
 pub mod requests;
 pub mod signs;
 pub mod stalls;

@@ -3,12 +3,17 @@
 //!
 //! Each is told only where many packets speak for it and none against.
 
+mod pace;
+
 use std::collections::BTreeMap;
 
 use dupack_tcp::replay::SendingKind;
-use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::time::Instant;
+
+pub use pace::ConstantRate;
 
 use crate::read::moment::{Analysis, Arrival, Departure, Explained};
+use pace::{Leaving, Pace};
 
 /// Sizes of segments that are told apart (ours: a stream has a full size, that before or after a change of the MTU, and ends
 /// of messages).
@@ -22,17 +27,6 @@ const ATTEMPTS_MIN: u32 = 4;
 /// The window field bounds what is outstanding, exactly, so often, and in at least one of so many segments (ours).
 const EXACT_MIN: u64 = 8;
 const EXACT_OF: u64 = 2;
-
-/// Segments of a stretch whose rate is measured, and the stretches that must agree (ours).
-const STRETCH: u64 = 32;
-const STRETCHES_MIN: usize = 6;
-/// A rate is constant if this part of the stretches lies within this part of their median (ours: a shaper's clock).
-const EVEN_PART: f64 = 0.8;
-const EVEN_WITHIN: f64 = 0.05;
-/// The stretches must be so much of all the time in which data left (ours): the rate within bursts is a host's link.
-const MEASURED_PART: f64 = 0.6;
-/// Stretches that are kept.
-const STRETCHES_MAX: usize = 512;
 
 /// A path on which segments of a size vanish while smaller ones pass (RFC 2923 §2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +57,8 @@ pub struct Signs {
     pub unscaled: Option<Unscaled>,
     /// ACKs with SACK blocks that name bytes never sent.
     pub foreign_sacks: u64,
-    /// Bytes of data in a second at which full segments leave, constantly and by no ACK.
-    pub constant_rate: Option<f64>,
+    /// Segments leave at a constant rate and by no ACK.
+    pub constant_rate: Option<ConstantRate>,
 }
 
 /// How segments of a size fared.
@@ -95,24 +89,10 @@ pub struct Gathering {
     pace: Pace,
 }
 
-/// The rate at which full segments leave.
-#[derive(Clone, Debug, Default)]
-struct Pace {
-    full: u32,
-    first: Option<Instant>,
-    begun: Option<Instant>,
-    bytes: u64,
-    segments: u64,
-    last: Instant,
-    rates: Vec<f64>,
-    /// Time in which something was outstanding and full segments left.
-    time: Duration,
-}
-
 impl Gathering {
     /// Of a stream whose receiver shifts its windows by `shift`, if that is known.
     #[must_use]
-    pub const fn new(shift: Option<u8>) -> Self {
+    pub fn new(shift: Option<u8>) -> Self {
         Self {
             shift,
             sizes: BTreeMap::new(),
@@ -122,16 +102,7 @@ impl Gathering {
             new: 0,
             exact_window: 0,
             foreign_sacks: 0,
-            pace: Pace {
-                full: 0,
-                first: None,
-                begun: None,
-                bytes: 0,
-                segments: 0,
-                last: Instant::ZERO,
-                rates: Vec::new(),
-                time: Duration::ZERO,
-            },
+            pace: Pace::default(),
         }
     }
 
@@ -185,6 +156,19 @@ impl Gathering {
         })
     }
 
+    fn pace_of(&mut self, departure: &Departure<'_>) {
+        let bytes = departure.end.saturating_sub(departure.start);
+        let sizes = departure.sent.iter().map(|sent| sent.segment.len);
+        if bytes > 0 {
+            self.pace.left(Leaving {
+                at: departure.at,
+                bytes,
+                segments: (departure.sent.len() as u64).max(1),
+                largest: sizes.max().unwrap_or(0),
+            });
+        }
+    }
+
     fn fate(&mut self, size: u32) -> Option<&mut Fate> {
         if self.sizes.len() >= SIZES_MAX && !self.sizes.contains_key(&size) {
             return None;
@@ -194,7 +178,7 @@ impl Gathering {
 }
 
 impl Analysis for Gathering {
-    fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
+    fn departed(&mut self, departure: &Departure<'_>, _: &Explained<'_>) {
         // What an interface is to cut up says nothing of sizes.
         let single = departure.sent.len() == 1;
         for sent in departure.sent.iter().filter(|_| single) {
@@ -206,6 +190,7 @@ impl Analysis for Gathering {
                 fate.failing_since.get_or_insert(at);
             }
         }
+        self.pace_of(departure);
         if departure.kind != SendingKind::First {
             return;
         }
@@ -219,13 +204,6 @@ impl Analysis for Gathering {
                 self.beyond += 1;
             }
         }
-        let len = departure.end.saturating_sub(departure.start);
-        let alone = departure.sent.len() <= 1;
-        self.pace.left(
-            departure.at,
-            len,
-            alone && explained.retransmission.is_none(),
-        );
     }
 
     fn arrived(&mut self, arrival: &Arrival<'_>, _: &Explained<'_>) {
@@ -237,59 +215,12 @@ impl Analysis for Gathering {
             }
         }
         self.field = arrival.field;
+        if arrival.carried > 0 {
+            self.pace.asked();
+        }
+        self.pace.acked(arrival.at);
         if arrival.view.flight_size() == 0 {
             self.pace.emptied();
         }
-    }
-}
-
-impl Pace {
-    fn left(&mut self, at: Instant, len: u64, is_plain: bool) {
-        let len = u32::try_from(len).unwrap_or(u32::MAX);
-        self.full = self.full.max(len);
-        self.first.get_or_insert(at);
-        self.last = at;
-        if !is_plain || len < self.full || self.begun.is_none() {
-            self.begin(at);
-            return;
-        }
-        self.bytes += u64::from(len);
-        self.segments += 1;
-        let Some(begun) = self.begun.filter(|_| self.segments >= STRETCH) else {
-            return;
-        };
-        let time = at.since(begun);
-        if !time.is_zero() {
-            self.time += time;
-            if self.rates.len() < STRETCHES_MAX {
-                self.rates.push(self.bytes as f64 / time.as_secs_f64());
-            }
-        }
-        self.begin(at);
-    }
-
-    const fn begin(&mut self, at: Instant) {
-        self.begun = Some(at);
-        self.bytes = 0;
-        self.segments = 0;
-    }
-
-    const fn emptied(&mut self) {
-        self.begun = None;
-    }
-
-    /// The rate, if it is constant.
-    fn constant(&self) -> Option<f64> {
-        let all = self.last.since(self.first?).as_secs_f64();
-        let measured = self.time.as_secs_f64() >= MEASURED_PART * all;
-        if self.rates.len() < STRETCHES_MIN || !measured {
-            return None;
-        }
-        let mut rates = self.rates.clone();
-        rates.sort_by(f64::total_cmp);
-        let median = *rates.get(rates.len() / 2)?;
-        let near = |rate: &&f64| (**rate - median).abs() <= EVEN_WITHIN * median;
-        let even = rates.iter().filter(near).count() as f64;
-        (even >= EVEN_PART * rates.len() as f64).then_some(median)
     }
 }

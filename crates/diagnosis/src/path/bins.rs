@@ -21,7 +21,10 @@ pub(super) type Delays = LogBins<8>;
 impl<const BITS: u32> LogBins<BITS> {
     /// Counts `value`.
     pub(crate) fn record(&mut self, value: u64) {
-        let bin = Self::bin_of(value);
+        self.record_times(Self::bin_of(value), 1);
+    }
+
+    fn record_times(&mut self, bin: usize, times: u32) {
         if self.counts.is_empty() {
             self.first = bin;
         }
@@ -34,13 +37,28 @@ impl<const BITS: u32> LogBins<BITS> {
             self.counts.resize(place + 1, 0);
         }
         if let Some(count) = self.counts.get_mut(place) {
-            *count = count.saturating_add(1);
-            self.total += 1;
+            *count = count.saturating_add(times);
+            self.total += u64::from(times);
         }
     }
 
+    /// Counts all that another has counted.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (place, &count) in other.counts.iter().enumerate() {
+            if count > 0 {
+                self.record_times(other.first + place, count);
+            }
+        }
+    }
+
+    /// Bytes of its bins.
+    #[cfg(test)]
+    pub(crate) fn memory(&self) -> usize {
+        self.counts.len() * size_of::<u32>()
+    }
+
     /// How many values there were.
-    pub(super) const fn count(&self) -> u64 {
+    pub(crate) const fn count(&self) -> u64 {
         self.total
     }
 
@@ -128,5 +146,11 @@ mod tests {
         assert_eq!(bins.count_from(30), 2);
         assert_eq!(bins.count_from(5), 4);
         assert_eq!(LogBins::<6>::default().quantile(0.5), None);
+        let mut more = LogBins::<7>::default();
+        more.record(5);
+        more.record(1000);
+        bins.add(&more);
+        assert_eq!((bins.count(), bins.at_rank(0)), (6, Some(5)));
+        assert_eq!(bins.count_from(40), 2);
     }
 }

@@ -14,6 +14,10 @@ const FILLED_PART: (u32, u32) = (4, 5);
 /// Windows of fewer segments are filled by anything (ours).
 const SEGMENTS_MIN: u64 = 4;
 
+/// A window that never changes is filled by any steady flight of its size: it must have so many segments (ours: then chance is one
+/// in 23).
+const STEADY_SEGMENTS_MIN: u64 = 32;
+
 /// So many stops beyond the window of a shift refute it (ours: one may be a probe).
 const BEYOND_MAX: u32 = 3;
 
@@ -23,6 +27,9 @@ pub(crate) struct Scale {
     filled: [u32; SHIFTS],
     beyond: [u32; SHIFTS],
     stops: u32,
+    /// The least and the greatest field, and a full segment.
+    fields: Option<(u16, u16)>,
+    mss: u64,
 }
 
 impl Scale {
@@ -33,6 +40,9 @@ impl Scale {
             return;
         }
         self.stops = self.stops.saturating_add(1);
+        let (low, high) = self.fields.unwrap_or((field, field));
+        self.fields = Some((low.min(field), high.max(field)));
+        self.mss = mss;
         let counts = self.filled.iter_mut().zip(&mut self.beyond).zip(0_u32..);
         for ((filled, beyond), shift) in counts {
             let window = u64::from(field) << shift;
@@ -54,7 +64,15 @@ impl Scale {
         let (part, of) = FILLED_PART;
         let often = filled.saturating_mul(of) >= self.stops.saturating_mul(part);
         let often = often && *filled >= FILLED_MIN;
-        often.then_some(shift)
+        (often && self.is_no_chance(shift)).then_some(shift)
+    }
+
+    /// `true` if the window of a shift varied by segments, or is large.
+    fn is_no_chance(&self, shift: u8) -> bool {
+        let (low, high) = self.fields.unwrap_or_default();
+        let [low, high] = [low, high].map(|field| u64::from(field) << shift);
+        high - low >= self.mss.saturating_mul(2)
+            || low >= self.mss.saturating_mul(STEADY_SEGMENTS_MIN)
     }
 }
 
@@ -69,6 +87,20 @@ mod tests {
             // Nearly every stop fills a window of 500 << 7 bytes.
             let full = 500 << 7;
             scale.stopped(if n % 9 > 0 { full - 100 } else { full - 1500 }, 500, 1460);
+        }
+        assert_eq!(scale.shift(), Some(7));
+    }
+
+    #[test]
+    fn a_steady_flight_of_a_few_segments_fills_a_window_by_chance() {
+        let mut scale = Scale::default();
+        for _ in 0..1000 {
+            scale.stopped(10 * 1460 - 200, 114, 1460);
+        }
+        assert_eq!(scale.shift(), None);
+        for n in 0..1000_u64 {
+            let field = 114 - u16::try_from(n % 50).unwrap();
+            scale.stopped((u64::from(field) << 7) - 200, field, 1460);
         }
         assert_eq!(scale.shift(), Some(7));
     }

@@ -9,7 +9,7 @@ use dupack_papers::agreement::{
 /// Packets that a scenario may carry in ns-2's run to be in the test.
 const PACKETS_MAX: f64 = 380_000.0;
 /// So many of them, the shortest ones, in every run; and all before a release.
-const COUNT: [u64; 2] = [10, u64::MAX];
+const COUNT: [u64; 2] = [6, u64::MAX];
 
 /// The four recoveries, as ns-2 has them by default.
 fn four() -> Vec<Sender> {

@@ -22,6 +22,8 @@ const SENDER_WINDOW: u16 = 65_535;
 
 /// Makes packets.
 pub struct Wardrobe {
+    /// The sender's address and port, and the receiver's.
+    ends: [SocketAddr; 2],
     sender: SenderConfig,
     receiver: ReceiverConfig,
     scale: u8,
@@ -50,6 +52,7 @@ impl Wardrobe {
             scale += 1;
         }
         Self {
+            ends: ends(),
             sender,
             receiver,
             scale,
@@ -59,8 +62,15 @@ impl Wardrobe {
         }
     }
 
+    /// With these addresses and ports of sender and receiver.
+    #[must_use]
+    pub fn between(mut self, ends: [SocketAddr; 2]) -> Self {
+        self.ends = ends;
+        self
+    }
+
     fn packet(&mut self, from: usize, segment: &Segment) -> Vec<u8> {
-        let ends = ends();
+        let ends = self.ends;
         self.ids[from] = self.ids[from].wrapping_add(1);
         let envelope = Envelope {
             source: ends[from],

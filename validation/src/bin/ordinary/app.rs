@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -14,11 +15,12 @@ use dupack_packet::Snap;
 use dupack_wire::Family;
 use dupack_wire::clock::WallClock;
 use dupack_wire::path::{Attachment, CaptureFiles, PathConfig, PathNetwork, Side};
+use dupack_wire::tun::Offload;
 use nix::sys::socket::{setsockopt, sockopt};
 use serde::{Deserialize, Serialize};
 
 use super::info::Sample;
-use super::plan::{Plan, Plug, Program, Route, Step};
+use super::plan::{Kind, Plan, Plug, Program, Route, Step};
 
 /// The first server's port; others follow.
 const PORT: u16 = 8000;
@@ -142,8 +144,16 @@ pub fn run(plan: &Plan, near: &Path, far: &Path) -> Result<Record, String> {
         far: far.to_owned(),
         snap: Snap::Headers,
     };
-    let network = PathNetwork::captured(&path(plan), Attachment::default(), Some(&files))
+    let network = PathNetwork::captured(&path(plan), attachment(plan), Some(&files))
         .map_err(|error| failed("network")(&error))?;
+    if let Some(rate) = plan.route.shaper {
+        let side = match plan.kind {
+            Kind::Upload => Side::Near,
+            _ => Side::Far,
+        };
+        let shaped = network.host(side).run(move || shape(side.device(), rate));
+        shaped.map_err(|error| failed("tbf")(&error))?;
+    }
     let family = if plan.route.v6 {
         Family::V6
     } else {
@@ -220,6 +230,33 @@ pub fn run(plan: &Plan, near: &Path, far: &Path) -> Result<Record, String> {
         ends,
         note,
     })
+}
+
+/// The device of each host, with offload or without.
+fn attachment(plan: &Plan) -> Attachment {
+    let [near, far] = plan.route.single.map(|single| match single {
+        true => Offload::Off,
+        false => Offload::WherePossible,
+    });
+    Attachment {
+        near,
+        far,
+        ..Attachment::default()
+    }
+}
+
+/// Puts a token bucket before a device of the namespace that the thread is in.
+fn shape(device: &str, rate: u64) -> io::Result<()> {
+    let burst = (rate / 8 / 250).max(16_000);
+    let (rate, burst) = (format!("{rate}bit"), format!("{burst}b"));
+    let mut command = Command::new("tc");
+    command.args(["qdisc", "add", "dev", device, "root", "tbf"]);
+    command.args(["rate", &rate, "burst", &burst, "latency", "100ms"]);
+    let status = command.status()?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other("tc refused it")),
+    }
 }
 
 fn path(plan: &Plan) -> PathConfig {

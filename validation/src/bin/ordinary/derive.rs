@@ -1,5 +1,7 @@
 //! Other captures of the same traffic: pure functions on the packets of one.
 
+use std::collections::BTreeMap;
+
 use dupack_packet::captured::CaptureReader;
 
 use super::plan::Draws;
@@ -29,10 +31,13 @@ pub enum Derived {
     AnyInterface,
     Cut54,
     Middle,
+    SharedIds,
+    Vxlan,
+    Gre,
 }
 
 impl Derived {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Whole,
         Self::WithoutSyn,
         Self::Forward,
@@ -45,6 +50,9 @@ impl Derived {
         Self::AnyInterface,
         Self::Cut54,
         Self::Middle,
+        Self::SharedIds,
+        Self::Vxlan,
+        Self::Gre,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -61,6 +69,9 @@ impl Derived {
             Self::AnyInterface => "any",
             Self::Cut54 => "cut-54",
             Self::Middle => "middle",
+            Self::SharedIds => "shared-ids",
+            Self::Vxlan => "vxlan",
+            Self::Gre => "gre",
         }
     }
 
@@ -78,6 +89,9 @@ impl Derived {
             Self::AnyInterface => "two interfaces of a host (`-i any`)",
             Self::Cut54 => "packets cut to 54 bytes",
             Self::Middle => "middle of the traffic",
+            Self::SharedIds => "IPv4 identification shared with other connections",
+            Self::Vxlan => "in a tunnel (VXLAN)",
+            Self::Gre => "in a tunnel (GRE)",
         }
     }
 
@@ -148,8 +162,62 @@ impl Derived {
                 let kept: Vec<Packet> = kept.cloned().collect();
                 pcap(RAW, &kept)
             }
+            Self::SharedIds => pcap(RAW, &shared_ids(packets, &mut draws)),
+            Self::Vxlan => {
+                let inner = packets.iter().map(|packet| ethernet(packet, 1));
+                let all: Vec<Packet> = inner.map(|frame| vxlan(&frame)).collect();
+                pcap(RAW, &all)
+            }
+            Self::Gre => pcap(RAW, &packets.iter().map(gre).collect::<Vec<Packet>>()),
         }
     }
+}
+
+/// The packets as of hosts that number all that they send, to whomever: other connections, which the capture does not have, take
+/// some of the numbers, in bursts.
+fn shared_ids(packets: &[Packet], draws: &mut Draws) -> Vec<Packet> {
+    let mut last: BTreeMap<Vec<u8>, u16> = BTreeMap::new();
+    let mut renumbered = packets.to_vec();
+    for packet in renumbered.iter_mut().filter(|p| is_v4(&p.bytes)) {
+        let first = draws.word() as u16;
+        let id = last.entry(source(&packet.bytes).to_vec()).or_insert(first);
+        let others = if draws.chance(0.15) {
+            draws.count(1, 12) as u16
+        } else {
+            0
+        };
+        *id = id.wrapping_add(1 + others);
+        if let Some(field) = packet.bytes.get_mut(4..6) {
+            field.copy_from_slice(&id.to_be_bytes());
+        }
+        sum_header(&mut packet.bytes);
+    }
+    renumbered
+}
+
+/// The packet behind an IPv4 header of a tunnel (RFC 5737's addresses) and the tunnel's own `header`.
+fn outer(packet: &Packet, protocol: u8, header: &[u8]) -> Packet {
+    let length = (20 + header.len() as u32 + packet.length) as u16;
+    let mut ip = [
+        0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, protocol, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2,
+    ];
+    ip[2..4].copy_from_slice(&length.to_be_bytes());
+    sum_header(&mut ip);
+    framed(packet, &[&ip, header].concat())
+}
+
+/// RFC 7348.
+fn vxlan(frame: &Packet) -> Packet {
+    let length = (16 + frame.length) as u16;
+    let mut header = [0xc0, 0, 0x12, 0xb5, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 42, 0];
+    header[4..6].copy_from_slice(&length.to_be_bytes());
+    outer(frame, 17, &header)
+}
+
+/// RFC 2784.
+fn gre(packet: &Packet) -> Packet {
+    let [high, low] = ether_type(packet);
+    outer(packet, 47, &[0, 0, high, low])
 }
 
 const RAW: u32 = 101;
@@ -207,18 +275,25 @@ fn one_hop(bytes: &mut [u8]) {
     if is_v4(bytes) {
         if let Some(header) = bytes.get_mut(..20) {
             header[8] = header[8].saturating_sub(1);
-            header[10..12].fill(0);
-            let words = header.chunks_exact(2);
-            let mut sum: u32 = words
-                .map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])))
-                .sum();
-            while sum >> 16 != 0 {
-                sum = (sum & 0xffff) + (sum >> 16);
-            }
-            header[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
         }
+        sum_header(bytes);
     } else if let Some(hops) = bytes.get_mut(7) {
         *hops = hops.saturating_sub(1);
+    }
+}
+
+/// Makes the checksum of an IPv4 header right (RFC 791).
+fn sum_header(bytes: &mut [u8]) {
+    if let Some(header) = bytes.get_mut(..20) {
+        header[10..12].fill(0);
+        let words = header.chunks_exact(2);
+        let mut sum: u32 = words
+            .map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])))
+            .sum();
+        while sum >> 16 != 0 {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        header[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
     }
 }
 
@@ -290,12 +365,39 @@ mod tests {
             (Derived::AnyInterface, 200..=200),
             (Derived::Cut54, 100..=100),
             (Derived::Middle, 38..=41),
+            (Derived::SharedIds, 100..=100),
+            (Derived::Vxlan, 100..=100),
+            (Derived::Gre, 100..=100),
         ] {
             let made = read(&derived.make(&packets(), 1)).unwrap();
             assert!(count.contains(&made.len()), "{derived:?}: {}", made.len());
             if derived == Derived::Cut54 {
                 assert!(made.iter().all(|packet| packet.bytes.len() == 54));
             }
+        }
+    }
+
+    #[test]
+    fn other_connections_take_numbers() {
+        let shared = shared_ids(&packets(), &mut Draws::new(1));
+        let of_client = shared.iter().filter(|packet| packet.bytes[15] == 1);
+        let ids: Vec<u16> = of_client
+            .map(|packet| u16::from_be_bytes([packet.bytes[4], packet.bytes[5]]))
+            .collect();
+        let steps = ids.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]));
+        let steps: Vec<u16> = steps.collect();
+        assert!(steps.iter().all(|step| (1..=13).contains(step)));
+        assert!(steps.iter().any(|step| *step > 1));
+    }
+
+    #[test]
+    fn what_is_in_a_tunnel_is_found() {
+        for derived in [Derived::Vxlan, Derived::Gre] {
+            let file = derived.make(&packets(), 1);
+            let mut reader = CaptureReader::new(file.as_slice()).unwrap();
+            let one = reader.next_packet().unwrap().unwrap();
+            let inner = one.bytes.len() - packets()[0].bytes.len();
+            assert_eq!(one.bytes[inner..], packets()[0].bytes, "{derived:?}");
         }
     }
 

@@ -9,6 +9,9 @@ use super::derive::Derived;
 use super::plan::Kind;
 use super::score::{Score, Verdict};
 
+/// Groups that have streams in common, and no sum.
+const GROUPS: usize = 6;
+
 const BEGIN: &str = "<!-- ordinary traffic -->";
 const END: &str = "<!-- end of ordinary traffic -->";
 
@@ -77,6 +80,14 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
             ),
             ("IPv6", whole().filter(|s| s.v6).collect()),
             (
+                "a shaper (tbf) on the sending host",
+                whole().filter(|s| s.shaped).collect(),
+            ),
+            (
+                "an end without offload",
+                whole().filter(|s| s.single).collect(),
+            ),
+            (
                 "the stream told first",
                 whole().filter(|s| s.first).collect(),
             ),
@@ -132,7 +143,7 @@ fn table<const N: usize>(title: &str, rows: [(&str, Vec<&Score>); N]) -> String 
         .iter()
         .flat_map(|(_, scores)| scores.iter().copied())
         .collect();
-    let all = (N != 4).then_some(("all", all));
+    let all = (N != GROUPS).then_some(("all", all));
     for (name, scores) in rows.into_iter().chain(all) {
         let count = |verdict: Verdict| scores.iter().filter(|s| s.coarse == verdict).count();
         let fine = scores.iter().filter(|s| s.fine == Verdict::Right).count();

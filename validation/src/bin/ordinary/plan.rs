@@ -142,6 +142,12 @@ pub struct Route {
     /// Packets of room in the buffers.
     pub buffer: u64,
     pub v6: bool,
+    /// Rate in bit/s of a token bucket (tbf) on the host that sends the bulk, before the point of capture.
+    #[serde(default)]
+    pub shaper: Option<u64>,
+    /// `true` of an end (client, server) whose device takes and gives single segments: no offload.
+    #[serde(default)]
+    pub single: [bool; 2],
 }
 
 /// Everything about a run.
@@ -228,13 +234,23 @@ impl Route {
             },
             buffer,
             v6: draws.chance(0.25),
+            shaper: None,
+            single: [false; 2],
         }
+    }
+
+    /// What the hosts do, from draws of its own.
+    fn draw_hosts(&mut self, draws: &mut Draws, kind: Kind) {
+        let shaped = matches!(kind, Kind::Download | Kind::Upload) && draws.chance(0.3);
+        let part = draws.even(0.5, 0.9);
+        self.shaper = shaped.then_some((self.rate as f64 * part) as u64);
+        self.single = [draws.chance(0.25), draws.chance(0.25)];
     }
 
     /// Bytes that a bulk transfer moves in so many seconds, roughly (Mathis et al., CCR 1997).
     fn bytes_in(&self, seconds: f64) -> u64 {
         let loss = self.loss[0].max(self.loss[1]);
-        let rate = self.rate as f64 / 8.0;
+        let rate = self.slowest() / 8.0;
         let bound = if loss > 0.0 {
             1448.0 / (self.rtt_ms / 1e3) * 1.3 / loss.sqrt()
         } else {
@@ -245,8 +261,13 @@ impl Route {
 
     /// Bytes of data that fill the path without a queue.
     pub fn product(&self) -> f64 {
-        let seconds = self.rtt_ms / 1e3 + PACKET_BITS / self.rate as f64;
-        self.rate as f64 / 8.0 * seconds * 1448.0 / 1500.0
+        let seconds = self.rtt_ms / 1e3 + PACKET_BITS / self.slowest();
+        self.slowest() / 8.0 * seconds * 1448.0 / 1500.0
+    }
+
+    /// The least rate on the way of the bulk, in bit/s.
+    fn slowest(&self) -> f64 {
+        self.shaper.unwrap_or(self.rate).min(self.rate) as f64
     }
 }
 
@@ -254,7 +275,8 @@ impl Plan {
     /// The plan of a seed; `kind` if it is not to be drawn by turn.
     pub fn draw(seed: u64, kind: Kind) -> Self {
         let mut draws = Draws::new(seed * 32 + kind as u64);
-        let route = Route::draw(&mut draws, kind);
+        let mut route = Route::draw(&mut draws, kind);
+        route.draw_hosts(&mut Draws::new(seed ^ 0x686f_7374), kind);
         let mut plan = Self {
             seed,
             kind,
@@ -277,6 +299,8 @@ impl Plan {
             loss,
             buffer,
             v6,
+            shaper,
+            single,
         } = self.route;
         let first = self.plugs.first();
         let of = |program: &Program| {
@@ -293,13 +317,23 @@ impl Plan {
             text
         };
         format!(
-            "{} seed {}: {rtt_ms:.1} ms, {:.1} Mbit/s, loss {:.2}/{:.2} %, {buffer} packets{}; {}",
+            "{} seed {}: {rtt_ms:.1} ms, {:.1} Mbit/s, loss {:.2}/{:.2} %, {buffer} packets{}{}{}; {}",
             self.kind,
             self.seed,
             rate as f64 / 1e6,
             loss[0] * 100.0,
             loss[1] * 100.0,
             if v6 { ", IPv6" } else { "" },
+            shaper.map_or_else(String::new, |rate| format!(
+                ", tbf {:.1} Mbit/s",
+                rate as f64 / 1e6
+            )),
+            match single {
+                [false, false] => "",
+                [true, false] => ", no offload at the client",
+                [false, true] => ", no offload at the server",
+                [true, true] => ", no offload",
+            },
             first.map_or_else(String::new, |plug| format!(
                 "client {}, server {}",
                 of(&plug.client),

@@ -14,7 +14,7 @@ use super::plan::Kind;
 use super::truth::{Budget, Class, Stream};
 
 /// The limit that each template of the story names; `None` for those that name none.
-pub const NAMED: [(&str, Option<Class>); 18] = [
+pub const NAMED: [(&str, Option<Class>); 20] = [
     ("nothing", None),
     ("one direction", None),
     ("missing packets", None),
@@ -22,7 +22,9 @@ pub const NAMED: [(&str, Option<Class>); 18] = [
     ("unscaled window", Some(Class::Receiver)),
     ("nagle", Some(Class::Nagle)),
     ("constant rate", Some(Class::Path)),
+    ("in doubt", None),
     ("application", Some(Class::Application)),
+    ("policer", Some(Class::Losses)),
     ("timers", Some(Class::Timers)),
     ("shut window", Some(Class::Receiver)),
     ("handshake", Some(Class::Handshake)),
@@ -165,6 +167,10 @@ pub struct Score {
     pub at: At,
     pub derived: Derived,
     pub v6: bool,
+    /// A shaper stands on the host that sends.
+    pub shaped: bool,
+    /// An end has no offload.
+    pub single: bool,
     pub file: PathBuf,
     /// Which end sends.
     pub from: At,
@@ -293,6 +299,8 @@ fn one(
         at: capture.at,
         derived: capture.derived,
         v6: record.route.v6,
+        shaped: record.route.shaper.is_some() && is_bulk(record.kind, from),
+        single: record.route.single.contains(&true),
         file: capture.file.clone(),
         from,
         ends: [truth.from, truth.to],
@@ -305,6 +313,15 @@ fn one(
         retransmissions: [told.account.retransmissions, truth.retransmissions],
         kernel,
         place: format!("{:?}", told.vantage.place),
+    }
+}
+
+/// `true` of the direction in which a kind sends most.
+fn is_bulk(kind: Kind, from: At) -> bool {
+    match kind {
+        Kind::Download => from == At::Server,
+        Kind::Upload => from == At::Client,
+        _ => false,
     }
 }
 

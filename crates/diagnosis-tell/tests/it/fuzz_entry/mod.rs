@@ -9,7 +9,7 @@ use dupack_diagnosis_tell::annotate::annotate;
 use dupack_diagnosis_tell::asking;
 use dupack_diagnosis_tell::film::{Remarks, retell};
 use dupack_diagnosis_tell::numbers::{
-    connections_csv, json, limits_csv, retransmissions_csv, stalls_csv,
+    connections_csv, groups_csv, json, limits_csv, retransmissions_csv, stalls_csv,
 };
 use dupack_diagnosis_tell::summary::{Look, summary};
 use dupack_packet::captured::CaptureReader;
@@ -69,7 +69,13 @@ fn write(diagnosis: &Diagnosis) {
         assert!(!summary(diagnosis, None, &look).is_empty());
     }
     assert!(json(diagnosis, None).starts_with('{'));
-    for table in [connections_csv, limits_csv, retransmissions_csv, stalls_csv] {
+    for table in [
+        connections_csv,
+        groups_csv,
+        limits_csv,
+        retransmissions_csv,
+        stalls_csv,
+    ] {
         assert!(!table(diagnosis).is_empty());
     }
 }

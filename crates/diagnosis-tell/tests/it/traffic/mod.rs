@@ -2,13 +2,17 @@
 
 mod copies;
 mod directions;
+mod flights;
+mod groups;
 mod headlines;
 mod middleboxes;
 mod opening;
 mod policers;
+mod rates;
 mod requests;
 mod resets;
 mod senders;
+mod shared;
 mod timeouts;
 mod tmp_look;
 mod turns;
@@ -21,14 +25,18 @@ use dupack_packet::captured::CaptureReader;
 use dupack_report::table::Colour;
 use dupack_truth::script::Script;
 
+/// The diagnosis of a capture.
+fn read(file: &[u8]) -> Diagnosis {
+    let mut reader = CaptureReader::new(file).unwrap();
+    diagnose(&mut reader, Flow::All, &mut ()).unwrap()
+}
+
 /// The diagnosis of a script's capture.
 struct Told(Diagnosis);
 
 impl Told {
     fn of(script: &Script) -> Self {
-        let file = script.pcap();
-        let mut reader = CaptureReader::new(file.as_slice()).unwrap();
-        Self(diagnose(&mut reader, Flow::All, &mut ()).unwrap())
+        Self(read(&script.pcap()))
     }
 
     /// The only connection.

@@ -2,6 +2,7 @@
 
 use dupack_tcp::time::{Duration, Instant};
 
+use super::AckTimes;
 use super::limit::{Group, Limit};
 use super::quiet::{Look, Settled};
 use super::span::{Flights, Kind, Level, Span};
@@ -24,6 +25,11 @@ const FLAT_ROUNDS: u32 = 8;
 
 /// And after a loss, where CUBIC stands still for longer around its old maximum: a second or two.
 const FLAT_ROUNDS_AFTER_LOSS: u32 = 64;
+
+/// A congestion window that is used grows by 8 segments in so many rounds (half a segment per round, as above); a flight that has
+/// grown by no more than so many is bounded by something else. Ours.
+const GREATEST_ROUNDS: u32 = 16;
+const GREATEST_SEGMENTS: u64 = 2;
 
 /// What is known of the path at the end. What is `None` is not known, and the budget then does without.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -97,6 +103,20 @@ pub struct Shares {
     pub rtt_mean: Option<Duration>,
     /// The least.
     pub rtt_min: Option<Duration>,
+    /// Knowledge of the receive window while data left.
+    pub window: Window,
+    /// Knowledge of the times at which the sender had its ACKs.
+    pub ack_times: AckTimes,
+}
+
+/// Knowledge of the receive window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Window {
+    /// Its size is known.
+    #[default]
+    Known,
+    /// Its scale is not known: the options of the SYN are not in the capture (RFC 7323 §2.2).
+    Unscaled,
 }
 
 impl Shares {
@@ -139,6 +159,31 @@ impl Shares {
         members.fold(Duration::ZERO, |sum, limit| sum + self.of(limit))
     }
 
+    /// Something on the sending host set the rate for so long: what of that time was given to the application or to a window is the
+    /// sender's.
+    pub(crate) fn held_back(&mut self, time: Duration) {
+        let of_others = [
+            Limit::Pause,
+            Limit::SlowStart,
+            Limit::CongestionWindow,
+            Limit::Idle,
+        ];
+        let mut left = time.saturating_sub(self.of(Limit::SenderBuffer));
+        for limit in of_others {
+            let moved = self.of(limit).min(left);
+            left = left.saturating_sub(moved);
+            if limit == Limit::Idle {
+                self.kernel.busy += moved;
+            }
+            if let Some(slot) = self.times.get_mut(limit.index()) {
+                *slot = slot.saturating_sub(moved);
+            }
+            if let Some(slot) = self.times.get_mut(Limit::SenderBuffer.index()) {
+                *slot += moved;
+            }
+        }
+    }
+
     /// Part of the duration, from 0 to 1; 0 of a stream without one.
     #[must_use]
     pub fn share(&self, time: Duration) -> f64 {
@@ -157,6 +202,9 @@ pub(super) struct Notes {
     pub(super) delivered: u64,
     pub(super) losses: u64,
     pub(super) nagle_waits: u64,
+    /// New data that left while the receive window was known, and while it was not.
+    in_window: u64,
+    in_unknown_window: u64,
     /// Whether a repair is under way.
     pub(super) repairing: bool,
     segments: u64,
@@ -173,6 +221,22 @@ pub(super) struct Notes {
 impl Notes {
     pub(super) fn sent(&mut self, segments: usize) {
         self.segments = self.segments.saturating_add(segments as u64);
+    }
+
+    /// New data left, and so much of the receive window is beyond it, if that is known.
+    pub(super) const fn left(&mut self, window_left: Option<u64>) {
+        match window_left {
+            Some(_) => self.in_window += 1,
+            None => self.in_unknown_window += 1,
+        }
+    }
+
+    const fn window(&self) -> Window {
+        if self.in_unknown_window > self.in_window {
+            Window::Unscaled
+        } else {
+            Window::Known
+        }
     }
 
     pub(super) const fn repeated(&mut self, again: &Retransmission) {
@@ -268,6 +332,8 @@ pub(super) fn divide(
         rtt_mean: (notes.samples > 0)
             .then(|| Duration::from_secs_f64(notes.samples_sum / notes.samples as f64)),
         rtt_min: path.rtt_min,
+        window: notes.window(),
+        ack_times: AckTimes::Known,
         times,
     }
 }
@@ -317,7 +383,36 @@ fn flat_stretches(epochs: &[Span], mss: u64) -> Vec<Shape> {
         }
     }
     close(first, epochs.len(), &run, lost);
+    let (from, to) = at_its_greatest(epochs, mss);
+    let stretch = shapes.get_mut(from..to).into_iter().flatten();
+    stretch.for_each(|shape| *shape = Shape::Flat);
     shapes
+}
+
+/// The stretches before the first loss in which the flight had reached its greatest, if they had [`GREATEST_ROUNDS`] rounds. It
+/// may have been smaller between: a congestion window that is used only grows before a loss.
+fn at_its_greatest(epochs: &[Span], mss: u64) -> (usize, usize) {
+    let lossless = epochs.iter().take_while(|span| span.losses == 0);
+    let to = lossless.count();
+    let spans = epochs.get(..to).unwrap_or_default();
+    let greatest = spans.iter().map(|span| span.flights.high).max();
+    let edge = greatest
+        .unwrap_or(0)
+        .saturating_sub(GREATEST_SEGMENTS.saturating_mul(mss));
+    let from = spans
+        .iter()
+        .position(|span| span.flights.rounds > 0 && span.flights.high > edge);
+    let Some(from) = from else {
+        return (0, 0);
+    };
+    let after = spans.get(from..).unwrap_or_default();
+    let rounds = after.iter().map(|span| span.flights.rounds);
+    let rounds = rounds.fold(0_u32, u32::saturating_add);
+    if rounds >= GREATEST_ROUNDS {
+        (from, to)
+    } else {
+        (0, 0)
+    }
 }
 
 /// What the bottleneck had to do with a stretch, beside what its round-trip times said at the time.

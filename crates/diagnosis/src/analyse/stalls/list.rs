@@ -67,6 +67,14 @@ impl StallList {
         totals.fold(Duration::ZERO, |sum, total| sum + total.time)
     }
 
+    /// Takes out all stalls of a kind: something else explains them.
+    pub(crate) fn forget(&mut self, kind: StallKind) {
+        if let Some(total) = self.totals.get_mut(kind.index()) {
+            *total = KindTotal::default();
+        }
+        self.longest.retain(|stall| stall.kind != kind);
+    }
+
     /// Adds a stall; of the longest, [`LISTED_MAX`] are listed.
     pub fn add(&mut self, stall: Stall) {
         if let Some(total) = self.totals.get_mut(stall.kind.index()) {

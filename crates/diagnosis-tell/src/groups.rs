@@ -1,0 +1,392 @@
+//! Connections by server: lines for the terminal, tables for the page.
+
+use dupack_report::page::{Block, Cell, Emphasis};
+use dupack_report::table::{Colour, beside, paragraph};
+use dupack_tcp::time::Duration;
+
+use crate::words;
+use dupack_diagnosis::analyse::budget::Group as LimitGroup;
+use dupack_diagnosis::analyse::groups::{Group, GroupKey, Groups, service};
+use dupack_diagnosis::analyse::requests::Quantiles;
+
+/// Groups that the terminal tells of (ours).
+const SHOWN: usize = 5;
+
+/// Groups that the page lists; the CSV has all that are kept (ours).
+const LISTED_MAX: usize = 50;
+
+/// Causes that are named: the rest is a sum.
+const CAUSES_SHOWN: usize = 3;
+
+/// A cause is named if it has this share of what was lost (ours).
+const CAUSE_SHOWN: f64 = 0.05;
+
+/// The server with its service, or the service with the number of its servers: `"10.0.0.7:443 (https)"`.
+#[must_use]
+pub fn name(group: &Group) -> String {
+    let called = service(group.key.port());
+    match group.key {
+        GroupKey::Server(address) => match called {
+            Some(called) => format!("{address} ({called})"),
+            None => address.to_string(),
+        },
+        GroupKey::Service(port) => {
+            let servers = words::count(group.servers);
+            match called {
+                Some(called) => format!("port {port} ({called}), {servers} servers"),
+                None => format!("port {port}, {servers} servers"),
+            }
+        }
+    }
+}
+
+/// The terminal adds up so many connections or more (ours: of two, each is told of).
+const ADDED_UP_MIN: u64 = 3;
+
+/// Groups of so many connections or more.
+fn of_at_least(connections: u64, groups: &[Group]) -> impl Iterator<Item = &Group> {
+    let enough = move |group: &&Group| group.connections >= connections;
+    groups.iter().filter(enough)
+}
+
+/// Groups of several connections.
+fn several(groups: &[Group]) -> impl Iterator<Item = &Group> {
+    of_at_least(2, groups)
+}
+
+/// Groups for the terminal, most lost time first; nothing if no group has several connections.
+#[must_use]
+pub fn lines(groups: &Groups, colour: Colour, width: Option<u16>) -> String {
+    let servers: Vec<&Group> = of_at_least(ADDED_UP_MIN, &groups.servers).collect();
+    let services: Vec<&Group> = of_at_least(ADDED_UP_MIN, &groups.services).collect();
+    // A service of which no server has several connections is told of as a whole.
+    let scattered = services.into_iter().filter(|service| {
+        let port = service.key.port();
+        !servers.iter().any(|group| group.key.port() == port)
+    });
+    let mut told: Vec<&Group> = servers.iter().copied().chain(scattered).collect();
+    if told.is_empty() {
+        return String::new();
+    }
+    told.sort_by_key(|group| std::cmp::Reverse((group.lost, group.connections)));
+    let mut text = paragraph("Connections by server, most lost time first:", width);
+    let shown = told.iter().take(SHOWN);
+    let rows = shown.map(|group| (None, [format!("  {}", name(group)), sentences(group)]));
+    text += &beside(rows.collect(), colour, width);
+    let more = told.len().saturating_sub(SHOWN) as u64;
+    if more > 0 {
+        let more = words::things(more, "more server", "more servers");
+        text += &paragraph(&format!("  {more}: --out DIR writes groups.csv."), width);
+    }
+    text
+}
+
+/// All that the terminal says of a group.
+#[must_use]
+pub fn sentences(group: &Group) -> String {
+    let mut said = vec![format!(
+        "{}, {} to it, {} from it",
+        connections(group),
+        words::bytes(group.to_server as f64),
+        words::bytes(group.from_server as f64)
+    )];
+    said.extend(syns(group));
+    said.extend(failed(group));
+    said.extend(lost(group));
+    said.extend(retransmitted(group));
+    said.push(quantiles(group));
+    let mut text = said.join(". ");
+    text.push('.');
+    text
+}
+
+fn connections(group: &Group) -> String {
+    let all = words::things(group.connections, "connection", "connections");
+    let mut text = match group.connections.saturating_sub(group.with_data) {
+        0 => all,
+        without if without == group.connections => format!("{all} without data"),
+        without => format!("{all}, {} without data", words::count(without)),
+    };
+    if group.by_ports > 0 {
+        let all = group.by_ports == group.connections;
+        let of = if all {
+            String::new()
+        } else {
+            format!(" of {}", words::count(group.by_ports))
+        };
+        text += &format!(" (server{of} known only by its port)");
+    }
+    text
+}
+
+/// `"20 of 2,000 connections retransmitted a SYN: 20 s of waiting"`.
+#[must_use]
+pub fn syns(group: &Group) -> Option<String> {
+    let syns = &group.syns;
+    (syns.connections > 0).then(|| {
+        let of = words::count(syns.connections);
+        let all = words::things(group.connections, "connection", "connections");
+        format!(
+            "{of} of {all} retransmitted a SYN: {} of waiting",
+            words::time(syns.waited)
+        )
+    })
+}
+
+/// Connections that were not opened, or were reset.
+fn failed(group: &Group) -> Option<String> {
+    let failures = &group.failures;
+    let part =
+        |number: u64, what: &str| (number > 0).then(|| format!("{} {what}", words::count(number)));
+    let mut parts: Vec<String> = [
+        part(failures.refused, "refused"),
+        part(failures.reset, "reset"),
+        part(failures.unanswered, "unanswered"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if let Some(last) = parts.last_mut()
+        && !failures.unanswered_for.is_zero()
+    {
+        *last += &format!(
+            " ({} of retransmitted SYNs)",
+            words::time(failures.unanswered_for)
+        );
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// Cause of the time that connections waited for the timers of SYNs.
+pub const SYNS: &str = "SYN retransmissions";
+
+/// What the connections lost time to, the largest causes first.
+#[must_use]
+pub fn causes(group: &Group) -> Vec<(&'static str, Duration)> {
+    let mut causes: Vec<(&str, Duration)> = LimitGroup::ALL
+        .into_iter()
+        .map(|limit| (of_limits(limit), group.lost_to(limit)))
+        .collect();
+    causes.push((SYNS, group.syns.waited + group.failures.unanswered_for));
+    causes.retain(|(_, time)| !time.is_zero());
+    causes.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    causes
+}
+
+/// What limits of a group are, in a few words.
+const fn of_limits(group: LimitGroup) -> &'static str {
+    match group {
+        LimitGroup::Handshake => "handshakes",
+        LimitGroup::Application => "the application",
+        LimitGroup::Receiver => "full receive windows",
+        LimitGroup::Nagle => "Nagle's algorithm",
+        LimitGroup::Sender => "the sender's buffer, or unknown",
+        LimitGroup::SlowStart => "slow start",
+        LimitGroup::Losses => "losses and the small window after them",
+        LimitGroup::Timers => "retransmission and probe timers",
+        LimitGroup::Path => "the bottleneck",
+    }
+}
+
+/// The largest causes, if they are large: `"15 s to SYN retransmissions"`.
+fn named_causes(group: &Group) -> Vec<String> {
+    let all = group.lost.as_secs_f64();
+    let causes = causes(group).into_iter().take(CAUSES_SHOWN);
+    causes
+        .filter(|(_, time)| time.as_secs_f64() >= CAUSE_SHOWN * all)
+        .map(|(cause, time)| format!("{} to {cause}", words::time(time)))
+        .collect()
+}
+
+fn lost(group: &Group) -> Option<String> {
+    let worst = group.most_lost?;
+    let mut text = format!(
+        "Time lost: {}, of which {}",
+        words::time(group.lost),
+        named_causes(group).join(", ")
+    );
+    if group.connections > 1 {
+        text += &format!(
+            "; #{} lost the most ({}, `--flow {}`)",
+            worst.connection,
+            words::time(worst.time),
+            worst.connection
+        );
+    }
+    if group.untold > 0 {
+        text += &format!(
+            "; {} left out, as packets are missing from the capture",
+            words::things(group.untold, "connection", "connections")
+        );
+    }
+    Some(text)
+}
+
+fn retransmitted(group: &Group) -> Option<String> {
+    (group.retransmissions > 0).then(|| {
+        format!(
+            "{} of {} segments retransmitted ({})",
+            words::count(group.retransmissions),
+            words::count(group.segments),
+            words::share(group.retransmissions as f64 / group.segments.max(1) as f64)
+        )
+    })
+}
+
+/// Round trips of handshakes, and durations.
+fn quantiles(group: &Group) -> String {
+    let say = |quantiles: &Quantiles| {
+        format!(
+            "p50 {}, p95 {}",
+            words::time(quantiles.p50),
+            words::time(quantiles.p95)
+        )
+    };
+    let mut parts = Vec::new();
+    if let Some(handshakes) = group.handshakes.quantiles() {
+        parts.push(format!("Handshake {}", say(&handshakes)));
+    }
+    if let Some(durations) = group.durations.quantiles() {
+        let worst = group.longest;
+        parts.push(format!(
+            "Duration {}, the longest {} (#{})",
+            say(&durations),
+            words::time(worst.time),
+            worst.connection
+        ));
+    }
+    parts.join("; ").replacen("; D", "; d", 1)
+}
+
+fn number(text: String) -> Cell {
+    Cell::new(text, Emphasis::Number)
+}
+
+const HEADER: [&str; 9] = [
+    "server",
+    "connections",
+    "data to it, from it",
+    "opening and resets",
+    "retransmitted",
+    "handshake",
+    "duration",
+    "time lost",
+    "of which",
+];
+
+fn row(group: &Group) -> Vec<Cell> {
+    let both = |quantiles: Option<Quantiles>| {
+        number(quantiles.map_or(NONE.to_owned(), |quantiles| {
+            let Quantiles { p50, p95, .. } = quantiles;
+            format!("{}, {}", words::time(p50), words::time(p95))
+        }))
+    };
+    let again = match group.retransmissions {
+        0 => NONE.to_owned(),
+        some => format!(
+            "{} ({})",
+            words::count(some),
+            words::share(some as f64 / group.segments.max(1) as f64)
+        ),
+    };
+    let lost = group.most_lost.map_or(NONE.to_owned(), |worst| {
+        format!("{} (#{})", words::time(group.lost), worst.connection)
+    });
+    let data = format!(
+        "{}, {}",
+        words::bytes(group.to_server as f64),
+        words::bytes(group.from_server as f64)
+    );
+    vec![
+        Cell::new(name(group), Emphasis::Group),
+        how_many(group).into(),
+        number(data),
+        opening(group).into(),
+        number(again),
+        both(group.handshakes.quantiles()),
+        both(group.durations.quantiles()),
+        number(lost),
+        or_none(named_causes(group)).into(),
+    ]
+}
+
+/// A cell without a value.
+const NONE: &str = "–";
+
+fn or_none(parts: Vec<String>) -> String {
+    if parts.is_empty() {
+        NONE.to_owned()
+    } else {
+        parts.join(", ")
+    }
+}
+
+/// `"300, 3 without data"`.
+fn how_many(group: &Group) -> String {
+    let all = words::count(group.connections);
+    match group.connections.saturating_sub(group.with_data) {
+        0 => all,
+        without => format!("{all}, {} without data", words::count(without)),
+    }
+}
+
+/// `"20 retransmitted a SYN (20 s), 3 refused"`.
+fn opening(group: &Group) -> String {
+    let syns = &group.syns;
+    let again = (syns.connections > 0).then(|| {
+        let of = words::count(syns.connections);
+        format!("{of} retransmitted a SYN ({})", words::time(syns.waited))
+    });
+    or_none(again.into_iter().chain(failed(group)).collect())
+}
+
+/// The tables of servers and of services, where some have several connections.
+#[must_use]
+pub fn tables(groups: &Groups) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let lists = [
+        (&groups.servers, "Servers with several connections"),
+        (&groups.services, "Services with several servers"),
+    ];
+    for (list, what) in lists {
+        let all = several(list).count();
+        if all == 0 {
+            continue;
+        }
+        let mut caption = format!(
+            "{what}, most lost time first. Handshake and duration: median, 95th percentile. Time lost: sum of all connections, and \
+             the connection that lost the most."
+        );
+        if all > LISTED_MAX {
+            let more = words::count((all - LISTED_MAX) as u64);
+            caption += &format!(" {more} more are in groups.csv.");
+        }
+        blocks.push(Block::Table {
+            caption,
+            header: HEADER.map(str::to_owned).to_vec(),
+            rows: several(list).take(LISTED_MAX).map(row).collect(),
+        });
+    }
+    if let (false, Some(left)) = (blocks.is_empty(), left_out(groups)) {
+        blocks.push(Block::text(left));
+    }
+    blocks
+}
+
+/// Connections that are in none of the groups told.
+fn left_out(groups: &Groups) -> Option<String> {
+    let mut parts = Vec::new();
+    if groups.unknown > 0 {
+        parts.push(format!(
+            "Of {} the capture does not tell which end is the server: it has no SYN of them, and their ports are alike.",
+            words::things(groups.unknown, "connection", "connections")
+        ));
+    }
+    if groups.beyond > 0 {
+        parts.push(format!(
+            "{} to further servers are not listed.",
+            words::things(groups.beyond, "connection", "connections")
+        ));
+    }
+    (!parts.is_empty()).then(|| parts.join(" "))
+}

@@ -1,0 +1,250 @@
+//! Groups of connections as numbers: for the JSON, and as tables.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::csv::{Table, number};
+use super::long;
+use super::requests::QuantileNumbers;
+use crate::keys;
+use dupack_diagnosis::Diagnosis;
+use dupack_diagnosis::analyse::budget::Limit;
+use dupack_diagnosis::analyse::groups::{Group, GroupKey, Groups, service};
+
+/// Connections by their server, and by service.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct GroupsNumbers {
+    /// One group of each server, those that lost the most time first, at most 1,000.
+    pub(super) servers: Vec<GroupNumbers>,
+    /// One group of each port that several servers have, in the same order.
+    pub(super) services: Vec<GroupNumbers>,
+    /// Connections to servers that are not listed.
+    pub(super) connections_not_listed: u64,
+    /// Connections of which the capture does not tell the server.
+    pub(super) connections_of_unknown_server: u64,
+}
+
+/// Connections of one server or of one service.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct GroupNumbers {
+    /// Address and port of the server; null for a service.
+    pub(super) server: Option<String>,
+    /// Port of the server.
+    pub(super) port: u16,
+    /// Service that usually has this port; null if it is none of the common ones.
+    pub(super) service: Option<&'static str>,
+    /// Number of servers.
+    pub(super) servers: u64,
+    /// Number of connections.
+    pub(super) connections: u64,
+    /// Number of those that carried data.
+    pub(super) connections_with_data: u64,
+    /// Number of those without a SYN in the capture, of which only the ports tell the server.
+    pub(super) connections_by_ports: u64,
+    /// Bytes of data to the server, each counted once.
+    pub(super) bytes_to_server: u64,
+    /// Bytes of data from the server, each counted once.
+    pub(super) bytes_from_server: u64,
+    /// Connections whose SYN the server answered with a reset.
+    pub(super) refused: u64,
+    /// Connections whose SYN got no answer for a second or more.
+    pub(super) unanswered: u64,
+    /// Time from the first SYN to the last of these.
+    pub(super) unanswered_s: f64,
+    /// Connections that a reset ended after they were opened.
+    pub(super) reset: u64,
+    /// Answered connections with a retransmitted SYN.
+    pub(super) connections_with_syns_retransmitted: u64,
+    /// Retransmitted SYNs of these.
+    pub(super) syns_retransmitted: u64,
+    /// Time that these waited for the timers of SYNs.
+    pub(super) syns_waited_s: f64,
+    /// Round-trip time of the handshakes without a retransmitted SYN; null if the capture has none. Exact up to 64 handshakes,
+    /// within 1.6 % beyond.
+    pub(super) handshake_s: Option<QuantileNumbers>,
+    /// Number of these handshakes.
+    pub(super) handshakes: u64,
+    /// Segments of both ends, retransmissions included.
+    pub(super) segments: u64,
+    /// Retransmitted segments.
+    pub(super) retransmissions: u64,
+    /// Sum of the `lost_s` of the connections, without those whose time cannot be told.
+    pub(super) lost_s: f64,
+    /// Number of the connection that lost the most; null if none lost any.
+    pub(super) most_lost_connection: Option<u64>,
+    /// Time that it lost.
+    pub(super) most_lost_s: f64,
+    /// Time by limit of the streams that lost the most of each connection, summed up.
+    pub(super) limits_s: BTreeMap<&'static str, f64>,
+    /// Connections whose time cannot be told, as packets or all ACKs are missing from the capture.
+    pub(super) connections_untold: u64,
+    /// Time from the first packet of a connection to its last. Exact up to 64 connections, within 1.6 % beyond.
+    pub(super) duration_s: Option<QuantileNumbers>,
+    /// Number of the longest connection.
+    pub(super) longest_connection: u64,
+}
+
+impl GroupsNumbers {
+    pub(super) fn of(groups: &Groups) -> Self {
+        let numbers = |list: &[Group]| list.iter().map(GroupNumbers::of).collect();
+        Self {
+            servers: numbers(&groups.servers),
+            services: numbers(&groups.services),
+            connections_not_listed: groups.beyond,
+            connections_of_unknown_server: groups.unknown,
+        }
+    }
+}
+
+impl GroupNumbers {
+    pub(super) fn of(group: &Group) -> Self {
+        let limits = Limit::ALL.into_iter();
+        Self {
+            server: match group.key {
+                GroupKey::Server(address) => Some(address.to_string()),
+                GroupKey::Service(_) => None,
+            },
+            port: group.key.port(),
+            service: service(group.key.port()),
+            servers: group.servers,
+            connections: group.connections,
+            connections_with_data: group.with_data,
+            connections_by_ports: group.by_ports,
+            bytes_to_server: group.to_server,
+            bytes_from_server: group.from_server,
+            refused: group.failures.refused,
+            unanswered: group.failures.unanswered,
+            unanswered_s: long(group.failures.unanswered_for),
+            reset: group.failures.reset,
+            connections_with_syns_retransmitted: group.syns.connections,
+            syns_retransmitted: group.syns.again,
+            syns_waited_s: long(group.syns.waited),
+            handshake_s: group
+                .handshakes
+                .quantiles()
+                .as_ref()
+                .map(QuantileNumbers::of),
+            handshakes: group.handshakes.count(),
+            segments: group.segments,
+            retransmissions: group.retransmissions,
+            lost_s: long(group.lost),
+            most_lost_connection: group.most_lost.map(|worst| worst.connection),
+            most_lost_s: group.most_lost.map_or(0.0, |worst| long(worst.time)),
+            limits_s: limits
+                .map(|limit| (keys::limit(limit), long(group.time(limit))))
+                .collect(),
+            connections_untold: group.untold,
+            duration_s: group
+                .durations
+                .quantiles()
+                .as_ref()
+                .map(QuantileNumbers::of),
+            longest_connection: group.longest.connection,
+        }
+    }
+}
+
+/// Columns of the tables.
+const COLUMNS: [&str; 28] = [
+    "server",
+    "port",
+    "service",
+    "servers",
+    "connections",
+    "connections_with_data",
+    "connections_by_ports",
+    "bytes_to_server",
+    "bytes_from_server",
+    "refused",
+    "unanswered",
+    "unanswered_s",
+    "reset",
+    "connections_with_syns_retransmitted",
+    "syns_retransmitted",
+    "syns_waited_s",
+    "handshake_p50_s",
+    "handshake_p95_s",
+    "segments",
+    "retransmissions",
+    "lost_s",
+    "most_lost_connection",
+    "most_lost_s",
+    "connections_untold",
+    "duration_p50_s",
+    "duration_p95_s",
+    "duration_max_s",
+    "longest_connection",
+];
+
+impl GroupNumbers {
+    /// A cell for each of [`COLUMNS`]; empty where the capture does not tell a value.
+    fn cells(self) -> [String; COLUMNS.len()] {
+        let quantile = |of: &Option<QuantileNumbers>, pick: fn(&QuantileNumbers) -> f64| {
+            of.as_ref().map_or(String::new(), |all| number(pick(all)))
+        };
+        let worst = self.most_lost_connection;
+        [
+            self.server.unwrap_or_default(),
+            self.port.to_string(),
+            self.service.unwrap_or_default().to_owned(),
+            self.servers.to_string(),
+            self.connections.to_string(),
+            self.connections_with_data.to_string(),
+            self.connections_by_ports.to_string(),
+            self.bytes_to_server.to_string(),
+            self.bytes_from_server.to_string(),
+            self.refused.to_string(),
+            self.unanswered.to_string(),
+            number(self.unanswered_s),
+            self.reset.to_string(),
+            self.connections_with_syns_retransmitted.to_string(),
+            self.syns_retransmitted.to_string(),
+            number(self.syns_waited_s),
+            quantile(&self.handshake_s, |all| all.p50),
+            quantile(&self.handshake_s, |all| all.p95),
+            self.segments.to_string(),
+            self.retransmissions.to_string(),
+            number(self.lost_s),
+            worst.map_or(String::new(), |worst| worst.to_string()),
+            number(self.most_lost_s),
+            self.connections_untold.to_string(),
+            quantile(&self.duration_s, |all| all.p50),
+            quantile(&self.duration_s, |all| all.p95),
+            quantile(&self.duration_s, |all| all.max),
+            self.longest_connection.to_string(),
+        ]
+    }
+}
+
+/// A line per server, and per service of several servers.
+#[must_use]
+pub fn groups_csv(diagnosis: &Diagnosis) -> Vec<u8> {
+    let mut table = Table::new(&COLUMNS);
+    let groups = &diagnosis.groups;
+    for group in groups.servers.iter().chain(&groups.services) {
+        table.row(GroupNumbers::of(group).cells());
+    }
+    table.bytes()
+}
+
+/// A line per server under a header, in columns that tabs separate; `-` where the capture does not tell a value.
+#[must_use]
+pub fn server_lines(diagnosis: &Diagnosis) -> String {
+    let mut text = COLUMNS.join("\t");
+    for group in &diagnosis.groups.servers {
+        let cells = GroupNumbers::of(group).cells();
+        let cells = cells.map(|cell| {
+            if cell.is_empty() {
+                "-".to_owned()
+            } else {
+                cell
+            }
+        });
+        text.push('\n');
+        text += &cells.join("\t");
+    }
+    text.push('\n');
+    text
+}

@@ -1,0 +1,414 @@
+//! Groups: connections by their server, and by service.
+//!
+//! The server is the end that was asked to open the connection (RFC 9293 §3.5). Where the capture does not have that SYN, ports tell:
+//! one that a well-known service has, else one below 1024 (system ports, RFC 6335 §6), else one below the range from which hosts
+//! take the ports of clients. Where both ends are alike, the server cannot be told, and the connection is in no group.
+//!
+//! A group is a sum: what one connection adds is a group of one, and services are sums of their servers. So nothing is kept of a connection
+//! that is over, and memory is bounded by [`SERVERS_MAX`] and by what quantiles take ([`EXACT_MAX`]).
+//!
+//! Time that was lost is that of the budgets: of each connection the stream counts that lost the most, as in
+//! [`ConnectionFindings::lost`], and the time that it waited for SYNs.
+
+mod service;
+#[cfg(test)]
+mod tests;
+mod times;
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+
+use dupack_tcp::time::{Duration, Instant};
+
+pub use service::service;
+pub use times::{EXACT_MAX, Times};
+
+use crate::analyse::budget::{Group as LimitGroup, Limit};
+use crate::consistency::Withdrawn;
+use crate::findings::{ConnectionFindings, StreamFindings};
+use crate::read::side::Side;
+
+/// Servers of which the connections are counted apart (ours: some 30 MB at most times). Connections to further ones are counted
+/// together.
+pub const SERVERS_MAX: usize = 1 << 14;
+
+/// Groups that are told, those that lost the most time (ours).
+pub const GROUPS_MAX: usize = 1000;
+
+/// A SYN is unanswered if the capture goes on for so long without an answer: the first retransmission timeout (RFC 6298 §2.1).
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+
+/// Ports from here on are those of clients: Linux's range (`ip_local_port_range`), in which that of RFC 6335 lies.
+const CLIENT_PORTS: u16 = 32_768;
+
+/// Ports below are system ports (RFC 6335 §6).
+const SYSTEM_PORTS: u16 = 1024;
+
+/// What the connections of a group have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum GroupKey {
+    /// The address and port of their server.
+    Server(SocketAddr),
+    /// The port of their servers.
+    Service(u16),
+}
+
+impl GroupKey {
+    /// The server's port.
+    #[must_use]
+    pub const fn port(self) -> u16 {
+        match self {
+            Self::Server(address) => address.port(),
+            Self::Service(port) => port,
+        }
+    }
+}
+
+/// What tells which end is the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerBy {
+    /// The direction of the SYN.
+    Syn,
+    /// The ports.
+    Ports,
+}
+
+/// The end that is the server, and what tells it; `None` if nothing does.
+#[must_use]
+pub fn server(found: &ConnectionFindings) -> Option<(Side, ServerBy)> {
+    let syns = &found.handshake.syns;
+    let acknowledges = |side| syns.of(side).as_ref().map(|syn| syn.acknowledges.is_some());
+    match (acknowledges(Side::Opener), acknowledges(Side::Answerer)) {
+        (Some(false), None | Some(true)) | (None, Some(true)) => {
+            Some((Side::Answerer, ServerBy::Syn))
+        }
+        // Without a SYN, or with one of each end at once (RFC 9293 §3.5, figure 7).
+        _ => {
+            let [one, other] = Side::BOTH.map(|side| standing(found.addresses.of(side).port()));
+            match one.cmp(&other) {
+                std::cmp::Ordering::Less => Some((Side::Answerer, ServerBy::Ports)),
+                std::cmp::Ordering::Equal => None,
+                std::cmp::Ordering::Greater => Some((Side::Opener, ServerBy::Ports)),
+            }
+        }
+    }
+}
+
+/// How much a port looks like a server's.
+fn standing(port: u16) -> u8 {
+    match port {
+        port if service(port).is_some() => 3,
+        ..SYSTEM_PORTS => 2,
+        ..CLIENT_PORTS => 1,
+        _ => 0,
+    }
+}
+
+/// A connection of a group, with a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worst {
+    /// Its number.
+    pub connection: u64,
+    /// Its time.
+    pub time: Duration,
+}
+
+impl Worst {
+    /// The longer; of equals, the first connection.
+    fn or(self, other: Self) -> Self {
+        let rank = |worst: &Self| (worst.time, std::cmp::Reverse(worst.connection));
+        if rank(&other) > rank(&self) {
+            other
+        } else {
+            self
+        }
+    }
+}
+
+/// Connections that were not opened, or not ended by FINs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Failures {
+    /// The server answered the SYN with a reset.
+    pub refused: u64,
+    /// The server sent nothing, and the capture goes on for a second or more.
+    pub unanswered: u64,
+    /// Time from the first to the last transmission of unanswered SYNs.
+    pub unanswered_for: Duration,
+    /// A reset ended the connection after it was opened.
+    pub reset: u64,
+}
+
+/// Retransmitted SYNs of connections that were answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Syns {
+    /// Connections with any.
+    pub connections: u64,
+    /// Retransmitted SYNs.
+    pub again: u64,
+    /// Time that these connections waited for the timers of SYNs.
+    pub waited: Duration,
+}
+
+/// Connections of one server or service.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// What they have in common.
+    pub key: GroupKey,
+    /// Servers: 1, or those of a service.
+    pub servers: u64,
+    /// Connections.
+    pub connections: u64,
+    /// Those of which ports alone tell the server.
+    pub by_ports: u64,
+    /// Those that carried data.
+    pub with_data: u64,
+    /// Bytes of data to the server, each counted once.
+    pub to_server: u64,
+    /// Bytes of data from the server, each counted once.
+    pub from_server: u64,
+    /// Those that failed.
+    pub failures: Failures,
+    /// Retransmitted SYNs.
+    pub syns: Syns,
+    /// Round trips of handshakes without a retransmitted SYN (Karn's algorithm, RFC 6298 §3).
+    pub handshakes: Times,
+    /// Segments of both ends.
+    pub segments: u64,
+    /// Those that were retransmitted.
+    pub retransmissions: u64,
+    /// Connections with data whose time cannot be told: packets are missing from the capture, or all ACKs.
+    pub untold: u64,
+    /// Time of the streams that lost the most of each connection, by limit, in the order of [`Limit::ALL`].
+    pub times: [Duration; Limit::COUNT],
+    /// Time that was lost: the sum of [`ConnectionFindings::lost`], but for connections whose time cannot be told.
+    pub lost: Duration,
+    /// The connection that lost the most; `None` if none lost any.
+    pub most_lost: Option<Worst>,
+    /// Times from the first packet of a connection to its last.
+    pub durations: Times,
+    /// The longest of them.
+    pub longest: Worst,
+}
+
+impl Group {
+    /// The group of one connection; `until` is the time up to which the capture was read. `None` if the server cannot be told.
+    #[must_use]
+    pub fn of(found: &ConnectionFindings, until: Instant) -> Option<Self> {
+        let (side, by) = server(found)?;
+        let bytes = |side| found.counts.of(side).unique_bytes;
+        let streams = || found.all_streams();
+        let longest = Worst {
+            connection: found.number,
+            time: found.duration(),
+        };
+        let mut group = Self {
+            key: GroupKey::Server(*found.addresses.of(side)),
+            servers: 1,
+            connections: 1,
+            by_ports: u64::from(by == ServerBy::Ports),
+            with_data: u64::from(streams().next().is_some()),
+            to_server: bytes(side.other()),
+            from_server: bytes(side),
+            failures: failures(found, side, until),
+            syns: Syns::default(),
+            handshakes: Times::default(),
+            segments: streams().map(|stream| stream.shares.segments).sum(),
+            retransmissions: found.retransmissions(),
+            untold: 0,
+            times: [Duration::ZERO; Limit::COUNT],
+            lost: Duration::ZERO,
+            most_lost: None,
+            durations: Times::of(longest.time),
+            longest,
+        };
+        group.take_handshake(found);
+        group.take_times(found);
+        Some(group)
+    }
+
+    fn take_handshake(&mut self, found: &ConnectionFindings) {
+        let again = |side| {
+            let syn = found.handshake.syns.of(side).as_ref();
+            syn.map_or(0, |syn| u64::from(syn.times.saturating_sub(1)))
+        };
+        let again: u64 = Side::BOTH.map(again).iter().sum();
+        if again > 0 && self.failures.unanswered == 0 {
+            self.syns = Syns {
+                connections: 1,
+                again,
+                waited: found.handshake.again.waited(),
+            };
+        }
+        let ways = Side::BOTH.map(|side| found.handshake.round_trip_to(side));
+        if let ([Some(one), Some(other)], 0) = (ways, again) {
+            self.handshakes = Times::of(one + other);
+        }
+    }
+
+    fn take_times(&mut self, found: &ConnectionFindings) {
+        let told = || found.all_streams().filter(|stream| is_told(stream));
+        self.untold = u64::from(told().count() < found.all_streams().count());
+        self.lost = found.handshake.again.waited();
+        if let Some(stream) = told().max_by_key(|stream| stream.lost()) {
+            self.times = Limit::ALL.map(|limit| stream.shares.of(limit));
+            self.lost += stream.lost();
+        }
+        self.most_lost = (!self.lost.is_zero()).then_some(Worst {
+            connection: found.number,
+            time: self.lost,
+        });
+    }
+
+    /// Adds the connections of another group.
+    fn add(&mut self, other: &Self) {
+        self.servers += other.servers;
+        self.connections += other.connections;
+        self.by_ports += other.by_ports;
+        self.with_data += other.with_data;
+        self.to_server = self.to_server.saturating_add(other.to_server);
+        self.from_server = self.from_server.saturating_add(other.from_server);
+        self.failures.refused += other.failures.refused;
+        self.failures.unanswered += other.failures.unanswered;
+        self.failures.unanswered_for += other.failures.unanswered_for;
+        self.failures.reset += other.failures.reset;
+        self.syns.connections += other.syns.connections;
+        self.syns.again += other.syns.again;
+        self.syns.waited += other.syns.waited;
+        self.handshakes.add(&other.handshakes);
+        self.segments += other.segments;
+        self.retransmissions += other.retransmissions;
+        self.untold += other.untold;
+        for (sum, time) in self.times.iter_mut().zip(other.times) {
+            *sum += time;
+        }
+        self.lost += other.lost;
+        self.most_lost = match (self.most_lost, other.most_lost) {
+            (Some(one), Some(other)) => Some(one.or(other)),
+            (one, other) => one.or(other),
+        };
+        self.durations.add(&other.durations);
+        self.longest = self.longest.or(other.longest);
+    }
+
+    /// The time that a limit took.
+    #[must_use]
+    pub fn time(&self, limit: Limit) -> Duration {
+        self.times.get(limit.index()).copied().unwrap_or_default()
+    }
+
+    /// The time that was lost to a group of limits; none to those that nobody could avoid.
+    #[must_use]
+    pub fn lost_to(&self, group: LimitGroup) -> Duration {
+        if matches!(
+            group,
+            LimitGroup::Path | LimitGroup::Application | LimitGroup::Handshake
+        ) {
+            return Duration::ZERO;
+        }
+        let members = Limit::ALL.into_iter().filter(|l| l.group() == group);
+        members.fold(Duration::ZERO, |sum, limit| sum + self.time(limit))
+    }
+}
+
+/// Whether the budget of a stream holds.
+fn is_told(stream: &StreamFindings) -> bool {
+    let withdrawn = &stream.withdrawn;
+    !withdrawn.contains(&Withdrawn::WithoutAcks) && !withdrawn.contains(&Withdrawn::PacketsMissing)
+}
+
+fn failures(found: &ConnectionFindings, server: Side, until: Instant) -> Failures {
+    let mut failures = Failures::default();
+    let client = server.other();
+    let asked = found.handshake.syns.of(client).is_some();
+    let answered = found.handshake.syns.of(server).is_some();
+    let reset = found.ending.reset;
+    let sent = found.counts.of(client);
+    let silent = found.counts.of(server).packets == 0 && sent.packets == sent.syns;
+    let has_data = found.all_streams().next().is_some();
+    if asked && !answered && !has_data && reset.is_some_and(|reset| reset.side == server) {
+        failures.refused = 1;
+    } else if reset.is_some() {
+        failures.reset = 1;
+    } else if asked && silent && (sent.syns > 1 || until.since(found.last_at) >= ANSWER_WITHIN) {
+        failures.unanswered = 1;
+        failures.unanswered_for = found.handshake.again.waited();
+    }
+    failures
+}
+
+/// The groups of a capture.
+#[derive(Clone, Debug, Default)]
+pub struct Groups {
+    /// One of each server, in the order of the time that they lost; at most [`GROUPS_MAX`].
+    pub servers: Vec<Group>,
+    /// One of each service of several servers, in the same order.
+    pub services: Vec<Group>,
+    /// Servers beyond these.
+    pub servers_beyond: u64,
+    /// Their connections.
+    pub beyond: u64,
+    /// Connections whose server cannot be told.
+    pub unknown: u64,
+}
+
+/// Gathers groups.
+#[derive(Debug, Default)]
+pub(crate) struct Grouping {
+    servers: HashMap<GroupKey, Box<Group>>,
+    /// Connections to servers for which there was no room.
+    crowded: u64,
+    unknown: u64,
+}
+
+impl Grouping {
+    /// Adds one connection, or counts one of which the server cannot be told. Where there are more than [`SERVERS_MAX`] servers, the order
+    /// matters.
+    pub(crate) fn take(&mut self, one: Option<Group>) {
+        let Some(one) = one else {
+            self.unknown += 1;
+            return;
+        };
+        if let Some(group) = self.servers.get_mut(&one.key) {
+            group.add(&one);
+            // The same server once more.
+            group.servers = 1;
+        } else if self.servers.len() < SERVERS_MAX {
+            self.servers.insert(one.key, Box::new(one));
+        } else {
+            self.crowded += one.connections;
+        }
+    }
+
+    /// All of them.
+    pub(crate) fn finish(self) -> Groups {
+        let mut servers: Vec<Group> = self.servers.into_values().map(|group| *group).collect();
+        servers.sort_by_key(|group| group.key);
+        let mut services: BTreeMap<u16, Group> = BTreeMap::new();
+        for group in &servers {
+            let port = group.key.port();
+            if let Some(service) = services.get_mut(&port) {
+                service.add(group);
+            } else {
+                let key = GroupKey::Service(port);
+                let first = group.clone();
+                services.insert(port, Group { key, ..first });
+            }
+        }
+        let several = services.into_values().filter(|group| group.servers > 1);
+        let mut services: Vec<Group> = several.collect();
+        for groups in [&mut servers, &mut services] {
+            groups.sort_by_key(|group| {
+                std::cmp::Reverse((group.lost, group.connections, group.from_server))
+            });
+        }
+        let least = servers.split_off(GROUPS_MAX.min(servers.len()));
+        services.truncate(GROUPS_MAX);
+        Groups {
+            servers,
+            services,
+            servers_beyond: least.len() as u64,
+            beyond: least.iter().map(|group| group.connections).sum::<u64>() + self.crowded,
+            unknown: self.unknown,
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The rate at which segments leave, where something before the capture sets it: a shaper, or pacing.
+//!
+//! Two things show such a rate. The time between two packets is as long as the second takes at that rate, and it does not depend
+//! on ACKs. A window has neither: it lets packets go when ACKs come, and as many at once as they acknowledge.
+
+use dupack_tcp::time::{Duration, Instant};
+
+/// Packets of a stretch whose rate is measured, and the stretches that there must be (ours).
+const STRETCH: usize = 16;
+const STRETCHES_MIN: usize = 6;
+/// Stretches that are kept.
+const STRETCHES_MAX: usize = 512;
+
+/// A rate is constant if this part of the time lies in stretches whose rate lies within this part of their median (ours: a
+/// shaper's clock).
+const EVEN_PART: f64 = 0.8;
+const EVEN_WITHIN: f64 = 0.05;
+
+/// Within a stretch, this part of the packets leaves as long after the one before as the rate says, within this part (ours: timers
+/// of hosts are late by some 20 µs, and by more now and then).
+const EVEN_PACKETS: f64 = 0.75;
+const EVEN_GAP: f64 = 0.25;
+
+/// The stretches must be so much of all the time in which data left (ours): the rate within bursts is a host's link.
+const MEASURED_PART: f64 = 0.6;
+
+/// An ACK sets off a packet that leaves within this time, and within this part of the time since the packet before (ours: a host
+/// takes some 10 µs, and what is not set off by an ACK follows one so soon by chance, seldom).
+const PROMPT: Duration = Duration::from_millis(1);
+const PROMPT_PART: u64 = 8;
+/// A stretch follows ACKs if more than this part of its packets does (ours).
+const ANSWERS_PART: f64 = 0.75;
+
+/// After everything was acknowledged, so many times the usual time between two packets is a pause (ours).
+const PAUSE: u32 = 4;
+
+/// Bytes of the headers of IPv4 and TCP with timestamps: they take their time at a shaper, too.
+const HEADERS: u64 = 52;
+
+/// A rate at which segments leave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ConstantRate {
+    /// Bytes of data in a second, in full segments.
+    pub bytes_per_second: f64,
+    /// Time in which segments left at that rate.
+    pub time: Duration,
+}
+
+/// A packet, or a few that left as one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaving {
+    pub(super) at: Instant,
+    /// Bytes of data in all.
+    pub(super) bytes: u64,
+    /// Segments, and the largest of them.
+    pub(super) segments: u64,
+    pub(super) largest: u32,
+}
+
+/// A packet of a stretch.
+#[derive(Clone, Copy, Debug, Default)]
+struct Step {
+    /// Bytes with headers.
+    bytes: u64,
+    /// Time since the packet before.
+    gap: Duration,
+    /// `true` if an ACK has just come.
+    is_answer: bool,
+}
+
+/// A stretch that is over.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    time: Duration,
+    /// Bytes with headers in a second, if its packets leave evenly and follow no ACKs.
+    rate: Option<f64>,
+}
+
+/// Gathers rates.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pace {
+    largest: u32,
+    last: Option<Instant>,
+    steps: Vec<Step>,
+    stretches: Vec<Stretch>,
+    /// All time between packets, without pauses.
+    active: Duration,
+    acked_at: Option<Instant>,
+    has_paused: bool,
+}
+
+impl Pace {
+    /// Data left.
+    pub(super) fn left(&mut self, leaving: Leaving) {
+        self.largest = self.largest.max(leaving.largest);
+        let acked_at = self.acked_at.take();
+        let Some(last) = self.last.replace(leaving.at) else {
+            return;
+        };
+        let gap = leaving.at.since(last);
+        if core::mem::take(&mut self.has_paused) && self.is_pause(gap) {
+            self.steps.clear();
+            return;
+        }
+        self.active += gap;
+        let soon = PROMPT.min(gap / PROMPT_PART);
+        self.steps.push(Step {
+            bytes: leaving.bytes + HEADERS * leaving.segments,
+            gap,
+            is_answer: acked_at.is_some_and(|at| leaving.at.since(at) <= soon),
+        });
+        if self.steps.len() >= STRETCH {
+            let stretch = Stretch::of(&self.steps);
+            self.steps.clear();
+            if self.stretches.len() < STRETCHES_MAX && !stretch.time.is_zero() {
+                self.stretches.push(stretch);
+            }
+        }
+    }
+
+    /// An ACK came.
+    pub(super) const fn acked(&mut self, at: Instant) {
+        self.acked_at = Some(at);
+    }
+
+    /// Nothing is outstanding: what does not leave may be the application's.
+    pub(super) const fn emptied(&mut self) {
+        self.has_paused = true;
+    }
+
+    /// The other end has sent data: what leaves now may be an answer to it.
+    pub(super) fn asked(&mut self) {
+        self.steps.clear();
+        self.last = None;
+    }
+
+    fn is_pause(&self, gap: Duration) -> bool {
+        let (all, count) = match self.stretches.last() {
+            Some(stretch) => (stretch.time, STRETCH),
+            None => (
+                self.steps
+                    .iter()
+                    .fold(Duration::ZERO, |sum, step| sum + step.gap),
+                self.steps.len(),
+            ),
+        };
+        count > 0 && gap > all * u64::from(PAUSE) / count as u64
+    }
+
+    /// The rate, if it is constant.
+    pub(super) fn constant(&self) -> Option<ConstantRate> {
+        let all = self
+            .stretches
+            .iter()
+            .fold(Duration::ZERO, |sum, one| sum + one.time);
+        let mut rates: Vec<(f64, Duration)> = self
+            .stretches
+            .iter()
+            .filter_map(|one| Some((one.rate?, one.time)))
+            .collect();
+        if rates.len() < STRETCHES_MIN {
+            return None;
+        }
+        rates.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (median, _) = *rates.get(rates.len() / 2)?;
+        let near = rates
+            .iter()
+            .filter(|(rate, _)| (rate - median).abs() <= EVEN_WITHIN * median);
+        let time = near.fold(Duration::ZERO, |sum, (_, time)| sum + *time);
+        let [time_s, all_s, active_s] = [time, all, self.active].map(Duration::as_secs_f64);
+        // Of a long transfer only the first stretches are kept.
+        let kept_all = self.stretches.len() < STRETCHES_MAX;
+        let measured = !kept_all || time_s >= MEASURED_PART * active_s;
+        let full = u64::from(self.largest);
+        (time_s >= EVEN_PART * all_s && measured).then(|| ConstantRate {
+            bytes_per_second: median * full as f64 / (full + HEADERS) as f64,
+            time: if kept_all {
+                time
+            } else {
+                self.active * ((time_s / all_s * 1000.0) as u64) / 1000
+            },
+        })
+    }
+}
+
+impl Stretch {
+    fn of(steps: &[Step]) -> Self {
+        let time = steps
+            .iter()
+            .fold(Duration::ZERO, |sum, step| sum + step.gap);
+        let bytes: u64 = steps.iter().map(|step| step.bytes).sum();
+        let part = |such: usize| such as f64 / steps.len().max(1) as f64;
+        let rate = bytes as f64 / time.as_secs_f64().max(f64::MIN_POSITIVE);
+        let is_even = |step: &&Step| {
+            let due = step.bytes as f64 / rate;
+            (step.gap.as_secs_f64() - due).abs() <= EVEN_GAP * due
+        };
+        let even = part(steps.iter().filter(is_even).count()) >= EVEN_PACKETS;
+        let answers = part(steps.iter().filter(|step| step.is_answer).count()) > ANSWERS_PART;
+        Self {
+            time,
+            rate: (even && !answers).then_some(rate),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::packet::tests::ms;
+
+    /// Segments of 1448 bytes at `times`, and ACKs at `acks`, all in ms.
+    fn pace(times: impl Iterator<Item = f64>, acks: &[f64]) -> Pace {
+        let mut events: Vec<(f64, bool)> = times.map(|at| (at, true)).collect();
+        events.extend(acks.iter().map(|at| (*at, false)));
+        events.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let mut pace = Pace::default();
+        for (at, leaves) in events {
+            if leaves {
+                pace.left(Leaving {
+                    at: ms(at),
+                    bytes: 1448,
+                    segments: 1,
+                    largest: 1448,
+                });
+            } else {
+                pace.acked(ms(at));
+            }
+        }
+        pace
+    }
+
+    fn rate(pace: &Pace) -> Option<f64> {
+        pace.constant().map(|rate| rate.bytes_per_second)
+    }
+
+    #[test]
+    fn packets_of_one_distance_have_a_rate_whatever_acks_come() {
+        for rtt in [0.2, 1.0, 10.3, 41.7] {
+            let times = || (0..200).map(|n| f64::from(n) * 1.5);
+            let acks: Vec<f64> = times().step_by(2).map(|at| at + rtt).collect();
+            let told = rate(&pace(times(), &acks)).unwrap();
+            assert!((told / 965_333.3 - 1.0).abs() < 0.01, "{rtt}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_window_has_no_rate_however_large_it_is() {
+        for window in [1, 2, 3, 4, 8, 16, 20, 32, 48] {
+            for gap in [0.0, 0.1, 1.0] {
+                // A window each 60 ms: the first segment when the first ACK comes, and so on.
+                let at = |n: i32| f64::from(n / window * 60) + f64::from(n % window) * gap + 0.02;
+                let times: Vec<f64> = (0..1000).map(at).collect();
+                let acks: Vec<f64> = times.iter().map(|at| at - 0.02).collect();
+                let told = rate(&pace(times.into_iter(), &acks));
+                assert_eq!(told, None, "{window} {gap}");
+            }
+        }
+    }
+
+    #[test]
+    fn bursts_have_no_rate() {
+        // Pairs, as of delayed ACKs; and 3 kB every 100 ms.
+        for (burst, every) in [(2, 2.4), (3, 100.0), (16, 20.0)] {
+            let at = |n: i32| f64::from(n / burst) * every + f64::from(n % burst) * 0.01;
+            assert_eq!(rate(&pace((0..500).map(at), &[])), None, "{burst}");
+        }
+    }
+
+    #[test]
+    fn time_without_anything_to_send_is_no_part_of_it() {
+        let mut pace = Pace::default();
+        for n in 0..200_u32 {
+            let pause = f64::from(n / 40) * 1000.0;
+            if n > 0 && n % 40 == 0 {
+                pace.emptied();
+            }
+            pace.left(Leaving {
+                at: ms(pause + f64::from(n)),
+                bytes: 1448,
+                segments: 1,
+                largest: 1448,
+            });
+        }
+        let told = pace.constant().unwrap();
+        assert!((told.bytes_per_second / 1.448e6 - 1.0).abs() < 0.01);
+        assert!(told.time <= Duration::from_millis(200), "{:?}", told.time);
+    }
+}

@@ -1,0 +1,258 @@
+//! What came through of a stream over time, on the clock of the capture: so that streams can be held beside each other.
+//!
+//! Windows are as wide for all streams but for a power of two, and begin at multiples of their width: two streams have the same
+//! windows once the finer ones are joined. A short stream has none, and a long one no more than [`WINDOWS_MAX`].
+
+use dupack_tcp::time::{Duration, Instant};
+
+use super::delivery::Delivery;
+
+/// Windows of the finest series (ours: less than most round trips).
+const WIDTH_NS: u64 = 10_000_000;
+
+/// So many windows are kept (ours: some 16 kB); where there are more, each two become one.
+pub(crate) const WINDOWS_MAX: usize = 1024;
+
+/// A stream has windows from so many deliveries on (ours: short connections are many, and tell nothing here).
+const DELIVERIES_MIN: u64 = 32;
+
+/// So many windows at least, and no more than half as many as there are deliveries: who sends seldom has few, and wide ones.
+const WINDOWS_MIN: u64 = 64;
+
+/// What came through in a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// Bytes, headers included.
+    pub bytes: u32,
+    /// The sum of the delays of what came, in microseconds, and how many there are.
+    pub delay_us: u32,
+    pub delays: u32,
+    /// Time in which nothing was outstanding, in microseconds.
+    pub idle_us: u32,
+}
+
+impl Window {
+    const fn join(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_add(other.bytes),
+            delay_us: self.delay_us.saturating_add(other.delay_us),
+            delays: self.delays.saturating_add(other.delays),
+            idle_us: self.idle_us.saturating_add(other.idle_us),
+        }
+    }
+}
+
+/// What came through of one stream.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Series {
+    deliveries: u64,
+    /// The width is [`WIDTH_NS`] times two to this.
+    doublings: u32,
+    /// The number of the first window, counted from the beginning of the capture.
+    first: u64,
+    windows: Vec<Window>,
+    /// The window that the last delivery was in: its place, its beginning and its end.
+    at: (usize, Instant, Instant),
+    idle_since: Option<Instant>,
+}
+
+impl Series {
+    /// Takes what was delivered.
+    pub(super) fn delivered(&mut self, delivery: &Delivery) {
+        self.deliveries += 1;
+        if self.deliveries < DELIVERIES_MIN {
+            return;
+        }
+        let Some(window) = self.window(delivery.at) else {
+            return;
+        };
+        let bytes = u32::try_from(delivery.bytes).unwrap_or(u32::MAX);
+        window.bytes = window.bytes.saturating_add(bytes);
+        if let Some(delay) = delivery.delay {
+            let micros = u32::try_from(delay.as_nanos() / 1000).unwrap_or(u32::MAX);
+            window.delay_us = window.delay_us.saturating_add(micros);
+            window.delays = window.delays.saturating_add(1);
+        }
+    }
+
+    /// Nothing is outstanding from now on.
+    pub(super) const fn idle(&mut self, at: Instant) {
+        if self.idle_since.is_none() {
+            self.idle_since = Some(at);
+        }
+    }
+
+    /// Something was sent.
+    pub(super) fn busy(&mut self, at: Instant) {
+        let Some(since) = self.idle_since.take() else {
+            return;
+        };
+        if self.windows.is_empty() {
+            return;
+        }
+        let mut from = since;
+        while from < at {
+            let width = self.width();
+            let end = self.beginning(from.as_nanos() / width.as_nanos().max(1) + 1, width);
+            let until = end.min(at);
+            if let Some(window) = self.window(from) {
+                let micros = u32::try_from(until.since(from).as_nanos() / 1000);
+                window.idle_us = window.idle_us.saturating_add(micros.unwrap_or(u32::MAX));
+            }
+            // The windows may have become wider meanwhile.
+            from = until.max(from + Duration::from_nanos(1));
+        }
+    }
+
+    /// The width of a window.
+    pub(crate) const fn width(&self) -> Duration {
+        Duration::from_nanos(WIDTH_NS << self.doublings)
+    }
+
+    const fn beginning(&self, number: u64, width: Duration) -> Instant {
+        Instant::from_nanos(number.saturating_mul(width.as_nanos()))
+    }
+
+    fn window(&mut self, at: Instant) -> Option<&mut Window> {
+        let (place, from, until) = self.at;
+        if at >= from && at < until {
+            return self.windows.get_mut(place);
+        }
+        let most = (self.deliveries / 2).max(WINDOWS_MIN);
+        let most = usize::try_from(most).map_or(WINDOWS_MAX, |most| most.min(WINDOWS_MAX));
+        loop {
+            let width = self.width();
+            let number = at.as_nanos() / width.as_nanos().max(1);
+            if self.windows.is_empty() {
+                self.first = number;
+            }
+            // What comes out of order belongs to the first window, if it is before it.
+            let place = usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX);
+            if place >= most {
+                self.widen();
+                continue;
+            }
+            if place >= self.windows.len() {
+                self.windows.resize(place + 1, Window::default());
+            }
+            let from = self.beginning(number, width);
+            self.at = (place, from, from + width);
+            return self.windows.get_mut(place);
+        }
+    }
+
+    fn widen(&mut self) {
+        self.doublings += 1;
+        self.windows = joined(self.first, &self.windows, 2);
+        self.first /= 2;
+        self.at = (0, Instant::ZERO, Instant::ZERO);
+    }
+
+    /// Bytes that came through in its windows.
+    pub(crate) fn bytes(&self) -> u64 {
+        let bytes = self.windows.iter().map(|window| u64::from(window.bytes));
+        bytes.sum()
+    }
+
+    /// The number of its first window, and its windows, of this width: one of its own, or wider by a power of two.
+    pub(crate) fn at_width(&self, width: Duration) -> (u64, Vec<Window>) {
+        let times = (width.as_nanos() / self.width().as_nanos().max(1)).max(1);
+        let windows = joined(self.first, &self.windows, times);
+        (self.first / times, windows)
+    }
+}
+
+/// Windows, `times` of which become one; the first of them has the number `first`.
+fn joined(first: u64, windows: &[Window], times: u64) -> Vec<Window> {
+    let mut joined: Vec<Window> = Vec::with_capacity(windows.len() / 2 + 1);
+    let mut last = None;
+    for (number, window) in (first..).zip(windows) {
+        let place = number / times.max(1);
+        match joined.last_mut().filter(|_| last == Some(place)) {
+            Some(before) => *before = before.join(*window),
+            None => joined.push(*window),
+        }
+        last = Some(place);
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::delivery::News;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn delivery(millis: u64, bytes: u64) -> Delivery {
+        Delivery {
+            at: at(millis),
+            orders: (0, 0),
+            segments: 1,
+            bytes,
+            sent: (at(millis), at(millis)),
+            start: 0,
+            delay: Some(Duration::from_millis(7)),
+            news: News::AsAlways,
+        }
+    }
+
+    #[test]
+    fn two_series_have_the_same_windows_once_the_finer_is_joined() {
+        let (mut long, mut short) = (Series::default(), Series::default());
+        for n in 0..40_000 {
+            long.delivered(&delivery(1005 + n, 100));
+        }
+        for n in 0..1000 {
+            short.delivered(&delivery(10_000 + n, 100));
+        }
+        assert_eq!(short.width(), Duration::from_millis(10));
+        assert_eq!(long.width(), Duration::from_millis(40));
+        assert!(long.windows.len() <= WINDOWS_MAX);
+        let (first, windows) = short.at_width(long.width());
+        // 10 s is window 250; all but the first 31 deliveries are there.
+        assert_eq!(first, 250);
+        assert_eq!(windows.len(), 25);
+        assert_eq!(windows[3].bytes, 4000);
+        assert_eq!((windows[3].delay_us, windows[3].delays), (280_000, 40));
+        let (first, windows) = long.at_width(long.width());
+        assert_eq!(windows[250 - first as usize].bytes, 4000);
+        let bytes: u32 = windows.iter().map(|window| window.bytes).sum();
+        assert_eq!(u64::from(bytes), long.bytes());
+        assert_eq!(bytes, 100 * (40_000 - 31));
+    }
+
+    #[test]
+    fn time_without_anything_outstanding_is_kept_by_window() {
+        let mut series = Series::default();
+        for n in 0..100 {
+            series.delivered(&delivery(1000 + n, 100));
+        }
+        series.idle(at(1100));
+        series.busy(at(1135));
+        series.delivered(&delivery(1140, 100));
+        let (first, windows) = series.at_width(Duration::from_millis(10));
+        let idle: Vec<u32> = (110..=114)
+            .map(|number: u64| windows[(number - first) as usize].idle_us)
+            .collect();
+        assert_eq!(idle, [10_000, 10_000, 10_000, 5000, 0]);
+    }
+
+    #[test]
+    fn who_sends_seldom_takes_little_memory() {
+        let mut series = Series::default();
+        for n in 0..200 {
+            series.idle(at(n * 60_000 + 10));
+            series.busy(at(n * 60_000));
+            series.delivered(&delivery(n * 60_000, 100));
+        }
+        assert!(series.windows.len() <= 100, "{}", series.windows.len());
+        let mut short = Series::default();
+        for n in 0..31 {
+            short.delivered(&delivery(n, 100));
+        }
+        assert!(short.windows.is_empty());
+    }
+}

@@ -1,0 +1,158 @@
+//! Streams taken together: what came through of all of them, and how long what came had waited in queues.
+
+use dupack_tcp::time::Duration;
+
+use super::candidate::Candidate;
+use crate::path::series::Window;
+
+/// A window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cell {
+    /// Bytes that came through, headers included.
+    pub bytes: f64,
+    /// The least time in which one of the streams had nothing outstanding, in microseconds.
+    pub idle_us: f64,
+    /// The sum of the delays beyond the least of each stream, in microseconds, and how many there are.
+    queue_us: f64,
+    delays: f64,
+}
+
+impl Cell {
+    const fn absent(width_us: f64) -> Self {
+        Self {
+            bytes: 0.0,
+            idle_us: width_us,
+            queue_us: 0.0,
+            delays: 0.0,
+        }
+    }
+
+    /// Of the same streams, later.
+    fn after(self, later: Self) -> Self {
+        Self {
+            idle_us: self.idle_us + later.idle_us,
+            ..self.beside(later)
+        }
+    }
+
+    /// Of other streams, at the same time.
+    const fn beside(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes + other.bytes,
+            idle_us: self.idle_us.min(other.idle_us),
+            queue_us: self.queue_us + other.queue_us,
+            delays: self.delays + other.delays,
+        }
+    }
+
+    /// The mean delay beyond the least, in microseconds; `None` if nothing came with a delay.
+    pub(super) fn queue_us(&self) -> Option<f64> {
+        (self.delays > 0.0).then(|| self.queue_us / self.delays)
+    }
+}
+
+/// Streams, by their places among the candidates.
+#[derive(Clone, Debug)]
+pub(super) struct Bundle {
+    pub members: Vec<usize>,
+    /// The longest of their least round trips, and the shortest.
+    pub round_trips: (Duration, Duration),
+    pub width: Duration,
+    pub first: u64,
+    pub cells: Vec<Cell>,
+}
+
+impl Bundle {
+    /// Of one candidate, at this place.
+    pub(super) fn of(place: usize, candidate: &Candidate) -> Self {
+        let width = candidate.series.width();
+        let (first, windows) = candidate.series.at_width(width);
+        let mean = |window: &Window| f64::from(window.delay_us) / f64::from(window.delays);
+        let delayed = windows.iter().filter(|window| window.delays > 0);
+        let least = delayed.map(mean).fold(f64::INFINITY, f64::min);
+        let cells = windows.iter().map(|window| Cell {
+            bytes: f64::from(window.bytes),
+            idle_us: f64::from(window.idle_us),
+            queue_us: match window.delays {
+                0 => 0.0,
+                delays => f64::from(window.delay_us) - f64::from(delays) * least,
+            },
+            delays: f64::from(window.delays),
+        });
+        Self {
+            members: vec![place],
+            round_trips: (candidate.round_trip, candidate.round_trip),
+            width,
+            first,
+            cells: cells.collect(),
+        }
+    }
+
+    /// With windows of this width: its own, or wider by a power of two.
+    pub(super) fn at_width(&self, width: Duration) -> (u64, Vec<Cell>) {
+        let times = (width.as_nanos() / self.width.as_nanos().max(1)).max(1);
+        let mut joined: Vec<Cell> = Vec::with_capacity(self.cells.len());
+        let mut last = None;
+        for (number, cell) in (self.first..).zip(&self.cells) {
+            let place = number / times;
+            match joined.last_mut().filter(|_| last == Some(place)) {
+                Some(before) => *before = before.after(*cell),
+                None => joined.push(*cell),
+            }
+            last = Some(place);
+        }
+        // A window that reaches beyond its streams is no whole one.
+        let own_us = self.width.as_secs_f64() * 1e6;
+        let ends = [
+            self.first % times,
+            (times - (self.first + self.cells.len() as u64) % times) % times,
+        ];
+        if let Some(cell) = joined.first_mut() {
+            cell.idle_us += ends[0] as f64 * own_us;
+        }
+        if let Some(cell) = joined.last_mut() {
+            cell.idle_us += ends[1] as f64 * own_us;
+        }
+        (self.first / times, joined)
+    }
+
+    /// The windows that both have, at this width.
+    pub(super) fn beside(&self, other: &Self, width: Duration) -> Vec<(Cell, Cell)> {
+        let (first, own) = self.at_width(width);
+        let (other_first, theirs) = other.at_width(width);
+        let skip = |from: u64| usize::try_from(from).unwrap_or(usize::MAX);
+        let own = own
+            .into_iter()
+            .skip(skip(other_first.saturating_sub(first)));
+        let theirs = theirs
+            .into_iter()
+            .skip(skip(first.saturating_sub(other_first)));
+        own.zip(theirs).collect()
+    }
+
+    /// Both together.
+    pub(super) fn join(&self, other: &Self) -> Self {
+        let width = self.width.max(other.width);
+        let width_us = width.as_secs_f64() * 1e6;
+        let all = [self.at_width(width), other.at_width(width)];
+        let first = all.iter().map(|(first, _)| *first).min().unwrap_or(0);
+        let ends = all.iter().map(|(first, cells)| first + cells.len() as u64);
+        let last = ends.max().unwrap_or(first);
+        let cells = (first..last).map(|number| {
+            let at = |(first, cells): &(u64, Vec<Cell>)| {
+                let place = usize::try_from(number.checked_sub(*first)?).ok()?;
+                cells.get(place).copied()
+            };
+            let present = all.iter().filter_map(at);
+            present.fold(Cell::absent(width_us), Cell::beside)
+        });
+        let ((most, least), (other_most, other_least)) = (self.round_trips, other.round_trips);
+        Self {
+            members: [self.members.as_slice(), other.members.as_slice()].concat(),
+            round_trips: (most.max(other_most), least.min(other_least)),
+            width,
+            first,
+            cells: cells.collect(),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! How two quantities go together over time, and how likely that is by chance.
+
+/// Autocorrelations are summed up to this part of the length (Pyper and Peterman, 1998).
+const LAGS: usize = 5;
+
+/// The correlation of two series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Correlation {
+    /// Pearson's coefficient, from -1 to 1.
+    pub r: f64,
+    /// So many independent pairs tell as much: neighbours in time are alike (Bartlett, 1935).
+    pub independent: f64,
+}
+
+impl Correlation {
+    /// Of two series of the same length; `None` if one of them does not vary, or they are too short.
+    #[must_use]
+    pub fn of(x: &[f64], y: &[f64]) -> Option<Self> {
+        let Self { r, .. } = Self::of_independent(x, y)?;
+        let n = x.len().min(y.len());
+        let (x, y) = (centred(x.get(..n)?), centred(y.get(..n)?));
+        let (of_x, of_y) = (product(&x, &x), product(&y, &y));
+        let together: f64 = (1..=n / LAGS)
+            .map(|lag| {
+                let own = |series: &[f64], all: f64| {
+                    let later = series.get(lag..).unwrap_or_default();
+                    product(series, later) / all
+                };
+                own(&x, of_x) * own(&y, of_y)
+            })
+            .sum();
+        let independent = n as f64 / (1.0 + 2.0 * together).max(1.0);
+        Some(Self { r, independent })
+    }
+
+    /// As if all pairs were independent of each other: a bound of [`Self::of`] that is known in far less time.
+    #[must_use]
+    pub fn of_independent(x: &[f64], y: &[f64]) -> Option<Self> {
+        let n = x.len().min(y.len());
+        let (x, y) = (centred(x.get(..n)?), centred(y.get(..n)?));
+        let (of_x, of_y) = (product(&x, &x), product(&y, &y));
+        if n < 4 || of_x <= 0.0 || of_y <= 0.0 {
+            return None;
+        }
+        let r = (product(&x, &y) / (of_x * of_y).sqrt()).clamp(-1.0, 1.0);
+        Some(Self {
+            r,
+            independent: n as f64,
+        })
+    }
+
+    /// How many standard deviations it is away from none: Fisher's transformation of the coefficient (1921).
+    #[must_use]
+    pub fn deviations(&self) -> f64 {
+        // A coefficient of one would be infinitely many.
+        let r = self.r.clamp(-0.999, 0.999);
+        r.atanh() * (self.independent - 3.0).max(0.0).sqrt()
+    }
+}
+
+/// The series without its mean.
+fn centred(series: &[f64]) -> Vec<f64> {
+    let mean = mean(series);
+    series.iter().map(|value| value - mean).collect()
+}
+
+fn product(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
+
+/// The mean; 0 of nothing.
+#[must_use]
+pub fn mean(series: &[f64]) -> f64 {
+    series.iter().sum::<f64>() / series.len().max(1) as f64
+}
+
+/// The standard deviation as a share of the mean; infinite if the mean is 0.
+#[must_use]
+pub fn variation(series: &[f64]) -> f64 {
+    let square = product(&centred(series), &centred(series)) / series.len().max(1) as f64;
+    let mean = mean(series);
+    if mean > 0.0 {
+        square.sqrt() / mean
+    } else {
+        f64::INFINITY
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers between 0 and 1 that look drawn (Knuth's linear congruential generator).
+    fn noise(seed: u64) -> impl Iterator<Item = f64> {
+        let mut state = seed;
+        std::iter::from_fn(move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            Some((state >> 40) as f64 / (1_u64 << 24) as f64)
+        })
+    }
+
+    #[test]
+    fn what_is_the_rest_of_the_other_is_correlated_by_minus_one() {
+        let x: Vec<f64> = noise(1).take(100).collect();
+        let y: Vec<f64> = x.iter().map(|x| 10.0 - x).collect();
+        let found = Correlation::of(&x, &y).unwrap();
+        assert!((found.r + 1.0).abs() < 1e-9);
+        assert!(found.deviations() < -10.0, "{found:?}");
+        assert_eq!(Correlation::of(&x, &[1.0; 100]), None);
+        assert_eq!(Correlation::of(&x[..3], &y[..3]), None);
+    }
+
+    #[test]
+    fn chance_is_within_some_deviations() {
+        let far = (0..200).filter(|seed| {
+            let x: Vec<f64> = noise(*seed).take(60).collect();
+            let y: Vec<f64> = noise(seed + 1000).take(60).collect();
+            Correlation::of(&x, &y).unwrap().deviations().abs() > 2.0
+        });
+        // 4.6 % of 200 are 9.
+        let far = far.count();
+        assert!((2..=20).contains(&far), "{far}");
+    }
+
+    #[test]
+    fn what_moves_slowly_tells_less() {
+        // Sums of noise: neighbours are alike, and any two are correlated by much.
+        let walk = |seed| -> Vec<f64> {
+            let steps = noise(seed).map(|step| step - 0.5);
+            let mut sum = 0.0;
+            let walk = steps.map(|step| {
+                sum += step;
+                sum
+            });
+            walk.take(200).collect()
+        };
+        let mut far = 0;
+        for seed in 0..100 {
+            let found = Correlation::of(&walk(seed), &walk(seed + 500)).unwrap();
+            assert!(found.independent < 60.0, "{found:?}");
+            far += u32::from(found.deviations().abs() > 4.0);
+        }
+        assert!(far <= 2, "{far}");
+    }
+
+    #[test]
+    fn a_constant_does_not_vary() {
+        assert_eq!(variation(&[3.0; 9]), 0.0);
+        assert!((variation(&[1.0, 3.0]) - 0.5).abs() < 1e-9);
+        assert_eq!(variation(&[0.0; 3]), f64::INFINITY);
+    }
+}

@@ -1,0 +1,140 @@
+//! Evidence that two bundles of streams wait at the same bottleneck.
+
+use dupack_tcp::time::Duration;
+
+use super::JOINED_FROM;
+use super::bundle::{Bundle, Cell};
+use super::correlation::{Correlation, mean, variation};
+
+/// Fewer windows tell nothing (ours).
+const WINDOWS_MIN: usize = 16;
+
+/// Widths that are tried: each twice the one before.
+const SCALES: u32 = 4;
+
+/// A bundle is backlogged in a window if it had nothing outstanding for no more than this share of it (ours).
+const IDLE_MAX: f64 = 0.1;
+
+/// Less delay than this, or than this share of a round trip, is no queue that could be told from noise (ours, as for losses).
+const NOISE_US: f64 = 500.0;
+const NOISE_SHARE: f64 = 0.02;
+
+/// Two bundles held beside each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Comparison {
+    /// `true` if there are enough windows in which both were backlogged.
+    pub possible: bool,
+    /// Evidence that they share a bottleneck; `None` if there is less than [`JOINED_FROM`] asks for.
+    pub evidence: Option<Evidence>,
+}
+
+impl Comparison {
+    /// Of the width of windows that tells the most.
+    pub(super) fn of(one: &Bundle, other: &Bundle) -> Self {
+        // What leaves the bottleneck at once is heard of within a round trip.
+        let round_trip = one.round_trips.0.max(other.round_trips.0);
+        let mut width = one.width.max(other.width);
+        while width < round_trip {
+            width = width.saturating_mul(2);
+        }
+        let scales = (0..SCALES).map(|scale| width.saturating_mul(1 << scale));
+        let all: Vec<Common> = scales
+            .filter_map(|width| Common::of(one, other, width))
+            .collect();
+        let rates = all.iter().filter_map(|at| Some((at, at.rates()?)));
+        let best = rates.min_by(|(_, one), (_, other)| {
+            let [one, other] = [one, other].map(Correlation::deviations);
+            one.total_cmp(&other)
+        });
+        Self {
+            possible: !all.is_empty(),
+            evidence: best.map(|(at, rates)| at.evidence(rates)),
+        }
+    }
+}
+
+/// Evidence that two bundles share a bottleneck.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Evidence {
+    /// Of the changes of what came through of both.
+    pub rates: Correlation,
+    /// Of the changes of how long both waited; `None` if nothing tells.
+    pub delays: Option<Correlation>,
+    /// The standard deviation of the sum as a share of its mean.
+    pub sum_varies: f64,
+    /// The sum in bit/s, on average.
+    pub rate: f64,
+    /// The first bundle's share of it.
+    pub share: f64,
+    pub windows: usize,
+    pub width: Duration,
+}
+
+/// The windows in which two bundles were backlogged and a queue stood: the number of each, and what came through of both.
+struct Common {
+    windows: Vec<(usize, (Cell, Cell))>,
+    width: Duration,
+}
+
+impl Common {
+    /// With this width; `None` if there are too few.
+    fn of(one: &Bundle, other: &Bundle, width: Duration) -> Option<Self> {
+        let width_us = width.as_secs_f64() * 1e6;
+        let least = one.round_trips.1.min(other.round_trips.1);
+        let noise = (least.as_secs_f64() * 1e6 * NOISE_SHARE).max(NOISE_US);
+        let counts = |(one, other): &(Cell, Cell)| {
+            let busy = |cell: &Cell| cell.idle_us <= IDLE_MAX * width_us;
+            let queued = |cell: &Cell| cell.queue_us().is_some_and(|queue| queue >= noise);
+            busy(one) && busy(other) && (queued(one) || queued(other))
+        };
+        let windows = one.beside(other, width).into_iter().enumerate();
+        let windows: Vec<(usize, (Cell, Cell))> =
+            windows.filter(|(_, both)| counts(both)).collect();
+        (windows.len() >= WINDOWS_MIN).then_some(Self { windows, width })
+    }
+
+    /// How a quantity of both changes from one window to the next, as far as it is known.
+    fn changes(&self, of: impl Fn(&Cell) -> Option<f64>) -> [Vec<f64>; 2] {
+        let mut changes = [Vec::new(), Vec::new()];
+        for pair in self.windows.windows(2) {
+            let [(n, before), (m, after)] = pair else {
+                continue;
+            };
+            let both = |(one, other): &(Cell, Cell)| of(one).zip(of(other));
+            if n + 1 == *m
+                && let Some((before, after)) = both(before).zip(both(after))
+            {
+                let [one, other] = &mut changes;
+                one.push(after.0 - before.0);
+                other.push(after.1 - before.1);
+            }
+        }
+        changes
+    }
+
+    /// How what came through of both goes together, unless that may be chance.
+    fn rates(&self) -> Option<Correlation> {
+        let [one, other] = self.changes(|cell| Some(cell.bytes));
+        let at_most = Correlation::of_independent(&one, &other)?;
+        (at_most.deviations() <= -JOINED_FROM).then(|| Correlation::of(&one, &other))?
+    }
+
+    fn evidence(&self, rates: Correlation) -> Evidence {
+        let [one, other] = self.changes(Cell::queue_us);
+        let own: Vec<f64> = self.windows.iter().map(|(_, (one, _))| one.bytes).collect();
+        let sum = self.windows.iter();
+        let sum: Vec<f64> = sum
+            .map(|(_, (one, other))| one.bytes + other.bytes)
+            .collect();
+        let all = mean(&sum);
+        Evidence {
+            rates,
+            delays: Correlation::of(&one, &other),
+            sum_varies: variation(&sum),
+            rate: all * 8.0 / self.width.as_secs_f64(),
+            share: mean(&own) / all.max(f64::MIN_POSITIVE),
+            windows: self.windows.len(),
+            width: self.width,
+        }
+    }
+}

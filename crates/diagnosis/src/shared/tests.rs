@@ -1,0 +1,36 @@
+use super::*;
+use crate::path::series::Series;
+
+fn candidate(connection: u64, hosts: [[u8; 4]; 2]) -> Candidate {
+    Candidate {
+        connection,
+        side: Side::Opener,
+        hosts: hosts.map(Into::into),
+        round_trip: Duration::from_millis(20),
+        series: Series::default(),
+    }
+}
+
+#[test]
+fn data_of_the_two_directions_runs_over_no_common_link() {
+    let (here, there, elsewhere) = ([10, 0, 0, 1], [10, 0, 0, 2], [10, 0, 0, 3]);
+    let out = candidate(1, [here, there]);
+    assert!(out.runs_along(&candidate(2, [here, elsewhere])));
+    assert!(out.runs_along(&candidate(2, [elsewhere, there])));
+    assert!(!out.runs_along(&candidate(2, [there, here])));
+    assert!(!out.runs_along(&candidate(2, [elsewhere, here])));
+    assert!(!out.runs_along(&candidate(2, [there, elsewhere])));
+}
+
+#[test]
+fn nothing_came_of_a_stream_without_windows() {
+    let mut all = Candidates::default();
+    for number in 0..300 {
+        all.push(2, vec![candidate(number, [[10, 0, 0, 1], [10, 0, 0, 2]])]);
+    }
+    let none = SharedBottlenecks {
+        untold: 600,
+        ..SharedBottlenecks::default()
+    };
+    assert_eq!(find(all), none);
+}
