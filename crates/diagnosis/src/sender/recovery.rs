@@ -65,6 +65,14 @@ pub(super) fn verdict(seen: &Seen, control: &Verdict<Control>) -> Verdict<Recove
         if recovery == Recovery::Le && !unique_timestamps(seen) {
             weighing.must(-1.0);
         }
+        let partial = seen
+            .repairs
+            .partial_answered
+            .saturating_add(seen.repairs.partial_unanswered);
+        if matches!(recovery, Recovery::Reno | Recovery::NewReno) && partial == 0 {
+            // They differ in nothing else.
+            weighing.lacks();
+        }
         weighing
     });
     let nothing = if seen.repairs.recoveries == 0 {
