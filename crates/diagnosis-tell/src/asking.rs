@@ -1,5 +1,6 @@
 //! What another sender would have taken, for people: the question, and the answer in words.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, StackSpec};
@@ -11,7 +12,8 @@ use dupack_tcp::time::Duration;
 use crate::experiment::{Captured, Written, write};
 use crate::whatif::course::{self, Course};
 use crate::whatif::{
-    Answer, Bound, Checked, Estimate, Gain, Gate, Offer, Quantity, Reason, WhatIf, usual_stacks,
+    Answer, Bound, Checked, Estimate, Gain, Gate, Offer, Passed, Quantity, Reason, Role, WhatIf,
+    usual_stacks,
 };
 use crate::words;
 use dupack_diagnosis::findings::StreamFindings;
@@ -177,20 +179,16 @@ pub fn ask(
         Gate::Interrupted => return Ok(Asked::Interrupted),
     };
     let usual = usual_stacks(catalog);
-    let alone = match passed.senders.as_slice() {
-        [one] => Some(one.captured.stack.clone()),
-        _ => None,
-    };
-    // The captured sender was simulated for the gate.
-    let others = stacks.unwrap_or(&usual).iter();
-    let others = others.filter(|stack| Some(stack.to_string()) != alone);
-    let stacks: Vec<StackSpec> = others.cloned().collect();
-    if stacks.is_empty() {
+    let asked_for = stacks.unwrap_or(&usual);
+    let Some(stacks) = with_captured(asked_for, &passed) else {
         return Ok(Asked::Refused(format!(
             "{} is what was captured, and no other stack was asked for",
-            alone.unwrap_or_default()
+            passed
+                .likeliest()
+                .map(ToString::to_string)
+                .unwrap_or_default()
         )));
-    }
+    };
     let Some(mut answers) = passed.ask(&stacks, progress, interrupt)? else {
         return Ok(Asked::Interrupted);
     };
@@ -199,7 +197,38 @@ pub fn ask(
         let ((one, mean), (other, than)) = (rank(a), rank(b));
         one.cmp(&other).then(mean.total_cmp(&than))
     });
+    reply(&mut answers, &passed, interrupt)?;
     Ok(Asked::Answered(answers))
+}
+
+/// These stacks and what was captured; nothing where no other is left.
+fn with_captured(stacks: &[StackSpec], passed: &Passed<'_>) -> Option<Vec<StackSpec>> {
+    let captured = passed.likeliest()?;
+    let name = captured.to_string();
+    let others = stacks.iter().filter(|stack| stack.to_string() != name);
+    let all: Vec<StackSpec> = std::iter::once(captured).chain(others).cloned().collect();
+    (all.len() > 1).then_some(all)
+}
+
+/// Answers of which is told what they make of single replies: what was captured, and the fastest (ours: it takes time).
+const REPLIES_TOLD: usize = 3;
+
+/// Tells of the first of the answers what they make of the replies of a connection with turns.
+fn reply(answers: &mut [Answer], passed: &Passed<'_>, interrupt: &Interrupt) -> Result<(), String> {
+    let given = answers.iter_mut();
+    let given =
+        given.filter(|answer| answer.offer == Offer::Given && answer.role != Role::Captured);
+    let mut first: Vec<&mut Answer> = given.take(REPLIES_TOLD).collect();
+    let stacks: Vec<StackSpec> = first.iter().map(|answer| answer.stack.clone()).collect();
+    if stacks.is_empty() {
+        return Ok(());
+    }
+    if let Some(all) = passed.replies(&stacks, interrupt)? {
+        for (answer, replies) in first.iter_mut().zip(all) {
+            answer.replies = Some(replies);
+        }
+    }
+    Ok(())
 }
 
 /// Answers whose course is shown.
@@ -243,7 +272,8 @@ fn refusal(reason: &Reason, checked: &[Checked]) -> String {
         Reason::NothingTransferred => "no data was acknowledged".to_owned(),
         Reason::NoRoundTrip => "the least round-trip time is not known".to_owned(),
         Reason::PerhapsShared => {
-            "others may share the bottleneck, and would give way to another sender otherwise"
+            "other traffic may share the bottleneck, be it the other direction of this connection, and would give way to another \
+             sender otherwise"
                 .to_owned()
         }
         Reason::VariesUnseen => {
@@ -294,29 +324,77 @@ fn differs(checked: &Checked) -> String {
 pub fn in_words(answer: &Answer) -> String {
     let stack = &answer.stack;
     match answer.offer {
-        Offer::Given => format!(
-            "{stack} would have taken {}, {}",
-            duration(answer),
-            compared(answer),
+        Offer::Given if answer.role == Role::Captured => format!(
+            "{stack}, which was captured, takes {} in simulations",
+            duration(answer)
         ),
+        Offer::Given => {
+            let may_be = match answer.role {
+                Role::PerhapsCaptured => ", which may be what was captured,",
+                Role::Captured | Role::Another => "",
+            };
+            let (duration, compared) = (duration(answer), compared(answer));
+            format!("{stack}{may_be} would have taken {duration}, {compared}")
+        }
         Offer::TooWide => format!("{stack}: the capture does not tell the path well enough"),
+        Offer::FarSlower => format!(
+            "{stack}: several times slower than the {} captured",
+            words::seconds(answer.captured)
+        ),
         Offer::DoesNotEnd => format!("{stack}: its transfer does not end"),
     }
 }
 
-/// The difference to the captured transfer: `"34 % less than the 35 s captured"`.
+/// The difference to the captured transfer, with its interval: `"34 % (29 to 39 %) less than the 35 s captured"`.
 #[must_use]
 pub fn compared(answer: &Answer) -> String {
     let captured = words::seconds(answer.captured);
-    let change = answer.duration.mean / answer.captured.max(f64::MIN_POSITIVE) - 1.0;
+    let Estimate { mean, low, high } = answer.change();
+    let by = |shares: [f64; 3]| {
+        let [mean, low, high] = shares.map(words::share);
+        words::with_interval(&mean, &low, &high)
+    };
     match answer.gain() {
         Gain::Faster => format!(
             "{} less than the {captured} captured",
-            words::share(-change)
+            by([-mean, -high, -low])
         ),
-        Gain::Slower => format!("{} more than the {captured} captured", words::share(change)),
+        Gain::Slower => format!(
+            "{} more than the {captured} captured",
+            by([mean, low, high])
+        ),
         Gain::None => format!("no other time than the {captured} captured, as far as this tells"),
     }
+}
+
+/// What it makes of single answers of a connection with turns: `"the longest of 40 answers would have taken 210 ms instead of
+/// 1.2 s, half of them no more than 45 ms instead of 44 ms; 3 would have come sooner: answer 23 by 1 s"`.
+#[must_use]
+pub fn replies_in_words(answer: &Answer) -> Option<String> {
+    let replies = answer.replies.as_ref()?;
+    let seconds = words::seconds;
+    let (median, longest) = replies.captured;
+    let (its_median, its_longest) = replies.predicted;
+    let mut text = format!(
+        "with {}, the longest of {} answers would have taken {} instead of {}, and the median {} instead of {}",
+        answer.stack,
+        replies.count,
+        seconds(its_longest),
+        seconds(longest),
+        seconds(its_median),
+        seconds(median)
+    );
+    if let Some(most) = replies.most.first() {
+        let by = most.captured - most.duration.mean;
+        let _ = write!(
+            text,
+            ", and {} would have come sooner, answer {} the most, by {}",
+            replies.sooner,
+            most.number,
+            seconds(by)
+        );
+    }
+    Some(text)
 }
 
 /// How long it would have taken, with its interval.

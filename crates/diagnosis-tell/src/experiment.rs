@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use dupack_algorithms::catalog::Dialect;
-use dupack_diagnosis::path::writes::{Rhythm, rhythm};
+use dupack_diagnosis::path::writes::{Rhythm, are_answers, rhythm};
 use dupack_diagnosis::path::{Path, Transfer};
 use dupack_diagnosis::told::Told;
 use dupack_lab::experiment::load::Source;
@@ -95,6 +95,8 @@ pub fn with(path: &Path, values: &Values, captured: &Captured) -> Written {
     let receiver = &mut experiment.receiver;
     receiver.buffer = path.transfer.receive_window.map(Buffer::Bytes);
     match path.acks.delay.value() {
+        // Whatever ACKs wait for is in the pauses between the answers.
+        _ if are_answers(&path.transfer.writes) => receiver.delayed_ack = Some(Delay::default()),
         Some(Duration::ZERO) => receiver.delayed_ack = Some(Delay::default()),
         _ if captured.dialect == Dialect::Linux => receiver.acks = Some(Acks::Adaptive),
         waited => receiver.delayed_ack = waited.map(delay),

@@ -78,6 +78,9 @@ pub fn lines(groups: &Groups, colour: Colour, width: Option<u16>) -> String {
         let more = words::things(more, "more server", "more servers");
         text += &paragraph(&format!("  {more}: --out DIR writes groups.csv."), width);
     }
+    if let Some(crowded) = crowded(groups) {
+        text += &paragraph(&crowded, width);
+    }
     text
 }
 
@@ -262,16 +265,14 @@ fn number(text: String) -> Cell {
     Cell::new(text, Emphasis::Number)
 }
 
-const HEADER: [&str; 9] = [
+const HEADER: [&str; 7] = [
     "server",
     "connections",
     "data to it, from it",
-    "opening and resets",
     "retransmitted",
     "handshake",
     "duration",
     "time lost",
-    "of which",
 ];
 
 fn row(group: &Group) -> Vec<Cell> {
@@ -289,9 +290,6 @@ fn row(group: &Group) -> Vec<Cell> {
             words::share(some as f64 / group.segments.max(1) as f64)
         ),
     };
-    let lost = group.most_lost.map_or(NONE.to_owned(), |worst| {
-        format!("{} (#{})", words::time(group.lost), worst.connection)
-    });
     let data = format!(
         "{}, {}",
         words::bytes(group.to_server as f64),
@@ -301,43 +299,43 @@ fn row(group: &Group) -> Vec<Cell> {
         Cell::new(name(group), Emphasis::Group),
         how_many(group).into(),
         number(data),
-        opening(group).into(),
         number(again),
         both(group.handshakes.quantiles()),
         both(group.durations.quantiles()),
-        number(lost),
-        or_none(named_causes(group)).into(),
+        time_lost(group).into(),
     ]
 }
 
 /// A cell without a value.
 const NONE: &str = "–";
 
-fn or_none(parts: Vec<String>) -> String {
-    if parts.is_empty() {
-        NONE.to_owned()
-    } else {
-        parts.join(", ")
-    }
-}
-
-/// `"300, 3 without data"`.
+/// `"300, 3 without data, 20 retransmitted a SYN (20 s), 3 refused"`.
 fn how_many(group: &Group) -> String {
-    let all = words::count(group.connections);
-    match group.connections.saturating_sub(group.with_data) {
-        0 => all,
-        without => format!("{all}, {} without data", words::count(without)),
+    let mut parts = vec![words::count(group.connections)];
+    let without = group.connections.saturating_sub(group.with_data);
+    if without > 0 {
+        parts.push(format!("{} without data", words::count(without)));
     }
+    let syns = &group.syns;
+    if syns.connections > 0 {
+        let of = words::count(syns.connections);
+        let waited = words::time(syns.waited);
+        parts.push(format!("{of} retransmitted a SYN ({waited})"));
+    }
+    parts.extend(failed(group));
+    parts.join(", ")
 }
 
-/// `"20 retransmitted a SYN (20 s), 3 refused"`.
-fn opening(group: &Group) -> String {
-    let syns = &group.syns;
-    let again = (syns.connections > 0).then(|| {
-        let of = words::count(syns.connections);
-        format!("{of} retransmitted a SYN ({})", words::time(syns.waited))
-    });
-    or_none(again.into_iter().chain(failed(group)).collect())
+/// `"27 s (#126 the most): 15 s to SYN retransmissions, 12 s to slow start"`.
+fn time_lost(group: &Group) -> String {
+    group.most_lost.map_or(NONE.to_owned(), |worst| {
+        format!(
+            "{} (#{} the most): {}",
+            words::time(group.lost),
+            worst.connection,
+            named_causes(group).join(", ")
+        )
+    })
 }
 
 /// The tables of servers and of services, where some have several connections.
@@ -354,8 +352,7 @@ pub fn tables(groups: &Groups) -> Vec<Block> {
             continue;
         }
         let mut caption = format!(
-            "{what}, most lost time first. Handshake and duration: median, 95th percentile. Time lost: sum of all connections, and \
-             the connection that lost the most."
+            "{what}, most lost time first. Handshake and duration: median, 95th percentile. Time lost: sum of all connections."
         );
         if all > LISTED_MAX {
             let more = words::count((all - LISTED_MAX) as u64);
@@ -389,4 +386,14 @@ fn left_out(groups: &Groups) -> Option<String> {
         ));
     }
     (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+/// Connections to servers for which there was no room: no sum has them.
+fn crowded(groups: &Groups) -> Option<String> {
+    (groups.crowded > 0).then(|| {
+        format!(
+            "  {} to further servers are in none of these sums.",
+            words::things(groups.crowded, "connection", "connections")
+        )
+    })
 }

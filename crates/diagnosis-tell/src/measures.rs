@@ -282,13 +282,13 @@ fn line(connection: &ConnectionFindings) -> Vec<String> {
         let most = Limit::ALL
             .into_iter()
             .max_by_key(|limit| (stream.shares.of(*limit), std::cmp::Reverse(*limit)));
-        most.map(|limit| keys::limit(limit).to_owned())
+        most.map(|limit| keys::key(&limit))
     };
     let mut cells = vec![
         connection.number.to_string(),
         connection.addresses.opener.to_string(),
         connection.addresses.answerer.to_string(),
-        stream.map_or_else(none, |stream| keys::side(stream.side).to_owned()),
+        stream.map_or_else(none, |stream| keys::key(&stream.side)),
         stream.and_then(limit).unwrap_or_else(none),
     ];
     cells.extend(Measure::ALL.map(|measure| {

@@ -5,6 +5,7 @@ use dupack_diagnosis::consistency::Withdrawn;
 use dupack_diagnosis::findings::{ConnectionFindings, Coverage};
 use dupack_diagnosis::read::ending::{Ignored, WhyIgnored};
 
+use crate::story::silent_later;
 use crate::summary::ends;
 use crate::words;
 
@@ -69,5 +70,6 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
         notes.extend(withdrawn.map(|why| format!("findings contradict each other: {}", why.why())));
     }
     notes.extend(ignored_resets(connection));
+    notes.extend(silent_later(connection));
     notes
 }

@@ -14,8 +14,9 @@ pub use groups::{groups_csv, server_lines};
 
 use document::{
     AnswerNumbers, BandNumbers, CandidateNumbers, ConnectionNumbers, Document, LeftOutPackets,
-    Named, NotListed, PacketNumbers, PathNumbers, Quantity, RetransmissionNumbers, SeenFrom,
-    SenderNumbers, SentAgain, StallNumbers, StreamNumbers, SynNumbers, WhatIfNumbers,
+    Named, NotListed, PacketNumbers, PathNumbers, Quantity, ReplyNumbers, RetransmissionNumbers,
+    SeenFrom, SenderNumbers, SentAgain, SilenceNumbers, SoonerNumbers, StallNumbers, StreamNumbers,
+    SynNumbers, WhatIfNumbers,
 };
 use dupack_tcp::time::{Duration, Instant};
 use groups::GroupsNumbers;
@@ -23,16 +24,16 @@ use requests::RequestsNumbers;
 use shared::SharedNumbers;
 
 use crate::asking::{Asked, commands};
-use crate::keys;
 use crate::notes::notes;
-use crate::story::story;
-use crate::whatif::Offer;
+use crate::story::{headline, story};
+use crate::whatif::{Offer, Replies};
 use dupack_diagnosis::analyse::budget::Limit;
-use dupack_diagnosis::analyse::cause::{Cause, Class, Retransmission};
+use dupack_diagnosis::analyse::cause::{Class, Retransmission};
 use dupack_diagnosis::analyse::stalls::{Stall, StallKind};
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::path::Path;
 use dupack_diagnosis::read::side::Side;
+use dupack_diagnosis::read::silence::Silence;
 use dupack_diagnosis::sender::{SenderReport, Verdict};
 use dupack_diagnosis::told::Told;
 use dupack_diagnosis::{Diagnosis, Extent};
@@ -107,6 +108,27 @@ impl Document {
     }
 }
 
+impl ReplyNumbers {
+    fn of(replies: &Replies) -> Self {
+        let sooner = replies.most.iter().map(|reply| SoonerNumbers {
+            answer: reply.number,
+            captured_s: reply.captured,
+            duration_s: reply.duration.mean,
+            duration_low_s: reply.duration.low,
+            duration_high_s: reply.duration.high,
+        });
+        Self {
+            answers: replies.count,
+            captured_p50_s: replies.captured.0,
+            captured_max_s: replies.captured.1,
+            p50_s: replies.predicted.0,
+            max_s: replies.predicted.1,
+            sooner: replies.sooner,
+            most: sooner.collect(),
+        }
+    }
+}
+
 impl WhatIfNumbers {
     fn of(connection: u64, asked: &Asked) -> Self {
         let (refused, answers) = match asked {
@@ -116,14 +138,19 @@ impl WhatIfNumbers {
         };
         let answers = answers.iter().map(|answer| AnswerNumbers {
             stack: answer.stack.to_string(),
+            role: answer.role,
             offered: answer.offer == Offer::Given,
             duration_s: answer.duration.mean,
             duration_low_s: answer.duration.low,
             duration_high_s: answer.duration.high,
             captured_s: answer.captured,
-            gain: keys::gain(answer.gain()),
+            change: answer.change().mean,
+            change_low: answer.change().low,
+            change_high: answer.change().high,
+            gain: answer.gain(),
             goodput_mbit_per_s: answer.goodput.mean,
             linux_commands: commands(&answer.stack),
+            replies: answer.replies.as_ref().map(ReplyNumbers::of),
         });
         Self {
             connection,
@@ -148,14 +175,16 @@ impl ConnectionNumbers {
                 .kept()
                 .iter()
                 .map(|syn| SynNumbers {
-                    sent_by: keys::side(syn.side),
+                    sent_by: syn.side,
                     at_s: secs(syn.at),
                     packet: syn.packet,
-                    cause: keys::syn_cause(syn.cause),
+                    cause: syn.cause,
                     waited_s: long(syn.waited),
                 })
                 .collect(),
             reset_s: found.ending.reset.map(|reset| secs(reset.at)),
+            headline: headline(found),
+            silence: found.silence.as_ref().map(SilenceNumbers::of),
             notes: notes(found),
             lost_s: long(found.lost()),
             requests: found.requests.as_ref().map(RequestsNumbers::of),
@@ -167,6 +196,21 @@ impl ConnectionNumbers {
     }
 }
 
+impl SilenceNumbers {
+    fn of(silence: &Silence) -> Self {
+        let asked = &silence.asked;
+        Self {
+            silent: silence.side,
+            since_s: secs(silence.since),
+            last_packet: silence.last,
+            unanswered_data: asked.data,
+            unanswered_keep_alives: asked.keep_alives,
+            unanswered_fins: asked.fins,
+            unanswered_for_s: long(asked.duration()),
+        }
+    }
+}
+
 impl StreamNumbers {
     fn of(connection: &ConnectionFindings, stream: &StreamFindings) -> Self {
         let shares = &stream.shares;
@@ -174,10 +218,10 @@ impl StreamNumbers {
         let bands = shares.bands.iter().map(|band| BandNumbers {
             from_s: secs(band.from),
             until_s: secs(band.to),
-            limit: keys::limit(band.limit),
+            limit: band.limit,
         });
         Self {
-            sent_by: keys::side(stream.side),
+            sent_by: stream.side,
             story: story(stream),
             bytes: shares.delivered,
             began_s: secs(shares.started),
@@ -189,14 +233,14 @@ impl StreamNumbers {
             rtt_min_s: shares.rtt_min.map(long),
             rtt_mean_s: shares.rtt_mean.map(long),
             seen_from: SeenFrom {
-                place: keys::place(stream.vantage.place),
+                place: stream.vantage.place,
                 to_sender_and_back_s: long(stream.vantage.to_sender),
                 to_receiver_and_back_s: long(stream.vantage.to_receiver),
-                by: keys::reason(stream.vantage.reason),
+                by: stream.vantage.reason,
             },
             limits_s: Limit::ALL
                 .into_iter()
-                .map(|limit| (keys::limit(limit), long(shares.of(limit))))
+                .map(|limit| (limit, long(shares.of(limit))))
                 .collect(),
             limits_over_time: bands.collect(),
             kernel_busy_s: long(shares.kernel.busy),
@@ -208,7 +252,7 @@ impl StreamNumbers {
             stalled_s: long(stream.stalls.time()),
             stalled_by_kind_s: StallKind::ALL
                 .into_iter()
-                .map(|kind| (keys::stall(kind), long(stream.stalls.of(kind).time)))
+                .map(|kind| (kind, long(stream.stalls.of(kind).time)))
                 .collect(),
             longest_stalls: stream.stalls.longest.iter().map(StallNumbers::of).collect(),
             overtaken: stream.overtaken + stream.reordered,
@@ -263,9 +307,7 @@ impl SentAgain {
         Self {
             segments: account.retransmissions,
             bytes: account.retransmitted_bytes,
-            by_class: classes
-                .map(|class| (keys::class(class), account.of(class)))
-                .collect(),
+            by_class: classes.map(|class| (class, account.of(class))).collect(),
             needless: account.needless(),
             needless_by_dsack: account.needless_by_dsack,
             needless_by_timestamp: account.needless_by_timestamp,
@@ -291,14 +333,10 @@ impl RetransmissionNumbers {
             start_byte: again.start,
             end_byte: again.end,
             transmission: again.transmission,
-            cause: keys::cause(again.cause),
-            timeout_in_a_row: match again.cause {
-                Cause::Timeout { expiry } => Some(expiry),
-                _ => None,
-            },
+            cause: again.cause,
             set_off_by_packet: again.trigger,
             waited_s: long(again.waited),
-            need: keys::need(again.need),
+            need: again.need,
             lost_again: again.lost,
         }
     }
@@ -310,9 +348,9 @@ impl StallNumbers {
             from_s: secs(stall.from),
             until_s: secs(stall.to),
             duration_s: long(stall.duration()),
-            kind: keys::stall(stall.kind),
-            due_to: keys::culprit(stall.kind.culprit()),
-            waited_for: keys::waited_for(stall.waited_for),
+            kind: stall.kind,
+            due_to: stall.kind.culprit(),
+            waited_for: stall.waited_for,
             packet_before: stall.before,
             packet_after: stall.after,
             in_flight_bytes: stall.flight,

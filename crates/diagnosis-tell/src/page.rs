@@ -6,15 +6,15 @@ use dupack_report::figure::FigureError;
 use dupack_report::files::Files;
 use dupack_report::page::{Block, Cell, Depth, Emphasis, Link, Page, Section};
 
-use crate::asking::{Asked, commands, compared, duration, in_words};
+use crate::asking::{Asked, commands, compared, duration, in_words, replies_in_words};
 use crate::figures::timeline;
 use crate::film::{Scene, cause_in_words, needless_in_words};
-use crate::story::story;
+use crate::story::headline;
 use crate::summary::{
-    ends, lost_to, packets, path_in_words, seen_from, sent_again, syns_again, title,
+    ends, lost_to, packets, path_in_words, seen_from, sent_again, syns_again, title, without_data,
 };
-use crate::whatif::Offer;
 use crate::whatif::course::Course;
+use crate::whatif::{Answer, Offer, Role};
 use crate::{keys, numbers, words};
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::Class;
@@ -82,8 +82,8 @@ pub fn files<'d>(
     sections.push(all_connections(diagnosis));
     files.add_page(Page {
         title: format!("What limited the transfers of {name}"),
-        lead: match diagnosis.connections.first().and_then(|c| c.main_stream()) {
-            Some(stream) => story(stream),
+        lead: match diagnosis.connections.first() {
+            Some(first) => headline(first),
             None => "No connection carried data.".to_owned(),
         },
         sections,
@@ -118,7 +118,8 @@ fn in_short(diagnosis: &Diagnosis) -> Section {
         diagnosis.format,
     );
     if diagnosis.without_data > 0 {
-        text += &format!(", {} without data", words::count(diagnosis.without_data));
+        let connections = words::things(diagnosis.without_data, "connection", "connections");
+        text += &format!("; {connections} without data");
     }
     text.push('.');
     blocks.push(Block::text(text));
@@ -152,7 +153,7 @@ fn of_connection(
         return Vec::new();
     };
     let mut blocks = vec![
-        Block::text(story(stream)),
+        Block::text(headline(connection)),
         Block::text(title(connection)),
         facts(connection, stream),
     ];
@@ -319,7 +320,11 @@ fn what_if(asked: &Asked) -> Vec<Block> {
     };
     let rows = answers.iter().map(|answer| {
         let number = |text: String| Cell::new(text, Emphasis::Number);
-        let name = answer.stack.to_string();
+        let name = match answer.role {
+            Role::Captured => format!("{}, captured", answer.stack),
+            Role::PerhapsCaptured => format!("{}, perhaps captured", answer.stack),
+            Role::Another => answer.stack.to_string(),
+        };
         if answer.offer != Offer::Given {
             let why = in_words(answer);
             return vec![
@@ -338,7 +343,7 @@ fn what_if(asked: &Asked) -> Vec<Block> {
             commands(&answer.stack).join("\n").into(),
         ]
     });
-    vec![Block::Table {
+    let mut blocks = vec![Block::Table {
         caption: "The same transfer, simulated on the path that the capture shows. The captured sender, simulated there, does \
                   what it did in the capture. Intervals are of 95 %; the last column has the commands for Linux."
             .to_owned(),
@@ -346,7 +351,16 @@ fn what_if(asked: &Asked) -> Vec<Block> {
             .map(str::to_owned)
             .to_vec(),
         rows: rows.collect(),
-    }]
+    }];
+    blocks.extend(replies(answers));
+    blocks
+}
+
+/// What the fastest senders make of single answers of a connection with turns.
+fn replies(answers: &[Answer]) -> Vec<Block> {
+    let told = answers.iter().filter_map(replies_in_words);
+    told.map(|text| Block::text(format!("{}.", text.replacen("with", "With", 1))))
+        .collect()
 }
 
 /// What the capture tells of the path.
@@ -397,7 +411,7 @@ fn stalls(stream: &StreamFindings) -> Vec<Block> {
             number(format!("{:.3}", stall.from.as_secs_f64())),
             number(words::time(stall.duration())),
             stall.kind.words().into(),
-            keys::culprit(stall.kind.culprit()).into(),
+            keys::key(&stall.kind.culprit()).into(),
             number(words::bytes(stall.flight as f64)),
             number(format!("#{} to #{}", stall.before, stall.after)),
             number(sooner.map_or("–".to_owned(), words::time)),
@@ -497,7 +511,7 @@ const CONNECTIONS_LISTED: usize = 100;
 
 fn all_connections(diagnosis: &Diagnosis) -> Section {
     let listed = diagnosis.connections.iter().take(CONNECTIONS_LISTED);
-    let rows: Vec<Vec<Cell>> = listed.filter_map(row).collect();
+    let rows: Vec<Vec<Cell>> = listed.map(row).collect();
     let beyond = diagnosis.beyond.connections + diagnosis.connections.len() as u64
         - diagnosis.connections.len().min(CONNECTIONS_LISTED) as u64;
     let mut caption = "Ordered by lost time: time spent neither at the bottleneck, nor waiting for the application, nor in the \
@@ -534,11 +548,24 @@ fn all_connections(diagnosis: &Diagnosis) -> Section {
     }
 }
 
-fn row(connection: &ConnectionFindings) -> Option<Vec<Cell>> {
-    let stream = connection.main_stream()?;
-    let (from, to) = ends(connection, stream);
+fn row(connection: &ConnectionFindings) -> Vec<Cell> {
     let number = |text: String| Cell::new(text, Emphasis::Number);
-    Some(vec![
+    let Some(stream) = connection.main_stream() else {
+        let none = || number("–".to_owned());
+        return vec![
+            number(connection.number.to_string()),
+            connection.addresses.opener.to_string().into(),
+            connection.addresses.answerer.to_string().into(),
+            none(),
+            number(words::time(connection.duration())),
+            number(words::time(connection.lost())),
+            none(),
+            none(),
+            without_data(connection).into(),
+        ];
+    };
+    let (from, to) = ends(connection, stream);
+    vec![
         number(connection.number.to_string()),
         from.into(),
         to.into(),
@@ -548,5 +575,5 @@ fn row(connection: &ConnectionFindings) -> Option<Vec<Cell>> {
         number(words::rate(stream.goodput())),
         number(words::count(stream.account.retransmissions)),
         lost_to(stream).into(),
-    ])
+    ]
 }

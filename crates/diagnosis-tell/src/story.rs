@@ -10,6 +10,7 @@
 //! 4. None of these: the two largest.
 
 mod case;
+mod headline;
 mod sentences;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use dupack_diagnosis::findings::AcksSeen;
 
 pub use case::Case;
 use case::{HALF, NAGLE_MIN, REST_SHARE, is_a_window};
+pub use headline::{headline, silent_later};
 use sentences::{
     application, black_hole, constant_rate, handshake, in_doubt, losses, missing_packets, mixed,
     nagle, nothing, one_direction, path, policer, receive_window, sender, shut_window, slow_start,

@@ -12,11 +12,15 @@
 //! chance alone makes of it, and on paths drawn from the intervals, which tell what the uncertainty of the path
 //! adds; all stacks of a seed meet the same path and the same chance. How long the captured sender took beside its
 //! own simulations tells of the path, too.
+//!
+//! Where the captured connection has turns, the simulated ones have them, too: answers of the same sizes, each as long after
+//! everything before was acknowledged as in the capture. What another sender makes of single answers is told beside ([`Replies`]).
 
 mod answer;
 pub mod course;
 mod estimate;
 mod gate;
+mod replies;
 mod runs;
 #[cfg(test)]
 mod tests;
@@ -25,9 +29,11 @@ pub mod values;
 use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, StackSpec};
 use dupack_lab::run::{Execution, Interrupt, Progress};
 
-pub use answer::{Answer, Gain, Offer};
+pub use answer::{Answer, Gain, Offer, Role};
 pub use estimate::Estimate;
 pub use gate::{Bound, Checked, Gate, Passed, Quantity, Reason, Simulated};
+
+pub use replies::{Replies, Reply};
 
 use crate::experiment::Captured;
 use dupack_diagnosis::path::Path;

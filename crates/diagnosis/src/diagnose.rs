@@ -285,6 +285,7 @@ fn findings(mut connection: Connection<Examiner>) -> (ConnectionFindings, Vec<Ca
         last_at: connection.last_at(),
         handshake: connection.handshake().clone(),
         ending: *connection.ending(),
+        silence: connection.silence(),
         counts: Both {
             opener: connection.counts(Side::Opener).clone(),
             answerer: connection.counts(Side::Answerer).clone(),

@@ -20,6 +20,7 @@ use crate::read::counts::Counts;
 use crate::read::ending::Ending;
 use crate::read::handshake::Handshake;
 use crate::read::side::{Both, Side};
+use crate::read::silence::Silence;
 use crate::read::vantage::Vantage;
 use crate::sender::SenderReport;
 
@@ -164,6 +165,8 @@ pub struct ConnectionFindings {
     pub handshake: Handshake,
     /// How it ended.
     pub ending: Ending,
+    /// The end that sent nothing any more though it was asked; `None` if both did.
+    pub silence: Option<Silence>,
     /// What was counted of the packets of each end.
     pub counts: Both<Counts>,
     /// The data of each end that sent some.

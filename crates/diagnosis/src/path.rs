@@ -10,6 +10,7 @@
 
 mod acks;
 pub(crate) mod bins;
+mod company;
 mod delivery;
 mod evenness;
 mod intervals;
@@ -38,10 +39,11 @@ use dupack_tcp::scoreboard::{Delivered, Segment};
 use dupack_tcp::time::{Duration, Instant};
 
 pub use acks::Acknowledging;
+pub use company::Company;
 pub use intervals::DEVIATIONS;
 pub use losses::{Bursts, Clustering};
 pub use policer::Policer;
-pub use rate::{Company, Steadiness};
+pub use rate::Steadiness;
 pub use reordering::Reordering;
 pub use round_trips::Spread;
 pub use summary::{Path, Room, Transfer};
@@ -52,7 +54,7 @@ use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
 use crate::read::vantage::{Place, Vantage};
 use acks::Acks;
 use bins::LogBins;
-use delivery::{Delivery, News};
+use delivery::{Delivery, News, Rest};
 use losses::{Losses, Lost, Surety};
 use one_way::OneWay;
 use over_time::OverTime;
@@ -285,6 +287,10 @@ impl Survey {
             } else {
                 News::PerhapsHeld
             },
+            rest: match arrival.view.flight_size() {
+                0 => Rest::Nothing,
+                _ => Rest::More,
+            },
         };
         self.delivered(&delivery, arrival.view.flight_size());
     }
@@ -317,6 +323,8 @@ impl Survey {
             start: departure.start,
             delay,
             news: News::AsAlways,
+            // The packet itself tells.
+            rest: Rest::More,
         };
         self.delivered(&delivery, departure.view.flight_size());
     }
@@ -584,7 +592,12 @@ impl Analysis for Survey {
             self.series.idle(arrival.at);
         }
         if outstanding == 0 && arrival.window_left.is_none_or(|left| left >= self.smss) {
-            self.writes.idle(arrival.at);
+            // At the receiver a departure is late by the way there, and a round trip later says nothing.
+            let least = least.filter(|_| self.place != Place::Receiver);
+            self.writes.idle(arrival.at, least);
+        }
+        if outstanding == 0 && arrival.carried > 0 {
+            self.writes.asked();
         }
         if self.place != Place::Receiver {
             self.acknowledged(arrival);

@@ -4,11 +4,11 @@ use dupack_tcp::time::Duration;
 
 use super::requests::RequestNumbers;
 use super::{RetransmissionNumbers, StallNumbers, long, secs};
-use crate::keys;
+use crate::keys::{self, key};
 use crate::story::story;
 use dupack_diagnosis::Diagnosis;
 use dupack_diagnosis::analyse::budget::Limit;
-use dupack_diagnosis::analyse::cause::Class;
+use dupack_diagnosis::analyse::cause::{Cause, Class};
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 
 /// A table as CSV.
@@ -73,7 +73,7 @@ pub fn connections_csv(diagnosis: &Diagnosis) -> Vec<u8> {
         let (recovery, control) = (stream.sender.recovery.name, stream.sender.control.name);
         table.row([
             found.number.to_string(),
-            keys::side(stream.side).to_owned(),
+            key(&stream.side),
             found.addresses.of(stream.side).to_string(),
             found.addresses.of(stream.side.other()).to_string(),
             number(secs(shares.started)),
@@ -88,7 +88,7 @@ pub fn connections_csv(diagnosis: &Diagnosis) -> Vec<u8> {
             stream.account.lost_again.to_string(),
             rtt(shares.rtt_min),
             rtt(shares.rtt_mean),
-            keys::place(stream.vantage.place).to_owned(),
+            key(&stream.vantage.place),
             recovery.map_or("unknown".to_owned(), |name| name.to_string()),
             control.map_or("unknown".to_owned(), |name| name.to_string()),
             story(stream),
@@ -106,8 +106,8 @@ pub fn limits_csv(diagnosis: &Diagnosis) -> Vec<u8> {
             let time = stream.shares.of(limit);
             table.row([
                 found.number.to_string(),
-                keys::side(stream.side).to_owned(),
-                keys::limit(limit).to_owned(),
+                key(&stream.side),
+                key(&limit),
                 number(long(time)),
                 number(stream.shares.share(time)),
             ]);
@@ -140,17 +140,20 @@ pub fn retransmissions_csv(diagnosis: &Diagnosis) -> Vec<u8> {
             let or_nothing = |number: Option<String>| number.unwrap_or_default();
             table.row([
                 found.number.to_string(),
-                keys::side(stream.side).to_owned(),
+                key(&stream.side),
                 number(numbers.at_s),
                 numbers.packet.to_string(),
                 numbers.start_byte.to_string(),
                 numbers.end_byte.to_string(),
                 numbers.transmission.to_string(),
-                numbers.cause.to_owned(),
-                or_nothing(numbers.timeout_in_a_row.map(|n| n.to_string())),
+                keys::cause(again.cause),
+                or_nothing(match again.cause {
+                    Cause::Timeout { expiry } => Some(expiry.to_string()),
+                    _ => None,
+                }),
                 or_nothing(numbers.set_off_by_packet.map(|n| n.to_string())),
                 number(numbers.waited_s),
-                numbers.need.to_owned(),
+                key(&numbers.need),
                 numbers.lost_again.to_string(),
             ]);
         }
@@ -179,12 +182,12 @@ pub fn stalls_csv(diagnosis: &Diagnosis) -> Vec<u8> {
             let numbers = StallNumbers::of(stall);
             table.row([
                 found.number.to_string(),
-                keys::side(stream.side).to_owned(),
+                key(&stream.side),
                 number(numbers.from_s),
                 number(numbers.duration_s),
-                numbers.kind.to_owned(),
-                numbers.due_to.to_owned(),
-                numbers.waited_for.to_owned(),
+                key(&numbers.kind),
+                key(&numbers.due_to),
+                key(&numbers.waited_for),
                 numbers.packet_before.to_string(),
                 numbers.packet_after.to_string(),
                 numbers.in_flight_bytes.to_string(),
@@ -235,7 +238,7 @@ pub fn requests_csv(diagnosis: &Diagnosis) -> Vec<u8> {
             table.row([
                 found.number.to_string(),
                 numbers.number.to_string(),
-                keys::side(requests.asker).to_owned(),
+                key(&requests.asker),
                 numbers.pipelined.to_string(),
                 number(asked.first_s),
                 asked.first_packet.to_string(),

@@ -7,9 +7,17 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use dupack_diagnosis::analyse::budget::Limit;
+use dupack_diagnosis::analyse::cause::{Cause, Class, Need};
+use dupack_diagnosis::analyse::stalls::{Culprit, StallKind, WaitedFor};
+use dupack_diagnosis::read::handshake::SynCause;
+use dupack_diagnosis::read::side::Side;
+use dupack_diagnosis::read::vantage::{Place, Reason};
+
 use super::groups::GroupsNumbers;
 use super::requests::RequestsNumbers;
 use super::shared::SharedNumbers;
+use crate::whatif::{Gain, Role};
 
 /// Version of the schema. A new field is a new minor version; a field that changes or goes is a new major version.
 pub const SCHEMA_VERSION: &str = "1.0";
@@ -85,6 +93,8 @@ pub(super) struct WhatIfNumbers {
 pub(super) struct AnswerNumbers {
     /// Stack, as `dupack stacks` takes it.
     pub(super) stack: String,
+    /// Whether this is what was captured.
+    pub(super) role: Role,
     /// `false` if the capture does not allow an answer for this stack.
     pub(super) offered: bool,
     /// Mean duration of the transfer.
@@ -95,12 +105,55 @@ pub(super) struct AnswerNumbers {
     pub(super) duration_high_s: f64,
     /// Duration of the captured transfer.
     pub(super) captured_s: f64,
-    /// `faster` or `slower` if the whole interval is below or above the captured duration, else `none`.
-    pub(super) gain: &'static str,
+    /// Difference of the mean duration to the captured one, as a share of that; negative if it is less.
+    pub(super) change: f64,
+    /// Lower end of its confidence interval of 95 %.
+    pub(super) change_low: f64,
+    /// Upper end of its confidence interval of 95 %.
+    pub(super) change_high: f64,
+    /// Whether the whole interval is below or above the captured duration, and the captured sender, simulated beside it, takes
+    /// longer or shorter, too.
+    pub(super) gain: Gain,
     /// Mean goodput in Mbit/s.
     pub(super) goodput_mbit_per_s: f64,
     /// Commands that configure this stack in Linux.
     pub(super) linux_commands: Vec<String>,
+    /// Single answers of a connection with turns; null where it has none, or this stack is not among the fastest.
+    pub(super) replies: Option<ReplyNumbers>,
+}
+
+/// Answers of a connection with turns, with another sender. Each takes from its first segment until all of it is acknowledged.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ReplyNumbers {
+    /// Number of answers.
+    pub(super) answers: usize,
+    /// Median duration in the capture.
+    pub(super) captured_p50_s: f64,
+    /// Longest duration in the capture.
+    pub(super) captured_max_s: f64,
+    /// Median duration with this stack, mean of simulations.
+    pub(super) p50_s: f64,
+    /// Longest duration with this stack, mean of simulations.
+    pub(super) max_s: f64,
+    /// Answers that would have come sooner: each took longer than its counterpart, as slow among the others, in any simulation.
+    pub(super) sooner: usize,
+    /// Those of them that gain the most, at most 16, the largest gain first.
+    pub(super) most: Vec<SoonerNumbers>,
+}
+
+/// Answer that would have come sooner with another sender.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SoonerNumbers {
+    /// Number of the answer in its stream, from 1.
+    pub(super) answer: usize,
+    /// Its duration in the capture.
+    pub(super) captured_s: f64,
+    /// Duration of its counterpart, mean of simulations.
+    pub(super) duration_s: f64,
+    /// The least of simulations.
+    pub(super) duration_low_s: f64,
+    /// The most of simulations.
+    pub(super) duration_high_s: f64,
 }
 
 /// Connection.
@@ -122,6 +175,10 @@ pub(super) struct ConnectionNumbers {
     pub(super) syns_sent_again: Vec<SynNumbers>,
     /// Time of the reset that ended the connection; null without one.
     pub(super) reset_s: Option<f64>,
+    /// First sentence on the connection.
+    pub(super) headline: String,
+    /// End that sent nothing more though the other end asked again and again; null if both answered.
+    pub(super) silence: Option<SilenceNumbers>,
     /// Oddities of the connection and of its capture, as sentences: copies, missing packets, resets without effect, findings that
     /// contradict each other.
     pub(super) notes: Vec<String>,
@@ -133,17 +190,36 @@ pub(super) struct ConnectionNumbers {
     pub(super) streams: Vec<StreamNumbers>,
 }
 
+/// End that sent nothing more.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SilenceNumbers {
+    /// Silent end.
+    pub(super) silent: Side,
+    /// Time of its last packet.
+    pub(super) since_s: f64,
+    /// Its last packet.
+    pub(super) last_packet: u64,
+    /// Segments with data of the other end that were not answered, retransmissions included.
+    pub(super) unanswered_data: u32,
+    /// Keep-alives that were not answered.
+    pub(super) unanswered_keep_alives: u32,
+    /// FINs without data that were not answered.
+    pub(super) unanswered_fins: u32,
+    /// Time from the first of these packets to the last.
+    pub(super) unanswered_for_s: f64,
+}
+
 /// Retransmitted SYN.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SynNumbers {
-    /// End that sent the SYN: `opener` or `answerer`.
-    pub(super) sent_by: &'static str,
+    /// End that sent the SYN.
+    pub(super) sent_by: Side,
     /// Time of the retransmission.
     pub(super) at_s: f64,
     /// Packet of the retransmission.
     pub(super) packet: u64,
-    /// Cause: `timeout` or `answer_to_syn_sent_again`.
-    pub(super) cause: &'static str,
+    /// Cause.
+    pub(super) cause: SynCause,
     /// Time since the SYN before it.
     pub(super) waited_s: f64,
 }
@@ -151,8 +227,8 @@ pub(super) struct SynNumbers {
 /// Data that one end sent.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct StreamNumbers {
-    /// End that sent the data: `opener` or `answerer`.
-    pub(super) sent_by: &'static str,
+    /// End that sent the data.
+    pub(super) sent_by: Side,
     /// Limit of the stream, in a sentence.
     pub(super) story: String,
     /// Bytes that were acknowledged.
@@ -176,7 +252,7 @@ pub(super) struct StreamNumbers {
     /// Place where the capture was taken.
     pub(super) seen_from: SeenFrom,
     /// Time by limit; the sum is the duration.
-    pub(super) limits_s: BTreeMap<&'static str, f64>,
+    pub(super) limits_s: BTreeMap<Limit, f64>,
     /// Limits over time, in order and without gaps.
     pub(super) limits_over_time: Vec<BandNumbers>,
     /// Time that Linux would count as busy (`tcpi_busy_time`).
@@ -194,7 +270,7 @@ pub(super) struct StreamNumbers {
     /// Duration of all stalls.
     pub(super) stalled_s: f64,
     /// Duration of the stalls by kind.
-    pub(super) stalled_by_kind_s: BTreeMap<&'static str, f64>,
+    pub(super) stalled_by_kind_s: BTreeMap<StallKind, f64>,
     /// The longest stalls, at most 32.
     pub(super) longest_stalls: Vec<StallNumbers>,
     /// Segments that arrived late because others overtook them.
@@ -218,14 +294,14 @@ pub(super) struct StreamNumbers {
 /// Place where the capture was taken.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SeenFrom {
-    /// Place: `sender`, `receiver`, `middle` or `unknown`.
-    pub(super) place: &'static str,
+    /// Place.
+    pub(super) place: Place,
     /// Least time from there to the sender and back.
     pub(super) to_sender_and_back_s: f64,
     /// Least time from there to the receiver and back.
     pub(super) to_receiver_and_back_s: f64,
-    /// Evidence for the place: `handshake`, `timestamps`, `responses`, `repairs` or `nothing`.
-    pub(super) by: &'static str,
+    /// Evidence for the place.
+    pub(super) by: Reason,
 }
 
 /// Stretch of time with its limit.
@@ -236,7 +312,7 @@ pub(super) struct BandNumbers {
     /// End of the stretch.
     pub(super) until_s: f64,
     /// Limit of most of the stretch, a key of `limits_s`.
-    pub(super) limit: &'static str,
+    pub(super) limit: Limit,
 }
 
 /// Retransmissions of a stream.
@@ -247,7 +323,7 @@ pub(super) struct SentAgain {
     /// Their bytes.
     pub(super) bytes: u64,
     /// Number of segments by class of their cause.
-    pub(super) by_class: BTreeMap<&'static str, u64>,
+    pub(super) by_class: BTreeMap<Class, u64>,
     /// Segments of which the original had arrived.
     pub(super) needless: u64,
     /// Those of them that a DSACK reports.
@@ -278,11 +354,11 @@ pub(super) struct StallNumbers {
     /// Time between the two.
     pub(super) duration_s: f64,
     /// Kind of the stall, a key of `stalled_by_kind_s`.
-    pub(super) kind: &'static str,
-    /// Origin: `sender`, `receiver` or `network`.
-    pub(super) due_to: &'static str,
-    /// Event that the sender waited for: `data`, `request`, `window`, `ack`, `retransmission_timer` or `probe_timer`.
-    pub(super) waited_for: &'static str,
+    pub(super) kind: StallKind,
+    /// Origin.
+    pub(super) due_to: Culprit,
+    /// Event that the sender waited for.
+    pub(super) waited_for: WaitedFor,
     /// Last packet before the stall.
     pub(super) packet_before: u64,
     /// First packet after the stall.
@@ -306,16 +382,15 @@ pub(super) struct RetransmissionNumbers {
     pub(super) end_byte: u64,
     /// Number of this transmission of the segment, from 1 for the original.
     pub(super) transmission: u32,
-    /// Cause, as docs/diagnose.md lists them.
-    pub(super) cause: &'static str,
-    /// Number of the timeout in a row; null for other causes.
-    pub(super) timeout_in_a_row: Option<u32>,
+    /// Cause; of a timeout its number in a row, too.
+    #[serde(flatten)]
+    pub(super) cause: Cause,
     /// Packet that triggered it; null if a timer did.
     pub(super) set_off_by_packet: Option<u64>,
     /// Time since the transmission before it.
     pub(super) waited_s: f64,
-    /// Need: `needed`, `needless_by_dsack`, `needless_by_timestamp`, `needless_by_time`, `needless_by_arrival` or `unknown`.
-    pub(super) need: &'static str,
+    /// Need.
+    pub(super) need: Need,
     /// `true` if the retransmission was lost.
     pub(super) lost_again: bool,
 }

@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::csv::{Table, number};
 use super::long;
 use super::requests::QuantileNumbers;
-use crate::keys;
 use dupack_diagnosis::Diagnosis;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::groups::{Group, GroupKey, Groups, service};
@@ -22,6 +21,8 @@ pub(super) struct GroupsNumbers {
     pub(super) services: Vec<GroupNumbers>,
     /// Connections to servers that are not listed.
     pub(super) connections_not_listed: u64,
+    /// Those of them that no sum has: the first 16,384 servers are counted apart.
+    pub(super) connections_in_no_sum: u64,
     /// Connections of which the capture does not tell the server.
     pub(super) connections_of_unknown_server: u64,
 }
@@ -77,7 +78,7 @@ pub(super) struct GroupNumbers {
     /// Time that it lost.
     pub(super) most_lost_s: f64,
     /// Time by limit of the streams that lost the most of each connection, summed up.
-    pub(super) limits_s: BTreeMap<&'static str, f64>,
+    pub(super) limits_s: BTreeMap<Limit, f64>,
     /// Connections whose time cannot be told, as packets or all ACKs are missing from the capture.
     pub(super) connections_untold: u64,
     /// Time from the first packet of a connection to its last. Exact up to 64 connections, within 1.6 % beyond.
@@ -93,6 +94,7 @@ impl GroupsNumbers {
             servers: numbers(&groups.servers),
             services: numbers(&groups.services),
             connections_not_listed: groups.beyond,
+            connections_in_no_sum: groups.crowded,
             connections_of_unknown_server: groups.unknown,
         }
     }
@@ -133,7 +135,7 @@ impl GroupNumbers {
             most_lost_connection: group.most_lost.map(|worst| worst.connection),
             most_lost_s: group.most_lost.map_or(0.0, |worst| long(worst.time)),
             limits_s: limits
-                .map(|limit| (keys::limit(limit), long(group.time(limit))))
+                .map(|limit| (limit, long(group.time(limit))))
                 .collect(),
             connections_untold: group.untold,
             duration_s: group

@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{long, secs};
-use crate::keys;
 use dupack_diagnosis::analyse::requests::{Part, Quantiles};
+use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::{Request, Requests};
 
 /// Requests of a connection and their answers.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RequestsNumbers {
-    /// End that sends the requests: `opener` or `answerer`.
-    asked_by: &'static str,
+    /// End that sends the requests.
+    asked_by: Side,
     /// Number of requests; pipelined ones count as one.
     requests: u64,
     /// Number of those that are several pipelined requests.
@@ -88,7 +88,7 @@ pub(super) struct MessageNumbers {
 impl RequestsNumbers {
     pub(super) fn of(requests: &Requests) -> Self {
         Self {
-            asked_by: keys::side(requests.asker),
+            asked_by: requests.asker,
             requests: requests.count,
             pipelined: requests.joined,
             duration_s: QuantileNumbers::of(&requests.duration),

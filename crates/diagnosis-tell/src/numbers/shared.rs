@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::long;
-use crate::keys;
+use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::shared::{SharedBottleneck, SharedBottlenecks, Sharer};
 
 /// Shared bottlenecks of the capture.
@@ -38,8 +38,8 @@ struct BottleneckNumbers {
 struct SharerNumbers {
     /// Number of its connection.
     connection: u64,
-    /// End that sent the data: `opener` or `answerer`.
-    sent_by: &'static str,
+    /// End that sent the data.
+    sent_by: Side,
     /// Its share of the rate while it and others waited, from 0 to 1.
     share: f64,
     /// Correlation of the changes of its rate with those of the others' sum, from -1 to 1.
@@ -76,7 +76,7 @@ impl SharerNumbers {
     fn of(stream: &Sharer) -> Self {
         Self {
             connection: stream.connection,
-            sent_by: keys::side(stream.side),
+            sent_by: stream.side,
             share: stream.share,
             correlation_of_rates: stream.rates,
             deviations: -stream.deviations,

@@ -1,15 +1,35 @@
 //! The answer: how long another stack would have taken.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use dupack_algorithms::catalog::StackSpec;
 use dupack_lab::run::{Interrupt, Progress};
 use dupack_lab::stats::{Ratio, ratio};
 
 use super::estimate::{Did, Estimate, Guess, Outcomes, guess, together};
 use super::gate::{Passed, Simulated};
+use super::replies::{Replies, replies};
 use super::runs::{End, Outcome, Over};
 
 /// A prediction with a half width above this share of it is of no use, and not offered.
 const WIDEST: f64 = 0.25;
+
+/// A prediction of more than this many times the captured duration is not offered (ours): a path on which the captured sender
+/// does so much better is more likely to be another one than the capture tells.
+const FAR_SLOWER: f64 = 3.0;
+
+/// Whether a stack is the captured one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// It is.
+    Captured,
+    /// It may be: it is one of several that do what the captured one did.
+    PerhapsCaptured,
+    /// It is another one.
+    Another,
+}
 
 /// What a stack would have taken.
 #[derive(Clone, Debug)]
@@ -17,6 +37,8 @@ const WIDEST: f64 = 0.25;
 pub struct Answer {
     /// The stack.
     pub stack: StackSpec,
+    /// Whether it is the captured one.
+    pub role: Role,
     /// From the first segment to the last ACK, in seconds.
     pub duration: Estimate,
     /// The duration of the captured transfer, in seconds.
@@ -26,33 +48,74 @@ pub struct Answer {
     /// How many times as long as the captured sender, simulated beside it on the same paths; nothing where it may
     /// have been one of several.
     pub ratio: Option<Ratio>,
+    /// How it compares with the captured sender, simulated beside it.
+    pub beside: Gain,
     /// Whether it can be relied on.
     pub offer: Offer,
     /// The senders on which it rests: each did what the captured one did, which may have been any of them.
     pub senders: Vec<String>,
+    /// What it would have made of each answer, where the captured connection has turns and this was asked.
+    pub replies: Option<Replies>,
 }
 
-/// How another stack compares with the captured transfer, as far as the intervals tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How another stack compares with what was captured, as far as the intervals tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Gain {
-    /// All of the interval is below the duration of the captured transfer.
+    /// All of the interval is below what the captured one took.
     Faster,
     /// All of it is above.
     Slower,
-    /// The captured duration lies within it.
+    /// What the captured one took lies within it.
     None,
 }
 
 impl Answer {
-    /// How it compares with the captured transfer.
+    /// How it compares with what was captured: with that transfer, and with what its sender takes in simulations. One transfer
+    /// may have been slow by chance, and the same sender faster the next time.
     #[must_use]
     pub fn gain(&self) -> Gain {
-        if self.duration.high < self.captured {
-            Gain::Faster
-        } else if self.duration.low > self.captured {
-            Gain::Slower
+        let of_capture = Gain::of((self.duration.low, self.duration.high), self.captured);
+        match self.role {
+            Role::Another | Role::PerhapsCaptured if of_capture == self.beside => of_capture,
+            _ => Gain::None,
+        }
+    }
+
+    /// The difference to the captured duration, as a share of it: negative if it is less.
+    #[must_use]
+    pub fn change(&self) -> Estimate {
+        let of = |seconds: f64| seconds / self.captured.max(f64::MIN_POSITIVE) - 1.0;
+        let Estimate { mean, low, high } = self.duration;
+        Estimate {
+            mean: of(mean),
+            low: of(low),
+            high: of(high),
+        }
+    }
+}
+
+impl Gain {
+    fn of((low, high): (f64, f64), captured: f64) -> Self {
+        if high < captured {
+            Self::Faster
+        } else if low > captured {
+            Self::Slower
         } else {
-            Gain::None
+            Self::None
+        }
+    }
+
+    /// What all of these ratios to the captured sender say.
+    fn of_all<'a>(ratios: impl Iterator<Item = Option<&'a Ratio>>) -> Self {
+        let each = ratios.map(|ratio| {
+            let interval = ratio.and_then(|ratio| ratio.interval_95);
+            interval.map_or(Self::None, |interval| Self::of(interval, 1.0))
+        });
+        let all: Vec<Self> = each.collect();
+        match all.split_first() {
+            Some((first, others)) if others.iter().all(|other| other == first) => *first,
+            _ => Self::None,
         }
     }
 }
@@ -64,6 +127,8 @@ pub enum Offer {
     Given,
     /// The capture does not tell the path well enough: the interval is too wide.
     TooWide,
+    /// It is several times slower than the captured sender.
+    FarSlower,
     /// The transfer does not end in so many times the captured time.
     DoesNotEnd,
 }
@@ -178,10 +243,13 @@ impl Passed<'_> {
         let half = (duration.high - duration.low) / 2.0;
         let megabits = self.question.path.transfer.bytes as f64 * 8.0 / 1e6;
         let per = |seconds: f64| megabits / seconds.max(f64::MIN_POSITIVE);
+        let captured = self.question.path.transfer.duration.as_secs_f64();
+        let role = self.role(stack);
         Some(Answer {
             stack: stack.clone(),
+            role,
             duration,
-            captured: self.question.path.transfer.duration.as_secs_f64(),
+            captured,
             goodput: Estimate {
                 mean: per(duration.mean),
                 low: per(duration.high),
@@ -191,15 +259,56 @@ impl Passed<'_> {
                 [(_, one)] => one.ratio,
                 _ => None,
             },
+            beside: Gain::of_all(parts.iter().map(|(_, part)| part.ratio.as_ref())),
             offer: if !reached {
                 Offer::DoesNotEnd
             } else if half > WIDEST * duration.mean {
                 Offer::TooWide
+            } else if role == Role::Another && duration.mean > FAR_SLOWER * captured {
+                Offer::FarSlower
             } else {
                 Offer::Given
             },
             senders: self.senders.iter().map(Simulated::name).collect(),
+            replies: None,
         })
+    }
+
+    /// What each of `stacks` makes of the answers of a connection with turns; nothing where it has none.
+    ///
+    /// # Errors
+    /// If one of them cannot run on the path, in words.
+    pub fn replies(
+        &self,
+        stacks: &[StackSpec],
+        interrupt: &Interrupt,
+    ) -> Result<Option<Vec<Replies>>, String> {
+        let Some(sender) = self.senders.first() else {
+            return Ok(None);
+        };
+        let question = &self.question;
+        let with = (question.catalog, question.seeds);
+        replies(question.path, &sender.captured, stacks, with, interrupt)
+    }
+
+    /// Whether `stack` is the captured one.
+    fn role(&self, stack: &StackSpec) -> Role {
+        let name = stack.to_string();
+        let is_it = |sender: &Simulated| sender.stack.to_string() == name;
+        match (
+            self.senders.iter().any(is_it),
+            self.senders.iter().all(is_it),
+        ) {
+            (true, true) => Role::Captured,
+            (true, false) => Role::PerhapsCaptured,
+            (false, _) => Role::Another,
+        }
+    }
+
+    /// The likeliest stack of those that do what the captured one did; several senders may have it, by different rules.
+    #[must_use]
+    pub fn likeliest(&self) -> Option<&StackSpec> {
+        self.senders.first().map(|sender| &sender.stack)
     }
 }
 

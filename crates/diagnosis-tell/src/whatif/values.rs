@@ -17,6 +17,9 @@ const ROUND_TRIPS_MOST: f64 = 2.0;
 const TIME_MOST: f64 = 0.1;
 const ROUND_TRIPS_LEAST: f64 = 0.25;
 
+/// A write of no more segments is under way at once: an initial window, and what a round trip of slow start adds (ours).
+const SHORT_WRITE: u64 = 16;
+
 /// Where nothing is known of the rate, the path is taken to be this fast (ours): nothing waits.
 const FAST: f64 = 1e9;
 
@@ -96,6 +99,14 @@ impl Take for Stream {
     }
 }
 
+/// Whether half of the writes of a connection with pauses are too short to fill any path.
+fn writes_are_short(path: &Path) -> bool {
+    let writes = &path.transfer.writes;
+    let short = |bytes: u64| bytes <= SHORT_WRITE * path.smss;
+    let count = writes.iter().filter(|write| short(write.bytes)).count();
+    writes.len() > 1 && count * 2 >= writes.len()
+}
+
 impl Values {
     /// The best guesses, and the bounds of what has no more.
     #[must_use]
@@ -114,7 +125,11 @@ impl Values {
 
     fn take(path: &Path, from: &mut dyn Take) -> Self {
         let least = from.of(path.least_rtt.map(|rtt| rtt.as_secs_f64()));
-        let rate = from.of(path.rate);
+        // What comes through of short writes is what the application wrote: a bound tells nothing of the path.
+        let rate = match path.rate {
+            Told::AtLeast { .. } if writes_are_short(path) => None,
+            told => from.of(told),
+        };
         let policer = path.policer.and_then(|policer| {
             Some((
                 from.of(policer.rate)?,

@@ -1,5 +1,8 @@
 //! Why a segment was sent again.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use dupack_tcp::time::{Duration, Instant};
 
 /// What a segment was of which the capture shows bytes that it showed before, or that were passed over.
@@ -14,7 +17,8 @@ pub enum Repeat {
 }
 
 /// What made the sender send a segment again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(tag = "cause", rename_all = "snake_case")]
 pub enum Cause {
     /// Duplicate ACKs, without SACK: the first repair of a fast recovery (RFC 5681 §3.2).
     DuplicateAcks,
@@ -33,6 +37,7 @@ pub enum Cause {
     /// The retransmission timer expired (RFC 6298 §5.4).
     Timeout {
         /// Which expiry in a row it was, from 1.
+        #[serde(rename = "timeout_in_a_row")]
         expiry: u32,
     },
     /// It was outstanding when the timer expired, and was sent again after the first.
@@ -48,7 +53,8 @@ pub enum Cause {
 }
 
 /// Causes in groups: what a sender's own words, or the states of a kernel's, can be compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Class {
     /// The first repair of a recovery without a timeout.
     Fast,
@@ -125,7 +131,8 @@ impl Cause {
 }
 
 /// Whether a retransmission was needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Need {
     /// What it repeated had been lost, as far as the capture tells.
     Needed,

@@ -347,6 +347,8 @@ pub struct Groups {
     pub servers_beyond: u64,
     /// Their connections.
     pub beyond: u64,
+    /// Those of them to servers for which there was no room: no sum has them.
+    pub crowded: u64,
     /// Connections whose server cannot be told.
     pub unknown: u64,
 }
@@ -408,6 +410,7 @@ impl Grouping {
             services,
             servers_beyond: least.len() as u64,
             beyond: least.iter().map(|group| group.connections).sum::<u64>() + self.crowded,
+            crowded: self.crowded,
             unknown: self.unknown,
         }
     }

@@ -21,6 +21,17 @@ pub(super) struct Delivery {
     pub delay: Option<Duration>,
     /// Whether the receiver may have held back what tells of it.
     pub news: News,
+    /// Whether more was under way by then.
+    pub rest: Rest,
+}
+
+/// Whether more is under way when it becomes known that something has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// There is.
+    More,
+    /// There is not: a receiver may have held back the ACK of an odd segment, as no other came (RFC 9293 §3.8.6.3).
+    Nothing,
 }
 
 /// How soon it becomes known that something has arrived.

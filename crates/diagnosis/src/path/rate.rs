@@ -24,9 +24,10 @@
 use dupack_tcp::time::{Duration, Instant};
 
 use super::bins::LogBins;
+use super::company::{Company, Others, Pattern, Stretch};
 use super::delivery::{Delivery, News};
 use super::evenness::Course;
-use super::intervals::{at_least, median_ranks};
+use super::intervals::median_ranks;
 use super::past::Past;
 use crate::told::Told;
 
@@ -70,26 +71,9 @@ const MOSTLY_SMOOTH: f64 = 0.8;
 /// So large a share is rough if it is not (ours).
 const OFTEN_ROUGH: f64 = 0.2;
 
-/// Hosts make so large a share of the stretches rough (ours: simulated alone, none is).
-const UNEVEN: f64 = 0.02;
-
-/// So large a share of the packets waits for more than ours by hosts (ours: alone, up to 1.2 % do, in simulations).
-const FOREIGN: f64 = 0.02;
-
-/// It is more than hosts make if that is as improbable as this in so few cases, and not one case alone.
-const BY_CHANCE: f64 = 0.05;
-const FOUND_MIN: u64 = 2;
-
 /// While a packet waited, no less than this share of a stretch's rate came through, or it did not wait for
 /// that (ours: a burst out of a radio is faster by an order of magnitude, a link whose rate varies by less).
 const WAITED_FOR: f64 = 0.5;
-
-/// Every so many deliveries one is asked what it waited for (ours: it takes time).
-const ASKED_EACH: u64 = 4;
-
-/// A wait is one of at least this, and of so large a part of the least delay (ours: clocks, hosts, receivers).
-const WAIT_MIN: Duration = Duration::from_millis(2);
-const WAIT_PARTS: u64 = 10;
 
 /// Rates, bit per second.
 #[derive(Clone, Debug, Default)]
@@ -111,11 +95,7 @@ pub(super) struct Rates {
     /// The window over which the present bound is taken.
     window: Option<Window>,
     past: Past,
-    /// What came through while packets waited, in bit per second.
-    meanwhile: LogBins<4>,
-    /// How many were asked, whether they had waited or not, of how many.
-    asked: u64,
-    deliveries: u64,
+    others: Others,
     /// The highest rate that came through for the time of a round trip.
     most: f64,
 }
@@ -181,15 +161,6 @@ pub enum Steadiness {
     Unknown,
 }
 
-/// Whether others' packets were in the bottleneck's queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Company {
-    /// Nothing shows any.
-    NotSeen,
-    /// There may have been some: packets came out unevenly, or waited for more than ours.
-    Perhaps,
-}
-
 /// Whether the bottleneck had a pause before what was delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
@@ -204,7 +175,7 @@ impl Rates {
     pub(super) fn delivered(&mut self, delivery: &Delivery, base: Option<Duration>) -> Before {
         let delay = delivery.delay.unwrap_or_default();
         self.past.delivered(delivery.at, delivery.bytes, delay);
-        self.ask_what_it_waited_for(delivery, base);
+        self.others.delivered(delivery, base, &self.past);
         self.bound(delivery, base);
         let before = self.before(delivery, base);
         match before {
@@ -218,37 +189,14 @@ impl Rates {
         before
     }
 
-    /// How much of ours came through while a packet waited: if nobody else's was in the queue, that is what the
-    /// bottleneck's rate is.
-    fn ask_what_it_waited_for(&mut self, delivery: &Delivery, base: Option<Duration>) {
-        self.deliveries += 1;
-        let (Some(delay), Some(base)) = (delivery.delay, base) else {
-            return;
-        };
-        if !self.deliveries.is_multiple_of(ASKED_EACH) {
-            return;
-        }
-        self.asked += 1;
-        let waited = delay.saturating_sub(base);
-        if waited >= WAIT_MIN.max(base / WAIT_PARTS)
-            && let Some(rate) = self.past.rate(delivery.at, waited)
-        {
-            self.meanwhile.record(rate as u64);
-        }
-    }
-
-    /// How many of those that were asked waited for more than ours.
-    fn waited_for_others(&self) -> u64 {
-        let Some(rate) = self.stretches.quantile(0.5) else {
-            return 0;
-        };
-        let bound = (rate as f64 * WAITED_FOR) as u64;
-        self.meanwhile.count() - self.meanwhile.count_from(bound)
-    }
-
     /// The share of the packets that waited for more than ours.
     pub(super) fn foreign(&self) -> f64 {
-        self.waited_for_others() as f64 / self.asked.max(1) as f64
+        self.others.foreign(self.middle())
+    }
+
+    /// The rate of half of the stretches.
+    fn middle(&self) -> u64 {
+        self.stretches.quantile(0.5).unwrap_or(0)
     }
 
     fn before(&self, delivery: &Delivery, base: Option<Duration>) -> Before {
@@ -333,11 +281,19 @@ impl Rates {
         };
         let each = run.until.since(run.from) / u64::from(run.acks.max(1));
         let share = scatter.as_secs_f64() / each.as_secs_f64().max(f64::MIN_POSITIVE);
+        let mut pattern = Pattern::Smooth;
         if share <= SMOOTH {
             self.smooth += 1;
         } else if scatter > JITTER {
             self.rough += 1;
+            pattern = Pattern::Rough;
         }
+        self.others.stretch(Stretch {
+            from: run.from,
+            until: run.until,
+            bytes: run.bytes,
+            pattern,
+        });
     }
 
     /// The most that came through in the time of a round trip: the bottleneck's rate is no less. Nothing comes
@@ -420,17 +376,7 @@ impl Rates {
 
     /// Whether others' packets were in the queue.
     pub(super) fn company(&self) -> Company {
-        let beyond = |found: u64, of: u64, by_hosts: f64| {
-            found >= FOUND_MIN && at_least(found, of, by_hosts) < BY_CHANCE
-        };
-        if self.steadiness() == Steadiness::PerhapsShared
-            || beyond(self.rough, self.prompt.count(), UNEVEN)
-            || beyond(self.waited_for_others(), self.asked, FOREIGN)
-        {
-            Company::Perhaps
-        } else {
-            Company::NotSeen
-        }
+        self.others.company(self.middle())
     }
 
     /// Whether the stretches' rates lie close together, whatever the cause. Those of which a receiver may have held
@@ -473,6 +419,7 @@ pub(super) fn per_second(bytes: u64, time: Duration) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::delivery::Rest;
     use super::*;
 
     const BASE: Duration = Duration::from_millis(20);
@@ -490,6 +437,7 @@ mod tests {
             start: n * 1250,
             delay: Some(Instant::from_nanos(at).since(sent)),
             news: News::AsAlways,
+            rest: Rest::More,
         }
     }
 
@@ -555,19 +503,6 @@ mod tests {
         let told = rates.told();
         let rate = told.value().or(told.at_least()).unwrap();
         assert!(rate <= 1.1e6, "{told:?}");
-    }
-
-    #[test]
-    fn who_waits_for_more_than_its_own_is_not_alone() {
-        let alone = windowed(400, 40, &[]);
-        assert!(alone.foreign() < 0.01, "{}", alone.foreign());
-        // After a time alone, a packet every 20 ms that waits for 40 ms.
-        let mut beside = alone;
-        for n in 400..500 {
-            let sent = 2_000_000_000 + n * 20_000_000;
-            beside.delivered(&packet(n, sent, sent + 60_000_000), Some(BASE));
-        }
-        assert!(beside.foreign() > 0.1, "{}", beside.foreign());
     }
 
     #[test]

@@ -180,7 +180,7 @@ fn joined(first: u64, windows: &[Window], times: u64) -> Vec<Window> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::path::delivery::News;
+    use crate::path::delivery::{News, Rest};
 
     fn at(millis: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(millis)
@@ -196,6 +196,7 @@ mod tests {
             start: 0,
             delay: Some(Duration::from_millis(7)),
             news: News::AsAlways,
+            rest: Rest::More,
         }
     }
 

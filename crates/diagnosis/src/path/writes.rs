@@ -3,6 +3,8 @@
 //! A sender that has nothing outstanding and a window to send into, and sends nothing, has nothing to send: what
 //! it sends next was written then. What the application wrote while older data was still under way is not told
 //! from it.
+//!
+//! Where the other end sent data when nothing was outstanding, what is sent next is its answer, however soon it comes.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -21,6 +23,17 @@ pub struct Write {
     pub after: Duration,
     /// How much.
     pub bytes: u64,
+    /// What went before it.
+    pub cause: WriteCause,
+}
+
+/// What went before a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteCause {
+    /// A pause.
+    Pause,
+    /// Data of the other end, which it answers.
+    Request,
 }
 
 /// By what the application's writes go.
@@ -39,36 +52,56 @@ pub(super) struct Writes {
     begin: Option<Instant>,
     /// Since when nothing is outstanding.
     idle_since: Option<Instant>,
+    /// The same as the receiver had it: when the ACK would have come that is not held back until the next request leaves.
+    arrived: Option<Instant>,
+    /// When data left last, whether new or not.
+    left: Option<Instant>,
+    /// Whether the other end has sent data since then.
+    asked: bool,
     end: u64,
 }
 
 impl Writes {
     /// Bytes up to `end` have left by `at`, beyond what had before.
     pub(super) fn departed(&mut self, at: Instant, end: u64) {
+        self.left = Some(at);
         let bytes = end.saturating_sub(self.end);
         if bytes == 0 {
             return;
         }
         self.end = end;
         let begin = *self.begin.get_or_insert(at);
-        let pause = self.idle_since.take().map(|since| at.since(since));
-        let pause = pause.unwrap_or_default();
+        let asked = std::mem::take(&mut self.asked);
+        let (idle, arrived) = (self.idle_since.take(), self.arrived.take());
+        let since = if asked { arrived } else { idle };
+        let pause = since.map(|since| at.since(since)).unwrap_or_default();
         let room = self.writes.len() < WRITES;
         match self.writes.last_mut() {
-            Some(last) if pause < PAUSE_MIN || !room => {
+            Some(last) if (pause < PAUSE_MIN && !asked) || !room => {
                 last.bytes = last.bytes.saturating_add(bytes);
             }
             _ => self.writes.push(Write {
                 at: at.since(begin),
                 after: pause,
                 bytes,
+                cause: match asked {
+                    true => WriteCause::Request,
+                    false => WriteCause::Pause,
+                },
             }),
         }
     }
 
-    /// Everything was acknowledged at `at`, with a window left to send into.
-    pub(super) fn idle(&mut self, at: Instant) {
+    /// Everything was acknowledged at `at`, with a window left to send into; a round trip takes `least` at least, if that is known.
+    pub(super) fn idle(&mut self, at: Instant, least: Option<Duration>) {
         self.idle_since.get_or_insert(at);
+        let soonest = self.left.zip(least).map(|(left, least)| left + least);
+        self.arrived.get_or_insert(soonest.unwrap_or(at).min(at));
+    }
+
+    /// The other end has sent data, when everything was acknowledged.
+    pub(super) fn asked(&mut self) {
+        self.asked = true;
     }
 
     pub(super) fn kept(&self) -> &[Write] {
@@ -76,12 +109,15 @@ impl Writes {
     }
 }
 
-/// By what these writes go: whichever of the two is the more regular; answers, if there is too little to
-/// tell.
+/// By what these writes go: answers if most of them follow a request; else whichever of the two is the more regular; answers,
+/// if there is too little to tell.
 #[must_use]
 pub fn rhythm(writes: &[Write]) -> Rhythm {
     /// So many pauses have a regularity (ours).
     const PAUSES_MIN: usize = 4;
+    if are_answers(writes) {
+        return Rhythm::Answers;
+    }
     let starts: Vec<f64> = writes.windows(2).filter_map(interval).collect();
     let pauses = writes.iter().skip(1).map(|write| write.after.as_secs_f64());
     let pauses: Vec<f64> = pauses.collect();
@@ -91,6 +127,14 @@ pub fn rhythm(writes: &[Write]) -> Rhythm {
         }
         _ => Rhythm::Answers,
     }
+}
+
+/// Whether most of these writes answer a request.
+#[must_use]
+pub fn are_answers(writes: &[Write]) -> bool {
+    let later = writes.iter().skip(1);
+    let asked = later.filter(|write| write.cause == WriteCause::Request);
+    asked.count() * 2 > writes.len().saturating_sub(1)
 }
 
 fn interval(pair: &[Write]) -> Option<f64> {
@@ -123,10 +167,10 @@ mod tests {
         let at = |millis| Instant::ZERO + ms(millis);
         writes.departed(at(10), 1000);
         writes.departed(at(11), 2000);
-        writes.idle(at(50));
+        writes.idle(at(50), None);
         // Back to back: the machine, and no pause.
         writes.departed(at(52), 3000);
-        writes.idle(at(90));
+        writes.idle(at(90), None);
         writes.departed(at(200), 5000);
         let kept = writes.kept();
         assert_eq!(kept.len(), 2);
@@ -139,11 +183,41 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_is_a_write_however_soon_it_comes() {
+        let mut writes = Writes::default();
+        let at = |millis| Instant::ZERO + ms(millis);
+        writes.departed(at(10), 1000);
+        writes.idle(at(50), None);
+        writes.asked();
+        writes.departed(at(51), 2000);
+        writes.departed(at(52), 3000);
+        let kept = writes.kept();
+        assert_eq!(kept.len(), 2);
+        assert_eq!((kept[1].after, kept[1].bytes), (ms(1), 2000));
+        assert_eq!(kept[1].cause, WriteCause::Request);
+        // The ACK waited for the next request, and the client thought meanwhile.
+        writes.idle(at(130), Some(ms(30)));
+        writes.asked();
+        writes.departed(at(132), 4000);
+        assert_eq!(writes.kept()[2].after, ms(50));
+        // Requests at regular times are answered, all the same.
+        let write = |n: u64| Write {
+            at: ms(n * 1000),
+            after: ms(100 + 37 * (n % 3)),
+            bytes: 1000,
+            cause: WriteCause::Request,
+        };
+        let all: Vec<Write> = (0..10).map(write).collect();
+        assert_eq!(rhythm(&all), Rhythm::Answers);
+    }
+
+    #[test]
     fn what_is_regular_is_the_rhythm() {
         let write = |at, after| Write {
             at: ms(at),
             after: ms(after),
             bytes: 1000,
+            cause: WriteCause::Pause,
         };
         let clock = [
             write(0, 0),

@@ -15,6 +15,7 @@ use crate::read::handshake::{Agreement, Handshake};
 use crate::read::packet::{Packet, is_after};
 use crate::read::segment_size::SegmentSize;
 use crate::read::side::{Both, Side};
+use crate::read::silence::{Silence, Silences};
 use crate::read::stream::{Opening, Stream};
 use crate::read::turns::{Spent, Turn, Turns};
 use crate::read::vantage::Vantage;
@@ -62,6 +63,7 @@ pub struct Connection<F> {
     addresses: Both<SocketAddr>,
     handshake: Handshake,
     endings: Endings,
+    silences: Silences,
     /// SYNs with data (TCP Fast Open, RFC 7413) of which no answer shows yet whether the data was taken.
     syn_data: Both<Option<Box<Packet>>>,
     first_at: Instant,
@@ -93,6 +95,7 @@ impl<F: Follower> Connection<F> {
             addresses: Both { opener, answerer },
             handshake: Handshake::default(),
             endings: Endings::default(),
+            silences: Silences::default(),
             syn_data: Both::default(),
             first_at: packet.at,
             last_at: packet.at,
@@ -140,6 +143,14 @@ impl<F: Follower> Connection<F> {
     /// How it ended.
     pub const fn ending(&self) -> &Ending {
         self.endings.ending()
+    }
+
+    /// The end that sends nothing any more, if there is one and it has not reset the connection.
+    pub fn silence(&self) -> Option<Silence> {
+        let reset = self.ending().reset.map(|reset| reset.side);
+        self.silences
+            .silence()
+            .filter(|silence| reset != Some(silence.side))
     }
 
     /// When its first packet was captured.
@@ -253,6 +264,7 @@ impl<F: Follower> Connection<F> {
         self.handshake.take(side, packet);
         let scale = self.handshake.window_scale(side);
         self.endings.take(side, packet, &self.handshake, scale);
+        self.silences.take(side, packet);
         true
     }
 

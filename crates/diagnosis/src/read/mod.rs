@@ -18,6 +18,7 @@ mod scale;
 mod seen;
 mod segment_size;
 pub mod side;
+pub mod silence;
 pub mod stream;
 pub mod table;
 pub mod time_range;

@@ -1,7 +1,11 @@
 //! The two ends of a connection.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// An end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Side {
     /// Who sent the SYN; where the capture does not show it, who sent the first packet that it has.
     Opener,

@@ -1,9 +1,13 @@
 //! Where a capture was taken, seen from the sender of the data.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use dupack_tcp::time::Duration;
 
 /// Where a capture was taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Place {
     /// At the sender: an ACK is answered at once.
     Sender,
@@ -30,7 +34,8 @@ pub struct Vantage {
 }
 
 /// What tells where a capture was taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The times between the packets of the handshake.
     Handshake,

@@ -2,6 +2,7 @@
 //! capture does not show, or do not, and held against what it really takes.
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
+use dupack_diagnosis::StreamFindings;
 use dupack_diagnosis_tell::asking::{Asked, ask};
 use dupack_diagnosis_tell::whatif::Offer;
 use dupack_lab::experiment::load::Source;
@@ -145,17 +146,21 @@ impl Question {
     }
 
     /// All of it in a line.
-    fn line(&self) -> String {
+    pub fn line(&self) -> String {
         let rest = self.rest.replace('\n', " ");
         format!("{} {} {} {rest}", self.seed, self.from, self.dialect)
     }
 
+    /// What a capture at the sender tells; nothing without data.
+    pub fn found(&self) -> Option<StreamFindings> {
+        findings(&self.captured(), End::Sender, self.least_rtt)
+    }
+
     /// How both questions came out, with words on each.
     pub fn answers(&self) -> Vec<(Came, String)> {
-        let trace = self.captured();
         let line = self.line();
         let refused = |why: String| vec![(Came::Refused, format!("{why}: {line}")); 2];
-        let Some(found) = findings(&trace, End::Sender, self.least_rtt) else {
+        let Some(found) = self.found() else {
             return refused("no findings".to_owned());
         };
         let catalog = Catalog::builtin();

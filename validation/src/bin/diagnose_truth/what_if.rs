@@ -164,12 +164,16 @@ fn answer(question: &Question, options: &Options) -> Result<Found, String> {
     let asked = ask(
         &telling.stream,
         &catalog,
-        Some(&[stack]),
+        Some(std::slice::from_ref(&stack)),
         &(),
         &Interrupt::new(),
     )?;
     let answer = match asked {
-        Asked::Answered(mut answers) => answers.pop().ok_or_else(|| "no answer".to_owned()),
+        Asked::Answered(answers) => {
+            let mut answers = answers.into_iter();
+            let answer = answers.find(|answer| answer.stack == stack);
+            answer.ok_or_else(|| "no answer".to_owned())
+        }
         Asked::Refused(why) => Err(why),
         Asked::Interrupted => Err("interrupted".to_owned()),
     };
@@ -283,6 +287,9 @@ impl Found {
             Ok(answer) if answer.offer == Offer::TooWide => {
                 Some("its interval is too wide".to_owned())
             }
+            Ok(answer) if answer.offer == Offer::FarSlower => {
+                Some("several times slower than the capture".to_owned())
+            }
             Ok(answer) if answer.offer == Offer::DoesNotEnd => {
                 Some("simulated, it does not end".to_owned())
             }
@@ -324,13 +331,22 @@ fn page(rows: &[Found], failed: &[String], listed: usize, options: &Options) -> 
     let within = |row: &&&Found| row.error().is_some_and(|error| error.abs() <= RIGHT);
     let right = given.iter().filter(within).count();
     let inside = given.iter().filter(|row| row.is_inside()).count();
+    let mut errors: Vec<f64> = given
+        .iter()
+        .filter_map(|row| row.error())
+        .map(f64::abs)
+        .collect();
+    errors.sort_by(f64::total_cmp);
+    let median = errors
+        .get(errors.len() / 2)
+        .map_or(0.0, |error| error * 100.0);
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let mut text = format!(
         "# What another sender would have taken, and took\n\nOne sender is captured, what another would have taken is predicted \
          from the capture, and the other is run {} times over the same path with other losses; the truth is their mean. \
          The list was fixed before it was run (`validation/src/bin/diagnose_truth/what-if.toml`): {} of its {listed} \
          pairs were run here, seed {}, on Linux {}. {} were answered, of which {right} are within 15 % of the truth and {inside} have it \
-         in their interval; {} were refused, as the last column says. This page is written by `cargo measure diagnose --what-if`.\n\n",
+         in their interval; the median error is {median:.1} %. {} were refused, as the last column says. This page is written by `cargo measure diagnose --what-if`.\n\n",
         options.repeat,
         rows.len(),
         options.seed,

@@ -13,9 +13,11 @@ mod requests;
 mod resets;
 mod senders;
 mod shared;
+mod silence;
 mod timeouts;
 mod tmp_look;
 mod turns;
+mod what_if;
 mod windows;
 
 use dupack_diagnosis::{ConnectionFindings, Diagnosis, Flow, Side, StreamFindings, diagnose};

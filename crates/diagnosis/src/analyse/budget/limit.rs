@@ -1,13 +1,19 @@
 //! What can limit a transfer: the names among which every instant is divided.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// What limited a sender at an instant. Every instant of a stream belongs to exactly one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// The connection was being opened.
     Handshake,
     /// Nothing was outstanding, and the application gave nothing to send.
+    #[serde(rename = "application_idle")]
     Idle,
     /// Data was outstanding, and the application gave nothing more to send.
+    #[serde(rename = "application_pause")]
     Pause,
     /// The receive window was full.
     ReceiveWindow,
@@ -17,6 +23,7 @@ pub enum Limit {
     Nagle,
     /// The sender could have sent by every window that a capture tells of, had more, and did not: its
     /// send buffer (Linux: `sndbuf_limited`), or a limit that is not known.
+    #[serde(rename = "sender_buffer_or_unknown")]
     SenderBuffer,
     /// The congestion window, which had not met its first loss and grew with every ACK.
     SlowStart,
@@ -29,10 +36,13 @@ pub enum Limit {
     /// The timer of a tail loss probe had to expire before anything was sent (RFC 8985 §7.2).
     ProbeTimer,
     /// The bottleneck was busy, and no queue stood before it.
+    #[serde(rename = "bottleneck_empty_queue")]
     EmptyQueue,
     /// The bottleneck was busy, and a queue stood before it.
+    #[serde(rename = "bottleneck_standing_queue")]
     StandingQueue,
     /// The bottleneck was busy, and the queue before it overflowed.
+    #[serde(rename = "bottleneck_overflowing_queue")]
     OverflowingQueue,
 }
 

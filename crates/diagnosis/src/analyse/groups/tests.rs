@@ -116,6 +116,7 @@ fn a_service_has_its_servers_and_memory_is_bounded() {
     assert_eq!(ssh.key, GroupKey::Service(22));
     assert_eq!(ssh.servers as usize, SERVERS_MAX - 1);
     assert_eq!(ssh.connections, ssh.servers);
+    assert_eq!(ssh.connections + groups.crowded, 20_000);
     // Every connection is counted once.
     let listed: u64 = groups.servers.iter().map(|group| group.connections).sum();
     assert_eq!(listed + groups.beyond, 20_003);

@@ -1,10 +1,14 @@
 //! The kinds of stalls, as TAPO names them, and what avoids each.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use dupack_tcp::time::Duration;
 
 /// Why nothing happened for a while (Zhou et al., "Demystifying and Mitigating TCP Stalls at the Server Side",
 /// CoNEXT 2015, §3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum StallKind {
     /// The sender's application had the answer not ready: nothing of it had been sent yet.
     DataUnavailable,
@@ -38,11 +42,14 @@ pub enum StallKind {
 }
 
 /// Who a stall is due to (TAPO's categories).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Culprit {
     /// The end that sends the data.
+    #[serde(rename = "sender")]
     Server,
     /// The end that receives it.
+    #[serde(rename = "receiver")]
     Client,
     /// What is between them, and how losses are repaired.
     Network,
@@ -115,7 +122,8 @@ impl StallKind {
 }
 
 /// What the sender waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum WaitedFor {
     /// Data of its own application.
     Data,

@@ -1,5 +1,8 @@
 //! SYNs that were sent again.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::read::side::Side;
@@ -9,11 +12,14 @@ use crate::read::side::Side;
 pub const SYNS_AGAIN_MAX: usize = 16;
 
 /// What made an end send its SYN again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum SynCause {
     /// Its timer expired (RFC 6298 §2.1).
+    #[serde(rename = "timeout")]
     Timer,
     /// The other end's SYN came again: the answer to it had been lost.
+    #[serde(rename = "answer_to_syn_sent_again")]
     Answer,
 }
 

@@ -1,0 +1,137 @@
+//! The first sentence on a connection: of its main stream, or of what comes before all streams: an end that does not answer, or a
+//! connection that was never opened.
+
+use dupack_diagnosis::Side;
+use dupack_diagnosis::findings::ConnectionFindings;
+use dupack_diagnosis::read::handshake::Syn;
+use dupack_diagnosis::read::silence::Silence;
+
+use super::story;
+use crate::words;
+
+/// A silence speaks first if it has this part of the connection's time (ours).
+const MOST: f64 = 0.5;
+
+/// The first sentence on a connection.
+#[must_use]
+pub fn headline(connection: &ConnectionFindings) -> String {
+    let Some(stream) = connection.main_stream() else {
+        return without_data(connection);
+    };
+    match &connection.silence {
+        Some(silence) if took_most(connection, silence) => {
+            format!("{}.", silent(connection, silence))
+        }
+        _ => story(stream),
+    }
+}
+
+/// `true` if an end was silent for most of the time of its connection.
+fn took_most(connection: &ConnectionFindings, silence: &Silence) -> bool {
+    silence.asked.duration().as_secs_f64() >= MOST * connection.duration().as_secs_f64()
+}
+
+/// A silence that the headline does not tell.
+#[must_use]
+pub fn silent_later(connection: &ConnectionFindings) -> Option<String> {
+    let silence = connection.silence.as_ref()?;
+    let told = connection.main_stream().is_some() && took_most(connection, silence);
+    (!told).then(|| silent(connection, silence))
+}
+
+/// An end that answers nothing any more: `"10.0.0.2:443 sent nothing more after 61 ms: 9 keep-alives in 135 s got no answer"`.
+#[must_use]
+pub fn silent(connection: &ConnectionFindings, silence: &Silence) -> String {
+    let asked = &silence.asked;
+    let part = |number: u32, one: &str, several: &str| {
+        (number > 0).then(|| words::things(u64::from(number), one, several))
+    };
+    let parts: Vec<String> = [
+        part(asked.data, "segment with data", "segments with data"),
+        part(asked.keep_alives, "keep-alive", "keep-alives"),
+        part(asked.fins, "FIN", "FINs"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    format!(
+        "{} sent nothing more after {} (packet {}): {} in {} got no answer",
+        connection.addresses.of(silence.side),
+        words::time(silence.since.since(connection.first_at)),
+        silence.last,
+        parts.join(", "),
+        words::time(asked.duration())
+    )
+}
+
+/// The sentence on a connection without data.
+#[must_use]
+pub fn without_data(connection: &ConnectionFindings) -> String {
+    let [opener, answerer] = Side::BOTH.map(|side| connection.addresses.of(side));
+    let counts = &connection.counts;
+    let syns = &connection.handshake.syns;
+    let reset = connection.ending.reset;
+    let was_opened = connection.handshake.established_at.is_some();
+    let alone = |side: Side| {
+        let packets = words::things(counts.of(side).packets, "packet", "packets");
+        let (own, other) = (
+            connection.addresses.of(side),
+            connection.addresses.of(side.other()),
+        );
+        format!("{packets} of {own} without data; the capture has none of {other}.")
+    };
+    match (&syns.opener, &syns.answerer) {
+        (Some(syn), None) if reset.is_some_and(|reset| reset.side == Side::Answerer) => {
+            let times = words::things(counts.answerer.resets, "reset", "resets");
+            let asked = sent("SYN", syn);
+            format!("{answerer} refused the connection: {opener} {asked} and got {times}.")
+        }
+        (Some(syn), None)
+            if counts.answerer.packets == 0 && counts.opener.packets == counts.opener.syns =>
+        {
+            format!(
+                "The SYN got no answer: {opener} {}, and the capture has no packet of {answerer}.",
+                sent("SYN", syn)
+            )
+        }
+        (_, Some(answer)) if counts.opener.packets == 0 && answer.times == 1 => {
+            alone(Side::Answerer)
+        }
+        (_, Some(answer)) if !was_opened && reset.is_none() && answer.acknowledges.is_some() => {
+            format!(
+                "The SYN-ACK got no answer: {answerer} {}, and the capture has no ACK of {opener}.",
+                sent("SYN-ACK", answer)
+            )
+        }
+        _ if counts.answerer.packets == 0 => alone(Side::Opener),
+        _ if counts.opener.packets == 0 => alone(Side::Answerer),
+        _ => quiet(connection, was_opened),
+    }
+}
+
+/// `"sent its SYN 6 times in 31 s"`.
+fn sent(what: &str, syn: &Syn) -> String {
+    match syn.times {
+        0 | 1 => format!("sent its {what} once"),
+        times => format!(
+            "sent its {what} {} times in {}",
+            words::count(u64::from(times)),
+            words::time(syn.last_at.since(syn.first_at))
+        ),
+    }
+}
+
+/// No data, and both ends are in the capture.
+fn quiet(connection: &ConnectionFindings, was_opened: bool) -> String {
+    let long = words::time(connection.duration());
+    let opened = if was_opened {
+        "was opened, and carried"
+    } else {
+        "carried"
+    };
+    let ended = match connection.ending.reset {
+        Some(reset) => format!("; {} reset it", connection.addresses.of(reset.side)),
+        None => String::new(),
+    };
+    format!("The connection {opened} no data in {long}{ended}.")
+}

@@ -1,0 +1,357 @@
+//! What another sender makes of the answers of a connection with turns: which would have come sooner, and by how much.
+//!
+//! Chance decides which answer meets a loss, so that the slowest answer of the capture is held against the slowest of each
+//! simulation, the second slowest against the second slowest, and so on. One would have come sooner if it took longer than its
+//! counterpart in any simulation of the other sender, and if what the captured sender takes on average is longer than that, too:
+//! what was chance is no gain. And only if the captured sender, simulated, takes about as long: what it never does was not its
+//! doing.
+
+use dupack_algorithms::catalog::{Catalog, StackSpec};
+use dupack_diagnosis::path::writes::{Rhythm, Write, rhythm};
+use dupack_diagnosis::path::{Path, Transfer};
+use dupack_lab::experiment::Seeds;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::run::{Interrupt, Job, Plan};
+use dupack_net::ids::FlowId;
+use dupack_net::observer::{Happening, Observer, PacketEvent};
+use dupack_net::packet::Body;
+use dupack_tcp::time::{Duration, Instant};
+
+use super::estimate::Estimate;
+use crate::experiment::{Captured, time_to_run, write};
+
+/// Answers that are told one by one, those that gain the most (ours).
+const SOONER_MAX: usize = 16;
+
+/// With fewer, a connection has no turns.
+const ANSWERS_MIN: usize = 2;
+
+/// A smaller gain is none: so much, and such a share (ours).
+const GAIN_MIN: f64 = 0.010;
+const GAIN_SHARE: f64 = 0.1;
+
+/// The captured answer took no more than this many times what the captured sender takes in any simulation (ours).
+const OWN_TIMES: f64 = 1.25;
+
+/// What is acknowledged is looked at so often.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Answers of a connection with turns, by another sender. Each takes from its first segment until all of it is acknowledged.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Replies {
+    /// How many there are.
+    pub count: usize,
+    /// What the captured ones took in the median, and the longest, in seconds.
+    pub captured: (f64, f64),
+    /// What they would have taken in the median, and the longest, in seconds: means of simulations.
+    pub predicted: (f64, f64),
+    /// How many would have come sooner.
+    pub sooner: usize,
+    /// Those of them that gain the most, the largest gain first; at most 16.
+    pub most: Vec<Reply>,
+}
+
+/// An answer that would have come sooner.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Reply {
+    /// Its number in its stream, from 1.
+    pub number: usize,
+    /// What it took in the capture, in seconds.
+    pub captured: f64,
+    /// What its counterpart takes, as slow among the others as it was: the mean, and the least and the most of simulations.
+    pub duration: Estimate,
+}
+
+/// Seconds per seed and answer.
+type Durations = Vec<Vec<f64>>;
+
+/// What each of `stacks` makes of the answers of the transfer on `path`, by `captured`'s rules; nothing where it has no turns.
+///
+/// # Errors
+/// If one of them cannot run on the path, in words.
+pub(crate) fn replies(
+    path: &Path,
+    captured: &Captured,
+    stacks: &[StackSpec],
+    (catalog, seeds): (&Catalog, u32),
+    interrupt: &Interrupt,
+) -> Result<Option<Vec<Replies>>, String> {
+    let Some(took) = of_capture(&path.transfer) else {
+        return Ok(None);
+    };
+    let mut names = vec![captured.stack.clone()];
+    names.extend(stacks.iter().map(ToString::to_string));
+    let mut all = Vec::new();
+    for name in &names {
+        let durations = simulate(path, captured, name, (catalog, seeds), interrupt)?;
+        if durations.is_empty() {
+            return Ok(None);
+        }
+        all.push(durations);
+    }
+    let own = all.remove(0);
+    Ok(Some(
+        all.iter().map(|by| compare(&took, &own, by)).collect(),
+    ))
+}
+
+/// What each answer took in the capture, in seconds: until the pause before the next began.
+fn of_capture(transfer: &Transfer) -> Option<Vec<f64>> {
+    let writes = transfer.writes.as_slice();
+    if writes.len() < ANSWERS_MIN || rhythm(writes) != Rhythm::Answers {
+        return None;
+    }
+    let ends = writes
+        .iter()
+        .skip(1)
+        .map(|next| next.at.saturating_sub(next.after));
+    let ends = ends.chain(std::iter::once(transfer.duration));
+    let took = writes.iter().zip(ends);
+    let took = took.map(|(write, end): (&Write, Duration)| end.saturating_sub(write.at));
+    Some(took.map(|time| time.as_secs_f64()).collect())
+}
+
+/// What `stack` makes of each answer, seed by seed; of those seeds only with which all of them end.
+fn simulate(
+    path: &Path,
+    captured: &Captured,
+    stack: &str,
+    (catalog, seeds): (&Catalog, u32),
+    interrupt: &Interrupt,
+) -> Result<Durations, String> {
+    let mut written = write(path, captured);
+    written.experiment.stacks = vec![stack.to_owned()];
+    written.experiment.seeds = Seeds::Count(seeds);
+    let source = Source::of_flags(&written.experiment);
+    let plan = Plan::with_files(written.experiment, &source, catalog, &written.files)
+        .map_err(|error| error.to_string())?;
+    let until = Instant::ZERO + time_to_run(path);
+    let mut all = Vec::new();
+    for seed in 1..=u64::from(seeds) {
+        if interrupt.is_asked() {
+            break;
+        }
+        let job = Job {
+            point: 0,
+            stack: 0,
+            seed,
+        };
+        let built = plan.scenario(job).build(seed);
+        let mut simulation = built.map_err(|error| error.to_string())?.simulation;
+        let mut watch = Watch::of(&path.transfer.writes);
+        let mut now = Instant::ZERO;
+        while now < until && !watch.is_over() {
+            now += LOOK;
+            simulation.run_until(now, &mut watch);
+        }
+        if watch.is_over() {
+            all.push(watch.took);
+        }
+    }
+    Ok(all)
+}
+
+/// Holds the captured answers against simulated ones, of the captured sender's `own` and `by` another one.
+fn compare(took: &[f64], own: &Durations, by: &Durations) -> Replies {
+    let mut order: Vec<(usize, f64)> = took.iter().copied().enumerate().collect();
+    order.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let (own, sorted) = (slowest_first(own), slowest_first(by));
+    let mut sooner: Vec<Reply> = Vec::new();
+    for (rank, &(n, captured)) in order.iter().enumerate() {
+        let (Some(own), Some(duration)) = (at_rank(&own, rank), at_rank(&sorted, rank)) else {
+            continue;
+        };
+        let gains = captured - duration.high > GAIN_MIN.max(GAIN_SHARE * captured);
+        let is_slower = own.mean > duration.high;
+        if gains && is_slower && captured <= OWN_TIMES * own.high {
+            sooner.push(Reply {
+                number: n + 1,
+                captured,
+                duration,
+            });
+        }
+    }
+    let gain = |reply: &Reply| reply.captured - reply.duration.mean;
+    sooner.sort_by(|one, other| gain(other).total_cmp(&gain(one)));
+    let of_runs = |of: fn(&[f64]) -> f64| -> f64 {
+        let runs: Vec<f64> = by.iter().map(|run| of(run)).collect();
+        dupack_lab::stats::mean(&runs).unwrap_or(0.0)
+    };
+    Replies {
+        count: took.len(),
+        captured: (median(took), longest(took)),
+        predicted: (of_runs(median), of_runs(longest)),
+        sooner: sooner.len(),
+        most: sooner.into_iter().take(SOONER_MAX).collect(),
+    }
+}
+
+fn slowest_first(runs: &Durations) -> Durations {
+    let sorted = runs.iter().map(|run| {
+        let mut run = run.clone();
+        run.sort_unstable_by(|one, other| other.total_cmp(one));
+        run
+    });
+    sorted.collect()
+}
+
+/// What the answer of this rank takes in all runs.
+fn at_rank(sorted: &Durations, rank: usize) -> Option<Estimate> {
+    let times: Vec<f64> = sorted
+        .iter()
+        .filter_map(|run| run.get(rank))
+        .copied()
+        .collect();
+    Some(Estimate {
+        mean: dupack_lab::stats::mean(&times)?,
+        low: times.iter().copied().fold(f64::INFINITY, f64::min),
+        high: longest(&times),
+    })
+}
+
+fn median(times: &[f64]) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let place = sorted.len().saturating_sub(1) / 2;
+    sorted.get(place).copied().unwrap_or(0.0)
+}
+
+fn longest(times: &[f64]) -> f64 {
+    times.iter().copied().fold(0.0, f64::max)
+}
+
+/// Notes when answers begin and are acknowledged.
+struct Watch {
+    /// The offset after each answer.
+    ends: Vec<u64>,
+    sent: u64,
+    acked: u64,
+    /// Sequence numbers of the ends of what was sent and acknowledged.
+    numbers: Option<(u32, u32)>,
+    began: Option<Instant>,
+    took: Vec<f64>,
+}
+
+/// The flow that the capture shows.
+const FIRST: FlowId = FlowId(0);
+
+/// A number that goes on by more than this went back.
+const BACK: u32 = 1 << 31;
+
+impl Watch {
+    fn of(writes: &[Write]) -> Self {
+        let mut end = 0;
+        let ends = writes.iter().map(|write| {
+            end += write.bytes;
+            end
+        });
+        Self {
+            ends: ends.collect(),
+            sent: 0,
+            acked: 0,
+            numbers: None,
+            began: None,
+            took: Vec::new(),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.took.len() >= self.ends.len()
+    }
+
+    fn sent(&mut self, at: Instant, start: u32, len: u32) {
+        let (sent, _) = self.numbers.get_or_insert((start, start));
+        let further = start.wrapping_add(len).wrapping_sub(*sent);
+        if further > 0 && further < BACK {
+            *sent = sent.wrapping_add(further);
+            self.sent += u64::from(further);
+            self.began.get_or_insert(at);
+        }
+    }
+
+    fn acked(&mut self, at: Instant, ack: u32) {
+        let Some((_, acked)) = &mut self.numbers else {
+            return;
+        };
+        let further = ack.wrapping_sub(*acked);
+        if further == 0 || further >= BACK {
+            return;
+        }
+        *acked = ack;
+        self.acked += u64::from(further);
+        while let Some(&end) = self.ends.get(self.took.len())
+            && end <= self.acked
+        {
+            // The next one begins with the next segment: it is an answer.
+            let began = self.began.take().unwrap_or(at);
+            self.took.push(at.since(began).as_secs_f64());
+        }
+    }
+}
+
+impl Observer for Watch {
+    fn packet(&mut self, event: &PacketEvent<'_>) {
+        if event.packet.flow != FIRST {
+            return;
+        }
+        match (&event.packet.body, event.what) {
+            (Body::Data(data), Happening::Sent) => {
+                self.sent(event.at, data.segment.seq.0, data.segment.len);
+            }
+            (Body::Ack(ack), Happening::Delivered) => self.acked(event.at, ack.ack.0),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_sender_makes_slow_would_have_come_sooner() {
+        let took = [0.05, 1.2, 3.0, 0.05];
+        // The captured sender takes a second twice, the other one never.
+        let own = vec![vec![0.05, 1.1, 1.3, 0.05], vec![1.0, 0.05, 0.05, 1.2]];
+        let by = vec![vec![0.05, 0.06, 0.1, 0.05], vec![0.05, 0.1, 0.05, 0.2]];
+        let found = compare(&took, &own, &by);
+        // What took three seconds the sender does not explain.
+        assert_eq!((found.count, found.sooner), (4, 1));
+        let reply = found.most[0];
+        assert_eq!((reply.number, reply.captured), (2, 1.2));
+        assert_eq!((reply.duration.low, reply.duration.high), (0.06, 0.1));
+        assert_eq!(found.captured, (0.05, 3.0));
+        assert!((found.predicted.1 - 0.15).abs() < 1e-9, "{found:?}");
+        // By the captured sender itself none would have come sooner, whatever chance made of the capture.
+        assert_eq!(compare(&took, &own, &own).sooner, 0);
+        let unlucky = [0.05, 1.35, 1.45, 0.05];
+        assert_eq!(compare(&unlucky, &own, &own).sooner, 0);
+        assert_eq!(compare(&unlucky, &own, &by).sooner, 2);
+    }
+
+    #[test]
+    fn an_answer_takes_until_it_is_acknowledged() {
+        let write = |bytes| Write {
+            at: Duration::ZERO,
+            after: Duration::ZERO,
+            bytes,
+            cause: dupack_diagnosis::path::writes::WriteCause::Request,
+        };
+        let mut watch = Watch::of(&[write(200), write(100)]);
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        let begin = u32::MAX - 50;
+        watch.sent(at(0), begin, 100);
+        watch.sent(at(1), begin.wrapping_add(100), 100);
+        watch.acked(at(40), begin.wrapping_add(100));
+        // A repetition begins nothing.
+        watch.sent(at(50), begin.wrapping_add(100), 100);
+        watch.acked(at(90), begin.wrapping_add(200));
+        assert!(!watch.is_over());
+        watch.sent(at(200), begin.wrapping_add(200), 100);
+        watch.acked(at(230), begin.wrapping_add(300));
+        assert!(watch.is_over());
+        assert_eq!(watch.took, [0.09, 0.03]);
+    }
+}

@@ -1,0 +1,208 @@
+//! An end that sends nothing any more, though the other asks.
+//!
+//! Data, a FIN and a keep-alive ask for an ACK (RFC 9293 §3.8.4, §3.10.7.4). An end is silent if nothing of it comes until the
+//! capture of the connection is over, while the other end asks again and again. The capture does not tell whether the host is gone,
+//! the path to it, or the path from it.
+
+use dupack_tcp::connection::Flags;
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::read::packet::{Packet, is_after};
+use crate::read::side::{Both, Side};
+
+/// The other end has asked again so often (ours: one repetition may be on its way) ...
+const AGAIN_MIN: u32 = 2;
+
+/// ... and for so long: the first retransmission timeout (RFC 6298 §2.1).
+const FOR_MIN: Duration = Duration::from_secs(1);
+
+/// An end that sends nothing any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silence {
+    /// The silent end.
+    pub side: Side,
+    /// When its last packet was captured.
+    pub since: Instant,
+    /// The number of that packet in the capture.
+    pub last: u64,
+    /// Packets of the other end that were not answered.
+    pub asked: Asked,
+}
+
+/// Packets of an end that ask for an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Segments with data, retransmissions included.
+    pub data: u32,
+    /// FINs without data.
+    pub fins: u32,
+    /// Keep-alives.
+    pub keep_alives: u32,
+    /// Those of all that repeat what was sent before.
+    pub again: u32,
+    /// When the first was captured.
+    pub first: Instant,
+    /// When the last was.
+    pub last: Instant,
+}
+
+impl Asked {
+    /// From the first packet to the last.
+    #[must_use]
+    pub const fn duration(&self) -> Duration {
+        self.last.since(self.first)
+    }
+}
+
+/// What one end has asked since the other was heard.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asking {
+    /// The end of what it has sent.
+    end: Option<SeqNumber>,
+    asked: Asked,
+    /// The number of its own last packet, and when it was captured; 0 before the first.
+    last: u64,
+    last_at: Instant,
+}
+
+impl Asking {
+    fn take(&mut self, packet: &Packet) {
+        self.last = packet.number;
+        self.last_at = packet.at;
+        let segment = &packet.segment;
+        if segment.is(Flags::SYN) || segment.is(Flags::RST) {
+            return;
+        }
+        let len = segment.sequence_len();
+        let end = segment.seq.at(u64::from(len));
+        let is_known = self.end.is_some_and(|known| !is_after(end.0, known.0));
+        // One byte before what comes next, which may have a byte of data (RFC 9293 §3.8.4).
+        let is_keep_alive = len <= 1
+            && !segment.is(Flags::FIN)
+            && self.end.is_some_and(|known| segment.seq.at(1) == known);
+        if !is_known {
+            self.end = Some(end);
+        }
+        if len == 0 && !is_keep_alive {
+            return;
+        }
+        let asked = &mut self.asked;
+        if *asked == Asked::default() {
+            asked.first = packet.at;
+        }
+        asked.last = packet.at;
+        let kind = if is_keep_alive {
+            &mut asked.keep_alives
+        } else if segment.len > 0 {
+            &mut asked.data
+        } else {
+            &mut asked.fins
+        };
+        *kind = kind.saturating_add(1);
+        asked.again = asked.again.saturating_add(u32::from(is_known));
+    }
+}
+
+/// Takes in the packets of a connection. There is nothing in memory before the first ACK: SYNs without answers are many.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Silences(Option<Box<Both<Asking>>>);
+
+impl Silences {
+    /// `side` has sent a packet.
+    pub(crate) fn take(&mut self, side: Side, packet: &Packet) {
+        if self.0.is_none() && packet.segment.ack.is_none() {
+            return;
+        }
+        let both = self.0.get_or_insert_default();
+        both.of_mut(side).take(packet);
+        both.of_mut(side.other()).asked = Asked::default();
+    }
+
+    /// The end that is silent, if one is.
+    pub(crate) fn silence(&self) -> Option<Silence> {
+        let both = self.0.as_ref()?;
+        Side::BOTH.into_iter().find_map(|side| {
+            let Asking { last, last_at, .. } = *both.of(side);
+            let asked = both.of(side.other()).asked;
+            let enough = asked.again >= AGAIN_MIN && asked.duration() >= FOR_MIN;
+            (enough && last > 0).then_some(Silence {
+                side,
+                since: last_at,
+                last,
+                asked,
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::packet::tests::{address, from};
+
+    /// Who is silent after these packets.
+    fn silence(packets: &[Packet]) -> Option<Silence> {
+        let mut silences = Silences::default();
+        for (packet, number) in packets.iter().zip(1..) {
+            let packet = &packet.numbered(number);
+            let opens = packet.source == address(Side::Opener);
+            let side = if opens { Side::Opener } else { Side::Answerer };
+            silences.take(side, packet);
+        }
+        silences.silence()
+    }
+
+    fn data(at: f64) -> Packet {
+        from(Side::Opener, at, 1000).ack(5000).len(300)
+    }
+
+    fn ack(at: f64) -> Packet {
+        from(Side::Answerer, at, 5000).ack(1300)
+    }
+
+    #[test]
+    fn who_is_asked_again_and_sends_nothing_is_silent() {
+        let before = from(Side::Answerer, 0.0, 5000).ack(1000);
+        let asked = [data(100.0), data(400.0), data(1300.0)];
+        let found = silence(&[[before].as_slice(), &asked].concat()).unwrap();
+        assert_eq!(found.side, Side::Answerer);
+        assert_eq!(found.since, before.at);
+        assert_eq!((found.asked.data, found.asked.again), (3, 2));
+        assert_eq!(found.asked.duration(), Duration::from_millis(1200));
+        // An answer, however late.
+        let answered = [[before].as_slice(), &asked, &[ack(9000.0)]].concat();
+        assert_eq!(silence(&answered), None);
+        // Nothing of it was ever captured.
+        assert_eq!(silence(&asked), None);
+    }
+
+    #[test]
+    fn what_is_new_and_what_is_soon_shows_no_silence() {
+        let before = from(Side::Answerer, 0.0, 5000).ack(1000);
+        let new = |n: u32| from(Side::Opener, f64::from(n) * 1000.0, 1000 + n * 300).len(300);
+        assert_eq!(silence(&[before, new(0), new(1), new(2), new(3)]), None);
+        assert_eq!(
+            silence(&[before, data(100.0), data(300.0), data(700.0)]),
+            None
+        );
+        let pure = |at| from(Side::Opener, at, 1000).ack(5000);
+        assert_eq!(
+            silence(&[before, pure(0.0), pure(3000.0), pure(6000.0)]),
+            None
+        );
+    }
+
+    #[test]
+    fn keep_alives_and_fins_ask() {
+        for len in [0, 1] {
+            let probe = |at| from(Side::Opener, at, 1299).ack(5000).len(len);
+            let all = [data(0.0), ack(100.0), probe(10e3), probe(12e3), probe(14e3)];
+            let found = silence(&all).unwrap();
+            assert_eq!((found.asked.keep_alives, found.asked.data), (3, 0), "{len}");
+        }
+        let fin = |at| from(Side::Opener, at, 1300).ack(5000).flags(Flags::FIN);
+        let found = silence(&[data(0.0), ack(100.0), fin(200.0), fin(500.0), fin(1400.0)]).unwrap();
+        assert_eq!((found.asked.fins, found.asked.again), (3, 2));
+    }
+}
