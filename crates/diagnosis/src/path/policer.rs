@@ -206,19 +206,11 @@ pub(super) fn find(
     fits.extend(passing.fits(close, packet));
     let fits = alike(&fits);
     let fit = best(&fits)?;
-    if std::env::var_os("PDBG").is_some() {
-        eprintln!("PDBG slope {:.0} losses {} groups {} chance {:.1} link {:?} least {:?}", passing.slope*8.0, passing.losses, passing.groups, passing.by_chance(), link, least);
-        for f in [coarse, fit] { eprintln!("PDBG   fit rate {:.0} burst {:.0} off {:.0} near {} groups {:.1} above {:.4} ev {:.1} queue {:?}", f.rate*8.0, f.burst, f.off, f.near, f.groups, f.above, f.evidence, without_queue(losses, least, &f, link)); }
-        let mut d: Vec<_> = losses.iter().filter(|l| l.transmission == 1).filter_map(|l| l.delay).collect();
-        d.sort();
-        eprintln!("PDBG   delay {} mid {:?}", d.len(), d.get(d.len()/2));
-    }
     let enough = fit.near >= LOSSES_MIN && fit.groups >= SHARE_MIN * passing.groups;
     let certain = enough && fit.evidence >= passing.by_chance();
     let found = told(&fit, &fits, packet);
     let (low, high) = found.rate.interval()?;
     let is_known = high <= RATES_ALIKE * low;
-    if std::env::var_os("PDBG").is_some() { eprintln!("PDBG   told {:.0} {:.0} {certain}", low, high); }
     (certain && is_known && without_queue(losses, least, &fit, link)).then_some(found)
 }
 
