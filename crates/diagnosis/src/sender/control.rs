@@ -157,11 +157,7 @@ fn named(mut verdict: Verdict<Control>, seen: &Seen) -> Verdict<Control> {
 }
 
 /// What is said where no name is given, though one stands out or a pace was seen.
-fn why_unnamed(
-    verdict: &Verdict<Control>,
-    name: Option<Control>,
-    seen: &Seen,
-) -> Option<String> {
+fn why_unnamed(verdict: &Verdict<Control>, name: Option<Control>, seen: &Seen) -> Option<String> {
     if name.is_some() {
         return None;
     }
@@ -208,8 +204,9 @@ fn has_shape(control: Control, seen: &Seen) -> bool {
         return false;
     };
     let before = kept.iter().map(|r| f64::from(r.before)).sum::<f64>() / kept.len() as f64;
-    // Away from the sender, where rounds are inferred, what follows the rate may look like 0.7.
-    if control == Control::Cubic && !seen.pace.is_at_sender() && follows_rate(kept) {
+    // Away from the sender rounds are inferred: small windows show no factor, and what follows the rate looks like 0.7.
+    let by_rate = control == Control::Cubic && follows_rate(kept);
+    if !seen.pace.is_at_sender() && (before < RATE_BEFORE || by_rate) {
         return false;
     }
     let off = (f64::from(middle) - left - 0.5 / before).abs();
@@ -301,9 +298,7 @@ fn density(control: Control, reduction: &Reduction) -> f64 {
             let left = (f64::from(reduction.pipe) / before).clamp(2.0 / before, 1.0);
             laplace(factor - left, RATE_OFF)
         }
-        _ => {
-            0.5 * laplace(factor - 1.0, 0.1) + 0.5
-        }
+        _ => 0.5 * laplace(factor - 1.0, 0.1) + 0.5,
     };
     (1.0 - STRAY) * model + STRAY
 }
@@ -331,9 +326,7 @@ fn reductions(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
         Control::Cubic => "0.7 is CUBIC's",
         Control::Westwood => "Westwood's is what the measured rate fills",
         Control::Fixed => "a fixed window stays",
-        _ => {
-            "BBR's follows its model and not the loss"
-        }
+        _ => "BBR's follows its model and not the loss",
     };
     let sentence = format!(
         "the window after a loss is {middle:.2} of what it was ({low:.2} to {high:.2} in the middle half of {}): {own}",
@@ -380,9 +373,7 @@ fn fits(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
         ),
         Control::Cubic => (fits.cubic(), "CUBIC's curve"),
         Control::Fixed => (fits.constant, "a constant"),
-        _ => {
-            (fits.probing, "a mean with probes about it")
-        }
+        _ => (fits.probing, "a mean with probes about it"),
     };
     let worth = f64::from(fit * fits.weight()).min(match control {
         Control::Bbr | Control::BbrOne => PROBING_MOST,
@@ -405,7 +396,7 @@ fn moves(control: Control, backlog: Backlog) -> [f64; 3] {
         (Control::Reno | Control::Westwood, _) => [0.04, 0.26, 0.7],
         (Control::Cubic, _) => [0.04, 0.41, 0.55],
         (Control::Fixed, _) => [0.01, 0.98, 0.01],
-                (Control::Vegas, Backlog::Few) => [0.04, 0.26, 0.7],
+        (Control::Vegas, Backlog::Few) => [0.04, 0.26, 0.7],
         (Control::Vegas, Backlog::Some) => [0.04, 0.92, 0.04],
         (Control::Vegas, Backlog::Many) => [0.8, 0.15, 0.05],
         _ => [0.3, 0.35, 0.35],

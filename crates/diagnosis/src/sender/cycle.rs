@@ -59,7 +59,9 @@ impl Cycle {
                 left: Vec::new(),
             };
         }
-        let since = self.began.map_or(0.0, |began| at.since(began).as_secs_f64());
+        let since = self
+            .began
+            .map_or(0.0, |began| at.since(began).as_secs_f64());
         let place = (since / self.part) as usize;
         if place >= KEPT {
             return;
@@ -90,7 +92,9 @@ impl Cycle {
         let once = stands_out(ONCE);
         once >= STANDS_OUT
             && stands_out(TWICE) >= STANDS_OUT_TWICE
-            && OTHERS.into_iter().all(|lags| stands_out(lags) <= ELSEWHERE * once)
+            && OTHERS
+                .into_iter()
+                .all(|lags| stands_out(lags) <= ELSEWHERE * once)
     }
 }
 
@@ -104,17 +108,25 @@ fn without_mean(left: &[u16]) -> Vec<f64> {
     }
     let before = |place: usize| sums.get(place).copied().unwrap_or(sum);
     let mean = |place: usize| {
-        let (from, to) = (place.saturating_sub(AROUND), (place + AROUND).min(left.len()));
+        let (from, to) = (
+            place.saturating_sub(AROUND),
+            (place + AROUND).min(left.len()),
+        );
         (before(to) - before(from)) / (to - from).max(1) as f64
     };
     let all = left.iter().enumerate();
-    all.map(|(place, segments)| f64::from(*segments) - mean(place)).collect()
+    all.map(|(place, segments)| f64::from(*segments) - mean(place))
+        .collect()
 }
 
 /// How much a course resembles itself so many parts later.
 fn correlation(course: &[f64], lag: usize) -> f64 {
     let later = course.get(lag..).unwrap_or_default();
-    course.iter().zip(later).map(|(one, other)| one * other).sum()
+    course
+        .iter()
+        .zip(later)
+        .map(|(one, other)| one * other)
+        .sum()
 }
 
 #[cfg(test)]

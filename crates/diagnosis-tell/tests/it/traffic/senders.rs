@@ -6,8 +6,8 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// A client's upload, captured at its end: it sends two segments at a time at 10 Mbit/s times these gains, each for a round trip of 40 ms. As Linux
-/// does, it pushes the last segment of what it hands to the interface at once.
+/// A client's upload, captured at its end: it sends two segments at a time, at 10 Mbit/s times these gains, each for a
+/// round trip of 40 ms. As Linux does, it pushes the last segment of what it hands to the interface at once.
 fn paced(gains: &[f64]) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let rtt = 0.04;
@@ -15,7 +15,9 @@ fn paced(gains: &[f64]) -> Script {
     let (begin, mut at, mut seq) = (2.0 * rtt, 2.0 * rtt, 1000);
     while at < 12.0 {
         for n in 0..2 {
-            let segment = packet(at + f64::from(n) * 1e-6, End::Client, seq).ack(5000).len(1460);
+            let segment = packet(at + f64::from(n) * 1e-6, End::Client, seq)
+                .ack(5000)
+                .len(1460);
             script.add(if n == 1 { segment.push() } else { segment });
             seq += 1460;
         }
@@ -28,7 +30,6 @@ fn paced(gains: &[f64]) -> Script {
 
 fn control_of(gains: &[f64]) -> (Option<Control>, String) {
     let told = Told::of(&paced(gains));
-    if std::env::var_os("JDBG").is_some() { eprintln!("{}", told.screen()); }
     let control = told.stream(Side::Opener).sender.control.clone();
     (control.name, control.why)
 }

@@ -23,10 +23,22 @@ struct Options {
 }
 
 const ALL: [Options; 4] = [
-    Options { sack: true, stamps: true },
-    Options { sack: true, stamps: false },
-    Options { sack: false, stamps: true },
-    Options { sack: false, stamps: false },
+    Options {
+        sack: true,
+        stamps: true,
+    },
+    Options {
+        sack: true,
+        stamps: false,
+    },
+    Options {
+        sack: false,
+        stamps: true,
+    },
+    Options {
+        sack: false,
+        stamps: false,
+    },
 ];
 
 /// A server's download, captured at the client. Times are those of the capture.
@@ -50,7 +62,13 @@ impl Download {
         };
         script.add(syn(packet(0.0, End::Client, 999)));
         script.add(syn(packet(RTT, End::Server, 4999)).ack(1000));
-        let mut this = Self { script, options, at: RTT + 1e-4, acked: 0, echo: 1 };
+        let mut this = Self {
+            script,
+            options,
+            at: RTT + 1e-4,
+            acked: 0,
+            echo: 1,
+        };
         this.ack(0, None);
         let request = packet(this.at, End::Client, 1000).ack(5000).len(100).push();
         let request = this.stamped(request, this.at);
@@ -59,7 +77,11 @@ impl Download {
         this
     }
 
-    fn stamped(&self, packet: dupack_truth::script::Packet, left: f64) -> dupack_truth::script::Packet {
+    fn stamped(
+        &self,
+        packet: dupack_truth::script::Packet,
+        left: f64,
+    ) -> dupack_truth::script::Packet {
         match self.options.stamps {
             true => packet.stamps(stamp(left), self.echo),
             false => packet,
@@ -68,7 +90,9 @@ impl Download {
 
     /// Segment `n` of the server comes.
     fn comes(&mut self, n: u32) {
-        let segment = packet(self.at, End::Server, 5000 + n * FULL).ack(1100).len(FULL);
+        let segment = packet(self.at, End::Server, 5000 + n * FULL)
+            .ack(1100)
+            .len(FULL);
         let left = self.at - RTT / 2.0;
         let segment = self.stamped(segment, left);
         if n == self.acked {
@@ -85,7 +109,11 @@ impl Download {
     /// The client acknowledges all before `n`, and perhaps segments from one to another.
     fn ack(&mut self, n: u32, block: Option<(u32, u32)>) {
         self.acked = n;
-        let mut ack = packet(self.at + 1e-5, End::Client, if n == 0 { 1000 } else { 1100 });
+        let mut ack = packet(
+            self.at + 1e-5,
+            End::Client,
+            if n == 0 { 1000 } else { 1100 },
+        );
         ack = ack.ack(5000 + n * FULL).window(20_000);
         if let Some((from, to)) = block.filter(|_| self.options.sack) {
             ack = ack.sack(5000 + from * FULL, 5000 + to * FULL);
@@ -115,8 +143,17 @@ impl Download {
         let stream = told.stream(Side::Answerer);
         for class in Class::ALL {
             let count = stream.account.of(class);
-            let should = wanted.iter().find(|(of, _)| *of == class).map_or(0, |(_, n)| *n);
-            assert_eq!(count, should, "{which} {:?} {class:?}: {}", self.options, told.screen());
+            let should = wanted
+                .iter()
+                .find(|(of, _)| *of == class)
+                .map_or(0, |(_, n)| *n);
+            assert_eq!(
+                count,
+                should,
+                "{which} {:?} {class:?}: {}",
+                self.options,
+                told.screen()
+            );
         }
     }
 }
@@ -192,10 +229,16 @@ fn fin(stamps: bool, waits: &[f64]) -> Script {
     let mut at = RTT + 1e-3;
     let mut seq = 1000;
     for _ in 0..20 {
-        script.add(stamped(packet(at, End::Client, seq).ack(5000).len(FULL).push(), at));
+        script.add(stamped(
+            packet(at, End::Client, seq).ack(5000).len(FULL).push(),
+            at,
+        ));
         seq += FULL;
         at += RTT;
-        script.add(stamped(packet(at, End::Server, 5000).ack(seq).window(500), at));
+        script.add(stamped(
+            packet(at, End::Server, 5000).ack(seq).window(500),
+            at,
+        ));
         at += 1e-4;
     }
     script.add(stamped(packet(at, End::Client, seq).ack(5000).fin(), at));
@@ -204,7 +247,10 @@ fn fin(stamps: bool, waits: &[f64]) -> Script {
         script.add(stamped(packet(at, End::Client, seq).ack(5000).fin(), at));
     }
     at += RTT;
-    script.add(stamped(packet(at, End::Server, 5000).ack(seq + 1).window(500), at));
+    script.add(stamped(
+        packet(at, End::Server, 5000).ack(seq + 1).window(500),
+        at,
+    ));
     script
 }
 
@@ -245,7 +291,10 @@ fn backoff(rto: f64, end: End, stamps: bool) -> Script {
         }
         seq += 300;
         at += RTT;
-        let reply = packet(at - RTT + there + back, End::Server, answer).ack(seq).len(500).push();
+        let reply = packet(at - RTT + there + back, End::Server, answer)
+            .ack(seq)
+            .len(500)
+            .push();
         script.add(stamped(reply.window(500), at));
         answer += 500;
         at += 0.1;

@@ -150,7 +150,6 @@ impl Judge {
 
     /// Something is sent again.
     pub fn sent_again(&mut self, case: &Case) -> Verdict {
-        if std::env::var_os("JDBG").is_some() { eprintln!("JDBG phase {:?} start {} end {} una {} nxt {} sacked {} itself {:?} fwd {} repaired {:?} prompt {} silence {:?} since_base {:?} rto {:?} at {:?}", self.phase, case.start, case.end, case.una, case.nxt, case.sacked, case.itself, case.forward_ack, case.repaired_at, case.is_prompt(), case.timing.silence, case.timing.since_base, case.timing.rtt.rto_least, case.timing.at); }
         let before = self.timeout_before(case);
         let timeout_of = self.after_single(case);
         let verdict = match self.phase {
