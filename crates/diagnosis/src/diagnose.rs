@@ -292,6 +292,7 @@ fn findings(mut connection: Connection<Examiner>) -> (ConnectionFindings, Vec<Ca
         },
         streams,
         requests,
+        both: None,
     };
     (found, candidates)
 }
