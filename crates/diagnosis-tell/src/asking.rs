@@ -18,7 +18,7 @@ use crate::whatif::{
 use crate::words;
 use dupack_diagnosis::findings::StreamFindings;
 use dupack_diagnosis::sender::{
-    Candidate, InitialBound, SenderReport, TimeoutRule, Traits, Verdict,
+    Candidate, Control, InitialBound, SenderReport, TimeoutRule, Traits, Verdict,
 };
 
 /// The sender that a path is written for where the captured one cannot be told: what most hosts are.
@@ -58,13 +58,13 @@ pub enum Asked {
 #[must_use]
 pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
     let report = &stream.sender;
-    let controls = fitting(&report.control);
+    let controls = fitting(&report.control, Control::includes);
     let controls = controls.into_iter().filter_map(|(control, behind)| {
         let name = control.in_stack()?;
         Some((name, behind))
     });
     let controls: Vec<(&str, f64)> = controls.collect();
-    let mut recoveries = fitting(&report.recovery);
+    let mut recoveries = fitting(&report.recovery, |name, other| name == other);
     if stream.path.losses == 0 {
         // Without losses all do the same.
         recoveries.truncate(1);
@@ -91,14 +91,14 @@ pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
     all.collect()
 }
 
-/// The names that fit, the likeliest first, each with how far it is behind that.
-fn fitting<N: Copy>(verdict: &Verdict<N>) -> Vec<(N, f64)> {
-    if let Some(name) = verdict.name {
-        return vec![(name, 0.0)];
-    }
-    let best = verdict.candidates.first().map_or(0.0, |best| best.score);
+/// The candidates that fit, the likeliest first, each with how far it is behind that: of those that the name includes, if
+/// there is one.
+fn fitting<N: Copy>(verdict: &Verdict<N>, includes: fn(N, N) -> bool) -> Vec<(N, f64)> {
+    let included = |c: &&Candidate<N>| verdict.name.is_none_or(|name| includes(name, c.name));
+    let candidates = verdict.candidates.iter().filter(included);
+    let best = candidates.clone().next().map_or(0.0, |best| best.score);
     let behind = |candidate: &Candidate<N>| (candidate.name, best - candidate.score);
-    let all = verdict.candidates.iter().map(behind);
+    let all = candidates.map(behind);
     all.take_while(|(_, behind)| *behind <= BEHIND).collect()
 }
 

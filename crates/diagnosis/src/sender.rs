@@ -6,6 +6,7 @@
 //!                                                                 reductions  what losses leave
 //!                                                                 growth      what grows between them
 //!                                                                 probing     dips without a loss
+//!                                                                 cycle       a rate that rises and falls
 //!                      repairs, timer, pace: what retransmissions, timeouts and times show
 //! ```
 //!
@@ -15,6 +16,7 @@
 
 mod clue;
 mod control;
+mod cycle;
 mod flight;
 mod growth;
 mod opening;
@@ -36,6 +38,7 @@ pub use report::{
 
 use dupack_tcp::time::Instant;
 
+use self::cycle::Cycle;
 use self::flight::{Flight, Sack};
 use self::growth::Growth;
 use self::opening::Opening;
@@ -76,6 +79,7 @@ struct Seen {
     reductions: Reductions,
     growth: Growth,
     probing: Probing,
+    cycle: Cycle,
     repairs: Repairs,
     timer: Timer,
     pace: Pace,
@@ -142,6 +146,7 @@ impl Seen {
             reductions: Reductions::new(),
             growth: Growth::new(),
             probing: Probing::new(),
+            cycle: Cycle::default(),
             repairs: Repairs::default(),
             timer: Timer::default(),
             pace: Pace::default(),
@@ -171,6 +176,8 @@ impl Seen {
             self.probing.spoil();
         }
         let number = self.rounds.current().number;
+        self.cycle
+            .departed(departure.at, departure.sent.len(), (number, base));
         if explained.retransmission.is_some() {
             self.probing.lost(number);
         }
@@ -259,7 +266,9 @@ fn stack(
     control: &Verdict<Control>,
     traits: &Traits,
 ) -> Option<StackGuess> {
-    let control = control.name.or(control.nearest)?.in_stack()?;
+    let of_family = |nearest: &Control| control.name.is_none_or(|name| name.includes(*nearest));
+    let control = control.nearest.filter(of_family).or(control.name)?;
+    let control = control.in_stack()?;
     let recovery = recovery
         .name
         .or_else(|| recovery.candidates.first().map(|c| c.name))?;

@@ -124,6 +124,13 @@ impl Packet {
         self.flags(Flags::SYN)
     }
 
+    /// Without the announcement of SACK.
+    #[must_use]
+    pub fn without_sack(mut self) -> Self {
+        self.segment.options.sack_permitted = Sack::Absent;
+        self
+    }
+
     #[must_use]
     pub fn sack(mut self, start: u32, end: u32) -> Self {
         let [start, end] = [start, end].map(SeqNumber);

@@ -24,16 +24,21 @@ impl Axis {
     }
 }
 
-/// What was named. Which version of BBR it is need not be told.
+/// What was named.
 pub fn name_of(axis: Axis, report: &SenderReport) -> &'static str {
     let name = match axis {
         Axis::Recovery => report.recovery.name.map(|r| r.name()),
-        Axis::Control => report.control.name.map(|control| match control {
-            Control::BbrOfSomeVersion => Control::Bbr.name(),
-            other => other.name(),
-        }),
+        Axis::Control => report.control.name.map(Control::name),
     };
     name.unwrap_or("unknown")
+}
+
+/// Whether that is the truth, or a family that it is of.
+pub fn is_right(truth: &str, said: &str) -> bool {
+    let halves = ["reno", "vegas", "veno", "westwood", "westwood-linux"];
+    said == truth
+        || (said == Control::Halving.name() && halves.contains(&truth))
+        || (said == Control::BbrOfSomeVersion.name() && truth == "bbr")
 }
 
 /// Right, unknown, wrong.
@@ -46,7 +51,7 @@ pub struct Count {
 
 impl Count {
     fn add(&mut self, truth: &str, said: &str) {
-        if said == truth {
+        if is_right(truth, said) {
             self.right += 1;
         } else if said == "unknown" {
             self.unknown += 1;

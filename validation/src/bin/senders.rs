@@ -2,9 +2,10 @@
 //! both ends. Prints who was taken for whom.
 //!
 //! ```text
-//! cargo run --release --manifest-path validation/Cargo.toml --bin senders -- [--seeds FROM..TO] [--only WORD] [--end sender|receiver] [--verbose]
+//! cargo run --release --manifest-path validation/Cargo.toml --bin senders -- [--seeds FROM..TO] [--only WORD] [--stack RECOVERY/CONTROL] [--end sender|receiver] [--verbose]
 //! ```
 //!
+//! With `--stack` all transfers are of that sender, such as one that is never drawn.
 //! Transfers of which something is named wrongly are told of; with `--verbose` all are.
 
 use std::{env, fmt};
@@ -12,7 +13,7 @@ use std::{env, fmt};
 use dupack_diagnosis::sender::{SenderReport, Verdict};
 use dupack_truth::limits::lot::Drawn;
 use dupack_truth::limits::tape::End;
-use dupack_truth::senders::{Axis, Table, name_of};
+use dupack_truth::senders::{Axis, Table, is_right, name_of};
 
 fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -25,10 +26,14 @@ fn main() {
     let (from, to): (u64, u64) = (from.parse().expect("a seed"), to.parse().expect("a seed"));
     let only = after("--only").unwrap_or_default();
     let at = after("--end").unwrap_or_default();
+    let stack = after("--stack").unwrap_or_default();
     let verbose = arguments.iter().any(|a| a == "--verbose");
     let mut tables = End::BOTH.map(|_| [Table::default(), Table::default()]);
     for seed in from..to {
-        let drawn = Drawn::of(seed);
+        let mut drawn = Drawn::of(seed);
+        if let Some((recovery, control)) = stack.split_once('/') {
+            send_by(&mut drawn, recovery, control);
+        }
         if !drawn.line.contains(&only) {
             continue;
         }
@@ -44,7 +49,7 @@ fn main() {
             let mut wrong = false;
             for (axis, table) in Axis::BOTH.into_iter().zip(tables) {
                 let (truth, said) = (axis.truth(&drawn), name_of(axis, report));
-                wrong |= said != "unknown" && said != truth;
+                wrong |= said != "unknown" && !is_right(truth, said);
                 table.add(drawn.work, truth, said);
             }
             if wrong || verbose {
@@ -58,6 +63,14 @@ fn main() {
             table.print(&format!("{axis:?} at the {end:?}'s end"));
         }
     }
+}
+
+/// Has another sender make the transfer.
+fn send_by(drawn: &mut Drawn, recovery: &str, control: &str) {
+    let (_, rest) = drawn.text.split_once('\n').expect("stacks come first");
+    drawn.text = format!("stacks = [\"{recovery}/{control}\"]\n{rest}");
+    drawn.recovery = recovery.to_owned().leak();
+    drawn.control = control.to_owned().leak();
 }
 
 fn describe(report: &SenderReport, drawn: &Drawn) {

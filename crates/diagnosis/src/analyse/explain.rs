@@ -571,7 +571,8 @@ fn sent_again_from(departure: &Departure<'_>) -> Option<u64> {
                 .sent
                 .iter()
                 .find(again)
-                .map(|sent| sent.segment.start)
+                // Where the first transmission was not seen, the segments' borders are a guess.
+                .map(|sent| sent.segment.start.max(departure.start))
         }
         _ => None,
     }

@@ -148,8 +148,8 @@ fn judge<N: Copy + fmt::Display>(
     let ahead = first.score - second.score;
     let reason = first.evidence_for.first();
     if first.score < MARGIN_OVER_NONE || !fits {
-        let against = first.evidence_against.first().or(reason);
-        let because = against.map_or(String::new(), |a| format!(": {a}"));
+        let against = first.evidence_against.first();
+        let because = against.map_or(String::new(), |a| format!(", although {a}"));
         let why = format!("nothing fits well; {} comes nearest{because}", first.name);
         return (None, why);
     }

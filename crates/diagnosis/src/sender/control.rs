@@ -58,6 +58,10 @@ const DIP_WORTH: f64 = 4.0;
 /// So many losses must have been measured, and the growth after as many of them, or one and one more, for a
 /// control to be named that goes by losses: one alone may be measured across another, or across a pause.
 const LOSSES_LEAST: usize = 2;
+/// So many times growth must have been seen.
+const GROWTHS_LEAST: u32 = 2;
+/// So far off may be what losses leave, in the middle.
+const SHAPE_OFF: f64 = 0.05;
 /// A fixed window is one for so many rounds at least, and so many segments: the smallest windows hardly grow
 /// with any control.
 const FIXED_ROUNDS: u32 = 20;
@@ -78,10 +82,10 @@ const DIP_DUE: f64 = 20.0;
 const fn prior(control: Control) -> f64 {
     match control {
         Control::Cubic => 0.0,
-        Control::Reno | Control::Bbr | Control::BbrOne | Control::BbrOfSomeVersion => -0.3,
         Control::Westwood | Control::Fixed => -1.0,
         // Where its queue is empty, it does as Reno.
         Control::Vegas => -2.5,
+        _ => -0.3,
     }
 }
 
@@ -112,18 +116,104 @@ pub(super) fn verdict(seen: &Seen) -> Verdict<Control> {
             weighing.must(-1.0);
         }
         if is_bbr(control) && !shows_a_model(seen) {
-            // A pace alone is no BBR: with Linux's fq every control has one.
+            // A pace alone is no BBR: applications and Linux's fq have one, too.
             weighing.lacks();
         }
         weighing
     });
-    let mut verdict = clue::decide(weighings.into(), nothing(seen));
-    let fits = verdict.nearest.is_some();
-    let both = is_some_bbr(&verdict.candidates) && shows_a_model(seen);
-    if verdict.name.is_none() && fits && both {
-        verdict.name = Some(Control::BbrOfSomeVersion);
+    named(clue::decide(weighings.into(), nothing(seen)), seen)
+}
+
+/// The verdict with the name that is certain: a family where its members do alike, nobody where too little tells.
+fn named(mut verdict: Verdict<Control>, seen: &Seen) -> Verdict<Control> {
+    let paces = seen.pace.is_by_rate() && seen.probing.is_unbounded();
+    if paces && seen.cycle.is_seen() {
+        verdict.name = Some(Control::BbrOne);
+        verdict.nearest = verdict.name;
+        "its rate rises and falls once in eight round trips: the cycle of version 1"
+            .clone_into(&mut verdict.why);
+        return verdict;
     }
+    let halves = halves(&verdict.candidates, verdict.nearest) && has_shape(Control::Reno, seen);
+    let name = match verdict.name {
+        _ if halves => Some(Control::Halving),
+        Some(Control::Cubic) if has_shape(Control::Cubic, seen) => Some(Control::Cubic),
+        Some(Control::Reno | Control::Vegas | Control::Westwood | Control::Cubic) => None,
+        Some(other) => Some(other),
+        None if !shows_a_model(seen) => None,
+        None if verdict.nearest.is_some() && is_some_bbr(&verdict.candidates) => {
+            Some(Control::BbrOfSomeVersion)
+        }
+        None => None,
+    };
+    if let Some(why) = why_unnamed(&verdict, name, seen) {
+        verdict.why = why;
+    }
+    if name == Some(Control::Halving) {
+        verdict.why = why_halving(seen).unwrap_or(verdict.why);
+    }
+    verdict.name = name;
     verdict
+}
+
+/// What is said where no name is given, though one stands out or a pace was seen.
+fn why_unnamed(verdict: &Verdict<Control>, name: Option<Control>, seen: &Seen) -> Option<String> {
+    if name.is_some() {
+        return None;
+    }
+    if seen.pace.is_by_rate() {
+        let percent = 100.0 * seen.pace.share_between()?;
+        return Some(format!(
+            "it was paced, as {percent:.0} % of the new data left between ACKs, and nothing shows by which control"
+        ));
+    }
+    let name = verdict.name?;
+    Some(format!("too little was seen of it; {name} comes nearest"))
+}
+
+/// Why it is of Reno's family.
+fn why_halving(seen: &Seen) -> Option<String> {
+    let kept = seen.reductions.kept();
+    let (low, middle, high) = quartiles(kept.iter().map(Reduction::factor))?;
+    Some(format!(
+        "the window after a loss is {middle:.2} of what it was ({low:.2} to {high:.2} in the middle half of {}), and grows \
+         by one segment per round trip: Reno, or one that does alike",
+        kept.len()
+    ))
+}
+
+/// Whether Reno or Vegas comes nearest, and none that is not of their family comes close.
+fn halves(candidates: &[Candidate<Control>], nearest: Option<Control>) -> bool {
+    let of_family = |c: &&Candidate<Control>| {
+        matches!(c.name, Control::Reno | Control::Vegas | Control::Westwood)
+    };
+    let next = candidates.iter().find(|c| !of_family(c));
+    let ahead = candidates.first().zip(next);
+    matches!(nearest, Some(Control::Reno | Control::Vegas))
+        && ahead.is_some_and(|(first, next)| clue::stands_out(first.score, next.score))
+}
+
+/// Whether what losses leave, and how the window grows after them, were both seen to be this control's.
+fn has_shape(control: Control, seen: &Seen) -> bool {
+    let (kept, fits) = (seen.reductions.kept(), seen.growth.fits());
+    let (left, fit) = match control {
+        Control::Cubic => (SEVEN_TENTHS, fits.cubic()),
+        _ => (HALF, fits.line().max(fits.plateau)),
+    };
+    let Some((_, middle, _)) = quartiles(kept.iter().map(Reduction::factor)) else {
+        return false;
+    };
+    let before = kept.iter().map(|r| f64::from(r.before)).sum::<f64>() / kept.len() as f64;
+    // Away from the sender rounds are inferred: small windows show no factor, and what follows the rate looks like 0.7.
+    let by_rate = control == Control::Cubic && follows_rate(kept);
+    if !seen.pace.is_at_sender() && (before < RATE_BEFORE || by_rate) {
+        return false;
+    }
+    let off = (f64::from(middle) - left - 0.5 / before).abs();
+    off <= SHAPE_OFF + MEDIAN_OFF_SEGMENTS / before
+        && kept.len() >= LOSSES_LEAST
+        && fits.epochs >= GROWTHS_LEAST
+        && fit > 0.0
 }
 
 /// Whether what losses leave tells it.
@@ -153,8 +243,8 @@ const fn is_bbr(control: Control) -> bool {
     matches!(control, Control::Bbr | Control::BbrOne)
 }
 
-/// Whether the sender did anything that none but a control by a model does: a rate of its own, dips, a window given
-/// back without a loss, or one that losses left as it was, while nothing else held it.
+/// Whether the sender did anything that none but a control by a model does: dips, a window given back without a loss, or
+/// one that losses left as it was, while it was paced and nothing else held it.
 fn shows_a_model(seen: &Seen) -> bool {
     let (dips, hasty) = (seen.probing.count(), seen.probing.hasty());
     let dips = seen.probing.is_unbounded() && dips > hasty.saturating_mul(2) && dips >= DIPS_LEAST;
@@ -164,12 +254,8 @@ fn shows_a_model(seen: &Seen) -> bool {
     let halved = quartiles(kept.iter().map(Reduction::factor))
         .is_some_and(|(_, middle, _)| kept.len() >= LOSSES_LEAST && middle < HALVED);
     let unmoved = kept.len() >= STAYED_LEAST && 2 * stays > kept.len();
-    if !seen.pace.is_at_sender() {
-        // Whether it was paced is not seen, and rounds are as they are inferred.
-        return dips && !halved;
-    }
     let paced = seen.pace.timing() == Some(Timing::Paced);
-    seen.pace.is_by_rate() || (paced && !halved && (dips || drained || unmoved))
+    paced && !halved && (dips || drained || unmoved)
 }
 
 /// Whether both versions of BBR fit, and nothing else does.
@@ -212,9 +298,7 @@ fn density(control: Control, reduction: &Reduction) -> f64 {
             let left = (f64::from(reduction.pipe) / before).clamp(2.0 / before, 1.0);
             laplace(factor - left, RATE_OFF)
         }
-        Control::Bbr | Control::BbrOne | Control::BbrOfSomeVersion => {
-            0.5 * laplace(factor - 1.0, 0.1) + 0.5
-        }
+        _ => 0.5 * laplace(factor - 1.0, 0.1) + 0.5,
     };
     (1.0 - STRAY) * model + STRAY
 }
@@ -242,9 +326,7 @@ fn reductions(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
         Control::Cubic => "0.7 is CUBIC's",
         Control::Westwood => "Westwood's is what the measured rate fills",
         Control::Fixed => "a fixed window stays",
-        Control::Bbr | Control::BbrOne | Control::BbrOfSomeVersion => {
-            "BBR's follows its model and not the loss"
-        }
+        _ => "BBR's follows its model and not the loss",
     };
     let sentence = format!(
         "the window after a loss is {middle:.2} of what it was ({low:.2} to {high:.2} in the middle half of {}): {own}",
@@ -291,9 +373,7 @@ fn fits(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
         ),
         Control::Cubic => (fits.cubic(), "CUBIC's curve"),
         Control::Fixed => (fits.constant, "a constant"),
-        Control::Bbr | Control::BbrOne | Control::BbrOfSomeVersion => {
-            (fits.probing, "a mean with probes about it")
-        }
+        _ => (fits.probing, "a mean with probes about it"),
     };
     let worth = f64::from(fit * fits.weight()).min(match control {
         Control::Bbr | Control::BbrOne => PROBING_MOST,
@@ -316,10 +396,10 @@ fn moves(control: Control, backlog: Backlog) -> [f64; 3] {
         (Control::Reno | Control::Westwood, _) => [0.04, 0.26, 0.7],
         (Control::Cubic, _) => [0.04, 0.41, 0.55],
         (Control::Fixed, _) => [0.01, 0.98, 0.01],
-        (Control::Bbr | Control::BbrOne | Control::BbrOfSomeVersion, _) => [0.3, 0.35, 0.35],
         (Control::Vegas, Backlog::Few) => [0.04, 0.26, 0.7],
         (Control::Vegas, Backlog::Some) => [0.04, 0.92, 0.04],
         (Control::Vegas, Backlog::Many) => [0.8, 0.15, 0.05],
+        _ => [0.3, 0.35, 0.35],
     }
 }
 
@@ -354,8 +434,8 @@ fn steps(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
             Control::Reno | Control::Westwood => "Reno's grows in each",
             Control::Cubic => "CUBIC's grows in most",
             Control::Fixed => "a fixed one in none",
-            Control::Bbr | Control::BbrOne | Control::BbrOfSomeVersion => "BBR's goes up and down",
             Control::Vegas => "Vegas's grows only while the queue is empty",
+            _ => "BBR's goes up and down",
         }
     );
     weighing.clue(worth, sentence);

@@ -34,7 +34,7 @@ const CLOCKED_SHARE: f64 = 0.02;
 /// Whether a segment was the last of what the application had written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tail {
-    /// It was short or pushed: the next one leaves when the application writes again.
+    /// It was short, or the last of all: the next one leaves when the application writes again.
     Ends,
     /// It was neither.
     GoesOn,
@@ -65,8 +65,8 @@ impl Pace {
         }
         let len = departure.end.saturating_sub(departure.start);
         let is_full = len.is_multiple_of(smss);
-        let ends = departure.flags.contains(Flags::PSH) || departure.flags.contains(Flags::FIN);
-        let tail = if ends || !is_full {
+        // Linux pushes the last segment of whatever it hands to the interface at once: a push alone ends nothing.
+        let tail = if !is_full || departure.flags.contains(Flags::FIN) {
             Tail::Ends
         } else {
             Tail::GoesOn
@@ -80,8 +80,11 @@ impl Pace {
             return;
         }
         let since = |at: Instant| departure.at.since(at).as_nanos() as f64;
-        let answers = since(last_ack) <= ANSWER_NANOS.max(ANSWER_SHARE * self.spacing);
-        if answers || since(last) <= ANSWER_NANOS {
+        if since(last) <= ANSWER_NANOS {
+            // It left together with the one before, which was judged.
+            return;
+        }
+        if since(last_ack) <= ANSWER_NANOS.max(ANSWER_SHARE * self.spacing) {
             self.with = self.with.saturating_add(1);
         } else {
             self.between = self.between.saturating_add(1);

@@ -74,6 +74,9 @@ pub enum Control {
     BbrOne,
     /// One of them: the capture does not tell which. No candidate goes by this name.
     BbrOfSomeVersion,
+    /// One that halves at a loss and grows by a segment per round trip: Reno, or Vegas, Veno or Westwood where they
+    /// do alike. No candidate goes by this name.
+    Halving,
     /// Grows as Reno; a loss leaves what the measured rate fills.
     Westwood,
     /// A few segments in the queue.
@@ -103,19 +106,31 @@ impl Control {
             Self::Bbr => "bbr",
             Self::BbrOne => "bbr (version 1)",
             Self::BbrOfSomeVersion => "bbr (of some version)",
+            Self::Halving => "loss-based (halves)",
             Self::Westwood => "westwood",
             Self::Vegas => "vegas",
             Self::Fixed => "fixed",
         }
     }
 
-    /// Its name in a stack; `None` for one that cannot be simulated. Where the version of BBR is not known, it
-    /// is that which can be: whether the capture is as with it must be looked at.
+    /// Whether this is a candidate's name that is of this family, or the name itself.
+    #[must_use]
+    pub const fn includes(self, candidate: Self) -> bool {
+        match self {
+            Self::Halving => matches!(candidate, Self::Reno | Self::Vegas | Self::Westwood),
+            Self::BbrOfSomeVersion => matches!(candidate, Self::Bbr | Self::BbrOne),
+            other => other as u8 == candidate as u8,
+        }
+    }
+
+    /// Its name in a stack; `None` for one that cannot be simulated. Of a family it is the commonest that can be:
+    /// whether the capture is as with it must be looked at.
     #[must_use]
     pub const fn in_stack(self) -> Option<&'static str> {
         match self {
             Self::BbrOne => None,
             Self::BbrOfSomeVersion => Some("bbr"),
+            Self::Halving => Some("reno"),
             other => Some(other.name()),
         }
     }

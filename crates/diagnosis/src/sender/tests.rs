@@ -163,7 +163,7 @@ fn grown_to(window: u64) -> Flow {
 }
 
 #[test]
-fn half_a_window_and_a_segment_per_round_is_reno() {
+fn half_a_window_and_a_segment_per_round_is_of_renos_family() {
     let mut flow = grown_to(60);
     // Where Vegas, which does the same as long as there is no queue, would stop.
     flow.holds = 35;
@@ -177,7 +177,7 @@ fn half_a_window_and_a_segment_per_round_is_reno() {
         }
     }
     let report = flow.report();
-    assert_eq!(report.control.name, Some(Control::Reno), "{report:#?}");
+    assert_eq!(report.control.name, Some(Control::Halving), "{report:#?}");
 }
 
 #[test]
