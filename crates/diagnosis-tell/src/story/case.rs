@@ -50,6 +50,10 @@ const LOSSES_HIDDEN: f64 = 0.03;
 /// What a loss that only a timer repairs takes at most, mostly. Ours.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
+/// So many segments, that far apart at most on average, may be kept apart by a bottleneck (ours: 120 kbit/s).
+const SPREAD_MIN: u64 = 32;
+const SPREAD_MAX: Duration = Duration::from_millis(100);
+
 /// So many waits for an ACK are no chance. Ours.
 pub(super) const NAGLE_MIN: u64 = 3;
 
@@ -234,7 +238,11 @@ impl Case<'_> {
     /// `true` if the bottleneck may be what keeps segments apart: nothing says when they left.
     pub(super) fn may_be_spread(&self) -> bool {
         let unknown = self.path.bytes_per_second.is_none();
-        self.place == Place::Receiver && unknown && self.shares.stamps == Stamps::Missing
+        let silent = self.shares.of_group(Group::Application);
+        let segments = self.shares.segments;
+        let close = segments >= SPREAD_MIN && silent <= SPREAD_MAX.saturating_mul(segments);
+        let unstamped = self.shares.stamps == Stamps::Missing;
+        self.place == Place::Receiver && unknown && unstamped && close
     }
 
     fn is_bulk(&self) -> bool {

@@ -125,6 +125,12 @@ fn behind_the_bottleneck_silences_of_bulk_may_be_its_own_where_no_segment_says_w
     );
     assert_eq!(told(&silent, Place::Sender, None).0, "application");
     assert_eq!(told(&silent, Place::Receiver, Some(1e5)).0, "application");
+    // A tenth of the segments, and as much silence: no bottleneck is so slow.
+    silent.segments = 100;
+    silent.delivered = 100 * MSS;
+    assert_eq!(told(&silent, Place::Receiver, None).0, "application");
+    silent.segments = 1000;
+    silent.delivered = 1000 * MSS;
     silent.stamps = Stamps::Seen;
     assert_eq!(told(&silent, Place::Receiver, None).0, "application");
 }
