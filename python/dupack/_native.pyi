@@ -46,6 +46,7 @@ def diagnose(
     what_if: bool = True,
     stacks: list[str] | None = None,
     tick: _Tick | None = None,
+    both: Path | None = None,
 ) -> tuple[str, str]: ...
 def script(
     paths: list[Path],

@@ -47,6 +47,7 @@ def diagnose(
     filter: str | None = None,
     since: float | str | None = None,
     until: float | str | None = None,
+    both: str | os.PathLike[str] | None = None,
     what_if: bool = True,
     stacks: Sequence[str] | None = None,
     catalog: Catalog | None = None,
@@ -63,13 +64,17 @@ def diagnose(
             packet (``30``, ``"1.5s"``), a time of day in UTC (``"12:30:05"``) or a date and time
             (``"2026-11-28T12:30:05Z"``).
         until: analyse only packets before this time.
+        both: a second capture of the same transfer, taken at the other end. Connections that both
+            captures have get a ``both_ends``: the offset of the clocks, and what was lost or late
+            in each direction. The findings are those of the capture that is nearer to the sender.
         what_if: also ask what other senders would have taken for the worst connection.
         stacks: which; all that Linux has if nothing is said.
         catalog: the algorithms.
         progress: as in :meth:`dupack.Experiment.run`.
 
     Raises:
-        CaptureError: if it cannot be read, has no TCP or no such connection, if ``filter``,
+        CaptureError: if it cannot be read, has no TCP or no such connection, if it shares no
+            connection with ``both``, if ``filter``,
             ``since`` or ``until`` cannot be parsed, or if they select nothing.
         StackError: if there is no such stack.
     """
@@ -78,7 +83,9 @@ def diagnose(
     with Bar(progress, os.fspath(path)) as bar:
         asked = {"flow": flow, "filter": filter, "since": since, "until": until}
         selected = {name: None if value is None else str(value) for name, value in asked.items()}
-        text, lines = _native.diagnose(Path(path), native, selected, what_if, named, bar)
+        text, lines = _native.diagnose(
+            Path(path), native, selected, what_if, named, bar, None if both is None else Path(both)
+        )
     return Diagnosis(json.loads(text), list(csv.DictReader(io.StringIO(lines))))
 
 

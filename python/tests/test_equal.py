@@ -136,6 +136,13 @@ def test_diagnose_finds_what_the_command_finds(command: list[str], tmp_path: Pat
     assert dupack.diagnose(capture, progress=False).fields == theirs
 
 
+def test_a_capture_is_not_joined_with_itself(command: list[str], tmp_path: Path) -> None:
+    run(command, "trace", "sack/reno", "--duration", "2s", "--out", tmp_path / "cli")
+    file = next((tmp_path / "cli").rglob("*.pcapng"))
+    with pytest.raises(dupack.CaptureError, match="they are one capture"):
+        dupack.diagnose(file, both=file, what_if=False, progress=False)
+
+
 def test_diagnose_selects_what_the_command_selects(command: list[str], tmp_path: Path) -> None:
     run(command, "trace", "sack/reno", "--loss", "2%", "--duration", "20s", "--out", tmp_path / "cli")
     capture = next((tmp_path / "cli").rglob("*.pcapng"))

@@ -7,6 +7,8 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::{Catalog, StackSpec};
+use dupack_diagnosis::analyse::hints;
+use dupack_diagnosis::both::{BothError, Which, diagnose_both};
 use dupack_diagnosis::read::time_range::rfc3339;
 use dupack_diagnosis::{
     ConnectionFindings, Continue, Diagnosis, Extent, Filter, Flow, LeftOut, Selection, TimePoint,
@@ -59,14 +61,19 @@ Examples:
   dupack diagnose slow.pcap --summary | cut -f 1-3,12
   dupack diagnose slow.pcap --summary --by server
   dupack diagnose slow.pcap --fail-on 'retransmitted > 1%'
+  dupack diagnose --both client.pcap server.pcap
 
 The worst connections come first: those that lost the most time to something
 that a sender, a receiver or a host could do something about.
 docs/diagnose.md says what is told, how it is known, and what cannot be told.")]
 pub struct DiagnoseArgs {
     /// The capture: pcap or pcapng, plain or packed by gzip; - is standard input
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "both")]
+    file: Option<PathBuf>,
+    /// Join two captures of the same transfer, one of each end: losses and delays of each direction.
+    /// The offset of the clocks is worked out
+    #[arg(long, num_args = 2, value_names = ["A.pcap", "B.pcap"], conflicts_with = "file")]
+    both: Option<Vec<PathBuf>>,
     /// Tell of these connections alone: a number of the table (3), an address with a port or
     /// without (10.0.0.1:443), or a port (:443)
     #[arg(long, value_name = "N|ADDRESS")]
@@ -145,7 +152,8 @@ enum Format {
 pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
     let selection = selection(args)?;
     let stacks = stacks(args, catalog)?;
-    if args.annotate.is_some() && args.file.as_os_str() == STDIN {
+    let is_stdin = args.file.as_deref().is_some_and(is_stdin);
+    if args.annotate.is_some() && is_stdin {
         return Err(miette!(
             help = "write it to a file first: tee FILE | dupack diagnose -",
             "--annotate reads the capture several times, and standard input can be read once"
@@ -155,8 +163,16 @@ pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
     let out = args.out.as_deref().map(|path| folder(Some(path), NAME));
     let out = out.transpose()?;
     let copy = args.annotate.as_deref().map(new_file).transpose()?;
-    let diagnosis = match read(&args.file, &selection).and_then(|found| check(args, found)) {
-        Ok(diagnosis) => diagnosis,
+    let read = match &args.both {
+        Some(files) => read_both(files, &selection),
+        None => {
+            let file = args.file.clone().unwrap_or_default();
+            read(&file, &selection).map(|found| (found, file))
+        }
+    };
+    let checked = read.and_then(|(found, file)| Ok((check(args, &file, found)?, file)));
+    let (mut diagnosis, file) = match checked {
+        Ok(read) => read,
         Err(error) => {
             if let Some(out) = out {
                 out.abandon();
@@ -168,6 +184,9 @@ pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
             return Err(error);
         }
     };
+    if !args.summary || out.is_some() {
+        look_up(&mut diagnosis, &file)?;
+    }
     for note in &diagnosis.notes {
         eprintln!("note: {note}");
     }
@@ -196,10 +215,15 @@ pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
         )))?,
     }
     if let Some(out) = out {
-        report(args, &diagnosis, (asked.as_ref(), &selection), &out)?;
+        report(
+            (args, &file),
+            &diagnosis,
+            (asked.as_ref(), &selection),
+            &out,
+        )?;
     }
-    if let Some((path, file)) = copy {
-        annotated(args, &diagnosis, &selection, (path, file))?;
+    if let Some((path, copy)) = copy {
+        annotated((args, &file), &diagnosis, &selection, (path, copy))?;
     }
     if let Some(path) = &args.path {
         write_path(&diagnosis, path)?;
@@ -337,18 +361,18 @@ fn write_path(diagnosis: &Diagnosis, path: &Path) -> Result<()> {
 
 /// Writes the report; its figures need a second look at the capture.
 fn report(
-    args: &DiagnoseArgs,
+    (args, file): (&DiagnoseArgs, &Path),
     diagnosis: &Diagnosis,
     (asked, selection): (Option<&Asked>, &Selection),
     out: &OutputFolder,
 ) -> Result<()> {
-    let scenes = if args.file.as_os_str() == STDIN {
+    let scenes = if is_stdin(file) {
         eprintln!("note: there are no figures, as standard input cannot be read a second time");
         Scenes::new()
     } else {
         let detailed = diagnosis.connections.iter().take(args.detail);
         let numbers: Vec<u64> = detailed.map(|found| found.number).collect();
-        let (mut reader, mut reading) = again(&args.file)?;
+        let (mut reader, mut reading) = again(file)?;
         let scenes = retell(
             &mut reader,
             &numbers,
@@ -357,9 +381,9 @@ fn report(
             &mut reading,
         );
         reading.bar.finish();
-        scenes.map_err(|error| unreadable(&args.file, error))?
+        scenes.map_err(|error| unreadable(file, error))?
     };
-    let name = name(&args.file);
+    let name = name(file);
     let name = name.rsplit('/').next().unwrap_or(&name);
     let first = diagnosis.connections.first();
     let courses = match first.and_then(ConnectionFindings::main_stream).zip(asked) {
@@ -375,13 +399,13 @@ fn report(
 
 /// Copies the packets of the connections that are told of in detail, with comments.
 fn annotated(
-    args: &DiagnoseArgs,
+    (args, captured): (&DiagnoseArgs, &Path),
     diagnosis: &Diagnosis,
     selection: &Selection,
     (path, file): (&Path, File),
 ) -> Result<()> {
     let detailed: Vec<_> = diagnosis.connections.iter().take(args.detail).collect();
-    let ((mut first, mut reading), (mut second, other)) = (again(&args.file)?, again(&args.file)?);
+    let ((mut first, mut reading), (mut second, other)) = (again(captured)?, again(captured)?);
     other.bar.finish();
     let done = annotate(
         (&mut first, &mut second),
@@ -392,7 +416,7 @@ fn annotated(
     );
     reading.bar.finish();
     let copied = done.map_err(|error| match error {
-        AnnotateError::Read(error) => unreadable(&args.file, error),
+        AnnotateError::Read(error) => unreadable(captured, error),
         AnnotateError::Write(error) => miette!("cannot write {}: {error}", path.display()),
     })?;
     eprintln!("comments: {} ({copied} packets)", path.display());
@@ -409,6 +433,21 @@ fn new_file(path: &Path) -> Result<(&Path, File)> {
         )
     })?;
     Ok((path, made))
+}
+
+/// Looks up what requests and answers begin with, which takes another reading.
+fn look_up(diagnosis: &mut Diagnosis, file: &Path) -> Result<()> {
+    let has_requests = diagnosis
+        .connections
+        .iter()
+        .any(|one| one.requests.is_some());
+    if is_stdin(file) || !has_requests || diagnosis.extent == Extent::Interrupted {
+        return Ok(());
+    }
+    let (mut reader, mut reading) = again(file)?;
+    let done = hints::look_up(&mut reader, &mut diagnosis.connections, &mut reading);
+    reading.bar.finish();
+    done.map(|_| ()).map_err(|error| unreadable(file, error))
 }
 
 /// The capture once more, from its start.
@@ -430,9 +469,57 @@ fn read(file: &Path, selection: &Selection) -> Result<Diagnosis> {
     done.map_err(failed)
 }
 
+/// Reads two captures, and returns which of them the findings are of.
+fn read_both(files: &[PathBuf], selection: &Selection) -> Result<(Diagnosis, PathBuf)> {
+    let [first, second] = files else {
+        return Err(miette!("--both takes two captures"));
+    };
+    if let Some(stdin) = files.iter().find(|file| is_stdin(file)) {
+        return Err(miette!(
+            help = "write it to a file first: tee FILE",
+            "--both reads each capture several times, and standard input ({}) can be read once",
+            stdin.display()
+        ));
+    }
+    let file = |which| match which {
+        Which::First => first,
+        Which::Second => second,
+    };
+    // A file that is not there is told of before any is read.
+    let lengths = [open(first)?.1, open(second)?.1];
+    let length = lengths.into_iter().flatten().max();
+    let mut reading = Reader::new(first, length);
+    let again = |which| {
+        let opened = File::open(file(which)).map_err(ReadError::Io)?;
+        CaptureReader::new(opened)
+    };
+    let done = diagnose_both(again, selection, &mut reading);
+    reading.bar.finish();
+    let (found, which) = done.map_err(|error| match error {
+        BothError::Read(which, error) => unreadable(file(which), error),
+        error => miette!(
+            help = error.help(),
+            "cannot join {} and {}: {error}",
+            first.display(),
+            second.display()
+        ),
+    })?;
+    let (this, other) = (file(which), file(which.other()));
+    eprintln!(
+        "note: findings, packets and times are those of {}; {} is the other capture",
+        this.display(),
+        other.display()
+    );
+    Ok((found, this.clone()))
+}
+
+fn is_stdin(file: &Path) -> bool {
+    file.as_os_str() == STDIN
+}
+
 /// The file or standard input, and how long it is, if that is known.
 fn open(file: &Path) -> Result<(Box<dyn Read>, Option<u64>)> {
-    if file.as_os_str() == STDIN {
+    if is_stdin(file) {
         let ends = interrupt_of_input(KEPT);
         return Ok((Box::new(Input::new(io::stdin(), ends)), None));
     }
@@ -448,7 +535,7 @@ fn open(file: &Path) -> Result<(Box<dyn Read>, Option<u64>)> {
 }
 
 fn name(file: &Path) -> String {
-    if file.as_os_str() == STDIN {
+    if is_stdin(file) {
         return "standard input".to_owned();
     }
     file.display().to_string()
@@ -466,8 +553,8 @@ fn unreadable(file: &Path, error: ReadError) -> Report {
 }
 
 /// An error if there is nothing to tell of.
-fn check(args: &DiagnoseArgs, diagnosis: Diagnosis) -> Result<Diagnosis> {
-    let name = name(&args.file);
+fn check(args: &DiagnoseArgs, file: &Path, diagnosis: Diagnosis) -> Result<Diagnosis> {
+    let name = name(file);
     if diagnosis.tally.with_tcp() == 0 {
         let help = match diagnosis.tally.packets {
             0 => "it has no packets at all".to_owned(),

@@ -5,6 +5,7 @@
 //! | [`story`](mod@story) | the limit of a stream, as a sentence |
 //! | [`words`] | quantities in words |
 //! | [`summary`](mod@summary), [`notes`](mod@notes) | one screen for the terminal |
+//! | [`both`] | two captures of a transfer |
 //! | [`requests`] | requests and answers: a line, a table |
 //! | [`groups`] | connections by server: lines, tables |
 //! | [`shared`] | bottlenecks that several streams share |
@@ -18,6 +19,7 @@
 
 pub mod annotate;
 pub mod asking;
+pub mod both;
 pub mod experiment;
 pub mod figures;
 pub mod film;

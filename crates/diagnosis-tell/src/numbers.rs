@@ -2,6 +2,7 @@
 //!
 //! Names do not change, and say their unit. Times are seconds since the capture's first packet.
 
+mod both;
 mod csv;
 mod document;
 mod groups;
@@ -12,6 +13,7 @@ pub use csv::{connections_csv, limits_csv, requests_csv, retransmissions_csv, st
 pub use document::SCHEMA_VERSION;
 pub use groups::{groups_csv, server_lines};
 
+use both::BothEndsNumbers;
 use document::{
     AnswerNumbers, BandNumbers, CandidateNumbers, ConnectionNumbers, Document, LeftOutPackets,
     Named, NotListed, PacketNumbers, PathNumbers, Quantity, ReplyNumbers, RetransmissionNumbers,
@@ -188,6 +190,7 @@ impl ConnectionNumbers {
             notes: notes(found),
             lost_s: long(found.lost()),
             requests: found.requests.as_ref().map(RequestsNumbers::of),
+            both_ends: found.both.as_deref().map(BothEndsNumbers::of),
             streams: found
                 .all_streams()
                 .map(|stream| StreamNumbers::of(found, stream))

@@ -186,6 +186,7 @@ fn of_connection(
     part("Retransmissions", retransmissions(stream));
     part("Stalls", stalls(stream));
     part("Requests", crate::requests::table(connection));
+    part("Both ends", crate::both::tables(connection));
     part("Path", path(stream));
     part("Sender", senders(stream));
     part("Other senders", asked.map_or(Vec::new(), what_if));

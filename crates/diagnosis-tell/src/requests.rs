@@ -4,6 +4,7 @@ use dupack_report::page::{Block, Cell, Emphasis};
 use dupack_tcp::time::Duration;
 
 use crate::words;
+use dupack_diagnosis::analyse::hints::{Hint, TlsRecord};
 use dupack_diagnosis::findings::ConnectionFindings;
 use dupack_diagnosis::{Request, Requests};
 
@@ -21,8 +22,9 @@ const PARTS_SHOWN: usize = 2;
 pub fn requests(connection: &ConnectionFindings) -> Option<String> {
     let requests = connection.requests.as_ref()?;
     let worst = requests.worst.first()?;
+    let content = content(worst).map_or(String::new(), |content| format!(" ({content})"));
     let mut text = format!(
-        "{}: p50 {}, p95 {}; the worst {} at packet {}: {}",
+        "{}: p50 {}, p95 {}; the worst {} at packet {}{content}: {}",
         words::things(requests.count, "request", "requests"),
         words::time(requests.duration.p50),
         words::time(requests.duration.p95),
@@ -34,6 +36,37 @@ pub fn requests(connection: &ConnectionFindings) -> Option<String> {
         text += &format!("; {joined}");
     }
     Some(text)
+}
+
+/// Beginning of a request or an answer in words. It has printable characters only.
+#[must_use]
+pub fn hint_in_words(hint: &Hint) -> String {
+    match hint {
+        Hint::HttpRequest { method, path } => format!("{method} {path}"),
+        Hint::HttpStatus(code) => format!("status {code}"),
+        Hint::Tls(record) => {
+            let name = match record {
+                TlsRecord::ChangeCipherSpec => "change of cipher",
+                TlsRecord::Alert => "alert",
+                TlsRecord::Handshake => "handshake",
+                TlsRecord::ApplicationData => "application data",
+            };
+            format!("TLS {name}")
+        }
+    }
+}
+
+/// Beginnings of a request and of its answer, as far as they are known: `"GET /index.html → status 200"`, `"TLS application data"`.
+fn content(request: &Request) -> Option<String> {
+    let (asked, answered) = (request.request.hint, request.answer.hint);
+    let say = |hint: Option<Hint>| hint.as_ref().map(hint_in_words);
+    match (say(asked), say(answered)) {
+        (Some(one), Some(other)) if one == other => Some(one),
+        (Some(one), Some(other)) => Some(format!("{one} → {other}")),
+        (Some(one), None) => Some(one),
+        (None, Some(other)) => Some(format!("→ {other}")),
+        (None, None) => None,
+    }
 }
 
 /// Turns that join several requests.
@@ -82,7 +115,9 @@ pub fn table(connection: &ConnectionFindings) -> Vec<Block> {
         .collect();
     let mut header = vec!["#", "at (s)", "packets", "request", "answer", "time"];
     header.extend(names.iter().map(|(_, name)| *name));
+    let has_content = listed.iter().any(|request| content(request).is_some());
     header.push("think time before");
+    header.extend(has_content.then_some("content"));
     let rows = listed.iter().map(|request| {
         let mut row = beginning(request);
         let parts = request.parts.named();
@@ -91,6 +126,9 @@ pub fn table(connection: &ConnectionFindings) -> Vec<Block> {
             row.push(number(words::time(time)));
         }
         row.push(number(request.think.map_or("–".to_owned(), words::time)));
+        if has_content {
+            row.push(content(request).unwrap_or_default().into());
+        }
         row
     });
     vec![Block::Table {

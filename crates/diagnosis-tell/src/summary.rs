@@ -4,6 +4,7 @@ use dupack_report::table::{Colour, Ink, Plain, beside, columns_of, paragraph};
 use dupack_tcp::time::Duration;
 
 use crate::asking::{Asked, commands, in_words, replies_in_words};
+use crate::both;
 use crate::groups;
 use crate::notes::notes;
 use crate::requests::requests;
@@ -154,6 +155,9 @@ fn detailed(
     }
     if let Some(others) = shared::of_connection(shared, connection.number, stream.side) {
         row("shares", others);
+    }
+    for (name, line) in both::lines(connection) {
+        row(name, line);
     }
     if let Some(asked) = asked {
         row("what if", what_if(asked));

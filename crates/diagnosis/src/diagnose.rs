@@ -304,6 +304,7 @@ fn findings(mut connection: Connection<Examiner>) -> (ConnectionFindings, Vec<Ca
         },
         streams,
         requests,
+        both: None,
     };
     (found, candidates)
 }

@@ -14,6 +14,7 @@ use crate::analyse::explain::{Account, Happenings};
 use crate::analyse::requests::Requests;
 use crate::analyse::signs::Signs;
 use crate::analyse::stalls::StallList;
+use crate::both::BothEnds;
 use crate::consistency::Withdrawn;
 use crate::path::Path;
 use crate::read::counts::Counts;
@@ -184,6 +185,8 @@ pub struct ConnectionFindings {
     pub streams: Both<Option<StreamFindings>>,
     /// Its requests and answers; `None` if it has fewer than two turns.
     pub requests: Option<Requests>,
+    /// What a second capture at the other end tells beside this one, if there is one.
+    pub both: Option<Box<BothEnds>>,
 }
 
 impl ConnectionFindings {

@@ -23,6 +23,7 @@
 //! This crate knows no words, no pages and no experiments: `dupack-diagnosis-tell` makes them of the findings.
 
 pub mod analyse;
+pub mod both;
 pub mod consistency;
 mod diagnose;
 pub mod findings;

@@ -13,7 +13,7 @@ pub(crate) mod bins;
 mod company;
 mod delivery;
 mod evenness;
-mod intervals;
+pub(crate) mod intervals;
 mod losses;
 pub(crate) mod one_way;
 mod over_time;

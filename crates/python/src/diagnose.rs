@@ -2,9 +2,11 @@
 
 use std::fmt::Display;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use dupack_diagnosis::analyse::hints;
+use dupack_diagnosis::both::{BothError, Which, diagnose_both};
 use dupack_diagnosis::{
     ConnectionFindings, Continue, Diagnosis, Extent, Flow, LeftOut, Selection, Watch,
 };
@@ -74,8 +76,13 @@ impl Selected {
 
 /// What was found of a capture, as JSON, and as CSV with a line per stream of data. `selected` has
 /// a `flow`, a `filter` and two times, `since` and `until`; `what_if` asks what other senders would have taken for the worst one, `stacks` which.
+/// `both` is a second capture of the same transfer, of the other end.
 #[pyfunction]
-#[pyo3(signature = (path, catalog, selected, what_if=true, stacks=None, tick=None))]
+#[pyo3(signature = (path, catalog, selected, what_if=true, stacks=None, tick=None, both=None))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "they are the keywords of the Python function"
+)]
 pub fn diagnose(
     py: Python<'_>,
     path: PathBuf,
@@ -84,6 +91,7 @@ pub fn diagnose(
     what_if: bool,
     stacks: Option<Vec<String>>,
     tick: Option<Py<PyAny>>,
+    both: Option<PathBuf>,
 ) -> PyResult<(String, String)> {
     let place = path.display().to_string();
     let failed = |message: String, help: &str| {
@@ -102,34 +110,71 @@ pub fn diagnose(
         stacks.collect::<PyResult<Vec<_>>>()
     });
     let stacks = stacks.transpose()?;
-    let file = File::open(&path).map_err(|error| {
-        failed(
-            format!("cannot open {place}: {error}"),
-            "name a capture, as `tcpdump -w FILE` writes it",
-        )
-    })?;
+    let files = [Some(&path), both.as_ref()];
+    for path in files.into_iter().flatten() {
+        // Files that are not there are told of at once.
+        File::open(path).map_err(|error| {
+            failed(
+                format!("cannot open {}: {error}", path.display()),
+                "name a capture, as `tcpdump -w FILE` writes it",
+            )
+        })?;
+    }
     let catalog = catalog.now();
     let (counts, interrupt) = (Counts::of(asking_runs(what_if)), Interrupt::new());
     let ended = attended(py, (&counts, &interrupt), tick.as_ref(), || {
-        let mut reader = CaptureReader::new(file)?;
-        let found = dupack_diagnosis::diagnose(&mut reader, selection, &mut Reading(&interrupt))?;
+        let found = read(files, selection, &mut Reading(&interrupt))?;
         let asked = ask(&found, what_if, |stream| {
             asking::ask(stream, &catalog, stacks.as_deref(), &counts, &interrupt)
         });
-        Ok::<_, ReadError>((found, asked))
+        Ok::<_, BothError>((found, asked))
     })?;
     if let Some(by) = ended.by {
         return Err(by);
     }
-    let help = "`tcpdump -w FILE` and Wireshark write captures that can be read";
-    let (found, asked) = ended
-        .made
-        .map_err(|error| failed(format!("{place}: {error}"), help))?;
+    let (found, asked) = ended.made.map_err(|error| {
+        let place = match &error {
+            BothError::Read(Which::Second, _) => files[1].unwrap_or(&path),
+            _ => &path,
+        };
+        failed(format!("{}: {error}", place.display()), error.help())
+    })?;
     let asked =
         asked.map_err(|error| failed(format!("stacks: {error}"), "leave it out of the list"))?;
     check(&found, &place).map_err(|(message, help)| failed(message, &help))?;
     let csv = String::from_utf8_lossy(&numbers::connections_csv(&found)).into_owned();
     Ok((numbers::json(&found, asked.as_ref()), csv))
+}
+
+/// Reads one capture, or joins two.
+fn read(
+    files: [Option<&PathBuf>; 2],
+    selection: Selection,
+    watch: &mut Reading<'_>,
+) -> Result<Diagnosis, BothError> {
+    let open = |which| {
+        let file = match which {
+            Which::First => files[0],
+            Which::Second => files[1],
+        };
+        let path = file.map_or(Path::new(""), PathBuf::as_path);
+        CaptureReader::new(File::open(path).map_err(ReadError::Io)?)
+    };
+    let failed = |which| move |error| BothError::Read(which, error);
+    let (mut found, which) = match files[1] {
+        Some(_) => diagnose_both(open, &selection, watch)?,
+        None => {
+            let first = Which::First;
+            let mut reader = open(first).map_err(failed(first))?;
+            let found = dupack_diagnosis::diagnose(&mut reader, selection, watch);
+            (found.map_err(failed(first))?, first)
+        }
+    };
+    if found.connections.iter().any(|one| one.requests.is_some()) {
+        let mut reader = open(which).map_err(failed(which))?;
+        hints::look_up(&mut reader, &mut found.connections, watch).map_err(failed(which))?;
+    }
+    Ok(found)
 }
 
 const fn asking_runs(what_if: bool) -> usize {

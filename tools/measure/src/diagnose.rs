@@ -14,8 +14,11 @@ pub struct DiagnoseArgs {
     #[arg(long)]
     what_if: bool,
     /// How often each predicted sender is run
-    #[arg(long, default_value_t = 10, requires = "what_if", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 5, requires = "what_if", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
+    /// After how many minutes no prediction is begun; the same command goes on
+    #[arg(long, requires = "what_if")]
+    minutes: Option<u64>,
     /// What the paths' random numbers depend on
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -76,6 +79,9 @@ impl DiagnoseArgs {
         ] {
             words.extend([name.to_owned(), value]);
         }
+        if let Some(minutes) = self.minutes {
+            words.extend(["--minutes".to_owned(), minutes.to_string()]);
+        }
         for (name, given) in [("--what-if", self.what_if), ("--again", self.again)] {
             words.extend(given.then(|| name.to_owned()));
         }
@@ -109,5 +115,7 @@ mod tests {
             "{asked}"
         );
         assert!(asked.contains("--seed 3"), "{asked}");
+        let bounded = words(&["--what-if", "--minutes", "8"]);
+        assert!(bounded.contains("--minutes 8 --what-if"), "{bounded}");
     }
 }

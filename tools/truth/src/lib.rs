@@ -7,6 +7,7 @@
 //! | [`senders`] | recovery and congestion control |
 //! | [`paths`] | round trip, rate, buffer and losses; the time that other senders would have taken |
 //! | [`several`] | several transfers in one capture, over one bottleneck or several |
+//! | [`both`] | two captures, joined |
 //! | [`script`] | captures written packet by packet |
 //!
 //! Tests run a part of them; the programs in `validation/` print the tables.
@@ -16,6 +17,7 @@
     reason = "a tool of the tests: names of measured quantities say what they are"
 )]
 
+pub mod both;
 pub mod limits;
 pub mod paths;
 pub mod retransmissions;

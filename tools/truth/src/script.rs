@@ -1,6 +1,6 @@
 //! Captures written packet by packet: timelines of traffic that no simulation makes.
 //!
-//! A [`Script`] takes [`Packet`]s in any order and writes them, headers only, as a pcap file in the order of their times. Each
+//! A [`Script`] takes [`Packet`]s in any order and writes them, headers and what is given of the text, as a pcap file in the order of their times. Each
 //! end numbers its IPv4 packets from 1, as a host does; packets of another connection of the same host take numbers, too.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -53,6 +53,7 @@ pub struct Packet {
     id: Option<u16>,
     hop_limit: u8,
     interface: u32,
+    text: &'static [u8],
 }
 
 /// A packet of `from` at so many seconds, with the sequence number `seq`.
@@ -67,6 +68,7 @@ pub fn packet(at_s: f64, from: End, seq: u32) -> Packet {
         id: None,
         hop_limit: 64,
         interface: 1,
+        text: &[],
     }
 }
 
@@ -80,6 +82,14 @@ impl Packet {
     #[must_use]
     pub fn len(mut self, bytes: u32) -> Self {
         self.segment.len = bytes;
+        self
+    }
+
+    /// With data of which the capture keeps `text`: it has at least as many bytes.
+    #[must_use]
+    pub fn text(mut self, text: &'static [u8]) -> Self {
+        self.segment.len = self.segment.len.max(text.len() as u32);
+        self.text = text;
         self
     }
 
@@ -275,7 +285,7 @@ impl Script {
         file
     }
 
-    /// The headers of a packet, and the length of all of it.
+    /// The headers of a packet with its text, and the length of all of it.
     fn frame(&self, packet: &Packet) -> (Vec<u8>, usize) {
         let address = |end: End| -> IpAddr {
             let host = end as u8 + 1;
@@ -297,10 +307,13 @@ impl Script {
             checksum: Checksum::Offloaded,
         };
         let mut buffer = vec![0; MAX_HEADER_BYTES + packet.segment.len as usize];
-        let length = emit(&mut buffer, &envelope, &packet.segment, |_| {}).expect("a packet");
+        let length = emit(&mut buffer, &envelope, &packet.segment, |data| {
+            data[..packet.text.len()].copy_from_slice(packet.text);
+        });
+        let length = length.expect("a packet");
         let hops_at = if self.ip == Ip::V4 { 8 } else { 7 };
         buffer[hops_at] = packet.hop_limit;
-        let kept = length - packet.segment.len as usize;
+        let kept = length - packet.segment.len as usize + packet.text.len();
         buffer.truncate(kept);
         match self.link {
             Link::Raw => (buffer, length),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
 use crate::common::{Folder, dupack, errors, text};
+use dupack_packet::captured::CaptureReader;
 use serde_json::Value;
 
 fn run(folder: &Path, args: &[&str]) -> Output {
@@ -541,6 +542,75 @@ fn a_summary_has_a_line_per_connection_in_columns() {
     let args = ["two", "--summary", "--format", "json"];
     let said = fails(folder, &[&["diagnose"], &args[..]].concat());
     assert!(said.contains("cannot be used with"), "{said}");
+}
+
+/// The capture of the same transfer at its receiver, 5 ms from the sender: its clock is an hour ahead.
+fn at_the_receiver(capture: &Path) -> Vec<u8> {
+    let mut reader = CaptureReader::new(File::open(capture).unwrap()).unwrap();
+    let mut packets: Vec<(u64, Vec<u8>, u32)> = Vec::new();
+    while let Some(captured) = reader.next_packet().unwrap() {
+        let from_sender = captured.tcp().unwrap().source.port() == 50_000;
+        let at = captured.at.as_unix_nanos() + 3_600_000_000_000;
+        let at = if from_sender {
+            at + 5_000_000
+        } else {
+            at - 5_000_000
+        };
+        packets.push((at, captured.bytes.to_vec(), captured.original_len));
+    }
+    packets.sort();
+    let mut file = Vec::new();
+    for word in [0xa1b2_3c4d, 0x0004_0002, 0, 0, 262_144, 101_u32] {
+        file.extend(word.to_le_bytes());
+    }
+    for (at, bytes, length) in packets {
+        let (seconds, nanos) = (at / 1_000_000_000, at % 1_000_000_000);
+        for word in [seconds as u32, nanos as u32, bytes.len() as u32, length] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(bytes);
+    }
+    file
+}
+
+#[test]
+fn two_captures_of_a_transfer_are_joined_and_others_are_refused() {
+    let folder = Folder::new("both");
+    let folder = folder.path();
+    let file = capture(folder);
+    fs::write(folder.join("receiver.pcap"), at_the_receiver(&file)).unwrap();
+    let args = ["diagnose", "--no-what-if", "--both", "receiver.pcap", FILE];
+    let output = run(folder, &args);
+    let notes = errors(&output);
+    assert!(
+        notes.contains(&format!("are those of {FILE}; receiver.pcap is the other")),
+        "{notes}"
+    );
+    let screen = text(&output.stdout);
+    let plain = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        plain.contains("the other clock is 3600.000 s ahead, ±5 ms"),
+        "{screen}"
+    );
+    assert_eq!(plain.matches("none was lost").count(), 2, "{screen}");
+    let json = succeeds(folder, &[&args[..], &["--format", "json"]].concat());
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let both = &json["connections"][0]["both_ends"];
+    assert_eq!(both["near"], "opener");
+    assert_eq!(both["from_opener"]["sent"], both["from_opener"]["arrived"]);
+    succeeds(folder, &[&args[..], &["--out", "report"]].concat());
+    let page = fs::read_to_string(folder.join("report/report.html")).unwrap();
+    assert!(page.contains("Two captures of the connection"), "no table");
+
+    let said = fails(folder, &["diagnose", "--both", FILE, FILE]);
+    assert!(said.contains("they are one capture"), "{said}");
+    let said = fails(folder, &["diagnose", "--both", FILE, "absent.pcap"]);
+    assert!(said.contains("cannot open absent.pcap"), "{said}");
+    let said = fails(folder, &["diagnose", "--both", FILE, "-"]);
+    assert!(said.contains("standard input"), "{said}");
+    let said = fails(folder, &["diagnose", FILE, "--both", FILE, FILE]);
+    assert!(said.contains("cannot be used with"), "{said}");
+    assert!(fails(folder, &["diagnose"]).contains("required"));
 }
 
 #[test]

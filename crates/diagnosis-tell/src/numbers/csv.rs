@@ -227,6 +227,8 @@ pub fn requests_csv(diagnosis: &Diagnosis) -> Vec<u8> {
         "receive_window_s",
         "server_pauses_s",
         "think_s",
+        "content",
+        "answer_content",
     ]);
     for found in &diagnosis.connections {
         let Some(requests) = &found.requests else {
@@ -259,6 +261,8 @@ pub fn requests_csv(diagnosis: &Diagnosis) -> Vec<u8> {
                 number(numbers.receive_window_s),
                 number(numbers.server_pauses_s),
                 numbers.think_s.map_or(String::new(), number),
+                asked.content.clone().unwrap_or_default(),
+                answered.content.clone().unwrap_or_default(),
             ]);
         }
     }

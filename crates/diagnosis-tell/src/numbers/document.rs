@@ -14,6 +14,7 @@ use dupack_diagnosis::read::handshake::SynCause;
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::vantage::{Place, Reason};
 
+use super::both::BothEndsNumbers;
 use super::groups::GroupsNumbers;
 use super::requests::RequestsNumbers;
 use super::shared::SharedNumbers;
@@ -186,6 +187,8 @@ pub(super) struct ConnectionNumbers {
     pub(super) lost_s: f64,
     /// Requests and answers; null if the connection has fewer than two.
     pub(super) requests: Option<RequestsNumbers>,
+    /// What a second capture at the other end tells, with `--both`; null without, or if that capture does not have the connection.
+    pub(super) both_ends: Option<BothEndsNumbers>,
     /// Data of each end that sent some.
     pub(super) streams: Vec<StreamNumbers>,
 }

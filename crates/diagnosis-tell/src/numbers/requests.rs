@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{long, secs};
+use crate::requests::hint_in_words;
 use dupack_diagnosis::analyse::requests::{Part, Quantiles};
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::{Request, Requests};
@@ -83,6 +84,9 @@ pub(super) struct MessageNumbers {
     pub(super) last_packet: u64,
     /// Bytes of the stream.
     pub(super) bytes: u64,
+    /// Its beginning, if that is plain and captured: request line of HTTP/1 without the query (`GET /index.html`), `status 200`, or
+    /// type of the TLS record (`TLS application data`); otherwise null. Null for a capture from standard input.
+    pub(super) content: Option<String>,
 }
 
 impl RequestsNumbers {
@@ -138,6 +142,7 @@ impl MessageNumbers {
             first_packet: part.first_packet,
             last_packet: part.last_packet,
             bytes: part.bytes,
+            content: part.hint.map(|hint| hint_in_words(&hint)),
         }
     }
 }

@@ -315,3 +315,28 @@ impl Passed<'_> {
 fn seconds(outcomes: &[Outcome]) -> Vec<f64> {
     outcomes.iter().map(|outcome| outcome.seconds).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gain_is_one_in_every_environment() {
+        let base = [10.0, 11.0, 9.0, 10.0];
+        let times = |by: [f64; 4]| {
+            let other: Vec<f64> = base.iter().zip(by).map(|(base, by)| base * by).collect();
+            ratio(&base, &other)
+        };
+        let faster = times([0.5, 0.52, 0.49, 0.5]);
+        let slower = times([1.5, 1.52, 1.49, 1.5]);
+        let unsure = times([0.5, 1.4, 0.9, 1.1]);
+        let of = |all: &[Option<Ratio>]| Gain::of_all(all.iter().map(Option::as_ref));
+        assert_eq!(of(&[faster]), Gain::Faster);
+        assert_eq!(of(&[slower, slower]), Gain::Slower);
+        assert_eq!(of(&[unsure]), Gain::None);
+        assert_eq!(of(&[faster, unsure]), Gain::None);
+        assert_eq!(of(&[faster, slower]), Gain::None);
+        assert_eq!(of(&[faster, None]), Gain::None);
+        assert_eq!(of(&[]), Gain::None);
+    }
+}

@@ -5,13 +5,16 @@ use std::fs;
 use std::path::Path;
 
 use dupack_algorithms::catalog::Catalog;
-use dupack_diagnosis::{Flow, diagnose};
+use dupack_diagnosis::both::{Which, diagnose_both};
+use dupack_diagnosis::{Diagnosis, Flow, Selection, diagnose};
 use dupack_diagnosis_tell::summary::{Look, summary};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Interrupt, Job, Plan};
 use dupack_lab::trace::{self, Trace};
 use dupack_packet::captured::CaptureReader;
 use dupack_report::table::Colour;
+use dupack_truth::both::Pair;
+use dupack_truth::limits::tape::{self, Tape};
 use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 const PAGE: &str = "../../docs/diagnose.md";
@@ -106,16 +109,40 @@ fn nagle_stall() -> Vec<u8> {
     script.pcap()
 }
 
-fn screen(capture: &[u8]) -> String {
+/// 5 MB over 10 Mbit/s and 60 ms with losses both ways, captured at both ends: the receiver's clock is two hours ahead and gains
+/// 30 ppm, and a NAT stands before the sender.
+fn both_ends() -> Diagnosis {
+    let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"300s\"\ndialect = \"linux\"\n\
+                [path]\nrate = \"10Mbit/s\"\ndelay = \"30ms\"\nbuffer = \"100pkt\"\nloss = \"1%\"\n\
+                reverse = { loss = \"3%\" }\n[[flows]]\nbytes = \"5MB\"\n";
+    let mut pair = Pair::of(&Tape::of(text, 1));
+    pair.clock(7200.0, 30.0);
+    pair.nat();
+    let files = tape::End::BOTH.map(|end| pair.file(end));
+    let open = |which| {
+        CaptureReader::new(match which {
+            Which::First => files[0].as_slice(),
+            Which::Second => files[1].as_slice(),
+        })
+    };
+    diagnose_both(open, &Selection::default(), &mut ())
+        .unwrap()
+        .0
+}
+
+fn alone(capture: &[u8]) -> Diagnosis {
     let mut reader = CaptureReader::new(capture).unwrap();
-    let found = diagnose(&mut reader, Flow::All, &mut ()).unwrap();
+    diagnose(&mut reader, Flow::All, &mut ()).unwrap()
+}
+
+fn screen(found: &Diagnosis) -> String {
     let look = Look {
         colour: Colour::No,
         width: Some(80),
         detailed: 1,
         listed: 0,
     };
-    summary(&found, None, &look).trim_end().to_owned()
+    summary(found, None, &look).trim_end().to_owned()
 }
 
 #[test]
@@ -123,12 +150,13 @@ fn the_examples_are_what_the_program_says() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
     let mut page = fs::read_to_string(&path).unwrap();
     let examples = [
-        ("### A lossy download\n", lossy_download()),
-        ("### A slow server\n", slow_server()),
-        ("### A Nagle stall\n", nagle_stall()),
+        ("### A lossy download\n", alone(&lossy_download())),
+        ("### A slow server\n", alone(&slow_server())),
+        ("### A Nagle stall\n", alone(&nagle_stall())),
+        ("## Both ends\n", both_ends()),
     ];
-    for (heading, capture) in examples {
-        let said = screen(&capture);
+    for (heading, found) in examples {
+        let said = screen(&found);
         let start = page
             .find(heading)
             .unwrap_or_else(|| panic!("{PAGE} has no {heading}"));

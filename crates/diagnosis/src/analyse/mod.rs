@@ -2,12 +2,14 @@
 //!
 //! [`explain`] comes first: it says why each segment was retransmitted and where the sender stands. [`budget`], [`stalls`] and [`signs`]
 //! build on its answers.
-//! [`requests`] is told of the turns of both streams; [`groups`] add up the findings of connections.
+//! [`requests`] is told of the turns of both streams, and [`hints`] looks up what they begin with; [`groups`] add up the findings of
+//! connections.
 
 pub mod budget;
 pub mod cause;
 pub mod explain;
 pub mod groups;
+pub mod hints;
 pub mod requests;
 pub mod signs;
 pub mod stalls;

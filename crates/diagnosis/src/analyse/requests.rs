@@ -23,6 +23,7 @@
 
 use dupack_tcp::time::{Duration, Instant};
 
+use super::hints::Hint;
 use crate::path::bins::LogBins;
 use crate::read::side::Side;
 use crate::read::turns::{Message, Turn};
@@ -50,6 +51,8 @@ pub struct Part {
     pub last_packet: u64,
     /// Bytes of the stream.
     pub bytes: u64,
+    /// Its beginning, if it is plain and was looked up.
+    pub hint: Option<Hint>,
 }
 
 /// Parts of the time of a request. Their sum is all of it.
@@ -332,6 +335,7 @@ const fn part(message: &Message) -> Part {
         last_at: message.last_at,
         last_packet: message.last_packet,
         bytes: message.bytes,
+        hint: None,
     }
 }
 

@@ -6,7 +6,7 @@ pub const DEVIATIONS: f64 = 1.959_964;
 /// The 95 % interval of a probability by Wilson's score (E. B. Wilson, JASA 22, 1927), of `hits` in
 /// `trials` that count as `trials / clumping` ones: what comes in clumps tells less than what comes one
 /// by one. `(0, 1)` without trials.
-pub(super) fn wilson(hits: f64, trials: f64, clumping: f64) -> (f64, f64) {
+pub(crate) fn wilson(hits: f64, trials: f64, clumping: f64) -> (f64, f64) {
     let n = trials / clumping.max(1.0);
     if n <= 0.0 {
         return (0.0, 1.0);

@@ -6,7 +6,7 @@
 //! [`Departure`](moment::Departure)s and [`Arrival`](moment::Arrival)s.
 
 pub mod connection;
-mod copies;
+pub(crate) mod copies;
 pub mod counts;
 pub mod ending;
 pub mod filter;

@@ -1,5 +1,6 @@
 //! The integration tests of this crate, in one program.
 
+mod both;
 mod limits;
 mod paths;
 mod retransmissions;

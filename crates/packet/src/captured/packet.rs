@@ -148,6 +148,27 @@ impl Captured<'_> {
     }
 }
 
+impl<'a> Captured<'a> {
+    /// As much of its TCP segment's data as was kept; nothing if it has none.
+    #[must_use]
+    pub fn tcp_data(&self) -> &'a [u8] {
+        self.data().unwrap_or_default()
+    }
+
+    fn data(&self) -> Option<&'a [u8]> {
+        let ip = link::ip(self.link, self.bytes).ok()?;
+        let before = self.bytes.len() - ip.bytes.len();
+        let frame_len = (self.original_len as usize).saturating_sub(before);
+        let transport = match plain_ipv4(ip.bytes).or_else(|| plain_ipv6(ip.bytes)) {
+            Some(payload) => payload.transport,
+            None => other_transport(ip.bytes, frame_len).ok()?,
+        };
+        let offset = usize::from(transport.bytes.get(12)? >> 4) * 4;
+        let kept = transport.bytes.len().min(transport.len);
+        transport.bytes.get(offset.max(TCP_HEADER_BYTES)..kept)
+    }
+}
+
 /// What IP carries, and what its header says.
 #[derive(Debug, PartialEq)]
 pub(super) struct Transport<'a> {

@@ -26,7 +26,10 @@ pub struct Options {
     pub what_if: bool,
     /// Captures are there already.
     pub again: bool,
+    /// How often each other sender is run.
     pub repeat: u64,
+    /// After so many minutes no prediction is begun.
+    pub minutes: Option<u64>,
 }
 
 impl Options {
@@ -39,7 +42,8 @@ impl Options {
             page: None,
             what_if: false,
             again: false,
-            repeat: 10,
+            repeat: 5,
+            minutes: None,
         };
         while let Some(word) = words.next() {
             match word.as_str() {
@@ -61,6 +65,7 @@ impl Options {
                 "--seed" => options.seed = number()?,
                 "--jobs" => options.jobs = usize::try_from(number()?).unwrap_or(1).max(1),
                 "--repeat" => options.repeat = number()?.max(1),
+                "--minutes" => options.minutes = Some(number()?),
                 "--only" => options.only = value,
                 "--out" => options.out = PathBuf::from(value),
                 "--page" => options.page = Some(PathBuf::from(value)),

@@ -1,8 +1,10 @@
 //! Requests and answers with known times of network, server, transfer, repair, window and client.
 
+use dupack_diagnosis::analyse::hints;
 use dupack_diagnosis::{Request, Requests, Side};
 use dupack_diagnosis_tell::numbers::{json, requests_csv};
 use dupack_diagnosis_tell::requests::table;
+use dupack_packet::captured::CaptureReader;
 use dupack_report::page::Block;
 use dupack_truth::script::{End, Ip, Link, Script, packet};
 
@@ -107,6 +109,66 @@ impl Talk {
     fn told(&self) -> Told {
         Told::of(&self.script)
     }
+}
+
+/// Two requests and their answers, of which the capture keeps these bytes; and the diagnosis with what they begin with.
+fn with_texts(texts: [[&'static [u8]; 2]; 2]) -> Told {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, RTT);
+    let (mut at, mut client, mut server) = (0.1, 1000, 5000);
+    for [asked, answered] in texts {
+        let request = packet(at, End::Client, client).ack(server).len(400);
+        script.add(request.text(asked).push().window(500));
+        client += 400;
+        let answer = packet(at + 0.1, End::Server, server).ack(client).len(900);
+        script.add(answer.text(answered).push().window(500));
+        server += 900;
+        at += 0.2;
+    }
+    let mut told = Told::of(&script);
+    let file = script.pcap();
+    let mut reader = CaptureReader::new(file.as_slice()).unwrap();
+    hints::look_up(&mut reader, &mut told.0.connections, &mut ()).unwrap();
+    told
+}
+
+#[test]
+fn what_requests_begin_with_is_told_where_it_is_plain_and_captured() {
+    let told = with_texts([
+        [
+            b"GET /slow?token=secret HTTP/1.1\r\n\r\n",
+            b"HTTP/1.1 503 Service Unavailable\r\n",
+        ],
+        [&[23, 3, 3, 1, 0], &[23, 3, 3, 2, 0]],
+    ]);
+    let [screen, json] = [told.screen(), json(&told.0, None)];
+    assert!(screen.contains("(GET /slow… → status 503)"), "{screen}");
+    assert!(json.contains("\"content\": \"GET /slow…\""), "{json}");
+    assert!(
+        json.contains("\"content\": \"TLS application data\""),
+        "{json}"
+    );
+    let csv = String::from_utf8(requests_csv(&told.0)).unwrap();
+    assert!(csv.contains(",GET /slow…,status 503"), "{csv}");
+    let page = format!("{:?}", table(told.connection()));
+    assert!(
+        page.contains("GET /slow… → status 503") && page.contains("TLS application data"),
+        "{page}"
+    );
+    assert!(!page.contains("secret") && !json.contains("secret"));
+}
+
+#[test]
+fn bytes_that_are_cut_off_or_no_text_say_nothing_and_reach_no_terminal() {
+    let told = with_texts([
+        [b"GET /cut-off", b"HTTP/1.1 20"],
+        [b"GET /\x1b[2J HTTP/1.1\r\n", b"\x1b[31m"],
+    ]);
+    for text in [told.screen(), json(&told.0, None)] {
+        assert!(!text.contains('\u{1b}') && !text.contains("GET"), "{text}");
+    }
+    let page = format!("{:?}", table(told.connection()));
+    assert!(!page.contains("content"), "{page}");
 }
 
 fn found(told: &Told) -> &Requests {
@@ -380,7 +442,7 @@ fn files_have_a_row_per_request() {
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines.len(), 3, "{csv}");
     let worst = "1,2,opener,0,0.310100,7,0.310100,7,200,0.315200,8,0.345800,26,17520,\
-                 0.065700,0.030100,0.000000,0.005000,0.001100,0.029500,0.000000,0.000000,0.170000";
+                 0.065700,0.030100,0.000000,0.005000,0.001100,0.029500,0.000000,0.000000,0.170000,,";
     assert_eq!(lines[1], worst);
     let json: serde_json::Value = serde_json::from_str(&json(&told.0, None)).unwrap();
     let requests = &json["connections"][0]["requests"];

@@ -1,0 +1,99 @@
+//! Reasons why two captures cannot be joined.
+
+use std::error::Error;
+use std::fmt;
+
+use dupack_packet::captured::ReadError;
+
+use super::Which;
+
+/// Why two captures cannot be joined.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BothError {
+    /// One of them cannot be read.
+    Read(Which, ReadError),
+    /// No connection is in both.
+    NothingShared,
+    /// They are copies of one another.
+    SameCapture,
+    /// They were taken at one place.
+    SamePlace,
+    /// Packets of one direction only are in both.
+    OneDirection,
+}
+
+impl BothError {
+    /// Advice.
+    #[must_use]
+    pub const fn help(&self) -> &'static str {
+        match self {
+            Self::Read(..) => "`tcpdump -w FILE` and Wireshark write captures that can be read",
+            Self::NothingShared => {
+                "capture the same transfer at the client and at the server, at the same time; a proxy between them \
+                 ends a connection and opens another one"
+            }
+            Self::SameCapture => "name the capture of the client and that of the server",
+            Self::SamePlace => "capture one at the client and the other at the server",
+            Self::OneDirection => {
+                "capture both directions at both ends, without a filter by source or destination"
+            }
+        }
+    }
+}
+
+impl fmt::Display for BothError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(_, error) => error.fmt(f),
+            Self::NothingShared => f.write_str(
+                "the captures share no connection: no packets of one have the sequence numbers or timestamps of packets \
+                 of the other",
+            ),
+            Self::SameCapture => {
+                f.write_str("the captures have the same packets at the same times: they are one capture")
+            }
+            Self::SamePlace => f.write_str(
+                "the captures were taken at the same end: packets take no time, or next to none, from one to the other",
+            ),
+            Self::OneDirection => f.write_str(
+                "the captures share packets of one direction only: the offset of the clocks follows from packets of \
+                 both",
+            ),
+        }
+    }
+}
+
+impl Error for BothError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Read(_, error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+/// Why one connection cannot be joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Apart {
+    NotShared,
+    OneDirection,
+    SameCapture,
+    SamePlace,
+}
+
+impl BothError {
+    /// Of connections none of which could be joined: the reason that tells most.
+    pub(super) fn of(apart: &[Apart]) -> Self {
+        let has = |why| apart.contains(&why);
+        if has(Apart::SameCapture) {
+            Self::SameCapture
+        } else if has(Apart::SamePlace) {
+            Self::SamePlace
+        } else if has(Apart::OneDirection) {
+            Self::OneDirection
+        } else {
+            Self::NothingShared
+        }
+    }
+}

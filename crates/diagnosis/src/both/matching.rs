@@ -1,0 +1,162 @@
+//! Which segment of one capture is which of the other.
+
+use super::pieces::{Piece, Pieces};
+
+/// What the path preserves of a packet, beside sequence numbers and length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fields {
+    /// Timestamps.
+    pub(super) value: bool,
+    /// IPv4 identification.
+    pub(super) id: bool,
+    /// Echoed timestamps, windows and SACK blocks.
+    pub(super) digest: bool,
+}
+
+/// Segments that can be no others.
+#[derive(Debug)]
+pub(super) struct Sure {
+    /// Places here and there.
+    pub(super) pairs: Vec<(u32, u32)>,
+    pub(super) fields: Fields,
+}
+
+/// What is alike of the same segment in both captures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    seq: u32,
+    len: u32,
+    ack: u32,
+    value: u32,
+    digest: u32,
+    id: u16,
+    kind: u8,
+}
+
+impl Key {
+    pub(super) fn of(piece: &Piece, fields: Fields) -> Self {
+        let when = |holds, value| if holds { value } else { 0 };
+        Self {
+            seq: piece.seq,
+            len: piece.len,
+            ack: when(!piece.is_data(), piece.ack),
+            value: when(fields.value, piece.value),
+            digest: when(fields.digest, piece.digest),
+            id: when(fields.id, u32::from(piece.id)) as u16,
+            kind: piece.kind(),
+        }
+    }
+}
+
+/// Segments that are alike: their places in one capture and in the other, in order.
+struct Alike {
+    one: Vec<u32>,
+    two: Vec<u32>,
+}
+
+/// Hands all segments to `take`, those together that are alike.
+fn each_alike(one: &[Piece], two: &[Piece], fields: Fields, mut take: impl FnMut(&Alike)) {
+    let keyed = |pieces: &[Piece], which: bool| {
+        let keys = pieces.iter().enumerate();
+        keys.map(|(n, piece)| (Key::of(piece, fields), which, n as u32))
+            .collect::<Vec<_>>()
+    };
+    let mut all = keyed(one, false);
+    all.extend(keyed(two, true));
+    all.sort_unstable();
+    let mut alike = Alike {
+        one: Vec::new(),
+        two: Vec::new(),
+    };
+    for group in all.chunk_by(|a, b| a.0 == b.0) {
+        alike.one.clear();
+        alike.two.clear();
+        for &(_, which, place) in group {
+            match which {
+                false => alike.one.push(place),
+                true => alike.two.push(place),
+            }
+        }
+        take(&alike);
+    }
+}
+
+/// A field is preserved if it is the same in so many of ten segments (ours).
+const PRESERVED_OF_TEN: usize = 9;
+
+/// The segments that both captures have once.
+pub(super) fn sure(pieces: &Pieces) -> Sure {
+    let (here, there) = (&pieces.here, &pieces.there);
+    let pairs = single(here, there, Fields::default());
+    let preserved = |same: fn(&Piece, &Piece) -> bool| {
+        let both = pairs.iter().filter_map(|&pair| at(here, there, pair));
+        let alike = both.filter(|(one, two)| same(one, two)).count();
+        alike * 10 >= pairs.len() * PRESERVED_OF_TEN
+    };
+    let fields = Fields {
+        value: preserved(|one, two| one.value == two.value),
+        id: preserved(|one, two| one.id == two.id),
+        digest: preserved(|one, two| one.digest == two.digest),
+    };
+    Sure {
+        pairs: single(here, there, fields),
+        fields,
+    }
+}
+
+fn single(here: &[Piece], there: &[Piece], fields: Fields) -> Vec<(u32, u32)> {
+    let mut pairs = Vec::new();
+    each_alike(here, there, fields, |alike| {
+        if let ([one], [two]) = (alike.one.as_slice(), alike.two.as_slice()) {
+            pairs.push((*one, *two));
+        }
+    });
+    pairs.sort_unstable();
+    pairs
+}
+
+pub(super) fn at<'a>(
+    one: &'a [Piece],
+    two: &'a [Piece],
+    (a, b): (u32, u32),
+) -> Option<(&'a Piece, &'a Piece)> {
+    Some((one.get(a as usize)?, two.get(b as usize)?))
+}
+
+/// The place at which each of `sent` arrived. `can` says if one arrival may be of one that was sent: of equal copies the latest
+/// that can be is taken.
+pub(super) fn all(
+    sent: &[Piece],
+    arrived: &[Piece],
+    fields: Fields,
+    can: impl Fn(&Piece, &Piece) -> bool,
+) -> Vec<Option<u32>> {
+    let mut places = vec![None; sent.len()];
+    let mut set = |one: u32, two: u32| {
+        if let Some(place) = places.get_mut(one as usize) {
+            *place = Some(two);
+        }
+    };
+    each_alike(sent, arrived, fields, |alike| {
+        if alike.one.len() == alike.two.len() {
+            alike
+                .one
+                .iter()
+                .zip(&alike.two)
+                .for_each(|(&one, &two)| set(one, two));
+            return;
+        }
+        let mut candidates = alike.one.as_slice();
+        // Beyond as many as were sent, arrivals are duplicates: the first ones count.
+        for &two in alike.two.iter().take(alike.one.len()).rev() {
+            while let [rest @ .., last] = candidates {
+                candidates = rest;
+                if at(sent, arrived, (*last, two)).is_some_and(|(one, two)| can(one, two)) {
+                    set(*last, two);
+                    break;
+                }
+            }
+        }
+    });
+    places
+}

@@ -1,0 +1,206 @@
+//! Segments of the wire: what an interface with offload shows as one packet, cut into the segments that it stands for.
+
+use std::collections::HashMap;
+
+use dupack_tcp::connection::Flags;
+
+use super::PACKETS_MAX;
+use crate::read::packet::Packet;
+
+/// A segment in one of the captures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// Nanoseconds since the first TCP packet of the capture here, by the clock of its own capture.
+    pub(super) at: i64,
+    /// Packet of its capture.
+    pub(super) packet: u32,
+    /// Number of the first byte.
+    pub(super) seq: u32,
+    /// Bytes of data.
+    pub(super) len: u32,
+    /// ACK number; 0 without one.
+    pub(super) ack: u32,
+    /// TSval; 0 without one.
+    pub(super) value: u32,
+    /// Digest of the echoed timestamp, the window and the SACK blocks, which count from the ACK number.
+    pub(super) digest: u32,
+    /// First SACK block: the data that the ACK is for (RFC 2018 §4).
+    pub(super) sack: [u32; 2],
+    /// IPv4 identification; 0 without one.
+    pub(super) id: u16,
+    /// SYN, FIN, RST and ACK, and [`COPY`].
+    pub(super) flags: u8,
+}
+
+/// Bits of [`Piece::flags`], as in the TCP header.
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+const RST: u8 = 0x04;
+const ACK: u8 = 0x10;
+/// Not of the header: its capture has the same packet before.
+const COPY: u8 = 0x80;
+
+impl Piece {
+    pub(super) fn new(packet: &Packet, at: i64) -> Self {
+        let segment = &packet.segment;
+        let bit = |flag, bit| if segment.is(flag) { bit } else { 0 };
+        let ack = segment.ack.map_or(0, |ack| ack.0);
+        let is_ack = if segment.ack.is_some() { ACK } else { 0 };
+        let mut digest = 0x811c_9dc5_u32;
+        let mut add = |word: u32| digest = (digest ^ word).wrapping_mul(0x0100_0193).rotate_left(5);
+        add(packet.echo().unwrap_or(0));
+        add(u32::from(segment.window));
+        let mut first = None;
+        for block in segment.options.sacks.as_slice() {
+            first.get_or_insert([block.start.0, block.end.0]);
+            add(block.start.0.wrapping_sub(ack));
+            add(block.end.0.wrapping_sub(ack));
+        }
+        Self {
+            at,
+            packet: u32::try_from(packet.number).unwrap_or(u32::MAX),
+            seq: segment.seq.0,
+            len: segment.len,
+            ack,
+            value: packet.value().unwrap_or(0),
+            digest,
+            sack: first.unwrap_or_default(),
+            id: packet.ip_id.unwrap_or(0),
+            flags: bit(Flags::SYN, SYN) | bit(Flags::FIN, FIN) | bit(Flags::RST, RST) | is_ack,
+        }
+    }
+
+    /// SYN, FIN and RST.
+    pub(super) const fn kind(&self) -> u8 {
+        self.flags & (SYN | FIN | RST)
+    }
+
+    pub(super) const fn is_ack(&self) -> bool {
+        self.flags & ACK != 0
+    }
+
+    /// Marks it as one that its capture has before.
+    pub(super) const fn as_copy(mut self) -> Self {
+        self.flags |= COPY;
+        self
+    }
+
+    /// Whether its capture has the same packet before.
+    pub(super) const fn is_copy(&self) -> bool {
+        self.flags & COPY != 0
+    }
+
+    pub(super) const fn is_syn(&self) -> bool {
+        self.flags & SYN != 0
+    }
+
+    /// Bytes of the sequence space.
+    pub(super) const fn span(&self) -> u32 {
+        let controls = (self.flags & (SYN | FIN)).count_ones();
+        self.len.saturating_add(controls)
+    }
+
+    /// The same with the numbers before something on the path has added `own` to sequence numbers of its sender and `other` to
+    /// those of the other end.
+    pub(super) const fn shifted(mut self, own: u32, other: u32) -> Self {
+        self.seq = self.seq.wrapping_sub(own);
+        if self.is_ack() {
+            self.ack = self.ack.wrapping_sub(other);
+        }
+        let [start, end] = self.sack;
+        if start != end {
+            self.sack = [start.wrapping_sub(other), end.wrapping_sub(other)];
+        }
+        self
+    }
+
+    /// Whether it carries something that is to be acknowledged.
+    pub(super) const fn is_data(&self) -> bool {
+        self.span() > 0 && self.flags & RST == 0
+    }
+}
+
+/// The segments of one direction in both captures.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pieces {
+    /// In the capture here.
+    pub(super) here: Vec<Piece>,
+    /// In the other.
+    pub(super) there: Vec<Piece>,
+}
+
+/// Cuts what is larger than a segment. `smss` is the segment size that the diagnosis knows. Of that, the longest packet of the
+/// capture whose packets are shorter, and the commonest length above half of that, the size by which the most packets match is
+/// the right one: packets may be shorter than their ends agreed on.
+pub(super) fn cut(
+    here: &[Piece],
+    there: &[Piece],
+    smss: Option<u32>,
+    matching: impl Fn(&Pieces) -> usize,
+) -> Pieces {
+    let longest = |all: &[Piece]| all.iter().map(|piece| piece.len).max().unwrap_or(0);
+    let lengths = [longest(here), longest(there)];
+    let finer = lengths[0].min(lengths[1]);
+    let is_whole = lengths[0] == lengths[1] && smss.is_none_or(|smss| finer <= smss);
+    let mut sizes = vec![finer];
+    if !is_whole {
+        sizes.extend(smss);
+        sizes.extend(commonest(if lengths[0] < lengths[1] {
+            here
+        } else {
+            there
+        }));
+        sizes.sort_unstable();
+        sizes.dedup();
+    }
+    let all = sizes.iter().map(|&size| Pieces {
+        here: each(here, size),
+        there: each(there, size),
+    });
+    let best = match sizes.len() {
+        1 => all.last(),
+        _ => all.max_by_key(matching),
+    };
+    best.unwrap_or_default()
+}
+
+/// The commonest length of packets with data, of those that are not short.
+fn commonest(packets: &[Piece]) -> Option<u32> {
+    let longest = packets.iter().map(|piece| piece.len).max()?;
+    let mut counts: HashMap<u32, usize> = HashMap::new();
+    for piece in packets.iter().filter(|piece| piece.len > longest / 2) {
+        *counts.entry(piece.len).or_default() += 1;
+    }
+    let most = counts.into_iter().max_by_key(|&(len, count)| (count, len));
+    most.map(|(len, _)| len).filter(|&len| len > 0)
+}
+
+/// At most [`PACKETS_MAX`] segments of `size` bytes or less.
+fn each(packets: &[Piece], size: u32) -> Vec<Piece> {
+    let mut all = Vec::with_capacity(packets.len());
+    for packet in packets {
+        if size == 0 || packet.len <= size {
+            all.push(*packet);
+            continue;
+        }
+        let mut piece = Piece {
+            len: size,
+            flags: packet.flags & !FIN,
+            ..*packet
+        };
+        let mut left = packet.len;
+        while left > size && all.len() < PACKETS_MAX {
+            all.push(piece);
+            piece.seq = piece.seq.wrapping_add(size);
+            piece.id = piece.id.wrapping_add(1);
+            left -= size;
+        }
+        piece.len = left;
+        piece.flags = packet.flags;
+        all.push(piece);
+        if all.len() >= PACKETS_MAX {
+            break;
+        }
+    }
+    all
+}

@@ -1,0 +1,219 @@
+//! The packets of the connections that are joined, from both captures.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::net::SocketAddr;
+
+use dupack_packet::captured::{CaptureReader, ReadError};
+use dupack_tcp::connection::Flags;
+
+use super::PACKETS_MAX;
+use super::names::{Direction, Shared, at, by_direction};
+use super::pieces::Piece;
+use crate::diagnose::{Extent, Watch, each_packet};
+use crate::findings::ConnectionFindings;
+use crate::read::copies::Copies;
+use crate::read::packet::Packet;
+use crate::read::side::{Both, Side};
+use crate::selection::Selection;
+
+/// SYNs that are recorded of each connection (ours).
+const SYNS_MAX: usize = 16;
+
+/// A capture has packets twice if a copy was found of one in so many; fewer are copies that the path made (ours).
+const TWICE_OF: usize = 4;
+
+/// Announcements of a SYN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Syn {
+    /// Packet of its capture.
+    pub(super) packet: u32,
+    pub(super) mss: Option<u16>,
+    pub(super) window_scale: Option<u8>,
+    pub(super) sack: bool,
+    pub(super) timestamps: bool,
+}
+
+impl Syn {
+    fn new(packet: &Packet) -> Self {
+        let options = &packet.segment.options;
+        Self {
+            packet: u32::try_from(packet.number).unwrap_or(u32::MAX),
+            mss: options.mss,
+            window_scale: options.window_scale,
+            sack: options.sack_permitted.is_on(),
+            timestamps: options.timestamps.is_some(),
+        }
+    }
+}
+
+/// Packets of one connection, by the end that sent them, in the order of the capture.
+#[derive(Debug, Default)]
+pub(super) struct Track {
+    pub(super) sides: Both<Vec<Piece>>,
+    /// SYNs whose options the capture has.
+    pub(super) syns: Vec<Syn>,
+}
+
+/// What was recorded of a capture.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    /// When the capture here began: nanoseconds since 1970.
+    pub(super) origin: i64,
+    /// Time of its first TCP packet, and of the last that could be recorded.
+    first: Option<i64>,
+    last: i64,
+    pub(super) tracks: Vec<Track>,
+    packets: usize,
+    /// Whether there were more than [`PACKETS_MAX`].
+    pub(super) is_cut: bool,
+}
+
+impl Recorded {
+    fn new(origin: i64, targets: usize) -> Self {
+        Self {
+            origin,
+            tracks: (0..targets).map(|_| Track::default()).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// When its capture began and was over.
+    pub(super) fn window(&self) -> (i64, i64) {
+        (self.first.unwrap_or(0), self.last)
+    }
+
+    /// The time of a TCP packet.
+    fn time(&mut self, unix_nanos: u64) -> i64 {
+        let at = i64::try_from(unix_nanos).unwrap_or(i64::MAX);
+        let at = at.saturating_sub(self.origin);
+        let first = self.first.get_or_insert(at);
+        *first = (*first).min(at);
+        if !self.is_cut {
+            self.last = self.last.max(at);
+        }
+        at
+    }
+
+    fn push(&mut self, target: usize, side: Side, packet: &Packet, piece: Piece) {
+        if self.packets >= PACKETS_MAX {
+            self.is_cut = true;
+            return;
+        }
+        if let Some(track) = self.tracks.get_mut(target) {
+            track.sides.of_mut(side).push(piece);
+            self.packets += 1;
+            let is_syn = packet.segment.is(Flags::SYN) && packet.has_options();
+            if is_syn && track.syns.len() < SYNS_MAX {
+                track.syns.push(Syn::new(packet));
+            }
+        }
+    }
+
+    /// Puts packets into the order of their times, and leaves out those that a capture has twice. Times that go back by little
+    /// are packets in the wrong order.
+    fn finish(&mut self) {
+        for track in &mut self.tracks {
+            for side in Side::BOTH {
+                let pieces = track.sides.of_mut(side);
+                let copies = pieces.iter().filter(|piece| piece.is_copy()).count();
+                if copies * TWICE_OF >= pieces.len() {
+                    pieces.retain(|piece| !piece.is_copy());
+                }
+                pieces.sort_by_key(|piece| piece.at);
+            }
+        }
+    }
+}
+
+/// Finds copies, direction by direction.
+#[derive(Default)]
+struct Once(HashMap<Direction, Copies>);
+
+impl Once {
+    fn piece(&mut self, packet: &Packet, at: i64) -> Piece {
+        let direction = (packet.source, packet.destination);
+        let piece = Piece::new(packet, at);
+        match self.0.entry(direction).or_default().is_copy(packet) {
+            true => piece.as_copy(),
+            false => piece,
+        }
+    }
+}
+
+/// Records the shared connections of the capture that they were found in. `None` if `watch` has stopped it.
+pub(super) fn here<R: Read>(
+    reader: &mut CaptureReader<R>,
+    (found, shared): (&[ConnectionFindings], &Shared),
+    selection: &Selection,
+    watch: &mut dyn Watch,
+) -> Result<Option<Recorded>, ReadError> {
+    let which = by_direction(found.iter().map(|one| &one.addresses));
+    let place: HashMap<usize, usize> = shared.connections.iter().copied().zip(0..).collect();
+    let targets = shared.connections.len();
+    let mut selector = selection.selector();
+    let mut recorded: Option<Recorded> = None;
+    let mut once = Once::default();
+    let extent = each_packet(reader, watch, |captured| {
+        let Ok(tcp) = captured.tcp() else {
+            return;
+        };
+        let nanos = captured.at.as_unix_nanos();
+        let recorded = recorded.get_or_insert_with(|| {
+            let origin = i64::try_from(nanos).unwrap_or(i64::MAX);
+            Recorded::new(origin, targets)
+        });
+        let Some(packet) = selector.take(&tcp) else {
+            return;
+        };
+        let time = recorded.time(nanos);
+        let connections = which.get(&(packet.source, packet.destination));
+        let target = at(connections, found, &packet);
+        let target = target.and_then(|(n, side)| Some((*place.get(&n)?, side)));
+        if let Some((n, side)) = target {
+            recorded.push(n, side, &packet, once.piece(&packet, time));
+        }
+    })?;
+    let mut recorded = recorded.unwrap_or_else(|| Recorded::new(0, targets));
+    recorded.finish();
+    Ok((extent == Extent::Whole).then_some(recorded))
+}
+
+/// Records the connections at `places` of the other capture. `None` if `watch` has stopped it.
+pub(super) fn there<R: Read>(
+    reader: &mut CaptureReader<R>,
+    origin: i64,
+    places: &[Option<Both<SocketAddr>>],
+    watch: &mut dyn Watch,
+) -> Result<Option<Recorded>, ReadError> {
+    let mut which: HashMap<Direction, Vec<(usize, Side)>> = HashMap::new();
+    for (n, place) in places.iter().enumerate() {
+        for side in Side::BOTH {
+            if let Some(place) = place {
+                let direction = (*place.of(side), *place.of(side.other()));
+                which.entry(direction).or_default().push((n, side));
+            }
+        }
+    }
+    let mut recorded = Recorded::new(origin, places.len());
+    let mut once = Once::default();
+    let mut first = None;
+    let extent = each_packet(reader, watch, |captured| {
+        let Ok(tcp) = captured.tcp() else {
+            return;
+        };
+        let packet = Packet::new(&tcp, *first.get_or_insert(captured.at));
+        let time = recorded.time(captured.at.as_unix_nanos());
+        let connections = which.get(&(packet.source, packet.destination));
+        let Some(connections) = connections else {
+            return;
+        };
+        let piece = once.piece(&packet, time);
+        // Connections that follow one another between the same ports are told apart when they are matched.
+        for &(n, side) in connections {
+            recorded.push(n, side, &packet, piece);
+        }
+    })?;
+    recorded.finish();
+    Ok((extent == Extent::Whole).then_some(recorded))
+}
