@@ -7,7 +7,7 @@ use super::Told;
 
 /// Ten segments a round trip of 40 ms over a link that takes 1 ms for each; the receiver acknowledges every second one. The capture
 /// is that of the client, whose records come in groups of `group`, the last first.
-fn download(group: usize, places: &[fn(Packet) -> Packet]) -> Script {
+fn download(group: usize, places: &[Seen]) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let mut packets = vec![
         packet(0.0, End::Client, 999).syn(1460, Some(7)),
@@ -35,6 +35,9 @@ fn download(group: usize, places: &[fn(Packet) -> Packet]) -> Script {
     script.reverse_groups(group);
     script
 }
+
+/// A packet as it is seen somewhere.
+type Seen = fn(Packet) -> Packet;
 
 fn as_is(packet: Packet) -> Packet {
     packet
@@ -64,8 +67,7 @@ fn copies_are_copies_in_any_order_of_the_records() {
     fn behind_a_router(packet: Packet) -> Packet {
         packet.id(0).hop_limit(63).later(10e-6)
     }
-    type Change = fn(Packet) -> Packet;
-    let kinds: [(&str, [Change; 2]); 4] = [
+    let kinds: [(&str, [Seen; 2]); 4] = [
         ("numbered anew", [as_is, behind_a_firewall]),
         (
             "numbered for the first time",
