@@ -139,7 +139,7 @@ def test_diagnose_finds_what_the_command_finds(command: list[str], tmp_path: Pat
 def test_a_capture_is_not_joined_with_itself(command: list[str], tmp_path: Path) -> None:
     run(command, "trace", "sack/reno", "--duration", "2s", "--out", tmp_path / "cli")
     file = next((tmp_path / "cli").rglob("*.pcapng"))
-    with pytest.raises(dupack.CaptureError, match="they are one capture"):
+    with pytest.raises(dupack.errors.CaptureError, match="they are one capture"):
         dupack.diagnose(file, both=file, what_if=False, progress=False)
 
 
