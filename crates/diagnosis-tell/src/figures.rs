@@ -8,7 +8,7 @@ use dupack_report::trace::thin::{Marks, Steps};
 
 use crate::film::Scene;
 use crate::story::headline;
-use crate::summary::title;
+use crate::summary::{in_percent, title};
 use crate::whatif::course::Course;
 use crate::words;
 use dupack_diagnosis::analyse::budget::{Band, Limit};
@@ -74,21 +74,12 @@ pub fn timeline(
 
 /// What is seen, for those who do not see it.
 fn in_words(stream: &StreamFindings) -> String {
-    let shares = &stream.shares;
-    let mut all: Vec<Limit> = Limit::ALL.to_vec();
-    all.sort_by_key(|limit| std::cmp::Reverse(shares.of(*limit)));
-    let most = all
-        .into_iter()
-        .take(3)
-        .filter(|limit| !shares.of(*limit).is_zero());
-    let most = most.map(|limit| {
-        let share = words::share(shares.share(shares.of(limit)));
-        format!("{share} {}", words::limit(limit))
-    });
+    let most = in_percent(stream).into_iter().take(3);
+    let most = most.map(|(limit, _, percent)| format!("{percent} % {}", words::limit(limit)));
     format!(
         "{} of data in {}. Limited by: {}. Sent again: {} segments, {} of them by timeouts.",
-        words::bytes(shares.delivered as f64),
-        words::time(shares.duration()),
+        words::bytes(stream.bytes() as f64),
+        words::time(stream.shares.duration()),
         most.collect::<Vec<_>>().join(", "),
         stream.account.retransmissions,
         stream.account.of(Class::Timeout),

@@ -226,7 +226,7 @@ impl StreamNumbers {
         Self {
             sent_by: stream.side,
             story: story(stream),
-            bytes: shares.delivered,
+            bytes: stream.bytes(),
             began_s: secs(shares.started),
             ended_s: secs(shares.ended),
             duration_s: long(shares.duration()),

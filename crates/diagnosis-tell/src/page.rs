@@ -11,12 +11,12 @@ use crate::figures::timeline;
 use crate::film::{Scene, cause_in_words, needless_in_words};
 use crate::story::headline;
 use crate::summary::{
-    ends, lost_to, packets, path_in_words, seen_from, sent_again, syns_again, title, without_data,
+    ends, in_percent, lost_to, packets, path_in_words, seen_from, sent_again, syns_again, title,
+    without_data,
 };
 use crate::whatif::course::Course;
 use crate::whatif::{Answer, Offer, Role};
 use crate::{keys, numbers, words};
-use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::Class;
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::read::follow::StreamId;
@@ -212,7 +212,7 @@ fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
     let mut rows = vec![
         ("sender", from),
         ("receiver", to),
-        ("data", words::bytes(shares.delivered as f64)),
+        ("data", words::bytes(stream.bytes() as f64)),
         ("time", words::time(shares.duration())),
         ("goodput", words::rate(stream.goodput())),
         ("round-trip time", rtt),
@@ -233,20 +233,12 @@ fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
 }
 
 fn limits(stream: &StreamFindings) -> Block {
-    let shares = &stream.shares;
-    let all = Limit::ALL.map(|limit| (limit, shares.of(limit)));
-    let mut all: Vec<_> = all
-        .into_iter()
-        .filter(|(_, time)| !time.is_zero())
-        .collect();
-    all.sort_by_key(|&(limit, time)| (std::cmp::Reverse(time), limit));
-    let parts: Vec<f64> = all.iter().map(|(_, time)| time.as_secs_f64()).collect();
-    let rows = all.iter().zip(words::whole_percents(&parts));
-    let rows = rows.map(|((limit, time), percent)| {
+    let rows = in_percent(stream).into_iter();
+    let rows = rows.map(|(limit, time, percent)| {
         vec![
-            words::limit(*limit).into(),
+            words::limit(limit).into(),
             Cell::new(format!("{percent} %"), Emphasis::Number),
-            Cell::new(words::time(*time), Emphasis::Number),
+            Cell::new(words::time(time), Emphasis::Number),
         ]
     });
     Block::Table {
@@ -570,7 +562,7 @@ fn row(connection: &ConnectionFindings) -> Vec<Cell> {
         number(connection.number.to_string()),
         from.into(),
         to.into(),
-        number(words::bytes(stream.shares.delivered as f64)),
+        number(words::bytes(stream.bytes() as f64)),
         number(words::time(stream.shares.duration())),
         number(words::time(stream.lost())),
         number(words::rate(stream.goodput())),

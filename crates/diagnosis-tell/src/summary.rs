@@ -291,23 +291,16 @@ const SHARE_SHOWN: f64 = 0.005;
 /// What limited it, as shares that sum to 100 %.
 fn limits(stream: &StreamFindings, width: usize) -> String {
     let shares = &stream.shares;
-    let all = Limit::ALL
-        .into_iter()
-        .map(|limit| (limit, shares.of(limit)));
-    let mut all: Vec<(Limit, Duration)> = all.filter(|(_, time)| !time.is_zero()).collect();
-    all.sort_by_key(|&(limit, time)| (std::cmp::Reverse(time), limit));
-    let parts: Vec<f64> = all.iter().map(|(_, time)| time.as_secs_f64()).collect();
-    let percents = words::whole_percents(&parts);
     let room = width.saturating_sub(BESIDE_BAR).min(BAR_MAX);
     let mut text = String::new();
     let mut rest = (0_u32, 0_usize);
-    for (place, ((limit, time), percent)) in all.iter().zip(percents).enumerate() {
-        let share = shares.share(*time);
+    for (place, (limit, time, percent)) in in_percent(stream).into_iter().enumerate() {
+        let share = shares.share(time);
         if share < SHARE_SHOWN && place >= 3 {
             rest = (rest.0 + percent, rest.1 + 1);
             continue;
         }
-        let name = words::limit(*limit);
+        let name = words::limit(limit);
         text += &match room {
             BAR_MIN.. => {
                 // What is said to be 0 % has no block.
@@ -316,7 +309,7 @@ fn limits(stream: &StreamFindings, width: usize) -> String {
                 } else {
                     words::bar(share, room)
                 };
-                let time = words::time(*time);
+                let time = words::time(time);
                 format!("  {bar:<room$} {percent:>3} %  {time:>7}  {name}\n")
             }
             _ => format!("  {percent:>3} % {name}\n"),
@@ -682,15 +675,24 @@ fn table(connections: &[&ConnectionFindings], width: Option<u16>) -> String {
 /// The limit that took the most time, with its share.
 #[must_use]
 pub fn lost_to(stream: &StreamFindings) -> String {
-    let shares = &stream.shares;
-    let most = Limit::ALL
-        .into_iter()
-        .max_by_key(|limit| (shares.of(*limit), std::cmp::Reverse(*limit)));
-    most.map_or(String::new(), |limit| {
-        format!(
-            "{} {}",
-            words::share(shares.share(shares.of(limit))),
-            words::limit(limit)
-        )
+    let most = in_percent(stream).into_iter().next();
+    most.map_or(String::new(), |(limit, _, percent)| {
+        format!("{percent} % {}", words::limit(limit))
     })
+}
+
+/// The limits that took any time, the longest first, with whole percents of the time that sum to 100.
+#[must_use]
+pub fn in_percent(stream: &StreamFindings) -> Vec<(Limit, Duration, u32)> {
+    let shares = &stream.shares;
+    let all = Limit::ALL
+        .into_iter()
+        .map(|limit| (limit, shares.of(limit)));
+    let mut all: Vec<(Limit, Duration)> = all.filter(|(_, time)| !time.is_zero()).collect();
+    all.sort_by_key(|&(limit, time)| (std::cmp::Reverse(time), limit));
+    let parts: Vec<f64> = all.iter().map(|(_, time)| time.as_secs_f64()).collect();
+    let percents = words::whole_percents(&parts);
+    let all = all.into_iter().zip(percents);
+    all.map(|((limit, time), percent)| (limit, time, percent))
+        .collect()
 }

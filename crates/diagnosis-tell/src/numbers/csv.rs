@@ -78,7 +78,7 @@ pub fn connections_csv(diagnosis: &Diagnosis) -> Vec<u8> {
             found.addresses.of(stream.side.other()).to_string(),
             number(secs(shares.started)),
             number(long(shares.duration())),
-            shares.delivered.to_string(),
+            stream.bytes().to_string(),
             number(stream.goodput()),
             number(long(stream.lost())),
             shares.segments.to_string(),

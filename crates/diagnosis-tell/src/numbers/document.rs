@@ -234,7 +234,7 @@ pub(super) struct StreamNumbers {
     pub(super) sent_by: Side,
     /// Limit of the stream, in a sentence.
     pub(super) story: String,
-    /// Bytes that were acknowledged.
+    /// Bytes of data that arrived, each counted once; where the capture has no ACKs, bytes that were sent.
     pub(super) bytes: u64,
     /// Time at which the stream began.
     pub(super) began_s: f64,
