@@ -390,7 +390,7 @@ pub(super) struct RetransmissionNumbers {
     pub(super) cause: Cause,
     /// Packet that triggered it; null if a timer did.
     pub(super) set_off_by_packet: Option<u64>,
-    /// Time since the transmission before it.
+    /// Time in which the sender had sent nothing, and nothing had come that restarts its timer.
     pub(super) waited_s: f64,
     /// Need.
     pub(super) need: Need,
