@@ -4,7 +4,9 @@ use dupack_packet::{CaptureWriter, Checksum, Envelope, Snap, emit};
 
 use super::*;
 use crate::findings::Flow;
+use crate::findings::StreamFindings;
 use crate::read::packet::tests::ms;
+use crate::read::side::Side;
 use crate::testing::{ack, data, handshake};
 
 /// Connections, and the segments of each.

@@ -1,0 +1,405 @@
+//! What follows a stream, and what it makes of a connection that is over.
+//!
+//! The [`Explainer`] says what each event was, and every analysis is told of both.
+
+use std::sync::LazyLock;
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_tcp::connection::Flags;
+use dupack_tcp::facts::View;
+use dupack_tcp::replay::SendingKind;
+use dupack_tcp::time::Instant;
+
+use crate::analyse::budget::{AckTimes, Budget, Terms, Window};
+use crate::analyse::cause::{Cause, Need};
+use crate::analyse::explain::{self, End, Explainer};
+use crate::analyse::requests::{Gathered, Requests};
+use crate::analyse::signs::Gathering;
+use crate::analyse::stalls::Stalls;
+use crate::consistency::{Withdrawn, settle};
+use crate::findings::{
+    AcksSeen, ConnectionFindings, Coverage, OptionsSeen, Shut, StreamFindings, TurnsTold,
+};
+use crate::path::Survey;
+use crate::path::series::Series;
+use crate::read::connection::Connection;
+use crate::read::follow::{Beginning, Follower, Timer};
+use crate::read::moment::{Analysis, Arrival, Departure};
+use crate::read::side::{Both, Side};
+use crate::read::turns::{Spent, Turn};
+use crate::read::vantage::{Place, Reason};
+use crate::sender::{self, SenderAnalysis};
+use crate::shared::Candidate;
+
+/// The loss differentiations that are asked for their votes are those that come with the project.
+static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::builtin);
+
+/// Follows one stream with all analyses.
+#[derive(Debug)]
+pub struct Examiner {
+    beginning: Beginning,
+    explainer: Explainer,
+    budget: Budget,
+    stalls: Stalls,
+    signs: Gathering,
+    survey: Survey,
+    sender: SenderAnalysis,
+    /// Turns that this stream answers.
+    requests: Option<Box<Gathered>>,
+    /// The last event of the transfer: what comes later is silence.
+    ended: Instant,
+    /// Bytes of data that are outstanding, without a FIN.
+    outstanding: u64,
+    closing: Closing,
+}
+
+/// What has left of a FIN that left without data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Closing {
+    /// Nothing.
+    NotYet,
+    /// It has left, at this offset.
+    Sent(u64),
+    /// It was sent again: all data had arrived, and nobody waits for it.
+    Repeated(u64),
+}
+
+impl Closing {
+    /// Takes note of what left.
+    fn departed(&mut self, departure: &Departure<'_>) {
+        let len = departure.end.saturating_sub(departure.start);
+        if !departure.flags.contains(Flags::FIN) || len != 1 {
+            return;
+        }
+        *self = match *self {
+            Self::NotYet => Self::Sent(departure.start),
+            Self::Sent(at) | Self::Repeated(at) => Self::Repeated(at),
+        };
+    }
+
+    /// Bytes outstanding, without the FIN.
+    fn outstanding(self, view: &View<'_>) -> u64 {
+        match self {
+            Self::NotYet => view.flight_size(),
+            Self::Sent(at) | Self::Repeated(at) => {
+                let una = view.scoreboard.una();
+                at.saturating_sub(una).min(view.flight_size())
+            }
+        }
+    }
+
+    /// `true` if nothing but a FIN that was sent again is outstanding: the transfer is over.
+    fn is_over(self, view: &View<'_>) -> bool {
+        matches!(self, Self::Repeated(_)) && self.outstanding(view) == 0
+    }
+}
+
+impl Follower for Examiner {
+    fn begin(beginning: &Beginning) -> Self {
+        let at = beginning.at;
+        let seen = match beginning.established_at {
+            Some(_) => sender::Beginning::Seen,
+            None => sender::Beginning::Missed,
+        };
+        let mut stalls = Stalls::new(beginning.sack);
+        if let Some((at, packet)) = beginning.established_at.zip(beginning.established_by) {
+            stalls.opened(at, packet);
+        }
+        Self {
+            beginning: *beginning,
+            explainer: Explainer::new(beginning.sack, explain::Limits::default()),
+            budget: budget(beginning),
+            stalls,
+            signs: Gathering::new(beginning.window_shift, beginning.smss),
+            survey: Survey::new(beginning.smss, &CATALOG),
+            sender: SenderAnalysis::new(seen, beginning.smss),
+            requests: None,
+            ended: at,
+            outstanding: 0,
+            closing: Closing::NotYet,
+        }
+    }
+
+    fn departed(
+        &mut self,
+        departure: &Departure<'_>,
+        onlooker: Option<&mut (dyn Analysis + '_)>,
+    ) -> Timer {
+        let explained = self.explainer.departed(departure);
+        self.closing.departed(departure);
+        let over = self.closing.is_over(&departure.view);
+        if !over {
+            self.budget.departed(departure, &explained);
+            self.stalls.departed(departure, &explained);
+        }
+        self.signs.departed(departure, &explained);
+        self.survey.departed(departure, &explained);
+        self.sender.departed(departure, &explained);
+        if let Some(onlooker) = onlooker {
+            onlooker.departed(departure, &explained);
+        }
+        if departure.kind != SendingKind::Empty && !over {
+            self.ended = self.ended.max(departure.at);
+        }
+        self.outstanding = self.closing.outstanding(&departure.view);
+        match explained.retransmission.map(|again| again.cause) {
+            Some(Cause::Timeout { .. }) => Timer::Expired,
+            _ => Timer::Ran,
+        }
+    }
+
+    fn arrived(&mut self, arrival: &Arrival<'_>, onlooker: Option<&mut (dyn Analysis + '_)>) {
+        let explained = self.explainer.arrived(arrival);
+        let over = self.closing.is_over(&arrival.view) && self.outstanding == 0;
+        if !over {
+            self.budget.arrived(arrival, &explained);
+            self.stalls.arrived(arrival, &explained);
+        }
+        self.signs.arrived(arrival, &explained);
+        self.survey.arrived(arrival, &explained);
+        self.sender.arrived(arrival, &explained);
+        if let Some(onlooker) = onlooker {
+            onlooker.arrived(arrival, &explained);
+        }
+        if self.outstanding > 0 {
+            self.ended = self.ended.max(arrival.at);
+        }
+        self.outstanding = self.closing.outstanding(&arrival.view);
+    }
+
+    fn asked(&mut self, at: Instant, packet: u64) {
+        self.stalls.asked(at, packet);
+        self.budget.asked();
+    }
+
+    fn numbered(&mut self, id: u16) {
+        self.explainer.numbered(id);
+    }
+
+    fn spent(&self) -> Spent {
+        self.budget.spent()
+    }
+
+    fn answered(&mut self, turn: &Turn) {
+        let requests = self
+            .requests
+            .get_or_insert_with(|| Box::new(Gathered::new(turn.asker)));
+        requests.take(turn);
+    }
+
+    fn foreign_sack(&mut self) {
+        self.signs.foreign_sack();
+    }
+}
+
+/// The budget of a stream that begins: its time runs from the SYN on, if the handshake was captured.
+fn budget(beginning: &Beginning) -> Budget {
+    let opening = beginning.opened_at.zip(beginning.established_at);
+    let opening = opening.filter(|(opened, established)| opened <= established);
+    let started = opening.map_or(beginning.at, |(opened, _)| opened);
+    let mut terms = Terms::new(started);
+    terms.segment_size = beginning.smss;
+    terms.place = beginning.vantage.place;
+    let at_sender = beginning.vantage.place == Place::Sender;
+    if !at_sender && beginning.vantage.reason != Reason::Handshake {
+        terms.ack_times = AckTimes::Guessed;
+    }
+    let mut budget = Budget::new(terms);
+    if let Some((opened, established)) = opening {
+        budget.handshake(opened, established.min(beginning.at));
+    }
+    budget
+}
+
+impl Examiner {
+    /// What was found, now that nothing more is to come of `connection`, and what came through over time.
+    fn findings(mut self, connection: &Connection<Self>, side: Side) -> (StreamFindings, Series) {
+        if let Some(reset) = connection.ending().reset {
+            let by = if reset.side == side {
+                End::Sender
+            } else {
+                End::Receiver
+            };
+            self.explainer.was_reset(reset.at, reset.packet, by);
+        }
+        // Where something is outstanding, the transfer goes on to the last that was heard of either end.
+        let ended = if self.outstanding > 0 {
+            self.ended.max(connection.last_at())
+        } else {
+            self.ended
+        };
+        for again in self.explainer.records() {
+            if needless_otherwise(again.need) {
+                self.survey.proved_needless(again);
+            }
+        }
+        let vantage = connection.vantage(side);
+        let ways = Side::BOTH.map(|end| connection.handshake().round_trip_to(end));
+        let whole = ways[0].zip(ways[1]).map(|(one, other)| one + other);
+        let handshake = connection.handshake().round_trip_to(side);
+        self.survey.seen_from(&vantage, handshake, whole);
+        let path = self.survey.path();
+        let signs = self.signs.finish();
+        let mut facts = path.facts();
+        if vantage.place == Place::Receiver {
+            // What arrives at a constant rate has passed the bottleneck at that rate.
+            let constant = signs.constant_rate.map(|rate| rate.bytes_per_second);
+            facts.bytes_per_second = facts.bytes_per_second.or(constant);
+        }
+        let shares = self.budget.finish(ended, &facts);
+        let stalls = self.stalls.finish();
+        let shut = shut(&self.explainer, connection, side);
+        let found = StreamFindings {
+            side,
+            smss: self.beginning.smss,
+            vantage,
+            coverage: coverage(connection, side),
+            account: self.explainer.account(),
+            retransmissions: self.explainer.records().copied().collect(),
+            happenings: self.explainer.happenings().clone(),
+            overtaken: self.explainer.overtaken(),
+            reordered: self.explainer.reordered(),
+            shut,
+            shares,
+            stalls,
+            signs,
+            path,
+            sender: self.sender.report(),
+            turns: None,
+            withdrawn: Vec::new(),
+        };
+        (found, self.survey.into_series())
+    }
+}
+
+/// How much of the data of `side` the capture has.
+fn coverage(connection: &Connection<Examiner>, side: Side) -> Coverage {
+    let own = connection.counts(side);
+    let both = Side::BOTH.map(|side| connection.counts(side));
+    let packets: u64 = both.iter().map(|counts| counts.packets).sum();
+    let cut = both
+        .iter()
+        .map(|counts| u64::from(counts.packets_without_options));
+    Coverage {
+        options: if cut.sum::<u64>() * 2 >= packets.max(1) {
+            OptionsSeen::Cut
+        } else {
+            OptionsSeen::Whole
+        },
+        acks: match connection.counts(side.other()).acks {
+            0 => AcksSeen::None,
+            _ => AcksSeen::Some,
+        },
+        bytes: own.unique_bytes,
+        unseen_bytes: own.unseen_bytes(),
+    }
+}
+
+/// How often the receiver's window was shut: before the first data was seen, its packets say so.
+fn shut(explainer: &Explainer, connection: &Connection<Examiner>, side: Side) -> Shut {
+    let happenings = explainer.happenings();
+    let seen = u64::from(connection.counts(side.other()).zero_windows > 0);
+    Shut {
+        times: happenings.closed_times().max(seen),
+        probes: happenings.window_probes(),
+    }
+}
+
+/// Whether something else than a DSACK shows that a retransmission was needless.
+const fn needless_otherwise(need: Need) -> bool {
+    match need {
+        Need::NeedlessByTimestamp | Need::NeedlessByTime | Need::NeedlessByArrival => true,
+        Need::Needed | Need::NeedlessByDsack | Need::Unknown => false,
+    }
+}
+
+/// What was found of a connection that is over, and its streams that may share a bottleneck with others.
+pub(super) fn findings(
+    mut connection: Connection<Examiner>,
+) -> (ConnectionFindings, Vec<Candidate>) {
+    let mut gathered = None;
+    let mut candidates = Vec::new();
+    let [opener, answerer] = Side::BOTH.map(|side| {
+        let stream = connection.take_stream(side)?;
+        let is_roomy = stream.never_fills_its_window();
+        let mut examiner = stream.into_follower();
+        gathered = gathered.take().or(examiner.requests.take());
+        // A FIN alone is no data.
+        let counts = connection.counts(side);
+        if counts.unique_bytes == 0 && counts.unseen_bytes() == 0 {
+            return None;
+        }
+        let (mut found, series) = examiner.findings(&connection, side);
+        if is_roomy && found.shares.window == Window::Unscaled {
+            found.shares.window = Window::Roomy;
+        }
+        settle(&mut found, counts);
+        candidates.extend(candidate(&connection, &found, series));
+        Some(found)
+    });
+    let mut streams = Both { opener, answerer };
+    let requests = gathered.and_then(|gathered| requests(*gathered, &connection, &streams));
+    for side in Side::BOTH {
+        if let Some(stream) = streams.of_mut(side) {
+            stream.turns = requests.as_ref().map(|requests| TurnsTold {
+                asks: side == requests.asker,
+                count: requests.count,
+                round_trip: requests.round_trip,
+            });
+        }
+    }
+    let found = ConnectionFindings {
+        number: connection.number(),
+        addresses: Both {
+            opener: connection.address(Side::Opener),
+            answerer: connection.address(Side::Answerer),
+        },
+        first_at: connection.first_at(),
+        last_at: connection.last_at(),
+        handshake: connection.handshake().clone(),
+        ending: *connection.ending(),
+        silence: connection.silence(),
+        counts: Both {
+            opener: connection.counts(Side::Opener).clone(),
+            answerer: connection.counts(Side::Answerer).clone(),
+        },
+        streams,
+        requests,
+        both: None,
+    };
+    (found, candidates)
+}
+
+/// A stream that may share a bottleneck with others: its ACKs and its packets are in the capture.
+fn candidate(
+    connection: &Connection<Examiner>,
+    found: &StreamFindings,
+    series: Series,
+) -> Option<Candidate> {
+    let round_trip = found.path.least_rtt.value()?;
+    let ends = [found.side, found.side.other()];
+    found.withdrawn.is_empty().then(|| Candidate {
+        connection: connection.number(),
+        side: found.side,
+        hosts: ends.map(|side| connection.address(side).ip()),
+        round_trip,
+        series,
+    })
+}
+
+/// The requests of a connection, if it has turns.
+fn requests(
+    gathered: Gathered,
+    connection: &Connection<Examiner>,
+    streams: &Both<Option<StreamFindings>>,
+) -> Option<Requests> {
+    let asker = gathered.asker();
+    let stream = streams.of(asker).as_ref();
+    let round_trip = stream.and_then(|stream| stream.path.least_rtt.value());
+    let mut requests = gathered.finish(&connection.vantage(asker), round_trip)?;
+    let answers = streams.of(asker.other()).as_ref();
+    if answers.is_some_and(|stream| stream.withdrawn.contains(&Withdrawn::ConstantRate)) {
+        requests.held_back();
+    }
+    Some(requests)
+}
