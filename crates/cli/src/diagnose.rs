@@ -101,7 +101,7 @@ pub struct DiagnoseArgs {
     /// Print one line per connection under a header, in columns that tabs separate; nothing is simulated
     #[arg(long, conflicts_with = "format")]
     summary: bool,
-    /// What --summary has a line of
+    /// Rows of --summary
     #[arg(long, value_enum, default_value_t, requires = "summary")]
     by: By,
     /// Exit with code 3 if a connection meets this condition, such as 'retransmitted > 1%', 'timeouts > 0',
@@ -127,7 +127,7 @@ pub struct DiagnoseArgs {
     no_what_if: bool,
 }
 
-/// What a summary has a line of.
+/// Rows of a summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum By {
     /// Each connection

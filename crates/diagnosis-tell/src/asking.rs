@@ -367,7 +367,7 @@ pub fn compared(answer: &Answer) -> String {
     }
 }
 
-/// What it makes of single answers of a connection with turns: `"the longest of 40 answers would have taken 210 ms instead of
+/// Single answers of a connection with turns, in words: `"the longest of 40 answers would have taken 210 ms instead of
 /// 1.2 s, half of them no more than 45 ms instead of 44 ms; 3 would have come sooner: answer 23 by 1 s"`.
 #[must_use]
 pub fn replies_in_words(answer: &Answer) -> Option<String> {

@@ -118,7 +118,7 @@ fn lost_packets(connection: &ConnectionFindings, both: &BothEnds) -> Vec<Block> 
     Side::BOTH.into_iter().filter_map(of).collect()
 }
 
-/// Where the other capture was taken, and what the connection is there.
+/// Place of the other capture, and the connection there.
 fn place(connection: &ConnectionFindings, both: &BothEnds) -> String {
     let of = |side| connection.addresses.of(side);
     let far = both.near.other();
@@ -186,7 +186,7 @@ fn clocks(both: &BothEnds) -> String {
     text
 }
 
-/// What became of the packets of an end.
+/// Fates of the packets of an end.
 fn way(connection: &ConnectionFindings, both: &BothEnds, side: Side) -> String {
     let way = both.ways.of(side);
     let count =
@@ -339,7 +339,7 @@ fn fields(rewritten: &Rewritten) -> Vec<String> {
     parts.into_iter().flatten().collect()
 }
 
-/// What one capture told before the other was joined to it.
+/// Findings of one capture before the other was joined to it.
 fn one_alone(connection: &ConnectionFindings, both: &BothEnds, alone: Alone) -> String {
     let way = both.ways.of(both.near);
     format!(

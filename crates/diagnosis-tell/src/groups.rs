@@ -163,7 +163,7 @@ fn failed(group: &Group) -> Option<String> {
 /// Cause of the time that connections waited for the timers of SYNs.
 pub const SYNS: &str = "SYN retransmissions";
 
-/// What the connections lost time to, the largest causes first.
+/// Causes of lost time, the largest first.
 #[must_use]
 pub fn causes(group: &Group) -> Vec<(&'static str, Duration)> {
     let mut causes: Vec<(&str, Duration)> = LimitGroup::ALL
@@ -176,7 +176,7 @@ pub fn causes(group: &Group) -> Vec<(&'static str, Duration)> {
     causes
 }
 
-/// What limits of a group are, in a few words.
+/// Limits of a group, in a few words.
 const fn of_limits(group: LimitGroup) -> &'static str {
     match group {
         LimitGroup::Handshake => "handshakes",

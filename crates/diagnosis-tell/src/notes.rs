@@ -29,7 +29,7 @@ fn ignored_resets(connection: &ConnectionFindings) -> Option<String> {
     ))
 }
 
-/// What the capture lacks of a connection beside single packets: all packets of one end, options.
+/// Gaps of the capture beside single packets: all packets of one end, options.
 fn not_in_the_capture(connection: &ConnectionFindings) -> Vec<String> {
     let mut notes = Vec::new();
     for side in Side::BOTH {

@@ -349,7 +349,7 @@ fn what_if(asked: &Asked) -> Vec<Block> {
     blocks
 }
 
-/// What the fastest senders make of single answers of a connection with turns.
+/// Single answers of a connection with turns, with the fastest senders.
 fn replies(answers: &[Answer]) -> Vec<Block> {
     let told = answers.iter().filter_map(replies_in_words);
     told.map(|text| Block::text(format!("{}.", text.replacen("with", "With", 1))))

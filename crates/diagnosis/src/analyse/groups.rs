@@ -44,7 +44,7 @@ const CLIENT_PORTS: u16 = 32_768;
 /// Ports below are system ports (RFC 6335 §6).
 const SYSTEM_PORTS: u16 = 1024;
 
-/// What the connections of a group have in common.
+/// Common property of the connections of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GroupKey {
     /// The address and port of their server.

@@ -21,7 +21,7 @@ const ATTEMPTS_MIN: u32 = 4;
 /// Retransmitted packets of which the sizes are kept, the last ones (ours: a black hole is met with one or a few segments).
 const REPEATS_MAX: usize = 64;
 
-/// How segments of a size fared.
+/// Fates of segments of a size.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     sent: u64,
@@ -43,7 +43,7 @@ struct Repeated {
     end: u64,
 }
 
-/// How segments fared by their sizes.
+/// Fates of segments by their sizes.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
     /// Bytes of a full segment as far as was announced: what is larger is cut up by an interface.
