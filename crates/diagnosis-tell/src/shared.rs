@@ -38,7 +38,7 @@ pub fn sentence(shared: &SharedBottleneck) -> String {
     text
 }
 
-/// What a connection shares, for a line of its own: `"a bottleneck with #2: 52 % of 9.7 Mbit/s together"`.
+/// Bottleneck that a connection shares, for a line of its own: `"a bottleneck with #2: 52 % of 9.7 Mbit/s together"`.
 #[must_use]
 pub fn of_connection(shared: &[SharedBottleneck], connection: u64, side: Side) -> Option<String> {
     let (bottleneck, own) = shared.iter().find_map(|bottleneck| {
@@ -72,7 +72,7 @@ fn listed(mut names: Vec<String>) -> String {
     format!("{} and {last}", names.join(", "))
 }
 
-/// What the screen says: a sentence for each bottleneck, and of how many streams the capture does not tell it.
+/// Sentences for the screen: one for each bottleneck, and one on the streams of which the capture does not tell it.
 #[must_use]
 pub fn sentences(all: &SharedBottlenecks) -> Vec<String> {
     let mut said: Vec<String> = all.found.iter().map(sentence).collect();

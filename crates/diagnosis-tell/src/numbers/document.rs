@@ -94,7 +94,7 @@ pub(super) struct WhatIfNumbers {
 pub(super) struct AnswerNumbers {
     /// Stack, as `dupack stacks` takes it.
     pub(super) stack: String,
-    /// Whether this is what was captured.
+    /// Relation to the captured sender.
     pub(super) role: Role,
     /// `false` if the capture does not allow an answer for this stack.
     pub(super) offered: bool,
@@ -187,7 +187,7 @@ pub(super) struct ConnectionNumbers {
     pub(super) lost_s: f64,
     /// Requests and answers; null if the connection has fewer than two.
     pub(super) requests: Option<RequestsNumbers>,
-    /// What a second capture at the other end tells, with `--both`; null without, or if that capture does not have the connection.
+    /// Findings of a second capture at the other end, with `--both`; null without, or if that capture does not have the connection.
     pub(super) both_ends: Option<BothEndsNumbers>,
     /// Data of each end that sent some.
     pub(super) streams: Vec<StreamNumbers>,

@@ -47,7 +47,7 @@ const ROUND_TRIP_MAX: Duration = Duration::from_millis(500);
 /// From this part of its segments on, losses may have left silences at the receiver's end. Ours.
 const LOSSES_HIDDEN: f64 = 0.03;
 
-/// What a loss that only a timer repairs takes at most, mostly. Ours.
+/// Time that a loss takes at most, mostly, if only a timer repairs it. Ours.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// So many segments, that far apart at most on average, may be kept apart by a bottleneck (ours: 120 kbit/s).
@@ -76,7 +76,7 @@ pub(super) enum Doubt {
     Window,
     /// The length of a round trip is not known.
     RoundTrip,
-    /// What was lost before the capture.
+    /// Losses before the capture.
     Lost,
     /// Short segments that wait for ACKs.
     Nagle,

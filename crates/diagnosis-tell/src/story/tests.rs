@@ -71,6 +71,24 @@ fn say_with(shares: &Shares, path: PathFacts) -> (&'static str, String) {
     })
 }
 
+/// A stream captured at its sender, with nothing beside its shares and stalls.
+fn plain<'a>(shares: &'a Shares, stalls: &'a StallList) -> Case<'a> {
+    Case {
+        shares,
+        stalls,
+        path: PathFacts::default(),
+        shut: Shut::default(),
+        coverage: whole(),
+        signs: Signs::default(),
+        headers: 40,
+        place: Place::Sender,
+        policer: None,
+        spurious: 0,
+        overtaken: 0,
+        turns: None,
+    }
+}
+
 #[test]
 fn names_tell_templates_apart() {
     let mut names = TEMPLATES.map(|template| template.name);
@@ -127,21 +145,7 @@ fn a_kind_of_stalls_that_explains_less_than_half_of_the_time_is_not_named() {
     let shares = shares(&[(Limit::RetransmissionTimer, 38_000)]);
     let said = |count| {
         let stalls = tails(count);
-        tell(&Case {
-            shares: &shares,
-            stalls: &stalls,
-            path: PathFacts::default(),
-            shut: Shut::default(),
-            coverage: whole(),
-            signs: Signs::default(),
-            headers: 40,
-            place: Place::Sender,
-            policer: None,
-            spurious: 0,
-            overtaken: 0,
-            turns: None,
-        })
-        .1
+        tell(&plain(&shares, &stalls)).1
     };
     assert!(said(20).contains("tail losses"), "{}", said(20));
     assert!(!said(18).contains("tail losses"), "{}", said(18));
@@ -155,20 +159,7 @@ fn timers_with_what_was_lost_and_what_would_have_helped() {
         (Limit::SlowStart, 4000),
         (Limit::Idle, 10_000),
     ]);
-    let (name, said) = tell(&Case {
-        shares: &shares,
-        stalls: &stalls,
-        path: PathFacts::default(),
-        shut: Shut::default(),
-        coverage: whole(),
-        signs: Signs::default(),
-        headers: 40,
-        place: Place::Sender,
-        policer: None,
-        spurious: 0,
-        overtaken: 0,
-        turns: None,
-    });
+    let (name, said) = tell(&plain(&shares, &stalls));
     assert_eq!(name, "timers");
     assert_eq!(
         said,

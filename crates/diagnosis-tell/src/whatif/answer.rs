@@ -19,7 +19,7 @@ const WIDEST: f64 = 0.25;
 /// does so much better is more likely to be another one than the capture tells.
 const FAR_SLOWER: f64 = 3.0;
 
-/// Whether a stack is the captured one.
+/// Relation of a stack to the captured one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {

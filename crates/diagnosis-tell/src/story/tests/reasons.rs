@@ -8,20 +8,7 @@ use super::*;
 /// The sentence of a case that `change` makes of a plain one, captured at the sender.
 fn say_of(shares: &Shares, change: impl FnOnce(&mut Case<'_>)) -> (&'static str, String) {
     let stalls = StallList::default();
-    let mut case = Case {
-        shares,
-        stalls: &stalls,
-        path: PathFacts::default(),
-        shut: Shut::default(),
-        coverage: whole(),
-        signs: Signs::default(),
-        headers: 40,
-        place: Place::Sender,
-        policer: None,
-        spurious: 0,
-        overtaken: 0,
-        turns: None,
-    };
+    let mut case = plain(shares, &stalls);
     change(&mut case);
     tell(&case)
 }
