@@ -150,7 +150,7 @@ enum Format {
 }
 
 pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
-    let selection = selection(args)?;
+    let mut selection = selection(args)?;
     let stacks = stacks(args, catalog)?;
     let is_stdin = args.file.as_deref().is_some_and(is_stdin);
     if args.annotate.is_some() && is_stdin {
@@ -184,6 +184,7 @@ pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
             return Err(error);
         }
     };
+    selection.origin = diagnosis.first;
     if !args.summary || out.is_some() {
         look_up(&mut diagnosis, &file)?;
     }

@@ -10,13 +10,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use dupack_packet::CaptureTime;
-use dupack_packet::captured::{CaptureReader, Captured, ReadError, Tally};
+use dupack_packet::captured::{CaptureReader, Captured, ReadError, Tally, TcpPacket};
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::analyse::groups::{Group, Grouping, Groups};
 use crate::findings::{Beyond, ConnectionFindings, Flow, KEPT_MAX, Kept};
 use crate::read::connection::Connection;
-use crate::read::order::InOrder;
+use crate::read::order::{InOrder, LATE_MAX, earliest};
 use crate::read::packet::Packet;
 use crate::read::table::{Limits, Table};
 use crate::read::workers::share;
@@ -172,6 +172,8 @@ struct Feed<'a, R: Read> {
     batch: usize,
     tally: Tally,
     selector: Selector<'a>,
+    /// The first TCP packets, until there are so many that the earliest of all is among them.
+    opening: Option<Vec<TcpPacket>>,
     order: InOrder,
     last: Option<CaptureTime>,
 }
@@ -181,25 +183,50 @@ impl<R: Read> Feed<'_, R> {
     fn next(&mut self, packets: &mut Vec<Packet>) -> Result<Extent, ReadError> {
         while self.order.len() < self.batch {
             let Some(captured) = self.reader.next_packet()? else {
+                self.open();
                 self.order.rest(packets);
                 return Ok(Extent::Whole);
             };
             let packet = captured.tcp();
             self.tally.count(&captured, &packet);
             self.last = self.last.max(Some(captured.at));
-            let packet = packet.ok().and_then(|packet| self.selector.take(&packet));
-            if let Some(packet) = packet {
-                self.order.push(packet);
+            match (packet, &mut self.opening) {
+                (Ok(packet), Some(opening)) if opening.len() < LATE_MAX => opening.push(packet),
+                (Ok(packet), _) => {
+                    self.open();
+                    self.take(&packet);
+                }
+                (Err(_), _) => {}
             }
             if self.reader.packets().is_multiple_of(PACKETS_PER_LOOK)
                 && self.watch.taken(self.reader.bytes_taken()) == Continue::Stop
             {
+                self.open();
                 self.order.rest(packets);
                 return Ok(Extent::Interrupted);
             }
         }
         self.order.ready(packets);
         Ok(Extent::Whole)
+    }
+
+    /// Takes the first packets, now that the earliest is known.
+    fn open(&mut self) {
+        let Some(opening) = self.opening.take() else {
+            return;
+        };
+        if let Some(first) = earliest(opening.iter().map(|packet| packet.at)) {
+            self.selector.begin(first);
+        }
+        for packet in &opening {
+            self.take(packet);
+        }
+    }
+
+    fn take(&mut self, packet: &TcpPacket) {
+        if let Some(packet) = self.selector.take(packet) {
+            self.order.push(packet);
+        }
     }
 
     /// From the first packet of TCP to the last of any kind.
@@ -267,6 +294,7 @@ fn diagnose_by<R: Read>(
         batch: limits.batch.max(1),
         tally: Tally::default(),
         selector: selection.selector(),
+        opening: selection.origin.is_none().then(Vec::new),
         order: InOrder::default(),
         last: None,
     };

@@ -23,18 +23,25 @@ pub struct Selection {
     pub filter: Option<Filter>,
     /// The packets to analyse, by time.
     pub time: TimeRange,
+    /// The time of the earliest TCP packet of the capture, which all times are counted from. `None` takes the first record's;
+    /// further readings get that of the [`Diagnosis`](crate::Diagnosis::first), as records may be in another order.
+    pub origin: Option<CaptureTime>,
 }
 
 impl Selection {
     /// Returns a selector for one reading of a capture.
     #[must_use]
     pub fn selector(&self) -> Selector<'_> {
-        Selector {
+        let mut selector = Selector {
             selection: self,
             first: None,
             span: Span::default(),
             left_out: LeftOut::default(),
+        };
+        if let Some(origin) = self.origin {
+            selector.begin(origin);
         }
+        selector
     }
 }
 
@@ -74,13 +81,19 @@ pub struct Selector<'a> {
 }
 
 impl Selector<'_> {
+    /// The earliest TCP packet of the capture was captured at `first`.
+    pub(crate) fn begin(&mut self, first: CaptureTime) {
+        self.span = self.selection.time.in_capture(first);
+        self.first = Some(first);
+    }
+
     /// Returns the next TCP packet of the capture if it is selected, with its time after the first TCP packet of the capture.
     pub fn take(&mut self, packet: &TcpPacket) -> Option<Packet> {
         let first = match self.first {
             Some(first) => first,
             None => {
-                self.span = self.selection.time.in_capture(packet.at);
-                *self.first.insert(packet.at)
+                self.begin(packet.at);
+                packet.at
             }
         };
         if !self.span.contains(packet.at) {

@@ -15,9 +15,6 @@ use dupack_tcp::seq::SeqNumber;
 /// The client's port, and the server's.
 pub const PORTS: [u16; 2] = [40_000, 443];
 
-/// The first packets of a capture are in order, whatever the others are.
-const IN_ORDER: usize = 8;
-
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -267,8 +264,7 @@ impl Script {
     pub fn pcap(&self) -> Vec<u8> {
         let mut packets = self.packets.clone();
         packets.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
-        let later = packets.get_mut(IN_ORDER..).unwrap_or_default();
-        for group in later.chunks_mut(self.group.max(1)) {
+        for group in packets.chunks_mut(self.group.max(1)) {
             group.reverse();
         }
         let link: u32 = match self.link {
@@ -342,6 +338,11 @@ impl Packet {
     /// The end that sends it.
     pub fn from(&self) -> End {
         self.from
+    }
+
+    /// Bytes of data.
+    pub fn bytes(&self) -> u32 {
+        self.segment.len
     }
 
     /// Its identification; 0 if it has none yet.

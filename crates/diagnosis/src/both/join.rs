@@ -61,10 +61,12 @@ fn one<R: Read>(
     if found.extent == Extent::Interrupted || found.connections.is_empty() {
         return Ok(found);
     }
+    let mut selection = selection.clone();
+    selection.origin = found.first;
     let extent = Joining {
         here,
         open,
-        selection,
+        selection: &selection,
         watch,
     }
     .join(&mut found)?;

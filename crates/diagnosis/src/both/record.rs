@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::net::SocketAddr;
 
+use dupack_packet::CaptureTime;
 use dupack_packet::captured::{CaptureReader, ReadError};
 use dupack_tcp::connection::Flags;
 
@@ -160,7 +161,8 @@ pub(super) fn here<R: Read>(
         };
         let nanos = captured.at.as_unix_nanos();
         let recorded = recorded.get_or_insert_with(|| {
-            let origin = i64::try_from(nanos).unwrap_or(i64::MAX);
+            let origin = selection.origin.map_or(nanos, CaptureTime::as_unix_nanos);
+            let origin = i64::try_from(origin).unwrap_or(i64::MAX);
             Recorded::new(origin, targets)
         });
         let Some(packet) = selector.take(&tcp) else {

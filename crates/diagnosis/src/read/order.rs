@@ -2,10 +2,14 @@
 //!
 //! A capture of several interfaces, queues or processors may have its records in another order: by a few places, as each of them
 //! hands over some packets at once. Times that go back by more are a clock that was set, and left to the table.
+//!
+//! Where records are in another order, the order of those with the same time tells nothing either: packets of one connection are
+//! then put in the order in which its ends have sent them, as far as their numbers tell.
 
+use dupack_packet::CaptureTime;
 use dupack_tcp::time::Duration;
 
-use crate::read::packet::Packet;
+use crate::read::packet::{Packet, is_after};
 
 /// A record is late by so many places at most (ours: an interface hands over 64 packets of a queue at once).
 pub(crate) const LATE_MAX: usize = 64;
@@ -13,6 +17,19 @@ pub(crate) const LATE_MAX: usize = 64;
 /// Capture times that go back by less than this are packets in the wrong order, of several interfaces or
 /// processors; by more, a clock that was set (ours).
 pub(crate) const DISORDER_MAX: Duration = Duration::from_secs(1);
+
+/// The earliest of the first times of a capture: one that is farther back is of a clock that was set.
+pub(crate) fn earliest(times: impl Iterator<Item = CaptureTime>) -> Option<CaptureTime> {
+    let disorder = DISORDER_MAX.as_nanos();
+    times.reduce(|first, at| {
+        let back = first.as_unix_nanos().saturating_sub(at.as_unix_nanos());
+        if (1..=disorder).contains(&back) {
+            at
+        } else {
+            first
+        }
+    })
+}
 
 /// Packets on their way from the capture, of which the last may have to wait for earlier ones.
 ///
@@ -28,6 +45,7 @@ pub(crate) const DISORDER_MAX: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub struct InOrder {
     packets: Vec<Packet>,
+    is_disordered: bool,
 }
 
 impl InOrder {
@@ -39,6 +57,29 @@ impl InOrder {
         while place > first && self.is_late(place) {
             self.packets.swap(place - 1, place);
             place -= 1;
+        }
+        if place + 1 < self.packets.len() && !self.is_disordered {
+            self.is_disordered = true;
+            for place in 1..self.packets.len() {
+                self.order_equals(place);
+            }
+        } else if self.is_disordered {
+            self.order_equals(place);
+        }
+    }
+
+    /// Moves the packet at this place before those of the same time that were sent after it.
+    fn order_equals(&mut self, place: usize) {
+        let Some(packet) = self.packets.get(place) else {
+            return;
+        };
+        let before = self.packets.get(..place).unwrap_or_default().iter().rev();
+        let equals = before.take(LATE_MAX).take_while(|one| one.at == packet.at);
+        let later = equals.enumerate().filter(|(_, one)| is_before(packet, one));
+        if let Some((farthest, _)) = later.last()
+            && let Some(moved) = self.packets.get_mut(place - farthest - 1..=place)
+        {
+            moved.rotate_right(1);
         }
     }
 
@@ -77,6 +118,56 @@ impl InOrder {
     }
 }
 
+/// Identifications of packets that a host sends one after the other are no farther apart (ours).
+const NUMBERED_APART: u16 = 256;
+
+/// Returns `true` if `one` was sent before `other`, of the same connection, as their numbers tell.
+fn is_before(one: &Packet, other: &Packet) -> bool {
+    let same_way = (one.source, one.destination) == (other.source, other.destination);
+    let opposite = (one.source, one.destination) == (other.destination, other.source);
+    if same_way {
+        return is_numbered_before(one, other);
+    }
+    opposite && (acknowledges(other, one) || lets_go(one, other))
+}
+
+/// Of two packets of one end.
+fn is_numbered_before(one: &Packet, other: &Packet) -> bool {
+    if let (Some(id @ 1..), Some(of_other @ 1..)) = (one.ip_id, other.ip_id) {
+        let step = of_other.wrapping_sub(id) as i16;
+        if step != 0 && step.unsigned_abs() < NUMBERED_APART {
+            return step > 0;
+        }
+    }
+    let ack = |packet: &Packet| packet.segment.ack.map_or(0, |ack| ack.0);
+    let numbers = |packet: &Packet| {
+        [
+            packet.value().unwrap_or(0),
+            ack(packet),
+            packet.data_seq().0,
+        ]
+    };
+    let pairs = numbers(one).into_iter().zip(numbers(other));
+    let mut differ = pairs.filter(|(own, other)| own != other);
+    differ
+        .next()
+        .is_some_and(|(own, of_other)| is_after(of_other, own))
+}
+
+/// Returns `true` if `ack` acknowledges all that `data` carries.
+fn acknowledges(ack: &Packet, data: &Packet) -> bool {
+    let end = data.segment.seq.at(u64::from(data.segment.sequence_len()));
+    let number = ack.segment.ack;
+    data.segment.sequence_len() > 0 && number.is_some_and(|number| !is_after(end.0, number.0))
+}
+
+/// Returns `true` if `ack` came before `data` left, or came: it does not know of it.
+fn lets_go(ack: &Packet, data: &Packet) -> bool {
+    let number = ack.segment.ack;
+    let knows_nothing = number.is_some_and(|number| !is_after(number.0, data.data_seq().0));
+    data.is_of_stream() && !ack.is_of_stream() && knows_nothing
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +201,53 @@ mod tests {
         let rest = rest(&mut order);
         assert_eq!(rest.len(), 164);
         assert!(rest.is_sorted_by_key(|packet| packet.at));
+    }
+
+    /// Ten segments of the opener at one time, an ACK of the last ten before them and one of all after them, in this order of places.
+    fn at_one_time(places: [usize; 12], numbered: bool) -> Vec<u64> {
+        let mut packets = vec![from(Side::Answerer, 5.0, 1).ack(5000)];
+        for n in 0..10_u16 {
+            let data = from(Side::Opener, 5.0, 5000 + u32::from(n) * 100).len(100);
+            packets.push(if numbered {
+                data.id((u16::MAX - 4).wrapping_add(n))
+            } else {
+                data
+            });
+        }
+        packets.push(from(Side::Answerer, 5.0, 1).ack(6000));
+        let mut order = InOrder::default();
+        for place in places {
+            let number = place as u64;
+            order.push(packets[place].numbered(number));
+        }
+        // A later record that was captured before shows that places tell nothing.
+        order.push(from(Side::Opener, 4.0, 1).numbered(100));
+        numbers(&rest(&mut order))
+    }
+
+    #[test]
+    fn packets_of_one_time_are_in_the_order_of_their_numbers() {
+        let wanted: Vec<u64> = core::iter::once(100).chain(0..12).collect();
+        let orders = [
+            [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
+            [1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10],
+            [4, 0, 8, 1, 5, 9, 2, 11, 6, 10, 3, 7],
+        ];
+        for places in orders {
+            for numbered in [false, true] {
+                assert_eq!(at_one_time(places, numbered), wanted, "{places:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_of_records_stands_where_no_time_goes_back() {
+        let mut order = InOrder::default();
+        for n in [3, 1, 2] {
+            let packet = from(Side::Opener, 5.0, n * 100).len(100);
+            order.push(packet.numbered(n.into()));
+        }
+        assert_eq!(numbers(&rest(&mut order)), [3, 1, 2]);
     }
 
     #[test]
