@@ -1,10 +1,10 @@
 //! The first sentence on a connection: of its main stream, or of what comes before all streams: an end that does not answer, or a
 //! connection that was never opened.
 
-use dupack_diagnosis::Side;
 use dupack_diagnosis::findings::ConnectionFindings;
 use dupack_diagnosis::read::handshake::Syn;
 use dupack_diagnosis::read::silence::Silence;
+use dupack_diagnosis::{Side, StreamFindings};
 
 use super::story;
 use crate::words;
@@ -22,8 +22,23 @@ pub fn headline(connection: &ConnectionFindings) -> String {
         Some(silence) if took_most(connection, silence) => {
             format!("{}.", silent(connection, silence))
         }
-        _ => story(stream),
+        _ => acks_alone(connection, stream).unwrap_or_else(|| story(stream)),
     }
+}
+
+/// The sentence on a capture of one end that mostly acknowledges what the other sends.
+fn acks_alone(connection: &ConnectionFindings, stream: &StreamFindings) -> Option<String> {
+    let other = stream.side.other();
+    let counts = connection.counts.of(other);
+    let unseen = counts.unseen_bytes();
+    (counts.packets == 0 && unseen > stream.bytes()).then(|| {
+        format!(
+            "{} sent {}, and none of its packets is in this capture, only the ACKs of {}: the limit cannot be told.",
+            connection.addresses.of(other),
+            words::bytes(unseen as f64),
+            connection.addresses.of(stream.side)
+        )
+    })
 }
 
 /// `true` if an end was silent for most of the time of its connection.
@@ -78,7 +93,15 @@ pub fn without_data(connection: &ConnectionFindings) -> String {
             connection.addresses.of(side),
             connection.addresses.of(side.other()),
         );
-        format!("{packets} of {own} without data; the capture has none of {other}.")
+        let acknowledged = match connection.counts.of(side.other()).unseen_bytes() {
+            // One byte is a FIN.
+            0 | 1 => String::new(),
+            bytes => format!(
+                ", of which {} were acknowledged",
+                words::bytes(bytes as f64)
+            ),
+        };
+        format!("{packets} of {own} without data; the capture has none of {other}{acknowledged}.")
     };
     match (&syns.opener, &syns.answerer) {
         (Some(syn), None) if reset.is_some_and(|reset| reset.side == Side::Answerer) => {

@@ -2,6 +2,7 @@
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::findings::AcksSeen;
+use dupack_diagnosis_tell::story::headline;
 use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
 use super::Told;
@@ -52,6 +53,31 @@ fn without_the_acks_the_bytes_are_told_and_no_limit() {
 }
 
 #[test]
+fn a_capture_of_acks_tells_of_the_data_that_it_lacks() {
+    let mut script = transfer();
+    script.add(
+        packet(0.0205, End::Client, 1000)
+            .ack(5000)
+            .len(100)
+            .window(900),
+    );
+    script.retain(|packet: &Packet| packet.from() == End::Client);
+    let said = headline(Told::of(&script).connection());
+    assert_eq!(
+        said,
+        "10.0.0.2:443 sent 2.9 MB, and none of its packets is in this capture, only the ACKs of 10.0.0.1:40000: the limit \
+         cannot be told."
+    );
+    // Without the request, the capture has no data at all.
+    script.retain(|packet: &Packet| packet.at_s() != 0.0205);
+    let said = headline(Told::of(&script).connection());
+    assert!(
+        said.ends_with("the capture has none of 10.0.0.2:443, of which 2.9 MB were acknowledged."),
+        "{said}"
+    );
+}
+
+#[test]
 fn data_that_the_capture_lacks_is_counted() {
     for every in [100_u64, 20, 2] {
         let mut script = transfer();
@@ -79,5 +105,35 @@ fn data_that_the_capture_lacks_is_counted() {
             told.screen()
                 .contains("were acknowledged and are not in the capture")
         );
+    }
+}
+
+#[test]
+fn a_segment_that_the_capture_lacks_was_not_retransmitted_after_the_pause_that_follows() {
+    // A message of two segments every 355 ms, captured at the receiver, which acknowledges each.
+    for every in [7_u32, 30] {
+        let mut script = Script::new(Ip::V4, Link::Raw);
+        script.open(0.0, 0.02);
+        let mut sent = 5000;
+        for n in 0..60_u32 {
+            let at = 0.1 + f64::from(n) * 0.355;
+            for (part, len) in [1448, 337].into_iter().enumerate() {
+                let at = at + part as f64 * 1e-4;
+                let data = packet(at, End::Server, sent).ack(1000).len(len);
+                script.add(if part == 1 { data.push() } else { data });
+                sent += len;
+                script.add(packet(at + 1e-5, End::Client, 1000).ack(sent).window(500));
+            }
+        }
+        let mut short = 0;
+        script.retain(|packet: &Packet| {
+            let is_short = packet.from() == End::Server && packet.bytes() == 337;
+            short += u32::from(is_short);
+            !is_short || short % every != every - 1
+        });
+        let told = Told::of(&script);
+        told.nothing_was_lost();
+        let lacks = told.stream(Side::Answerer).coverage.unseen_bytes;
+        assert_eq!(lacks, u64::from(60 / every) * 337, "{}", told.screen());
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct Hidden {
     full: u64,
     /// Before this offset everything had been sent when a hidden loss was found.
     edge: u64,
+    /// Before this offset everything was seen, or passed over.
+    seen_to: u64,
     /// State of the message after the last new data.
     message: Message,
 }
@@ -88,6 +90,9 @@ impl Hidden {
             Message::UnderWay
         };
         let message = core::mem::replace(&mut self.message, now);
+        // Data that the capture lacks took numbers, and may have ended a message; what was acknowledged meanwhile is among it.
+        let lacking = departure.start.saturating_sub(self.seen_to);
+        self.seen_to = self.seen_to.max(departure.end);
         let rtt = timing.rtt.smoothed;
         let silent = timing.silence >= rtt.max(SILENCE_MIN) && !rtt.is_zero();
         if timing.distance == Distance::Here {
@@ -96,9 +101,9 @@ impl Hidden {
         if departure.start < self.edge {
             return Looks::SentBefore { edge: self.edge };
         }
-        let passed_over = departure.unseen_bytes.div_ceil(self.full.max(1));
-        let unaccounted = missing.saturating_sub(passed_over);
-        let in_a_message = message == Message::UnderWay;
+        let lacking = lacking.max(departure.unseen_bytes);
+        let unaccounted = missing.saturating_sub(lacking.div_ceil(self.full.max(1)));
+        let in_a_message = message == Message::UnderWay && lacking == 0;
         if unaccounted == 0 || !self.can_be_trusted() || !silent || !in_a_message {
             return Looks::New;
         }
