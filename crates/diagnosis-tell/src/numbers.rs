@@ -309,6 +309,7 @@ impl SentAgain {
         let classes = Class::ALL.into_iter();
         Self {
             segments: account.retransmissions,
+            may_be_more: stream.may_lack_repairs(),
             bytes: account.retransmitted_bytes,
             by_class: classes.map(|class| (class, account.of(class))).collect(),
             needless: account.needless(),
@@ -316,6 +317,8 @@ impl SentAgain {
             needless_by_timestamp: account.needless_by_timestamp,
             needless_by_time: account.needless_by_time,
             needless_by_arrival: account.needless_by_arrival,
+            needless_overtaken: account.needless_overtaken,
+            needless_by_timer: account.needless_by_timer,
             need_unknown: account.of_unknown_need,
             lost_first: account.lost_first,
             lost_again: account.lost_again,

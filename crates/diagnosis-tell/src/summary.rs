@@ -204,7 +204,8 @@ fn other_way(connection: &ConnectionFindings, stream: &StreamFindings) -> String
     let again = match stream.account.retransmissions {
         0 => String::new(),
         again => format!(
-            ", {} retransmitted",
+            ", {}{} retransmitted",
+            at_least(stream),
             words::things(again, "segment", "segments")
         ),
     };
@@ -322,6 +323,15 @@ fn limits(stream: &StreamFindings, width: usize) -> String {
     text
 }
 
+/// Before the number of retransmissions, of which the capture may lack some.
+fn at_least(stream: &StreamFindings) -> &'static str {
+    if stream.may_lack_repairs() {
+        "at least "
+    } else {
+        ""
+    }
+}
+
 /// What was sent again, by cause.
 #[must_use]
 pub fn sent_again(stream: &StreamFindings) -> String {
@@ -337,7 +347,8 @@ pub fn sent_again(stream: &StreamFindings) -> String {
     });
     let classes: Vec<String> = classes.collect();
     let mut text = format!(
-        "{} of {} segments ({}): {}",
+        "{}{} of {} segments ({}): {}",
+        at_least(stream),
         words::count(account.retransmissions),
         words::count(segments),
         words::share(account.retransmissions as f64 / segments as f64),
@@ -459,7 +470,7 @@ pub fn path_in_words(path: &Path) -> Vec<PathLine> {
     let room = |room: &Room| format!("{:.0} packets", room.packets);
     let mut lines = vec![
         line("least round-trip time", &path.least_rtt, |rtt| {
-            words::time(*rtt)
+            words::way(*rtt)
         }),
         line("bottleneck", &path.rate, rate),
         line("its queue", &path.room, room),
@@ -599,7 +610,7 @@ pub fn seen_from(vantage: &Vantage) -> String {
         Reason::Repairs => "by how soon repairs follow duplicate ACKs",
         Reason::Nothing => "as nothing tells otherwise",
     };
-    let to = |end: &str, way| format!("{} to the {end} and back", words::time(way));
+    let to = |end: &str, way| format!("{} to the {end} and back", words::way(way));
     let ways = match vantage.place {
         Place::Sender => to("receiver", vantage.to_receiver),
         Place::Receiver => to("sender", vantage.to_sender),

@@ -118,11 +118,28 @@ pub fn told<T>(told: &Told<T>, say: impl Fn(&T) -> String) -> String {
     }
 }
 
-/// A value and its interval: `"100 ms (99 to 101 ms)"`. A unit that both ends have is said once.
+/// A time between packets that a capture shows: none takes no time, and captures count in microseconds at least.
+#[must_use]
+pub fn way(span: Duration) -> String {
+    match span {
+        Duration::ZERO => "less than 1 µs".to_owned(),
+        _ => time(span),
+    }
+}
+
+/// A value and its interval: `"100 ms (99 to 101 ms)"`. A unit that both ends have is said once. A time whose interval begins at 0
+/// has an upper bound alone.
 #[must_use]
 pub fn with_interval(value: &str, low: &str, high: &str) -> String {
+    const NONE: &str = "less than 1 µs";
     if low == high {
         return value.to_owned();
+    }
+    if value == NONE {
+        return format!("at most {high}");
+    }
+    if low == NONE {
+        return format!("{value} (at most {high})");
     }
     let unit = high.split_once(' ').map_or("", |(_, unit)| unit);
     let low = match low.split_once(' ') {
@@ -237,6 +254,14 @@ mod tests {
         assert_eq!(told_of(0.099, 0.101), "100 ms (99 to 101 ms)");
         assert_eq!(told_of(0.0999, 1.5), "100 ms (100 ms to 1.5 s)");
         assert_eq!(told_of(0.1, 0.1), "100 ms");
+        let of_way = |value, low, high| {
+            let [value, low, high] = [value, low, high].map(Duration::from_micros);
+            told(&Told::Between { value, low, high }, |&span| way(span))
+        };
+        assert_eq!(of_way(28, 9, 40), "28 µs (9 to 40 µs)");
+        assert_eq!(of_way(28, 0, 28), "28 µs (at most 28 µs)");
+        assert_eq!(of_way(0, 0, 4000), "at most 4 ms");
+        assert_eq!(of_way(0, 0, 0), "less than 1 µs");
         let cannot: Told<f64> = Told::CannotBeTold {
             why: "nothing was lost",
             remedy: "a longer capture",

@@ -22,7 +22,7 @@ use crate::read::ending::Ending;
 use crate::read::handshake::Handshake;
 use crate::read::side::{Both, Side};
 use crate::read::silence::Silence;
-use crate::read::vantage::Vantage;
+use crate::read::vantage::{Place, Vantage};
 use crate::sender::SenderReport;
 
 /// Connections whose findings are kept, the worst: those beyond are counted (ours: a table of so many is
@@ -91,6 +91,13 @@ pub struct TurnsTold {
     pub count: u64,
     /// The least round-trip time, if the capture tells one.
     pub round_trip: Option<Duration>,
+    /// Time between answers: from the end of each to the beginning of the next, in the capture. A request lies within, so that
+    /// nothing of the next answer had left before.
+    pub between: Duration,
+    /// Time from the end of each request until its answer was over, in the capture.
+    pub answering: Duration,
+    /// Time of waits with neither an ACK of a request nor its answer that were longer than any host delays an ACK.
+    pub unheard: Duration,
 }
 
 /// What was found of one stream of data.
@@ -154,6 +161,13 @@ impl StreamFindings {
             AcksSeen::Some => self.shares.delivered.min(all),
             AcksSeen::None => self.coverage.bytes,
         }
+    }
+
+    /// `true` if retransmissions may be missing from the capture: those that were lost before they came where it was taken, or those
+    /// that it lacks.
+    #[must_use]
+    pub fn may_lack_repairs(&self) -> bool {
+        self.vantage.place != Place::Sender || self.coverage.unseen_bytes > 0
     }
 
     /// The time in which somebody waited for this data: all that the application let pass is not among it.

@@ -323,6 +323,8 @@ pub(super) struct BandNumbers {
 pub(super) struct SentAgain {
     /// Retransmitted segments.
     pub(super) segments: u64,
+    /// `true` if the capture may lack some: it was not taken at the sender's end, or lacks packets.
+    pub(super) may_be_more: bool,
     /// Their bytes.
     pub(super) bytes: u64,
     /// Number of segments by class of their cause.
@@ -337,6 +339,10 @@ pub(super) struct SentAgain {
     pub(super) needless_by_time: u64,
     /// Those whose original the capture shows to arrive.
     pub(super) needless_by_arrival: u64,
+    /// Segments whose original had arrived and that later ones had overtaken.
+    pub(super) needless_overtaken: u64,
+    /// Segments whose original had arrived and that a timer sent.
+    pub(super) needless_by_timer: u64,
     /// Segments of which the capture does not tell if they were needed.
     pub(super) need_unknown: u64,
     /// Segments of which the original was lost.

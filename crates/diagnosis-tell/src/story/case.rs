@@ -27,6 +27,9 @@ pub(super) const REST_SHARE: f64 = 0.1;
 /// A window that still grows for the first time loses no more of its segments than this. Ours.
 pub(super) const LOSSES_IN_SLOW_START: f64 = 0.02;
 
+/// Losses of this part keep a window below 12 segments, whatever the receiver grants (Mathis et al., CCR 1997: 1.2 / √p).
+const LOSSES_PLAIN: f64 = 0.01;
+
 /// A path is full if this part of its rate moves. Ours.
 pub(super) const FULL: f64 = 0.75;
 
@@ -103,12 +106,18 @@ pub struct Case<'a> {
     pub headers: u64,
     /// Where the capture was taken.
     pub place: Place,
+    /// The way from there to the sender and back, as far as answers tell: it is no longer. Zero if none tells.
+    pub to_sender: Duration,
     /// The rate of a policer in bit/s, if one was found.
     pub policer: Option<f64>,
     /// Retransmissions that were spurious.
     pub spurious: u64,
-    /// Segments that were overtaken by others on the way.
+    /// Those of them that later segments had overtaken.
     pub overtaken: u64,
+    /// Those of them that a timer sent.
+    pub early: u64,
+    /// Retransmissions may be missing from the capture.
+    pub may_lack_repairs: bool,
     /// The turns that its data was part of, if there are some.
     pub turns: Option<TurnsTold>,
 }
@@ -126,9 +135,12 @@ impl<'a> Case<'a> {
             signs: stream.signs,
             headers: stream.path.headers,
             place: stream.vantage.place,
+            to_sender: stream.vantage.to_sender,
             policer: stream.path.policer.and_then(|policer| policer.rate.value()),
             spurious: stream.account.needless(),
-            overtaken: stream.overtaken + stream.reordered,
+            overtaken: stream.account.needless_overtaken,
+            early: stream.account.needless_by_timer,
+            may_lack_repairs: stream.may_lack_repairs(),
             turns: stream.turns,
         }
     }
@@ -189,26 +201,47 @@ impl Case<'_> {
             return None;
         }
         let silent = self.shares.of_group(Group::Application).as_secs_f64();
-        let waiting = self.stalls.of(StallKind::ClientIdle).time
-            + self.stalls.of(StallKind::DataUnavailable).time;
-        if self.may_be_spread() && bulk && waiting.as_secs_f64() < HALF * silent {
+        if self.may_be_spread() && bulk && self.path_was_empty().as_secs_f64() < HALF * silent {
             return Some(Doubt::Bottleneck);
         }
         let asked = self.stalls.of(StallKind::ClientIdle).time.as_secs_f64() <= HALF * silent;
         let guessed = self.shares.ack_times == AckTimes::Guessed;
         let unready = self.stalls.of(StallKind::DataUnavailable);
-        let brief = unready.time <= ROUND_TRIP_MAX.saturating_mul(unready.count);
+        let brief = unready.time <= self.round_trip_max().saturating_mul(unready.count);
         if guessed && bulk && asked && brief && unready.count >= ROUND_TRIPS_OFTEN {
             return Some(Doubt::RoundTrip);
         }
         if self.shares.nagle_perhaps.as_secs_f64() >= HALF * silent {
             return Some(Doubt::Nagle);
         }
+        let answers = self.turns.filter(|turns| !turns.asks);
+        let unheard = answers.map_or(Duration::ZERO, |turns| turns.unheard);
+        if unheard.as_secs_f64() >= HALF * silent {
+            return Some(Doubt::Lost);
+        }
         let losses = self.shares.retransmissions as f64;
         let part = losses / self.shares.segments.max(1) as f64;
         let explained = part * unready.count as f64 * TIMEOUT.as_secs_f64();
         (asked && part >= LOSSES_HIDDEN && losses > 1.0 && explained >= HALF * silent)
             .then_some(Doubt::Lost)
+    }
+
+    /// The longest silence that may be a round trip, on average.
+    fn round_trip_max(&self) -> Duration {
+        match self.to_sender {
+            Duration::ZERO => ROUND_TRIP_MAX,
+            way => way.saturating_mul(2).min(ROUND_TRIP_MAX),
+        }
+    }
+
+    /// Time in which nothing of the stream was on its way, whatever its segments say of when they left: between an answer and the
+    /// next, and after bursts.
+    fn path_was_empty(&self) -> Duration {
+        let waiting = self.stalls.of(StallKind::ClientIdle).time
+            + self.stalls.of(StallKind::DataUnavailable).time;
+        let answers = self.turns.filter(|turns| !turns.asks);
+        let between = answers.map_or(Duration::ZERO, |turns| turns.between);
+        waiting.max(between).max(self.shares.after_bursts)
     }
 
     /// The turns of the stream, if waiting for the other end's next one was most of what its application had to do.
@@ -259,8 +292,13 @@ impl Case<'_> {
 
     /// `true` if the limit seems to be one that TCP options would tell, and they are not in the capture.
     pub(super) fn lacks_options(&self) -> bool {
-        let needs =
-            |group: Group| matches!(group, Group::Sender | Group::Losses | Group::SlowStart);
+        let again = self.shares.retransmissions as f64;
+        let lossy = again >= LOSSES_PLAIN * self.shares.segments as f64 && !self.is_all_spurious();
+        let needs = |group: Group| match group {
+            Group::Sender | Group::SlowStart => true,
+            Group::Losses => !lossy,
+            _ => false,
+        };
         self.coverage.options == OptionsSeen::Cut && self.main().is_none_or(needs)
     }
 

@@ -54,8 +54,9 @@ pub(super) fn policer(case: &Case<'_>) -> String {
     let shares = case.shares;
     let each = shares.segments as f64 / shares.retransmissions.max(1) as f64;
     format!(
-        "a policer drops what exceeds {}: one segment in {each:.0} was retransmitted",
-        crate::words::rate(case.policer.unwrap_or_default())
+        "a policer drops what exceeds {}: {}one segment in {each:.0} was retransmitted",
+        crate::words::rate(case.policer.unwrap_or_default()),
+        at_least(case)
     )
 }
 
@@ -195,6 +196,14 @@ pub(super) fn why_idle(case: &Case<'_>) -> Option<String> {
         (total.time.as_secs_f64() > HALF * idle).then_some(total)
     };
     let times = |count| crate::words::things(count, "time", "times");
+    let asks = case.turns.filter(|turns| turns.asks);
+    if let Some(turns) = asks {
+        let waited = turns.answering.as_secs_f64() > HALF * idle;
+        return waited.then(|| {
+            let answers = crate::words::things(turns.count, "answer", "answers");
+            format!("it waited for {answers}")
+        });
+    }
     if let Some(total) = most(StallKind::DataUnavailable) {
         return Some(format!("its data was not ready {}", times(total.count)));
     }
@@ -394,8 +403,10 @@ pub(super) fn losses(case: &Case<'_>) -> String {
         return spurious(case, &long);
     }
     let each = shares.segments as f64 / shares.retransmissions as f64;
-    let mut said =
-        format!("{long}losses keep the window small: one segment in {each:.0} was retransmitted");
+    let at_least = at_least(case);
+    let mut said = format!(
+        "{long}losses keep the window small: {at_least}one segment in {each:.0} was retransmitted"
+    );
     let mss = shares.segment_size.max(1) as f64;
     if let Some(flight) = shares.flight {
         said.push_str(&format!(", {} were in flight", number(flight / mss)));
@@ -408,6 +419,15 @@ pub(super) fn losses(case: &Case<'_>) -> String {
     said
 }
 
+/// Before a number of retransmissions, of which the capture may lack some.
+const fn at_least(case: &Case<'_>) -> &'static str {
+    if case.may_lack_repairs {
+        "at least "
+    } else {
+        ""
+    }
+}
+
 /// Nothing was lost, and the sender took it for lost.
 fn spurious(case: &Case<'_>, long: &str) -> String {
     let again = case.shares.retransmissions;
@@ -418,12 +438,27 @@ fn spurious(case: &Case<'_>, long: &str) -> String {
             crate::words::count(again)
         ),
     };
-    let why = if case.overtaken > 0 {
-        ": packets overtake one another on the way"
-    } else {
-        ""
-    };
+    let why = why_spurious(case);
     format!("{long}spurious retransmissions keep the window small: {retransmitted}{why}")
+}
+
+/// What explains most of the spurious retransmissions, and how many, if that is not all of them.
+fn why_spurious(case: &Case<'_>) -> String {
+    let reasons = [
+        (case.overtaken, "packets overtake one another on the way"),
+        (case.early, "timers expired before the ACKs came"),
+    ];
+    let most = reasons
+        .into_iter()
+        .find(|(explained, _)| explained.saturating_mul(2) > case.spurious);
+    match most {
+        Some((explained, why)) if explained >= case.spurious => format!(": {why}"),
+        Some((explained, why)) => format!(
+            ": {why}, which explains {} of them",
+            crate::words::count(explained)
+        ),
+        None => String::new(),
+    }
 }
 
 pub(super) fn slow_start(case: &Case<'_>) -> String {

@@ -21,6 +21,7 @@
 //! receiver where the window was full as well, and a window that has no room for the next large segment of
 //! offload as full. [`Shares::kernel`] is its view.
 
+mod bursts;
 #[cfg(test)]
 pub(crate) mod film;
 mod ledger;
@@ -47,6 +48,7 @@ use crate::path::one_way::OneWay;
 use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
 use crate::read::turns::Spent;
 use crate::read::vantage::Place;
+use bursts::Bursts;
 use ledger::Ledger;
 use quiet::{Ending, Look, Outstanding, Piece, Quiet, Scale, Settled, Tail};
 use shares::Notes;
@@ -129,6 +131,8 @@ pub struct Budget {
     window_left: Option<u64>,
     /// The field of the last ACK: whatever its scale, the window is no smaller.
     field: Option<u16>,
+    /// `true` once a segment was pushed.
+    pushes: bool,
     /// The timestamp of what left last.
     stamp: Option<u32>,
     /// Whether the sender last stopped because the receive window was full.
@@ -142,6 +146,7 @@ pub struct Budget {
     spent: Spent,
     /// How late segments come to where the capture was taken.
     one_way: OneWay,
+    bursts: Bursts,
 }
 
 /// What a budget must be told before it begins.
@@ -217,6 +222,7 @@ impl Budget {
             window: None,
             window_left: None,
             field: None,
+            pushes: false,
             stamp: None,
             at_edge: Edge::Away,
             scale: Scale {
@@ -230,6 +236,7 @@ impl Budget {
             notes: Notes::default(),
             spent: Spent::default(),
             one_way: OneWay::default(),
+            bursts: Bursts::default(),
         }
     }
 
@@ -450,9 +457,9 @@ impl Analysis for Budget {
         let together = self.left_together(departure, explained);
         let late = self.lateness(departure).filter(|_| !together);
         self.pass(departure.at - late.unwrap_or_default());
-        if self.place == Place::Receiver {
+        let len = departure.end.saturating_sub(departure.start);
+        if self.place == Place::Receiver && late.is_none() {
             // What is seen behind the bottleneck has passed it just before.
-            let len = departure.end.saturating_sub(departure.start);
             self.quiet.delivered(len);
         }
         if !together {
@@ -465,13 +472,12 @@ impl Analysis for Budget {
             self.settle(ending);
         }
         if late.is_some() {
-            self.pass_under_way(departure.at);
+            self.pass_under_way(departure);
         }
         (self.moved_at, self.left_at) = (self.clock, self.clock);
         let view = &departure.view;
         self.rescale(view);
         self.stage = explained.stage;
-        let len = departure.end.saturating_sub(departure.start);
         let last = departure
             .sent
             .last()
@@ -499,6 +505,8 @@ impl Analysis for Budget {
                 .left(now, len, last, flight, self.scale.timeout);
         }
         self.notes.sent(departure.sent.len());
+        let segments = departure.sent.len() as u64;
+        self.notes.after_bursts += self.bursts.came(departure.at, segments);
         self.notes.stamps = match departure.timestamps {
             Some(_) => Stamps::Seen,
             None => Stamps::Missing,
@@ -515,17 +523,9 @@ impl Analysis for Budget {
             let full = departure.window_left.is_some_and(|left| left < mss);
             self.at_edge = if full { Edge::Reached } else { Edge::Away };
         }
-        let pushed = departure.flags.contains(Flags::PSH) || departure.flags.contains(Flags::FIN);
-        // Of a window that has no room for a full segment, a short one takes what there is.
-        let fills = departure
-            .window_left
-            .is_some_and(|left| left.saturating_add(last) < mss);
+        self.pushes |= departure.flags.contains(Flags::PSH);
         if new {
-            self.quiet.begin(if pushed && last < mss && !fills {
-                Tail::EndOfMessage
-            } else {
-                Tail::Full
-            });
+            self.quiet.begin(self.tail_of(departure));
         }
         self.look_around(view);
         if together {
@@ -599,12 +599,39 @@ impl Budget {
     }
 
     /// Time passes until a segment comes that had left before: it is on its way, and the sender waits for its ACK.
-    fn pass_under_way(&mut self, until: Instant) {
+    fn pass_under_way(&mut self, departure: &Departure<'_>) {
+        let new = matches!(departure.kind, SendingKind::First | SendingKind::Both);
+        let ends_message = new && self.tail_of(departure) == Tail::EndOfMessage;
         if self.look == Look::Empty {
             (self.look, self.kind) = (Look::Other, self.windows.kind());
+            if ends_message {
+                // Its application had no more to send.
+                self.kind = Kind::Pause;
+            }
         }
-        self.pass(until);
+        self.pass(departure.at);
+        self.quiet
+            .delivered(departure.end.saturating_sub(departure.start));
         self.settle(Ending::Repair);
+    }
+
+    /// Whether the application had written no more than this when it left.
+    fn tail_of(&self, departure: &Departure<'_>) -> Tail {
+        let flags = departure.flags;
+        let pushed = flags.contains(Flags::PSH) || flags.contains(Flags::FIN);
+        let last = departure.sent.last();
+        let last = last.map_or(0, |sent| u64::from(sent.segment.len));
+        // Of a window that has no room for a full segment, a short one takes what there is.
+        let fills = departure
+            .window_left
+            .is_some_and(|left| left.saturating_add(last) < self.windows.mss());
+        if pushed && last < self.windows.mss() && !fills {
+            Tail::EndOfMessage
+        } else if !pushed && self.pushes && last >= self.windows.mss() {
+            Tail::More
+        } else {
+            Tail::Full
+        }
     }
 
     /// Whether new data left together with that before it, though where the capture was taken the bottleneck

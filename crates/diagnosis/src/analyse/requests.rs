@@ -32,6 +32,9 @@ use crate::read::vantage::{Place, Vantage};
 /// Requests that are kept one by one, the longest (ours: some 16 kB).
 pub const WORST_MAX: usize = 64;
 
+/// A host acknowledges a request within this time, whether it has an answer or not (Linux: `TCP_DELACK_MAX`).
+const DELAYED_ACK_MAX: Duration = Duration::from_millis(200);
+
 /// With fewer turns, a connection has no table of requests: it is one transfer (ours).
 pub const TURNS_MIN: u64 = 2;
 
@@ -160,6 +163,13 @@ pub struct Requests {
     pub server: Quantiles,
     /// Round-trip time that counts as network; `None` if the capture tells none, and then it is in the time of the server.
     pub round_trip: Option<Duration>,
+    /// Time between answers, in the capture: from the end of each to the beginning of the next.
+    pub between: Duration,
+    /// Time from the end of each request until its answer was over, in the capture.
+    pub answering: Duration,
+    /// Time of waits that were longer than any host delays an ACK, with neither an ACK of the request nor its answer: packets of the
+    /// answering end were lost before the capture, mostly.
+    pub unheard: Duration,
     /// The longest, in order of their durations; at most [`WORST_MAX`].
     pub worst: Vec<Request>,
 }
@@ -184,6 +194,10 @@ pub struct Gathered {
     waits: Times,
     longest: Duration,
     longest_wait: Duration,
+    between: Duration,
+    answering: Duration,
+    /// Waits with neither an ACK nor an answer: how many, and for how long.
+    unheard: (u64, Duration),
     /// Turns with their numbers, and the least duration among them once they are [`WORST_MAX`].
     worst: Vec<(u64, Turn)>,
     least: Duration,
@@ -201,6 +215,9 @@ impl Gathered {
             waits: Times::default(),
             longest: Duration::ZERO,
             longest_wait: Duration::ZERO,
+            between: Duration::ZERO,
+            answering: Duration::ZERO,
+            unheard: (0, Duration::ZERO),
             worst: Vec::new(),
             least: Duration::ZERO,
         }
@@ -221,6 +238,13 @@ impl Gathered {
         self.waits.record(wait.as_nanos());
         self.longest = self.longest.max(duration);
         self.longest_wait = self.longest_wait.max(wait);
+        let before = turn.answered_before.unwrap_or(turn.answer.first_at);
+        self.between += turn.answer.first_at.since(before);
+        self.answering += turn.answer.over_at.since(turn.request.last_at);
+        if !turn.request.is_heard && wait > DELAYED_ACK_MAX {
+            self.unheard.0 += 1;
+            self.unheard.1 += wait;
+        }
         self.keep(duration, (self.count, *turn));
     }
 
@@ -268,12 +292,25 @@ impl Gathered {
             duration: duration.map(|seen| seen + to_asker),
             server: server.map(|wait| wait.saturating_sub(to_answerer)),
             round_trip,
+            between: self.between,
+            answering: self.answering,
+            unheard: self.unheard(to_answerer),
             worst: self
                 .worst
                 .iter()
                 .map(|(number, turn)| request(*number, turn, ways))
                 .collect(),
         })
+    }
+
+    /// [`Requests::unheard`], if the answering end is so far away.
+    fn unheard(&self, to_answerer: Duration) -> Duration {
+        let (count, waits) = self.unheard;
+        // On such a way every answer takes as long.
+        match to_answerer < DELAYED_ACK_MAX {
+            true => waits.saturating_sub(to_answerer.saturating_mul(count)),
+            false => Duration::ZERO,
+        }
     }
 
     /// Quantiles: exact while every turn is kept.
@@ -454,6 +491,41 @@ mod tests {
         let trip = Some(Duration::from_millis(20));
         assert_eq!(found(trip), (trip, Duration::from_millis(60)));
         assert_eq!(found(None), (None, Duration::from_millis(80)));
+    }
+
+    #[test]
+    fn a_request_that_is_not_heard_for_long_is_told_by_its_wait() {
+        let mut turns = Turns::new(Side::Opener);
+        let mut gathered = Gathered::new(Side::Opener);
+        for n in 0..4_u32 {
+            let (at, ask, answer) = (f64::from(n) * 1000.0, 1 + n * 10, 1 + n * 20);
+            let mut packets = vec![from(Side::Opener, at, ask).len(10).ack(answer)];
+            // The second request is acknowledged, the others are not; the last is answered at once.
+            if n == 1 {
+                packets.push(from(Side::Answerer, at + 60.0, answer).ack(ask + 10));
+            }
+            let answered = at + if n == 3 { 90.0 } else { 400.0 };
+            packets.push(from(Side::Answerer, answered, answer).len(20).ack(ask + 10));
+            for packet in packets {
+                let side = match packet.segment.len {
+                    10 => Side::Opener,
+                    _ => Side::Answerer,
+                };
+                if let Some(turn) = turns.take(side, &packet, Spent::default) {
+                    gathered.take(&turn);
+                }
+            }
+        }
+        gathered.take(&turns.finish().unwrap());
+        let unheard = |way| {
+            gathered
+                .clone()
+                .finish(&vantage(0, way), None)
+                .unwrap()
+                .unheard
+        };
+        assert_eq!(unheard(20), Duration::from_millis(2 * 380));
+        assert_eq!(unheard(250), Duration::ZERO);
     }
 
     #[test]

@@ -25,7 +25,9 @@ pub use list::{KindTotal, LISTED_MAX, StallList};
 
 use self::unseen::Unseen;
 use crate::analyse::cause::{Cause, Retransmission};
+use crate::path::one_way::OneWay;
 use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
+use crate::read::vantage::Place;
 
 /// Stalls and repairs that still may turn out to have been needless, or to be followed by another. Ours: a
 /// DSACK comes a round trip after the repair.
@@ -169,6 +171,8 @@ pub struct Stalls {
     /// A timeout for what never came there, until it is known how much that was.
     unseen: Option<Unseen>,
     found: StallList,
+    /// How late segments come to where the capture was taken, if that is the receiver's end.
+    one_way: Option<OneWay>,
     /// Waiting for requests since the last data: it belongs to the transfer only if more data comes.
     idle: StallList,
 }
@@ -198,8 +202,25 @@ impl Stalls {
             distance: Distance::AtSender,
             unseen: None,
             found: StallList::default(),
+            one_way: None,
             idle: StallList::default(),
         }
+    }
+
+    /// Where the capture was taken.
+    pub fn seen_from(&mut self, place: Place) {
+        self.one_way = (place == Place::Receiver).then(OneWay::default);
+    }
+
+    /// `true` if a segment had left before the half of a silence that it ended was over, as its timestamp tells: it was late on the
+    /// way.
+    fn is_late(&mut self, departure: &Departure<'_>) -> bool {
+        let Some((one_way, stamps)) = self.one_way.as_mut().zip(departure.timestamps) else {
+            return false;
+        };
+        let late = one_way.sure_wait(departure.at, stamps.value);
+        let since = self.before.map_or(departure.at, |before| before.at);
+        late.is_some_and(|late| late.saturating_mul(2) > departure.at.since(since))
     }
 
     /// The handshake was over then; what comes next is measured from there.
@@ -501,6 +522,7 @@ impl Analysis for Stalls {
         let idle = core::mem::take(&mut self.idle);
         self.found.absorb(idle);
         let gap = self.gap(departure.at, departure.packet);
+        let late = self.is_late(departure);
         let made = |(before, stall): (Before, Stall), told: (StallKind, WaitedFor, Remedy)| {
             let (kind, waited_for, remedy) = told;
             let stall = Stall {
@@ -516,7 +538,11 @@ impl Analysis for Stalls {
             let stall = gap.map(|gap| made(gap, self.by_repair(&gap.0, again)).1);
             self.remember(again, stall);
         } else if let Some(gap) = gap {
-            let (_, stall) = made(gap, self.by_new_data(&gap.0));
+            let told = match late {
+                true => (StallKind::PacketDelay, WaitedFor::Ack, Remedy::None),
+                false => self.by_new_data(&gap.0),
+            };
+            let (_, stall) = made(gap, told);
             self.found.add(stall);
         }
         let last = departure.sent.last();

@@ -102,6 +102,7 @@ impl Follower for Examiner {
             None => sender::Beginning::Missed,
         };
         let mut stalls = Stalls::new(beginning.sack);
+        stalls.seen_from(beginning.vantage.place);
         if let Some((at, packet)) = beginning.established_at.zip(beginning.established_by) {
             stalls.opened(at, packet);
         }
@@ -345,6 +346,9 @@ pub(super) fn findings(
                 asks: side == requests.asker,
                 count: requests.count,
                 round_trip: requests.round_trip,
+                between: requests.between,
+                answering: requests.answering,
+                unheard: requests.unheard,
             });
         }
     }

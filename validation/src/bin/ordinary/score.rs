@@ -14,10 +14,11 @@ use super::plan::Kind;
 use super::truth::{Budget, Class, Stream};
 
 /// The limit that each template of the story names; `None` for those that name none.
-pub const NAMED: [(&str, Option<Class>); 22] = [
+pub const NAMED: [(&str, Option<Class>); 23] = [
     ("nothing", None),
     ("one direction", None),
     ("missing packets", None),
+    ("options cut", None),
     ("black hole", Some(Class::Timers)),
     ("unscaled window", Some(Class::Receiver)),
     ("nagle", Some(Class::Nagle)),

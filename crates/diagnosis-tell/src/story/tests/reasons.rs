@@ -18,6 +18,9 @@ fn turns(asks: bool, count: u64, round_trip: u64) -> Option<TurnsTold> {
         asks,
         count,
         round_trip: Some(ms(round_trip)),
+        between: Duration::ZERO,
+        answering: Duration::ZERO,
+        unheard: Duration::ZERO,
     })
 }
 
@@ -61,19 +64,63 @@ fn answers_that_are_under_way_for_most_of_each_turn_are_told_by_their_time() {
 fn what_was_not_lost_is_not_told_as_losses() {
     let mut shares = shares(&[(Limit::CongestionWindow, 9000), (Limit::SlowStart, 1000)]);
     shares.retransmissions = 9;
-    let told = |spurious, overtaken| {
+    let told = |spurious, overtaken, early| {
         say_of(&shares, |case| {
-            (case.spurious, case.overtaken) = (spurious, overtaken);
+            (case.spurious, case.overtaken, case.early) = (spurious, overtaken, early);
         })
         .1
     };
     assert_eq!(
-        told(9, 40),
+        told(9, 9, 0),
         "spurious retransmissions keep the window small: 9 segments were retransmitted, none of which was lost: packets \
          overtake one another on the way"
     );
-    assert!(told(9, 0).ends_with("none of which was lost"));
-    assert!(told(8, 40).starts_with("losses keep the window small"));
+    let most = told(9, 5, 4);
+    assert!(
+        most.ends_with(": packets overtake one another on the way, which explains 5 of them"),
+        "{most}"
+    );
+    let early = told(9, 0, 9);
+    assert!(
+        early.ends_with("none of which was lost: timers expired before the ACKs came"),
+        "{early}"
+    );
+    // Neither explains most of them.
+    assert!(told(9, 4, 4).ends_with("none of which was lost"));
+    assert!(told(8, 8, 0).starts_with("losses keep the window small"));
+}
+
+#[test]
+fn retransmissions_are_a_lower_bound_where_the_capture_may_lack_some() {
+    let mut lossy = shares(&[(Limit::CongestionWindow, 9000), (Limit::SlowStart, 1000)]);
+    lossy.retransmissions = 10;
+    let told = |lacks| say_of(&lossy, |case| case.may_lack_repairs = lacks).1;
+    assert!(told(false).contains("small: one segment in 100 was retransmitted"));
+    assert!(told(true).contains("small: at least one segment in 100 was retransmitted"));
+}
+
+#[test]
+fn who_asks_waits_for_answers() {
+    let idle = shares(&[(Limit::Idle, 9500), (Limit::SlowStart, 500)]);
+    let stalls = silences(StallKind::ClientIdle, 50, 180);
+    let told = |asks, answering| {
+        let mut case = plain(&idle, &stalls);
+        case.turns = turns(asks, 50, 2).map(|turns| TurnsTold {
+            answering: ms(answering),
+            ..turns
+        });
+        tell(&case).1
+    };
+    assert_eq!(
+        told(true, 9000),
+        "nothing limits it: the application sent nothing for 9.5 of 10 s: it waited for 50 answers"
+    );
+    // It had nothing to ask; and who answers is not asked.
+    assert_eq!(
+        told(true, 2000),
+        "nothing limits it: the application sent nothing for 9.5 of 10 s"
+    );
+    assert!(told(false, 2000).ends_with("the other end asked for nothing 50 times"));
 }
 
 #[test]
@@ -120,6 +167,50 @@ fn behind_the_bottleneck_silences_of_bulk_may_be_its_own_where_no_segment_says_w
     silent.delivered = 1000 * MSS;
     silent.stamps = Stamps::Seen;
     assert_eq!(told(&silent, Place::Receiver, None).0, "application");
+}
+
+#[test]
+fn the_bottleneck_has_nothing_to_pass_between_answers_and_after_bursts() {
+    let mut silent = silent(Limit::Pause);
+    silent.stamps = Stamps::Missing;
+    let told = |shares: &Shares, asks, between| {
+        say_of(shares, |case| {
+            case.place = Place::Receiver;
+            case.turns = turns(asks, 5, 20).map(|turns| TurnsTold {
+                between: ms(between),
+                ..turns
+            });
+        })
+        .0
+    };
+    // The sender sent nothing for 54 s.
+    assert_eq!(told(&silent, false, 30_000), "application");
+    assert_eq!(told(&silent, false, 20_000), "in doubt");
+    assert_eq!(told(&silent, true, 30_000), "in doubt");
+    silent.after_bursts = ms(40_000);
+    assert_eq!(told(&silent, true, 0), "application");
+}
+
+#[test]
+fn answers_that_no_ack_came_before_may_have_been_lost_before_the_capture() {
+    let messages = shares(&[(Limit::Idle, 9000), (Limit::SlowStart, 1000)]);
+    let told = |place, unheard| {
+        say_of(&messages, |case| {
+            case.place = place;
+            case.turns = turns(false, 5, 20).map(|turns| TurnsTold {
+                unheard: ms(unheard),
+                ..turns
+            });
+        })
+    };
+    let (name, said) = told(Place::Receiver, 5000);
+    assert_eq!(name, "in doubt");
+    assert!(
+        said.contains("packets that were lost before this capture"),
+        "{said}"
+    );
+    assert_eq!(told(Place::Receiver, 4000).0, "application");
+    assert_eq!(told(Place::Sender, 5000).0, "application");
 }
 
 #[test]

@@ -1,5 +1,7 @@
-//! Requests and answers that queue before a slow link, captured at the server's end.
+//! Requests and answers that queue before a slow link.
 
+use dupack_diagnosis::Side;
+use dupack_diagnosis::analyse::stalls::StallKind;
 use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
@@ -61,4 +63,69 @@ fn an_answer_is_over_when_its_last_byte_has_arrived() {
         let pauses = worst.parts.pauses.as_secs_f64();
         assert!(pauses < 0.05 * wanted, "{pauses} {name}");
     }
+}
+
+/// Answers of a segment each, captured at the client, which asks `think` seconds after each: a link takes 59 ms for it, and passes the
+/// first at once, as a token bucket does. Timestamps say that each left 0.2 ms after its request, or `late` seconds after it.
+fn of_a_segment(turns: u32, think: f64, late: f64) -> Script {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    let clock = |at: f64| 70_000 + (at * 1e3) as u32;
+    script.add(
+        packet(0.0, End::Client, 999)
+            .syn(1460, Some(7))
+            .stamps(clock(0.0), 0),
+    );
+    let answer = packet(2e-5, End::Server, 4999).syn(1460, Some(7)).ack(1000);
+    script.add(answer.stamps(clock(2e-5), clock(0.0)).hop_limit(63));
+    let (mut at, mut asked, mut sent, mut echo) = (4e-5, 1000, 5000, clock(2e-5));
+    for turn in 0..turns {
+        let request = packet(at, End::Client, asked)
+            .ack(sent)
+            .len(8)
+            .push()
+            .window(500);
+        script.add(request.stamps(clock(at), echo));
+        asked += 8;
+        let (late, way) = if turn == 0 { (0.0, 0.0) } else { (late, 0.0587) };
+        let left = clock(at + 1e-5 + late);
+        let came = at + 2e-5 + way;
+        let answer = packet(came, End::Server, sent).ack(asked).len(1400).push();
+        script.add(answer.stamps(left, clock(at)).window(500).hop_limit(63));
+        (sent, echo) = (sent + 1400, left);
+        at = came + think;
+    }
+    script.add(
+        packet(at, End::Client, asked)
+            .ack(sent)
+            .window(500)
+            .stamps(clock(at), echo),
+    );
+    script
+}
+
+#[test]
+fn an_answer_on_its_way_was_ready_as_its_timestamp_tells() {
+    let of = |late| {
+        let told = Told::of(&of_a_segment(60, 1e-4, late));
+        let stalls = &told.stream(Side::Answerer).stalls;
+        let unready = stalls.of(StallKind::DataUnavailable).count;
+        (unready, told.story(), told.screen())
+    };
+    let (unready, story, screen) = of(0.0);
+    assert!(unready <= 2, "{screen}");
+    assert!(
+        story.starts_with("One request at a time: 60 turns of about 5"),
+        "{screen}"
+    );
+    assert!(
+        !screen.contains("slow start") && !screen.contains("the other end asked"),
+        "{screen}"
+    );
+    // The same times of an answer that is sent late.
+    let (unready, story, screen) = of(0.058);
+    assert!(unready >= 58, "{screen}");
+    assert!(
+        story.contains("the application sent nothing") && story.contains("its data was not ready"),
+        "{screen}"
+    );
 }

@@ -220,3 +220,66 @@ fn a_slow_handshake_is_no_round_trip() {
         assert!(!told.story().contains("receive window"), "{}", told.story());
     }
 }
+
+/// Answers of four segments 200 ms after each request, captured at the client, 20 µs from the server.
+fn thinks(turns: u32) -> Script {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    let clock = |at: f64| 70_000 + (at * 1e3) as u32;
+    let near = 2e-5;
+    script.add(
+        packet(0.0, End::Client, 999)
+            .syn(1460, Some(7))
+            .stamps(clock(0.0), 0),
+    );
+    let answer = packet(near, End::Server, 4999)
+        .syn(1460, Some(7))
+        .ack(1000)
+        .hop_limit(63);
+    script.add(answer.stamps(clock(near), clock(0.0)));
+    let (mut at, mut asked, mut sent) = (2.0 * near, 1000, 5000);
+    for _ in 0..turns {
+        let request = packet(at, End::Client, asked).ack(sent).len(8).push();
+        script.add(request.window(500).stamps(clock(at), clock(at - 2e-4)));
+        asked += 8;
+        let ack = packet(at + near, End::Server, sent)
+            .ack(asked)
+            .hop_limit(63);
+        script.add(ack.stamps(clock(at), clock(at)));
+        at += 0.2;
+        for n in 0..4 {
+            let data = packet(at + f64::from(n) * 1e-6, End::Server, sent)
+                .ack(asked)
+                .len(if n == 3 { 600 } else { 1448 })
+                .hop_limit(63);
+            let data = data.stamps(clock(at), clock(at - 0.2));
+            script.add(if n == 3 { data.push() } else { data });
+            sent += if n == 3 { 600 } else { 1448 };
+        }
+        script.add(
+            packet(at + 5e-6, End::Client, asked)
+                .ack(sent)
+                .window(500)
+                .stamps(clock(at), clock(at)),
+        );
+        at += 3e-4;
+    }
+    script
+}
+
+#[test]
+fn a_server_that_thinks_is_told_where_answers_were_seen_to_come_much_sooner() {
+    let told = Told::of(&thinks(25));
+    let main = told.connection().main_stream().map(|stream| stream.side);
+    assert_eq!(main, Some(Side::Answerer), "{}", told.screen());
+    let story = told.story();
+    assert!(
+        story.starts_with("Nothing limits it: the application sent nothing for 5.0 of 5.0 s: its data was not ready 24 times"),
+        "{}",
+        told.screen()
+    );
+    assert!(
+        told.screen().contains("it waited for 25 answers"),
+        "{}",
+        told.screen()
+    );
+}

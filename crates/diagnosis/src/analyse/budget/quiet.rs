@@ -46,6 +46,8 @@ pub(super) enum Outstanding {
 pub(super) enum Tail {
     /// Short, and pushed: the application had written no more when it left.
     EndOfMessage,
+    /// Full, and not pushed by a sender that pushes the last of what it has (RFC 9293 §3.9.1.2): the application had written more.
+    More,
     Full,
 }
 
@@ -175,7 +177,7 @@ impl Quiet {
 
     fn as_it_seems(&self, piece: &Piece) -> Settled {
         let kind = match piece.look {
-            Look::Room | Look::Ample => Kind::Pause,
+            Look::Room | Look::Ample if self.tail != Tail::More => Kind::Pause,
             Look::Other if self.tail == Tail::EndOfMessage => Kind::Pause,
             other => plain(other, piece.kind),
         };
@@ -214,16 +216,17 @@ impl Quiet {
         let unused = unused.is_some_and(|(end, since)| end.since(since) >= long);
         let ended = self.tail == Tail::EndOfMessage;
         let paused = match ending {
+            _ if self.tail == Tail::More => false,
             Ending::Nothing { .. } => unused || ended,
             Ending::Ack(Outstanding::Nothing) => ended || time(Look::Ample) > Duration::ZERO,
             Ending::Ack(Outstanding::Something) => (ended && unused) || time(Look::Ample) >= long,
             _ => false,
         };
         Signs {
-            application: if paused {
-                Application::Paused
-            } else {
-                Application::Unknown
+            application: match self.tail {
+                _ if paused => Application::Paused,
+                Tail::More => Application::HasMore,
+                _ => Application::Unknown,
             },
             room: if time(Look::Room) + time(Look::Ample) >= long {
                 Room::Unused
@@ -246,6 +249,8 @@ struct Signs {
 enum Application {
     /// It had not: what makes room was not made use of.
     Paused,
+    /// It had: something else kept that back, such as the pace of a congestion control.
+    HasMore,
     Unknown,
 }
 
@@ -266,6 +271,9 @@ fn kind_of(piece: &Piece, ending: Ending, scale: Scale, signs: Signs) -> Kind {
         }
         // Though nothing that was seen is outstanding, what the timer sends again was.
         (Ending::Timer { kind, since }, Look::Empty) if piece.from >= since => kind,
+        (Ending::Nothing { .. }, Look::Empty) if signs.application == Application::HasMore => {
+            piece.kind
+        }
         (_, Look::Empty | Look::Shut(_)) => plain(piece.look, piece.kind),
         (Ending::LastAck, _) => Kind::Nagle,
         (Ending::Timer { kind, since }, _) if piece.from >= since => kind,
@@ -282,6 +290,7 @@ fn kind_of(piece: &Piece, ending: Ending, scale: Scale, signs: Signs) -> Kind {
         (Ending::Ack(_), Look::Room | Look::Ample) if signs.room == Room::Unused => {
             Kind::SenderBuffer
         }
+        (Ending::Nothing { .. }, _) if signs.application == Application::HasMore => piece.kind,
         (Ending::Nothing { .. }, Look::Room | Look::Ample) => Kind::Pause,
         (Ending::Nothing { last_ack }, Look::Other)
             if piece.from >= last_ack && piece.duration() >= scale.round_trip / SILENCE_PART =>

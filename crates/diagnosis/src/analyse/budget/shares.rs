@@ -111,6 +111,8 @@ pub struct Shares {
     pub ack_times: AckTimes,
     /// Whether its segments say when they left.
     pub stamps: Stamps,
+    /// Silences of 20 ms or more after segments that came faster, by so much that no bottleneck on the way spaced them.
+    pub after_bursts: Duration,
 }
 
 /// Timestamps of segments (RFC 7323 §3).
@@ -221,6 +223,7 @@ pub(super) struct Notes {
     pub(super) nagle_perhaps: Duration,
     /// Of the segment that left last.
     pub(super) stamps: Stamps,
+    pub(super) after_bursts: Duration,
     /// New data that left while the receive window was known, and while it was not.
     in_window: u64,
     in_unknown_window: u64,
@@ -355,6 +358,7 @@ pub(super) fn divide(
         window: notes.window(),
         ack_times: AckTimes::Known,
         stamps: notes.stamps,
+        after_bursts: notes.after_bursts,
         times,
     }
 }

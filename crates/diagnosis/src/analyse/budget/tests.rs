@@ -154,20 +154,58 @@ fn the_end_of_a_message_is_a_pause_until_the_next_one_leaves_by_itself() {
     assert_eq!(shares.of(Limit::Idle), ms(0));
 }
 
-#[test]
-fn room_that_is_not_used_is_a_pause() {
+/// Shares of a sender that has room for 50 ms, and of whose last segments before that so many were pushed.
+fn with_room(pushed: u64) -> Shares {
     let mut film = film(1_000_000);
     let now = rounds(&mut film, 0, &[10, 20, 40]);
-    // The first ACK makes room, and is not answered: there was no more to send since the last segment left.
-    film.send(at(now), 40);
+    // The first ACK makes room, and is not answered.
+    film.send(at(now), 20 - pushed);
+    for _ in 0..pushed {
+        film.send_last(at(now), MSS);
+    }
+    film.send(at(now), 20);
     let first = film.next();
     film.ack(at(now + 100), first - 10 * MSS);
     film.send(at(now + 150), 5);
     film.ack(at(now + 200), first);
     film.ack(at(now + 250), film.next());
-    let shares = finish(film, now + 250);
-    // Nor was there after the last.
-    assert_eq!(shares.of(Limit::Pause), ms(150 + 100));
+    finish(film, now + 250)
+}
+
+#[test]
+fn room_that_is_not_used_is_a_pause() {
+    // There was no more to send since the last segment left, nor after the last.
+    assert_eq!(with_room(0).of(Limit::Pause), ms(150 + 100));
+}
+
+#[test]
+fn a_sender_that_pushes_the_last_of_what_it_has_had_more_where_it_pushed_nothing() {
+    assert_eq!(with_room(1).of(Limit::Pause), ms(100));
+}
+
+#[test]
+fn a_sender_at_a_pace_slower_than_its_round_trips_is_busy() {
+    let idle = |pushed: bool| {
+        let mut film = film(100_000);
+        if pushed {
+            film.send_last(at(0), MSS);
+            film.ack(at(20), film.next());
+        }
+        for n in 1..40 {
+            film.send(at(n * 50), 1);
+            film.ack(at(n * 50 + 20), film.next());
+        }
+        let shares = finish(film, 1970);
+        let silent = shares.of(Limit::Idle) + shares.of(Limit::Pause);
+        (silent, shares.kernel.busy)
+    };
+    let (silent, busy) = idle(false);
+    assert!(
+        silent >= ms(39 * 30) && busy < ms(900),
+        "{silent:?} {busy:?}"
+    );
+    let (silent, busy) = idle(true);
+    assert!(silent <= ms(100) && busy >= ms(1870), "{silent:?} {busy:?}");
 }
 
 #[test]

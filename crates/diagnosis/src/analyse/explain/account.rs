@@ -20,6 +20,10 @@ pub struct Account {
     pub needless_by_time: u64,
     /// As the capture shows: the original had come before.
     pub needless_by_arrival: u64,
+    /// Needless ones that ACKs of later data set off: later segments had overtaken the original.
+    pub needless_overtaken: u64,
+    /// Needless ones that a timer sent: it expired before the ACK came.
+    pub needless_by_timer: u64,
     /// Retransmissions of which nothing tells whether they were needed.
     pub of_unknown_need: u64,
     /// First transmissions that were lost, as a repair was needed.
@@ -40,6 +44,15 @@ impl Account {
         }
         self.retransmissions += 1;
         self.retransmitted_bytes += record.end.saturating_sub(record.start);
+        if record.need.is_needless() {
+            match class {
+                Class::Fast | Class::Further => self.needless_overtaken += 1,
+                Class::Timeout | Class::AfterTimeout | Class::TailLossProbe => {
+                    self.needless_by_timer += 1;
+                }
+                _ => {}
+            }
+        }
         match record.need {
             Need::Needed if record.transmission <= 2 => self.lost_first += 1,
             Need::Needed => {}
