@@ -137,3 +137,31 @@ fn a_segment_that_the_capture_lacks_was_not_retransmitted_after_the_pause_that_f
         assert_eq!(lacks, u64::from(60 / every) * 337, "{}", told.screen());
     }
 }
+
+#[test]
+fn a_fin_after_keep_alives_is_no_retransmission_where_the_capture_lacks_a_keep_alive() {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
+    script.add(packet(1e-4, End::Server, 4999).syn(1460, Some(7)).ack(1000));
+    script.add(packet(0.02, End::Client, 1000).ack(5000).window(500));
+    script.add(packet(0.03, End::Client, 1000).ack(5000).len(463).push());
+    let mut sent = 5000;
+    for n in 0..40 {
+        let at = 0.06 + f64::from(n) * 1e-3;
+        script.add(packet(at, End::Server, sent).ack(1463).len(1448));
+        sent += 1448;
+        script.add(packet(at + 0.02, End::Client, 1463).ack(sent).window(500));
+    }
+    for n in 1..6 {
+        let at = f64::from(n) * 1.01;
+        let probe = packet(at, End::Client, 1462).ack(sent).window(500);
+        script.add(probe);
+        script.add(packet(at + 1e-5, End::Server, sent).ack(1463));
+    }
+    script.add(packet(5.5, End::Client, 1463).ack(sent).window(500).fin());
+    script.add(packet(5.51, End::Server, sent).ack(1464).fin());
+    script.add(packet(5.53, End::Client, 1464).ack(sent + 1).window(500));
+    // The capture of the server, which lacks the last keep-alive.
+    script.retain(|packet: &Packet| packet.from() == End::Server || (packet.at_s() - 5.05).abs() > 0.01);
+    Told::of(&script).nothing_was_lost();
+}

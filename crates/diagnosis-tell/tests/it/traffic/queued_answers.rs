@@ -86,7 +86,11 @@ fn of_a_segment(turns: u32, think: f64, late: f64) -> Script {
             .window(500);
         script.add(request.stamps(clock(at), echo));
         asked += 8;
-        let (late, way) = if turn == 0 { (0.0, 0.0) } else { (late, 0.0587) };
+        let (late, way) = if turn == 0 {
+            (0.0, 0.0)
+        } else {
+            (late, 0.0587)
+        };
         let left = clock(at + 1e-5 + late);
         let came = at + 2e-5 + way;
         let answer = packet(came, End::Server, sent).ack(asked).len(1400).push();

@@ -84,10 +84,11 @@ impl Hidden {
             .map(|id| id.wrapping_add((segments - 1) as u16));
         let missing = self.missing(departure.ip_id.zip(last));
         let pushed = departure.flags.contains(Flags::PSH) || departure.flags.contains(Flags::FIN);
-        let now = if pushed {
-            Message::Ended
-        } else {
-            Message::UnderWay
+        let now = match bytes {
+            // A keep-alive says nothing of messages.
+            0 => self.message,
+            _ if pushed => Message::Ended,
+            _ => Message::UnderWay,
         };
         let message = core::mem::replace(&mut self.message, now);
         // Data that the capture lacks took numbers, and may have ended a message; what was acknowledged meanwhile is among it.
