@@ -202,7 +202,10 @@ fn budget(beginning: &Beginning) -> Budget {
     terms.segment_size = beginning.smss;
     terms.place = beginning.vantage.place;
     let at_sender = beginning.vantage.place == Place::Sender;
-    if !at_sender && beginning.vantage.reason != Reason::Handshake {
+    // What is sooner than a handshake that was captured is known better.
+    let handshake =
+        beginning.established_at.is_some() || beginning.vantage.reason == Reason::Handshake;
+    if !at_sender && !handshake {
         terms.ack_times = AckTimes::Guessed;
     }
     let mut budget = Budget::new(terms);
