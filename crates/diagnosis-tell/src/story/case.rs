@@ -185,9 +185,19 @@ impl Case<'_> {
     pub(super) fn doubt(&self) -> Option<Doubt> {
         match self.main()? {
             Group::Sender if self.shares.window == Window::Unscaled => Some(Doubt::Window),
+            Group::Path if self.shares.window == Window::Unscaled && !self.fills_the_path() => {
+                Some(Doubt::Window)
+            }
             Group::Application => self.doubt_of_the_application(),
             _ => None,
         }
+    }
+
+    /// `true` if the rate of the bottleneck is known, and most of it is this transfer's.
+    fn fills_the_path(&self) -> bool {
+        let moved = self.shares.busy_bytes_per_second.unwrap_or(0.0);
+        let all = self.path.bytes_per_second;
+        all.is_some_and(|all| moved >= FULL * all)
     }
 
     fn doubt_of_the_application(&self) -> Option<Doubt> {
@@ -255,7 +265,8 @@ impl Case<'_> {
             return Some(Turning::RoundTrips(turns.count, round_trip));
         }
         let outstanding = self.shares.of(Limit::Pause);
-        (!turns.asks && most(outstanding)).then(|| {
+        let much = outstanding.as_secs_f64() >= MAIN_SHARE * silent.as_secs_f64();
+        (!turns.asks && much).then(|| {
             Turning::Answers(
                 turns.count,
                 [silent, outstanding].map(|time| time / turns.count),

@@ -159,10 +159,16 @@ fn say_the_rest(case: &Case<'_>, said: &mut String) {
 pub(super) fn in_doubt(case: &Case<'_>) -> String {
     let shares = case.shares;
     let group = match case.main() {
-        Some(Group::Sender) => Group::Sender,
+        Some(group @ (Group::Sender | Group::Path)) => group,
         _ => Group::Application,
     };
     let spent = part(shares.of_group(group), shares.duration());
+    if group == Group::Path {
+        return format!(
+            "for {spent} packets queued at a bottleneck, or the sender waited for the receive window, whose scale is not in \
+             this capture; which of them cannot be told"
+        );
+    }
     let other = match case.doubt() {
         Some(Doubt::Lost) => "packets that were lost before this capture".to_owned(),
         Some(Doubt::Nagle) => {

@@ -167,8 +167,8 @@ pub struct Requests {
     pub between: Duration,
     /// Time from the end of each request until its answer was over, in the capture.
     pub answering: Duration,
-    /// Time of waits that were longer than any host delays an ACK, with neither an ACK of the request nor its answer: packets of the
-    /// answering end were lost before the capture, mostly.
+    /// Time of the waits in which neither an ACK of the request nor its answer came for longer than any host delays an ACK: packets of
+    /// the answering end were lost before the capture, mostly.
     pub unheard: Duration,
     /// The longest, in order of their durations; at most [`WORST_MAX`].
     pub worst: Vec<Request>,
@@ -241,9 +241,11 @@ impl Gathered {
         let before = turn.answered_before.unwrap_or(turn.answer.first_at);
         self.between += turn.answer.first_at.since(before);
         self.answering += turn.answer.over_at.since(turn.request.last_at);
-        if !turn.request.is_heard && wait > DELAYED_ACK_MAX {
+        let (request, answered_at) = (&turn.request, turn.answer.first_at);
+        let heard_at = request.heard_at.unwrap_or(answered_at).min(answered_at);
+        if heard_at.since(request.sent_at) > DELAYED_ACK_MAX {
             self.unheard.0 += 1;
-            self.unheard.1 += wait;
+            self.unheard.1 += answered_at.since(request.sent_at);
         }
         self.keep(duration, (self.count, *turn));
     }
@@ -500,9 +502,13 @@ mod tests {
         for n in 0..4_u32 {
             let (at, ask, answer) = (f64::from(n) * 1000.0, 1 + n * 10, 1 + n * 20);
             let mut packets = vec![from(Side::Opener, at, ask).len(10).ack(answer)];
-            // The second request is acknowledged, the others are not; the last is answered at once.
+            // The second request is acknowledged soon, and the third after it was repeated; the last is answered at once.
             if n == 1 {
                 packets.push(from(Side::Answerer, at + 60.0, answer).ack(ask + 10));
+            }
+            if n == 2 {
+                packets.push(from(Side::Opener, at + 250.0, ask).len(10).ack(answer));
+                packets.push(from(Side::Answerer, at + 270.0, answer).ack(ask + 10));
             }
             let answered = at + if n == 3 { 90.0 } else { 400.0 };
             packets.push(from(Side::Answerer, answered, answer).len(20).ack(ask + 10));

@@ -61,8 +61,10 @@ pub struct Message {
     /// Time of its last byte at the other end, plus the least time from there to here: the last packet may have waited in a queue, as
     /// its ACK shows. [`Self::last_at`] where that tells nothing.
     pub over_at: Instant,
-    /// `true` if the other end acknowledged all of it by a packet without data.
-    pub is_heard: bool,
+    /// When its last byte was sent first.
+    pub sent_at: Instant,
+    /// When the other end acknowledged all of it by a packet without data, if it did.
+    pub heard_at: Option<Instant>,
     /// Time that its sender spent otherwise, between the two: after the last new byte everything is repair.
     pub spent: Spent,
     start: SeqNumber,
@@ -91,7 +93,8 @@ impl Message {
             last_at: piece.at,
             last_packet: piece.packet,
             over_at: piece.at,
-            is_heard: false,
+            sent_at: piece.at,
+            heard_at: None,
             bytes: 0,
             spent: Spent::default(),
             start: piece.start,
@@ -111,7 +114,8 @@ impl Message {
         self.last_packet = piece.packet;
         self.spent = piece.spent.since(&self.before);
         self.over_at = self.last_at;
-        self.is_heard = false;
+        self.sent_at = piece.at;
+        self.heard_at = None;
         self.acked_at = None;
     }
 
@@ -242,7 +246,7 @@ impl Turns {
         let ack = packet.segment.ack;
         if let Some(ack) = ack {
             if side != self.asker && packet.segment.len == 0 {
-                self.heard(ack);
+                self.heard(packet.at, ack);
             }
             if side == self.asker
                 && let Some(answer) = self.open.as_mut().and_then(|open| open.answer.as_mut())
@@ -290,14 +294,14 @@ impl Turns {
     }
 
     /// The answering end has acknowledged everything before `ack`, without an answer.
-    fn heard(&mut self, ack: SeqNumber) {
+    fn heard(&mut self, at: Instant, ack: SeqNumber) {
         let unanswered = self.open.as_mut().filter(|open| open.answer.is_none());
         let request = self
             .coming
             .as_mut()
             .or(unanswered.map(|open| &mut open.request));
         if let Some(request) = request.filter(|request| !is_after(request.end.0, ack.0)) {
-            request.is_heard = true;
+            request.heard_at.get_or_insert(at);
         }
     }
 

@@ -58,6 +58,12 @@ fn answers_that_are_under_way_for_most_of_each_turn_are_told_by_their_time() {
     );
     // Who asks waits for the other end, too.
     assert_eq!(told(true).0, "application");
+    let under_way = |idle, pause| {
+        let shares = super::shares(&[(Limit::Idle, idle), (Limit::Pause, pause)]);
+        say_of(&shares, |case| case.turns = turns(false, 50, 2)).0
+    };
+    assert_eq!(under_way(3200, 1800), "turns");
+    assert_eq!(under_way(3500, 1500), "application");
 }
 
 #[test]
@@ -211,6 +217,25 @@ fn answers_that_no_ack_came_before_may_have_been_lost_before_the_capture() {
     );
     assert_eq!(told(Place::Receiver, 4000).0, "application");
     assert_eq!(told(Place::Sender, 5000).0, "application");
+}
+
+#[test]
+fn a_queue_that_the_transfer_does_not_fill_may_be_a_window_whose_scale_is_not_known() {
+    let mut queued = shares(&[(Limit::StandingQueue, 9000), (Limit::SlowStart, 1000)]);
+    queued.window = Window::Unscaled;
+    queued.busy_bytes_per_second = Some(1e6);
+    let told = |shares: &Shares, rate| say_of(shares, |case| case.path.bytes_per_second = rate);
+    let (name, said) = told(&queued, Some(2e6));
+    assert_eq!(name, "in doubt");
+    assert_eq!(
+        said,
+        "for 9.0 of 10 s packets queued at a bottleneck, or the sender waited for the receive window, whose scale is not \
+         in this capture; which of them cannot be told"
+    );
+    assert_eq!(told(&queued, None).0, "in doubt");
+    assert_eq!(told(&queued, Some(1.2e6)).0, "path");
+    queued.window = Window::Known;
+    assert_eq!(told(&queued, Some(2e6)).0, "path");
 }
 
 #[test]

@@ -162,6 +162,8 @@ fn a_fin_after_keep_alives_is_no_retransmission_where_the_capture_lacks_a_keep_a
     script.add(packet(5.51, End::Server, sent).ack(1464).fin());
     script.add(packet(5.53, End::Client, 1464).ack(sent + 1).window(500));
     // The capture of the server, which lacks the last keep-alive.
-    script.retain(|packet: &Packet| packet.from() == End::Server || (packet.at_s() - 5.05).abs() > 0.01);
+    script.retain(|packet: &Packet| {
+        packet.from() == End::Server || (packet.at_s() - 5.05).abs() > 0.01
+    });
     Told::of(&script).nothing_was_lost();
 }
