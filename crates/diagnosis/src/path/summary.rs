@@ -373,14 +373,7 @@ impl Survey {
             return None;
         }
         let full_packet = (self.smss + self.headers) as f64;
-        let wire = full_packet / self.smss as f64;
-        policer::find(
-            self.losses.kept(),
-            &self.course,
-            base,
-            (wire, full_packet),
-            link,
-        )
+        policer::find(self.losses.kept(), &self.course, base, full_packet, link)
     }
 
     fn room(&self, rate: &Told<f64>, kinds: &Kinds, base: Duration, packet: f64) -> Told<Room> {
