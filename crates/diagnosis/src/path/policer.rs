@@ -56,6 +56,10 @@ const AS_GOOD: f64 = 0.9;
 /// And those that explain so many bursts fewer, or less (ours: one or two losses of the link settle no rate).
 const AS_GOOD_BURSTS: f64 = 2.0;
 
+/// And so large a share of what it does beyond chance (ours): a bucket that most packets find empty, as one of two packets
+/// at a high rate, tells nothing.
+const AS_GOOD_BEYOND: f64 = 0.3;
+
 /// Where rates that are as good differ by more than this, none is told: a bucket that is full between its losses shows
 /// its size and not its rate (ours).
 const RATES_ALIKE: f64 = 1.15;
@@ -79,10 +83,11 @@ const FARTHEST: f64 = 0.4;
 /// of others).
 const DELAY_SHARE: f64 = 0.4;
 
-/// In less time than this it fills so soon that a queue would not be seen (ours): then the rate must be known to be
-/// below so large a share of the link's.
+/// Where the link's rate is known, a policer's is below so large a share of it: other losses are its queue's, beside those of
+/// the link, which come without one. Where it is not, a bucket that fills in less time than this may be a queue that is too
+/// short to be seen (ours).
 const DELAY_SEEN: f64 = 0.003;
-const BELOW_LINK: f64 = 0.7;
+pub(super) const BELOW_LINK: f64 = 0.7;
 
 /// A token bucket.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,46 +96,81 @@ pub struct Policer {
     pub rate: Told<f64>,
     /// What it holds, in bytes.
     pub burst: Told<f64>,
+    /// The rate of the link that it polices, in bit per second: what passes comes through at that rate.
+    pub link: Told<f64>,
 }
 
-/// What there is of one in the losses, if they look like one's; `packet` is the bytes of a full one on the wire, `link`
-/// the rate of the bottleneck in bit per second.
+/// What losses that look like a policer's tell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Found {
+    One(Policer),
+    /// Several rates explain the losses, of at least so many bit per second; perhaps a short queue does, too.
+    Perhaps(f64),
+}
+
+impl Found {
+    /// The policer, if it is one for sure.
+    pub(super) const fn one(self) -> Option<Policer> {
+        match self {
+            Self::One(policer) => Some(policer),
+            Self::Perhaps(_) => None,
+        }
+    }
+}
+
+/// What losses tell of a policer, if they look like one's; `packet` is the bytes of a full one on the wire, `link` the rate
+/// of the bottleneck in bit per second.
 pub(super) fn find(
     losses: &[Lost],
     course: &Course,
     least: Duration,
     packet: f64,
-    link: Option<f64>,
-) -> Option<Policer> {
+    link: Told<f64>,
+) -> Option<Found> {
     let passing = Passing::of(course, least, packet)?;
     let mut fits: Vec<Fit> = passing.rates().map(|rate| passing.fit(rate)).collect();
     for _ in 0..2 {
-        let around = best(&fits)?.rate;
+        let around = best(&passing, &fits)?.rate;
         let outwards = std::iter::successors(Some(CLOSEST), |off| Some(off * 2.0));
         for off in outwards.take_while(|off| *off < FARTHEST) {
             fits.push(passing.fit(around * (1.0 + off)));
             fits.push(passing.fit(around / (1.0 + off)));
         }
     }
-    let best = best(&fits)?;
-    let found = told(&best, &fits, packet);
+    let best = best(&passing, &fits)?;
+    if !passing.is_one(&best) || !without_queue(losses, least, &best, link.value()) {
+        return None;
+    }
+    let found = told(&passing, &best, &fits, link);
     let (low, high) = found.rate.interval()?;
-    let is_known = high <= RATES_ALIKE * low;
-    let is_one = passing.is_one(&best) && without_queue(losses, least, &best, link);
-    (is_known && is_one).then_some(found)
+    Some(match high <= RATES_ALIKE * low {
+        true => Found::One(found),
+        false => Found::Perhaps(low),
+    })
 }
 
-/// That of `fits` with the most bursts at an empty bucket.
-fn best(fits: &[Fit]) -> Option<Fit> {
-    let order = |fit: &Fit| (fit.groups, fit.near);
-    fits.iter().max_by_key(|fit| order(fit)).copied()
+/// Fit of `passing` with the most bursts at an empty bucket beyond those that chance puts there.
+fn best(passing: &Passing<'_>, fits: &[Fit]) -> Option<Fit> {
+    let order = |fit: &Fit| (passing.beyond_chance(fit), fit.near as f64);
+    let ordered = |one: &&Fit, other: &&Fit| {
+        let ((one, near), (other, as_near)) = (order(one), order(other));
+        one.total_cmp(&other).then(near.total_cmp(&as_near))
+    };
+    fits.iter().max_by(ordered).copied()
 }
 
 /// The best with its interval: what all have that are as good, and on to the next that is not.
-fn told(best: &Fit, fits: &[Fit], packet: f64) -> Policer {
+fn told(passing: &Passing<'_>, best: &Fit, fits: &[Fit], link: Told<f64>) -> Policer {
+    let packet = passing.packet;
     let most = best.groups as f64;
     let least = (AS_GOOD * most).min(most - AS_GOOD_BURSTS);
-    let as_good = || fits.iter().filter(|fit| fit.groups as f64 >= least);
+    let as_good = || {
+        let explains = |fit: &&Fit| {
+            let beyond = passing.beyond_chance(fit);
+            fit.groups as f64 >= least && beyond >= AS_GOOD_BEYOND * passing.beyond_chance(best)
+        };
+        fits.iter().filter(explains)
+    };
     let lowest = |of: fn(&Fit) -> f64| as_good().map(of).fold(f64::INFINITY, f64::min);
     let highest = |of: fn(&Fit) -> f64| as_good().map(of).fold(0.0, f64::max);
     let (low, high) = (lowest(|fit| fit.rate), highest(|fit| fit.rate));
@@ -150,6 +190,7 @@ fn told(best: &Fit, fits: &[Fit], packet: f64) -> Policer {
             low: lowest(|fit| fit.burst) - packet,
             high: highest(|fit| fit.burst) + packet,
         },
+        link,
     }
 }
 
@@ -220,8 +261,10 @@ impl<'a> Passing<'a> {
             && lasts >= least.saturating_mul(ROUND_TRIPS_MIN);
         let slope = (last.passed - first.passed) as f64 / lasts.as_secs_f64();
         let slope = Some(slope).filter(|slope| enough && slope.is_normal())?;
+        // What was lost at the end of the capture may not have been repaired yet.
+        let known = course.events.iter().rposition(|event| event.losses() > 0)?;
         Some(Self {
-            events: &course.events,
+            events: course.events.get(..=known)?,
             begin: course.events.first()?.at,
             groups,
             slope,
@@ -269,10 +312,8 @@ impl<'a> Passing<'a> {
                 passed.push(with_it);
                 missing = with_it;
             }
-            let after = std::iter::repeat_n(
-                (missing + self.packet, event.at),
-                usize::from(event.lost_after),
-            );
+            // As empty as what is seen before them found it.
+            let after = std::iter::repeat_n((missing, event.at), usize::from(event.lost_after));
             lost.extend(after);
         }
         let above = ((passed.len() as f64 * ABOVE) as usize).max(1);
@@ -317,6 +358,11 @@ impl<'a> Passing<'a> {
         count
     }
 
+    /// The bursts at an empty bucket beyond those that are there if bursts come whenever something passes.
+    fn beyond_chance(&self, fit: &Fit) -> f64 {
+        fit.groups as f64 - fit.share * self.groups.len() as f64
+    }
+
     /// Whether the losses are at the empty bucket, and not by chance.
     fn is_one(&self, fit: &Fit) -> bool {
         let all = self.groups.len();
@@ -344,13 +390,14 @@ impl Fit {
 /// Whether the losses come with less delay than in a queue that fills as the bucket does; `link` is the rate of the
 /// bottleneck, in bit per second.
 fn without_queue(losses: &[Lost], least: Duration, fit: &Fit, link: Option<f64>) -> bool {
-    let below = link.is_some_and(|link| fit.rate * 8.0 <= BELOW_LINK * link);
     let fills = fit.burst / fit.rate;
+    let told = match link {
+        Some(link) => fit.rate * 8.0 <= BELOW_LINK * link,
+        None => fills >= DELAY_SEEN,
+    };
     let firsts = losses.iter().filter(|lost| lost.transmission == 1);
     let mut delays: Vec<Duration> = firsts.filter_map(|lost| lost.delay).collect();
     delays.sort_unstable();
-    let middle = delays.get(delays.len() / 2);
-    let short = middle
-        .is_some_and(|delay| delay.saturating_sub(least).as_secs_f64() <= DELAY_SHARE * fills);
-    short && (below || fills >= DELAY_SEEN)
+    let short = |delay: &Duration| delay.saturating_sub(least).as_secs_f64() <= DELAY_SHARE * fills;
+    told && delays.get(delays.len() / 2).is_some_and(short)
 }

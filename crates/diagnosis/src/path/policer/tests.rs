@@ -5,6 +5,10 @@ use super::*;
 
 const LEAST: Duration = Duration::from_millis(20);
 const PACKET: u64 = 1000;
+const UNKNOWN: Told<f64> = Told::CannotBeTold {
+    why: "",
+    remedy: "",
+};
 
 fn lost(start: u64, delay_ms: u64) -> Lost {
     Lost {
@@ -48,7 +52,7 @@ fn bucket(at: At, delay_ms: u64, drops: impl Fn(u64, u64) -> bool) -> Option<Pol
             losses.push(lost(start, delay_ms));
         }
     }
-    find(&losses, &course, LEAST, PACKET as f64, None)
+    find(&losses, &course, LEAST, PACKET as f64, UNKNOWN)?.one()
 }
 
 #[track_caller]
