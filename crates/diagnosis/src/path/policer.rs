@@ -10,7 +10,7 @@
 //! Losses of a link come whatever is missing. A queue that drops at its tail fills as such a bucket empties, but what
 //! waits in it is late; here nothing is.
 //!
-//! Where lost packets are not seen, as at the receiver's end, each was where the one before it in the stream came.
+//! Where lost packets are not seen, as at the receiver's end, each was lost right before the next of the stream came.
 
 use dupack_tcp::time::{Duration, Instant};
 

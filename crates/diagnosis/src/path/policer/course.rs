@@ -89,13 +89,11 @@ impl Course {
         }
         let mut latest = self.recent.iter().rev();
         let itself = latest.find(|sent| sent.start == start);
-        let mut latest = self.recent.iter().rev();
-        let mut before = || latest.find(|came| came.is_new && came.start < start);
-        let (found, mark) = match itself {
-            Some(itself) => (Some(itself), Mark::Itself),
-            None => (before(), Mark::After),
+        let (place, mark) = match itself {
+            Some(itself) => (Some(itself.event), Mark::Itself),
+            None => (self.place_of_unseen(start), Mark::After),
         };
-        let Some(place) = found.map(|found| found.event) else {
+        let Some(place) = place else {
             return;
         };
         let Some(event) = self.events.get_mut(place) else {
@@ -111,6 +109,18 @@ impl Course {
             self.marked.pop_front();
         }
         self.marked.push_back((start, place, mark));
+    }
+
+    /// After which event a segment was lost that is not seen: the last before the next of the stream came, as repairs may have
+    /// left between the one before it and this; without a next, the one before it.
+    fn place_of_unseen(&self, start: u64) -> Option<usize> {
+        let mut new = self.recent.iter().filter(|came| came.is_new);
+        let next = new.clone().find(|came| came.start > start);
+        let before_next = next.and_then(|next| next.event.checked_sub(1));
+        before_next.or_else(|| {
+            let last = new.rfind(|came| came.start < start)?;
+            Some(last.event)
+        })
     }
 
     /// What lies between these offsets had arrived: it was not lost the last time.

@@ -94,6 +94,19 @@ fn losses_beside_a_queue_or_anywhere_are_not() {
 }
 
 #[test]
+fn an_unseen_loss_is_right_before_the_next_of_the_stream() {
+    let mut course = Course::default();
+    // The first is repaired between the second and the fourth.
+    for (at, n) in [1, 0, 3].into_iter().enumerate() {
+        course.sent(Instant::from_nanos(at as u64), n * PACKET, PACKET, n != 0);
+    }
+    course.lost(2 * PACKET);
+    course.lost(4 * PACKET);
+    let after: Vec<u8> = course.events.iter().map(|event| event.lost_after).collect();
+    assert_eq!(after, [0, 1, 1]);
+}
+
+#[test]
 fn what_had_arrived_was_not_lost() {
     let mut course = Course::default();
     for n in 0..20 {
