@@ -32,6 +32,10 @@ pub fn refresh(tree: &Path) -> Result<(), String> {
 fn copy(from: &Path, to: &Path, names: &HashSet<&str>) -> Result<(), String> {
     for name in names {
         let (source, copy) = (from.join(name), to.join(name));
+        if let Ok(target) = fs::read_link(&source) {
+            link(&target, &copy)?;
+            continue;
+        }
         // It may be deleted and git not know.
         let Ok(text) = fs::read(&source) else {
             continue;
@@ -47,12 +51,24 @@ fn copy(from: &Path, to: &Path, names: &HashSet<&str>) -> Result<(), String> {
     Ok(())
 }
 
-/// Removes files that are no sources any more.
+/// Makes the link that `copy` is to be, such as that of a crate to the experiments of the repository.
+fn link(target: &Path, copy: &Path) -> Result<(), String> {
+    if fs::read_link(copy).is_ok_and(|before| before == target) {
+        return Ok(());
+    }
+    let folder = copy.parent().map_or(Ok(()), fs::create_dir_all);
+    let _ = fs::remove_file(copy);
+    let linked = folder.and_then(|()| std::os::unix::fs::symlink(target, copy));
+    linked.map_err(|e| format!("cannot link {}: {e}", copy.display()))
+}
+
+/// Removes files that are no sources any more. No link is followed.
 fn remove_others(tree: &Path, folder: &Path, names: &HashSet<&str>) -> Result<(), String> {
     let failed = |e| format!("cannot read {}: {e}", folder.display());
     for entry in fs::read_dir(folder).map_err(failed)? {
-        let path: PathBuf = entry.map_err(failed)?.path();
-        if path.is_dir() {
+        let entry = entry.map_err(failed)?;
+        let path: PathBuf = entry.path();
+        if entry.file_type().map_err(failed)?.is_dir() {
             remove_others(tree, &path, names)?;
             continue;
         }
@@ -88,6 +104,27 @@ mod tests {
         assert_eq!(fs::read_to_string(to.join("a")).unwrap(), "1");
         assert_eq!(fs::read_to_string(to.join("d/b")).unwrap(), "2");
         assert!(!to.join("c").exists());
+    }
+
+    #[test]
+    fn a_link_is_copied_and_what_it_leads_to_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        for name in ["from/d/a", "elsewhere/b"] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "1").unwrap();
+        }
+        let elsewhere = folder.path().join("elsewhere");
+        std::os::unix::fs::symlink(&elsewhere, from.join("l")).unwrap();
+        let names = HashSet::from(["d/a", "l"]);
+        for _ in 0..2 {
+            copy(&from, &to, &names).unwrap();
+            remove_others(&to, &to, &names).unwrap();
+            assert_eq!(fs::read_to_string(to.join("l/b")).unwrap(), "1");
+        }
+        remove_others(&to, &to, &HashSet::from(["d/a"])).unwrap();
+        assert!(!to.join("l").exists() && elsewhere.join("b").exists());
     }
 
     #[test]

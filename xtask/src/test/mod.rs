@@ -118,11 +118,14 @@ fn all_steps(tier: Tier, steps: &mut Steps) -> Result<Outcome, String> {
         true => python::test(tier),
         false => Ok(()),
     });
+    // It counts the same beside others.
+    let counted = steps.take("instructions", instructions::gate_where_possible);
     let ended = steps.take("wait for what runs beside", || beside.end());
     let failed: Vec<&String> = [
         tested.as_ref().err(),
         followed.as_ref().err(),
         python.as_ref().err(),
+        counted.as_ref().err(),
         ended.as_ref().err(),
     ]
     .into_iter()
@@ -135,14 +138,13 @@ fn all_steps(tier: Tier, steps: &mut Steps) -> Result<Outcome, String> {
     let mut outcome = tested?;
     outcome.skipped.extend(followed?);
     python?;
+    outcome.skipped.extend(counted?);
     let (theirs, skipped) = ended?;
     steps.took_beside(theirs);
     outcome.skipped.extend(skipped);
     outcome.add(steps.take("tests that use the wall clock", || {
         programs::run(&clock, CLOCK_AT_ONCE, tier)
     })?);
-    let skipped = steps.take("instructions", instructions::gate_where_possible)?;
-    outcome.skipped.extend(skipped);
     if tier == Tier::Release {
         outcome.skipped.extend(steps.take("fuzzers", fuzz::all)?);
     }

@@ -306,10 +306,25 @@ mod tests {
     }
 
     #[test]
+    fn after_a_loss_the_counting_of_acks_begins_anew() {
+        let mut b = Bench::new(entry(), Dialect::Rfc, &[], 16.0, 8.0);
+        // Congestion avoidance; 12 of the 16 segments that one more takes.
+        b.ack(12);
+        assert_eq!(b.cwnd(), 16.0);
+        b.loss(0, 16);
+        assert_eq!(b.cwnd(), 2.0);
+        b.ack(1);
+        assert_eq!(b.cwnd(), 2.0);
+        b.ack(1);
+        assert_eq!(b.cwnd(), 3.0);
+    }
+
+    #[test]
     fn a_loss_sets_the_window_to_what_gets_through() {
         // Ten segments of 1000 B come back in every round trip of 100 ms, for a hundred of them.
         let setup = Setup::new(sack::entry()).controlled_by(entry());
         let mut t = setup.window(10.0).ssthresh(2.0).start(10_000);
+        assert_eq!(t.sender().stack().control.bandwidth_estimate(), None);
         let mut end = 0;
         for ms in (100..10_000).step_by(10) {
             end += 1;
@@ -318,6 +333,8 @@ mod tests {
         for (ms, high) in [(10_000, 2), (10_001, 3), (10_002, 4)] {
             t.receive(ms, ack(end).sack(end + 1, end + high));
         }
+        let estimate = t.sender().stack().control.bandwidth_estimate();
+        assert!(estimate.is_some_and(|bytes| (90_000.0..100_000.0).contains(&bytes)));
         // One segment in 10 ms; the least of the smoothed round trips was the first, of 100 ms. The
         // filters come to ten segments from below, and that is rounded down.
         assert_eq!((t.cwnd(), t.ssthresh()), (9.0, 9.0));

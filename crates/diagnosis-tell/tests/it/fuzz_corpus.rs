@@ -25,7 +25,7 @@ fn captures_of_the_corpus_are_diagnosed() {
 #[test]
 fn captures_from_a_seed_are_diagnosed() {
     let mut stream = Stream::derive(1, "whole captures");
-    for _ in 0..1500 {
+    for _ in 0..dupack_volume::cases(500, 1500) {
         let steps = stream.below(200);
         let mut bytes: Vec<u8> = (0..9 * steps).map(|_| stream.bits() as u8).collect();
         // Most are bulk transfers: one end sends, the other acknowledges what there is.

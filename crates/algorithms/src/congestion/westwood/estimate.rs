@@ -323,6 +323,10 @@ mod tests {
         // Twice 500 ms and 5 ms: one sample of zero, then 1000 B in 500 ms, r = 2.
         filter.take(ms(1005), 1000);
         assert!(close(filter.estimate, 2000.0 / 5.0));
+        // The same again: 3/5 · BWE + (0 + 2000)/5 for the one sample of zero, then the same 1000 B.
+        filter.take(ms(2010), 1000);
+        let idle = 0.6 * 400.0 + 2000.0 / 5.0;
+        assert!(close(filter.estimate, 0.6 * idle + 2000.0 / 5.0));
         // Half an hour of nothing leaves nothing, and takes no time.
         filter.take(ms(2_000_000_000), 0);
         assert!(filter.estimate < 1e-9);

@@ -390,6 +390,7 @@ mod tests {
         assert_eq!(t.receive(101, ack(1)), "new:11");
         assert_eq!(t.receive(102, ack(1)), "new:12");
         assert_eq!(t.receive(103, ack(1)), "order:1");
+        assert_eq!(t.sender().duplicate_acks(), 3);
         assert_eq!(t.cwnd(), 6.0);
         // 1 again, and 5 to 12. As 5 to 10 come, nothing tells against the retransmission.
         assert_eq!(t.in_flight(), 9.0);

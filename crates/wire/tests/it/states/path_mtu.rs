@@ -268,6 +268,16 @@ fn what_another_connection_knew_counts_if_it_is_believed_and_less_than_the_links
 }
 
 #[test]
+fn what_another_connection_knew_holds_until_its_time() {
+    let until = established(prompt()).now;
+    for (until, len) in [(until, 1400), (until + Duration::from_nanos(1), 1000)] {
+        let mut config = prompt();
+        config.path_mtu.known = Some(KnownMtu { mtu: 1040, until });
+        assert_eq!(smss(&established(config)), len);
+    }
+}
+
+#[test]
 fn no_error_ends_an_established_connection() {
     // RFC 5927 §5.2, RFC 9293 §3.9.2.2.
     let mut config = link();
