@@ -130,18 +130,18 @@ pub(super) fn find(
     let passing = Passing::of(course, least, packet)?;
     let mut fits: Vec<Fit> = passing.rates().map(|rate| passing.fit(rate)).collect();
     for _ in 0..2 {
-        let around = best(&passing, &fits)?.rate;
+        let around = best(&fits)?.rate;
         let outwards = std::iter::successors(Some(CLOSEST), |off| Some(off * 2.0));
         for off in outwards.take_while(|off| *off < FARTHEST) {
             fits.push(passing.fit(around * (1.0 + off)));
             fits.push(passing.fit(around / (1.0 + off)));
         }
     }
-    let best = best(&passing, &fits)?;
+    let best = best(&fits)?;
     if !passing.is_one(&best) || !without_queue(losses, least, &best, link.value()) {
         return None;
     }
-    let found = told(&passing, &best, &fits, link);
+    let found = told(&best, &fits, packet, link);
     let (low, high) = found.rate.interval()?;
     Some(match high <= RATES_ALIKE * low {
         true => Found::One(found),
@@ -149,28 +149,22 @@ pub(super) fn find(
     })
 }
 
-/// Fit of `passing` with the most bursts at an empty bucket beyond those that chance puts there.
-fn best(passing: &Passing<'_>, fits: &[Fit]) -> Option<Fit> {
-    let order = |fit: &Fit| (passing.beyond_chance(fit), fit.near as f64);
+/// Fit with the most bursts at an empty bucket beyond those that chance puts there.
+fn best(fits: &[Fit]) -> Option<Fit> {
     let ordered = |one: &&Fit, other: &&Fit| {
-        let ((one, near), (other, as_near)) = (order(one), order(other));
-        one.total_cmp(&other).then(near.total_cmp(&as_near))
+        let beyond = one.beyond_chance.total_cmp(&other.beyond_chance);
+        beyond.then(one.near.cmp(&other.near))
     };
     fits.iter().max_by(ordered).copied()
 }
 
 /// The best with its interval: what all have that are as good, and on to the next that is not.
-fn told(passing: &Passing<'_>, best: &Fit, fits: &[Fit], link: Told<f64>) -> Policer {
-    let packet = passing.packet;
+fn told(best: &Fit, fits: &[Fit], packet: f64, link: Told<f64>) -> Policer {
     let most = best.groups as f64;
     let least = (AS_GOOD * most).min(most - AS_GOOD_BURSTS);
-    let as_good = || {
-        let explains = |fit: &&Fit| {
-            let beyond = passing.beyond_chance(fit);
-            fit.groups as f64 >= least && beyond >= AS_GOOD_BEYOND * passing.beyond_chance(best)
-        };
-        fits.iter().filter(explains)
-    };
+    let beyond = AS_GOOD_BEYOND * best.beyond_chance;
+    let explains = |fit: &&Fit| fit.groups as f64 >= least && fit.beyond_chance >= beyond;
+    let as_good = || fits.iter().filter(explains);
     let lowest = |of: fn(&Fit) -> f64| as_good().map(of).fold(f64::INFINITY, f64::min);
     let highest = |of: fn(&Fit) -> f64| as_good().map(of).fold(0.0, f64::max);
     let (low, high) = (lowest(|fit| fit.rate), highest(|fit| fit.rate));
@@ -201,8 +195,6 @@ struct Passing<'a> {
     groups: Vec<Group>,
     /// What came through between the first loss and the last, in bytes per second.
     slope: f64,
-    /// Of a full packet, on the wire.
-    packet: f64,
     /// A loss may find so many bytes less missing than the bucket holds.
     near: f64,
 }
@@ -228,6 +220,8 @@ struct Fit {
     near: usize,
     /// … and of so many bursts most.
     groups: usize,
+    /// As many more than there are if bursts come whenever something passes.
+    beyond_chance: f64,
     /// The share of what passed when it was as empty.
     share: f64,
 }
@@ -268,7 +262,6 @@ impl<'a> Passing<'a> {
             begin: course.events.first()?.at,
             groups,
             slope,
-            packet,
             near: packet
                 * if unseen * 2 > all {
                     NEAR_UNSEEN
@@ -330,11 +323,13 @@ impl<'a> Passing<'a> {
             .collect();
         let share =
             passed.iter().filter(|passed| **passed > from).count() as f64 / passed.len() as f64;
+        let groups = self.most_of(&empty);
         Fit {
             rate,
             burst,
             near: empty.len(),
-            groups: self.most_of(&empty),
+            groups,
+            beyond_chance: groups as f64 - share * self.groups.len() as f64,
             share,
         }
     }
@@ -358,11 +353,6 @@ impl<'a> Passing<'a> {
         count
     }
 
-    /// The bursts at an empty bucket beyond those that are there if bursts come whenever something passes.
-    fn beyond_chance(&self, fit: &Fit) -> f64 {
-        fit.groups as f64 - fit.share * self.groups.len() as f64
-    }
-
     /// Whether the losses are at the empty bucket, and not by chance.
     fn is_one(&self, fit: &Fit) -> bool {
         let all = self.groups.len();
@@ -382,6 +372,7 @@ impl Fit {
             burst: 0.0,
             near: 0,
             groups: 0,
+            beyond_chance: 0.0,
             share: 1.0,
         }
     }
