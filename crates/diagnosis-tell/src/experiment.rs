@@ -167,7 +167,10 @@ fn comments(path: &Path) -> BTreeMap<&'static str, String> {
             "rate =",
             said(
                 "the bottleneck's rate, headers of IP and TCP included",
-                &path.rate.map(rate),
+                &path
+                    .policer
+                    .map_or(path.rate, |policer| policer.link)
+                    .map(rate),
             ),
         ),
         (

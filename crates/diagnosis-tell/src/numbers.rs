@@ -299,6 +299,7 @@ impl PathNumbers {
             reordered: path.reordering.share.into(),
             policer_rate_bit_per_s: path.policer.map(|policer| policer.rate.into()),
             policer_burst_bytes: path.policer.map(|policer| policer.burst.into()),
+            policer_link_bit_per_s: path.policer.map(|policer| policer.link.into()),
         }
     }
 }

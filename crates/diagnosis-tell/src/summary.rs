@@ -484,6 +484,7 @@ pub fn path_in_words(path: &Path) -> Vec<PathLine> {
         lines.push(line("its burst", &policer.burst, |burst| {
             words::bytes(*burst)
         }));
+        lines.push(line("the link it polices", &policer.link, rate));
     }
     let reordered = path.reordering.share.value().unwrap_or(0.0);
     if reordered > 0.0 {

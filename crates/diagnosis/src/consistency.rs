@@ -115,7 +115,7 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
         withdrawn.push(Withdrawn::PacketsMissing);
         forget_path(&mut found.path, Withdrawn::PacketsMissing);
     }
-    let goodput = found.goodput();
+    let goodput = found.goodput() - held_in_the_bucket(&found.path);
     if found
         .path
         .rate
@@ -125,6 +125,7 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
         withdrawn.push(Withdrawn::RateBelowGoodput);
         found.path.rate = Withdrawn::RateBelowGoodput.cannot();
         found.path.room = Withdrawn::RateBelowGoodput.cannot();
+        found.path.policer = None;
     }
     if found.path.losses > found.account.retransmissions + LOSSES_OPEN {
         withdrawn.push(Withdrawn::LossesWithoutRepairs);
@@ -161,6 +162,13 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
     found.withdrawn = withdrawn;
 }
 
+/// What a policer's bucket adds to its rate over the whole transfer, at most, in bit per second.
+fn held_in_the_bucket(path: &Path) -> f64 {
+    let burst = path.policer.and_then(|policer| policer.burst.interval());
+    let seconds = path.transfer.duration.as_secs_f64();
+    burst.map_or(0.0, |(_, bytes)| bytes * 8.0 / seconds)
+}
+
 /// Withdraws times that are too short to be right.
 fn forget_what_no_clock_tells(found: &mut StreamFindings) -> Vec<Withdrawn> {
     let mut withdrawn = Vec::new();
@@ -177,6 +185,11 @@ fn forget_what_no_clock_tells(found: &mut StreamFindings) -> Vec<Withdrawn> {
         withdrawn.push(Withdrawn::RateBeyondClock);
         found.path.rate = Withdrawn::RateBeyondClock.cannot();
         found.path.room = Withdrawn::RateBeyondClock.cannot();
+    }
+    if let Some(policer) = &mut found.path.policer
+        && policer.link.value().is_some_and(is_beyond)
+    {
+        policer.link = Withdrawn::RateBeyondClock.cannot();
     }
     withdrawn
 }

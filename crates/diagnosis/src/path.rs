@@ -211,6 +211,8 @@ impl Survey {
     /// A retransmission that had been thought needed proved to be needless, other than by a DSACK, of which an
     /// [`Arrival`] tells.
     pub fn proved_needless(&mut self, retransmission: &Retransmission) {
+        self.course
+            .had_arrived(retransmission.start, retransmission.end);
         self.losses
             .all_had_arrived(retransmission.start, retransmission.end);
     }
@@ -305,10 +307,6 @@ impl Survey {
         self.way = self.way.or(self.trips.least());
         let delay = wait.zip(self.way).map(|(wait, way)| way + wait);
         let left = departure.at - delay.unwrap_or_default();
-        if is_new(departure.kind) {
-            // By the same clock as what is lost.
-            self.course.sent(left, departure.start);
-        }
         let payload = departure.end.saturating_sub(departure.start);
         let segments = departure.sent.len() as u64;
         let delivery = Delivery {
@@ -328,6 +326,16 @@ impl Survey {
             rest: Rest::More,
         };
         self.delivered(&delivery, departure.view.flight_size());
+    }
+
+    /// Every transmission counts for a policer.
+    fn follow(&mut self, departure: &Departure<'_>) {
+        let is_new = is_new(departure.kind);
+        for sent in departure.sent {
+            let bytes = self.wire(u64::from(sent.segment.len), 1);
+            let start = sent.segment.start;
+            self.course.sent(departure.at, start, bytes, is_new);
+        }
     }
 
     /// A segment was sent again.
@@ -387,6 +395,7 @@ impl Survey {
         let segment = departure.sent.first().filter(|_| event);
         let mut votes = segment.map(|sent| self.judges.judge(&departure.view, sent.segment));
         for (start, end) in segments {
+            self.course.lost(start);
             self.losses.lost(Lost {
                 start,
                 end,
@@ -406,6 +415,7 @@ impl Survey {
         if let Some(place) = self.uncounted.iter().position(touches) {
             self.uncounted.remove(place);
         } else {
+            self.course.had_arrived(start, end);
             self.losses.had_arrived(start, end);
         }
     }
@@ -421,6 +431,7 @@ impl Survey {
             self.unproven.pop_front();
             let older = |echo: u32| echo.wrapping_sub(repair.stamp).cast_signed() < 0;
             if repair.start == before && facts.timestamp_echo.is_some_and(older) {
+                self.course.had_arrived(repair.start, repair.end);
                 self.losses.had_arrived(repair.start, repair.end);
             }
         }
@@ -526,12 +537,12 @@ impl Analysis for Survey {
             let segments = departure.sent.len() as u64;
             self.losses.sent(segments.max(1).saturating_add(unseen));
         }
-        if !at_receiver && is_new(departure.kind) {
-            self.course.sent(departure.at, departure.start);
-        }
         self.writes.departed(departure.at, departure.end);
         if let Some(again) = explained.retransmission {
             self.repaired(departure, again, explained.stage);
+        }
+        if explained.repeat != Some(Repeat::Copy) {
+            self.follow(departure);
         }
         if self.place == Place::Receiver {
             if overtaken {

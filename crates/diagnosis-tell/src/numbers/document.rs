@@ -474,6 +474,8 @@ pub(super) struct PathNumbers {
     pub(super) policer_rate_bit_per_s: Option<Quantity>,
     /// Burst of a policer; null without one.
     pub(super) policer_burst_bytes: Option<Quantity>,
+    /// Rate of the link that the policer polices; null without a policer.
+    pub(super) policer_link_bit_per_s: Option<Quantity>,
 }
 
 /// Quantity with its confidence interval, or the reason why it cannot be told.

@@ -353,10 +353,13 @@ impl Case<'_> {
         (self.part(first) >= MAIN_SHARE).then_some(first)
     }
 
-    /// `true` if losses, timers or the path took most of the time.
+    /// `true` if losses, timers and the path took most of the time.
     pub(super) fn is_wasted_most(&self) -> bool {
         let groups = [Group::Losses, Group::Timers, Group::Path];
-        self.main().is_some_and(|main| groups.contains(&main))
+        let spent: f64 = groups.iter().map(|group| self.part(*group)).sum();
+        let ranked = self.ranked().into_iter();
+        let mut others = ranked.filter(|(group, _)| !groups.contains(group));
+        spent >= MAIN_SHARE && others.all(|(group, _)| self.part(group) < spent)
     }
 
     /// `true` if the receive window was shut for longer than it was full.

@@ -54,7 +54,7 @@ pub(super) fn policer(case: &Case<'_>) -> String {
     let shares = case.shares;
     let each = shares.segments as f64 / shares.retransmissions.max(1) as f64;
     format!(
-        "a policer drops what exceeds {}: {}one segment in {each:.0} was retransmitted",
+        "a policer at {} drops what exceeds its rate: {}one segment in {each:.0} was retransmitted",
         crate::words::rate(case.policer.unwrap_or_default()),
         at_least(case)
     )

@@ -126,7 +126,8 @@ impl Values {
     fn take(path: &Path, from: &mut dyn Take) -> Self {
         let least = from.of(path.least_rtt.map(|rtt| rtt.as_secs_f64()));
         // What comes through of short writes is what the application wrote: a bound tells nothing of the path.
-        let rate = match path.rate {
+        let link = path.policer.map_or(path.rate, |policer| policer.link);
+        let rate = match link {
             Told::AtLeast { .. } if writes_are_short(path) => None,
             told => from.of(told),
         };
@@ -136,8 +137,9 @@ impl Values {
                 from.of(policer.burst).unwrap_or(0.0),
             ))
         });
-        // Behind a policer nothing shows how fast the link is, but that it is faster.
-        let faster = policer.map_or(0.0, |(rate, _)| rate * UP_TO);
+        // The link behind a policer is faster; where its rate is not known, nothing waits for it.
+        let times = if link.value().is_some() { 1.0 } else { UP_TO };
+        let faster = policer.map_or(0.0, |(rate, _)| rate * times);
         let rate = rate.unwrap_or(FAST).max(faster).max(1.0);
         let least_rtt = Duration::from_secs_f64(least.unwrap_or_default());
         let full_pipe = rate / 8.0 * least_rtt.as_secs_f64();

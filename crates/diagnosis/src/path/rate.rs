@@ -393,6 +393,11 @@ impl Rates {
         }
     }
 
+    /// The rate that nine of ten stretches have at least, in bit per second.
+    pub(super) fn slowest(&self) -> Option<f64> {
+        self.prompt.quantile(0.1).map(|rate| rate as f64)
+    }
+
     /// Whether the rate stays the same.
     pub(super) fn steadiness(&self) -> Steadiness {
         if self.prompt.count() < STRETCHES_MIN {

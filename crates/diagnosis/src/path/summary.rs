@@ -4,6 +4,7 @@ use dupack_tcp::facts::LossCause;
 use dupack_tcp::time::Duration;
 
 use super::losses::{Kinds, Overflow, bursts_of_unknown_cause};
+use super::policer::Found;
 use super::rate::Spreading;
 use super::reordering::Order;
 use super::writes::Write;
@@ -27,6 +28,11 @@ const OURS: f64 = 1.25;
 /// transmission half gone).
 const HALF_A_PACKET: f64 = 0.5;
 
+/// Why a policer hides the rate, and what would show it.
+const PERHAPS_POLICED: &str =
+    "losses come as if a policer made them, and several rates explain them";
+const LONGER: &str = "a capture of a longer transfer";
+
 /// What one stream of data tells of its path.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -37,7 +43,7 @@ pub struct Path {
     pub least_rtt: Told<Duration>,
     /// How round-trip times are spread; `None` if there are none.
     pub round_trips: Option<Spread>,
-    /// The bottleneck's rate in bit/s, headers of IP and TCP included.
+    /// The bottleneck's rate in bit/s, headers of IP and TCP included: the policer's if there is one.
     pub rate: Told<f64>,
     /// Whether it stays the same.
     pub steadiness: Steadiness,
@@ -155,6 +161,19 @@ fn longer(
     }
 }
 
+/// The rate of the bottleneck: a policer's, or `link`, that of the link.
+const fn limiting(link: Told<f64>, found: Option<Found>) -> Told<f64> {
+    match found {
+        Some(Found::One(policer)) => policer.rate,
+        Some(Found::Perhaps(bound)) => Told::AtLeast {
+            bound,
+            why: PERHAPS_POLICED,
+            remedy: LONGER,
+        },
+        None => link,
+    }
+}
+
 impl Survey {
     /// What is known of the path by now.
     #[must_use]
@@ -173,7 +192,8 @@ impl Survey {
         };
         let base = base.unwrap_or_default();
         let kinds = self.losses.kinds(base, packet);
-        let policer = self.policer(base, rate.value());
+        let found = self.policer(base, rate);
+        let policer = found.and_then(Found::one);
         let random = |lost: &super::losses::Lost| {
             let queueing = lost.delay.map(|delay| delay.saturating_sub(base));
             policer.is_none() && !queueing.is_some_and(|q| kinds.is_congestive(q))
@@ -184,7 +204,13 @@ impl Survey {
             Some(_) => self.losses.bursts(&|_| true).clumping(),
             None => bursts.clumping(),
         };
-        let queue_share = self.queue_share(&kinds, clumping, policer.is_some());
+        let queue_share = match found {
+            Some(Found::Perhaps(_)) => Told::CannotBeTold {
+                why: PERHAPS_POLICED,
+                remedy: LONGER,
+            },
+            _ => self.queue_share(&kinds, clumping, policer.is_some()),
+        };
         let random_loss = self.random_loss(&queue_share, clumping, policer.is_some());
         let bursts = match random_loss {
             Told::CannotBeTold { why, remedy } => bursts_of_unknown_cause(why, remedy),
@@ -217,7 +243,7 @@ impl Survey {
             acks: self.acks.told(least, rate.value()),
             policer,
             trace: self.trace(),
-            rate: rate.map(f64::floor),
+            rate: limiting(rate, found).map(f64::floor),
             smss: self.smss,
             headers: self.headers,
             transfer: self.transfer(),
@@ -367,20 +393,15 @@ impl Survey {
         }
     }
 
-    fn policer(&self, base: Duration, link: Option<f64>) -> Option<Policer> {
-        // Where the link varies, its own losses come and go with its rate.
-        if self.rates.spread() == Spreading::Wide {
-            return None;
-        }
+    fn policer(&self, base: Duration, link: Told<f64>) -> Option<Found> {
         let full_packet = (self.smss + self.headers) as f64;
-        let wire = full_packet / self.smss as f64;
-        policer::find(
-            self.losses.kept(),
-            &self.course,
-            base,
-            (wire, full_packet),
-            link,
-        )
+        let found = policer::find(self.losses.kept(), &self.course, base, full_packet, link)?;
+        // Where the link varies, its own losses come and go with its rate.
+        if self.rates.spread() == Spreading::Narrow {
+            return Some(found);
+        }
+        let rate = found.one()?.rate.value()?;
+        (rate <= policer::BELOW_LINK * self.rates.slowest()?).then_some(found)
     }
 
     fn room(&self, rate: &Told<f64>, kinds: &Kinds, base: Duration, packet: f64) -> Told<Room> {

@@ -168,10 +168,15 @@ pub fn judge(scores: &mut Scores, drawn: &Drawn, happened: &Happened, end: End, 
 
 fn rate(add: &mut impl FnMut(&'static str, Answer), drawn: &Drawn, path: &Path) {
     let bits = path.rate;
-    let most = drawn.rate_max.unwrap_or(drawn.rate);
+    // Where a policer was found, the rate is its.
+    let truth = match drawn.kind {
+        Kind::Policer(rate, _) if path.policer.is_some() => rate,
+        _ => drawn.rate,
+    };
+    let most = drawn.rate_max.unwrap_or(truth);
     let within =
-        |rate: f64| drawn.rate * (1.0 - RATE_SHARE) <= rate && rate <= most * (1.0 + RATE_SHARE);
-    let mut rate = answer(told(bits), drawn.rate, within);
+        |rate: f64| truth * (1.0 - RATE_SHARE) <= rate && rate <= most * (1.0 + RATE_SHARE);
+    let mut rate = answer(told(bits), truth, within);
     rate.truth.1 = most;
     add("2 rate", rate);
     let bound = match bits {

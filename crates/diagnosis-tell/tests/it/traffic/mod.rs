@@ -11,6 +11,7 @@ mod headlines;
 mod middleboxes;
 mod opening;
 mod order;
+mod policers;
 mod queued_answers;
 mod rates;
 mod requests;

@@ -1,0 +1,137 @@
+//! Policers against a bucket that is followed exactly.
+
+use super::course::{EVENTS, RECENT};
+use super::*;
+
+const LEAST: Duration = Duration::from_millis(20);
+const PACKET: u64 = 1000;
+const UNKNOWN: Told<f64> = Told::CannotBeTold {
+    why: "",
+    remedy: "",
+};
+
+fn lost(start: u64, delay_ms: u64) -> Lost {
+    Lost {
+        start,
+        end: start + PACKET,
+        transmission: 1,
+        sent: Instant::ZERO,
+        repaired: Instant::ZERO,
+        delay: Some(Duration::from_millis(delay_ms)),
+        surety: crate::path::losses::Surety::Missed,
+        votes: None,
+    }
+}
+
+/// Where the capture was taken.
+#[derive(Clone, Copy, PartialEq)]
+enum At {
+    Sender,
+    Receiver,
+}
+
+/// A bucket of 1 MB/s and 30 kB, at which packets come at rates between half and twice its own, each for 100 ms;
+/// `drops` says whether one is lost, of how much finds missing with it, and its number.
+fn bucket(at: At, delay_ms: u64, drops: impl Fn(u64, u64) -> bool) -> Option<Policer> {
+    let (mut course, mut losses) = (Course::default(), Vec::new());
+    let (mut missing, mut now_us) = (0_u64, 0);
+    for n in 0..8000_u64 {
+        let gap = [700, 1500, 600, 2000, 500, 900][(now_us / 100_000 % 6) as usize];
+        now_us += gap;
+        missing = missing.saturating_sub(gap);
+        let (start, now) = (n * PACKET, Instant::ZERO + Duration::from_micros(now_us));
+        let is_lost = drops(missing + PACKET, n);
+        if !is_lost {
+            missing += PACKET;
+        }
+        if !is_lost || at == At::Sender {
+            course.sent(now, start, PACKET, true);
+        }
+        if is_lost {
+            course.lost(start);
+            losses.push(lost(start, delay_ms));
+        }
+    }
+    find(&losses, &course, LEAST, PACKET as f64, UNKNOWN)?.one()
+}
+
+#[track_caller]
+fn is_of_a_megabyte(policer: Option<Policer>, within: f64) {
+    let policer = policer.unwrap();
+    let rate = policer.rate.value().unwrap();
+    assert!((rate / 8e6 - 1.0).abs() < within, "{rate}");
+    let (low, high) = policer.rate.interval().unwrap();
+    assert!(low <= 8e6 && 8e6 <= high, "{low} {high}");
+    let burst = policer.burst.value().unwrap();
+    assert!((burst / 3e4 - 1.0).abs() < 0.05, "{burst}");
+}
+
+#[test]
+fn what_is_lost_finds_more_missing_than_what_passes() {
+    is_of_a_megabyte(bucket(At::Sender, 20, |missing, _| missing > 30_000), 0.005);
+}
+
+#[test]
+fn what_comes_shows_it_too() {
+    is_of_a_megabyte(
+        bucket(At::Receiver, 20, |missing, _| missing > 30_000),
+        0.02,
+    );
+}
+
+#[test]
+fn losses_of_the_link_do_not_hide_a_policer() {
+    let drops = |missing, n| missing > 30_000 || n % 400 == 7;
+    is_of_a_megabyte(bucket(At::Sender, 20, drops), 0.005);
+}
+
+#[test]
+fn losses_beside_a_queue_or_anywhere_are_not() {
+    assert_eq!(bucket(At::Sender, 60, |missing, _| missing > 30_000), None);
+    for at in [At::Sender, At::Receiver] {
+        assert_eq!(bucket(at, 20, |_, n| n * 7919 % 100 == 1), None);
+    }
+}
+
+#[test]
+fn an_unseen_loss_is_right_before_the_next_of_the_stream() {
+    let mut course = Course::default();
+    // The first is repaired between the second and the fourth.
+    for (at, n) in [1, 0, 3].into_iter().enumerate() {
+        course.sent(Instant::from_nanos(at as u64), n * PACKET, PACKET, n != 0);
+    }
+    course.lost(2 * PACKET);
+    course.lost(4 * PACKET);
+    let after: Vec<u8> = course.events.iter().map(|event| event.lost_after).collect();
+    assert_eq!(after, [0, 1, 1]);
+}
+
+#[test]
+fn what_had_arrived_was_not_lost() {
+    let mut course = Course::default();
+    for n in 0..20 {
+        course.sent(Instant::from_nanos(n), n * PACKET, PACKET, true);
+    }
+    for n in 5..25 {
+        course.lost(n * PACKET);
+        course.had_arrived(n * PACKET, (n + 1) * PACKET);
+    }
+    assert_eq!(course.losses, 0);
+    assert!(course.events.iter().all(|event| event.losses() == 0));
+}
+
+#[test]
+fn a_long_course_takes_no_more_memory() {
+    let mut course = Course::default();
+    for n in 0..2 * EVENTS as u64 {
+        course.sent(Instant::from_nanos(n), n * PACKET, PACKET, true);
+        course.lost(n * PACKET);
+    }
+    assert_eq!((course.events.len(), course.losses), (EVENTS, EVENTS));
+    assert_eq!((course.recent.len(), course.marked.len()), (RECENT, RECENT));
+    let mut whole = Course::default();
+    for n in 0..=EVENTS as u64 {
+        whole.sent(Instant::from_nanos(n), n * PACKET, PACKET, true);
+    }
+    assert_eq!(whole.events.capacity(), 0);
+}
