@@ -330,6 +330,12 @@ fn an_interrupted_campaign_goes_on_to_the_same_results() {
     let (stopped, first) = draft(Some(&folder.0), 7);
     assert!((7..runs).contains(&first), "{first}");
     assert_eq!(stopped.evidence.missing(), runs - first);
+    let missing = format!("{} of {runs} runs are missing", runs - first);
+    let warnings = stopped.warnings();
+    assert!(
+        warnings.iter().any(|warning| warning.contains(&missing)),
+        "{warnings:?}"
+    );
     assert_eq!(runs_kept(), first, "each finished run has its line");
     // A crash in the middle of a line costs that run alone.
     let mut text = std::fs::read_to_string(&journal).unwrap();

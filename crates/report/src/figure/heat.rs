@@ -349,3 +349,27 @@ impl Layout {
         LINE + 2.0 + rows * CELL_HEIGHT + 14.0 * self.column_lines() + 26.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_tables_stand_beside_one_another_if_their_cells_have_room() {
+        let layout = |columns: usize, panels: usize| {
+            let map = HeatMap {
+                columns: vec!["1".to_owned(); columns],
+                rows: vec!["a".to_owned()],
+                panels: vec![HeatPanel::default(); panels],
+                ..HeatMap::default()
+            };
+            let Layout { beside, width, .. } = map.layout();
+            (beside, width)
+        };
+        let whole = WIDTH - 2.0 * MARGIN;
+        assert_eq!(layout(4, 2), (2, (whole - GAP) / 2.0));
+        assert_eq!(layout(4, 1), (1, whole));
+        // 40 columns of 44 px are wider than the picture.
+        assert_eq!(layout(40, 2), (1, whole));
+    }
+}
