@@ -13,7 +13,8 @@ use super::mutant::Mutant;
 const SEED: u64 = 2022;
 
 /// Draws `size` mutants: of each file in proportion to how many it has, and one at least. In the order in which they
-/// are tried, in which every beginning is spread over the files, too.
+/// are tried, in which every beginning is spread over the files, too. Where there are more files than `size`, those that come
+/// first.
 pub fn draw(all: &[Mutant], size: usize) -> Vec<&Mutant> {
     let mut files: BTreeMap<&str, Vec<&Mutant>> = BTreeMap::new();
     for mutant in all {
@@ -26,6 +27,7 @@ pub fn draw(all: &[Mutant], size: usize) -> Vec<&Mutant> {
         drawn.extend(mutants.into_iter().take(share));
     }
     drawn.sort_by_key(|mutant| rank(mutant));
+    drawn.truncate(size);
     drawn
 }
 
@@ -86,6 +88,13 @@ mod tests {
         let mut turned = some();
         turned.reverse();
         assert_eq!(draw(&all, 100), draw(&turned, 100));
+    }
+
+    #[test]
+    fn it_is_no_larger_than_asked_for_if_there_are_more_files() {
+        let all = some();
+        assert_eq!(draw(&all, 3).len(), 3);
+        assert_eq!(draw(&all, 2), draw(&all, 3)[..2]);
     }
 
     #[test]
