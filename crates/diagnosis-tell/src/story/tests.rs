@@ -54,23 +54,9 @@ fn say(shares: &Shares) -> (&'static str, String) {
 
 fn say_with(shares: &Shares, path: PathFacts) -> (&'static str, String) {
     let stalls = StallList::default();
-    let stalls = &stalls;
     tell(&Case {
-        shares,
-        stalls,
         path,
-        shut: Shut::default(),
-        coverage: whole(),
-        signs: Signs::default(),
-        headers: 40,
-        place: Place::Sender,
-        policer: None,
-        spurious: 0,
-        overtaken: 0,
-        early: 0,
-        to_sender: Duration::ZERO,
-        may_lack_repairs: false,
-        turns: None,
+        ..plain(shares, &stalls)
     })
 }
 
@@ -319,21 +305,8 @@ fn a_window_that_was_shut_is_said_where_there_is_little_else() {
     let stalls = StallList::default();
     let said = |times, probes| {
         let case = Case {
-            shares: &shares,
-            stalls: &stalls,
-            path: PathFacts::default(),
             shut: Shut { times, probes },
-            coverage: whole(),
-            signs: Signs::default(),
-            headers: 40,
-            place: Place::Sender,
-            policer: None,
-            spurious: 0,
-            overtaken: 0,
-            early: 0,
-            to_sender: Duration::ZERO,
-            may_lack_repairs: false,
-            turns: None,
+            ..plain(&shares, &stalls)
         };
         tell(&case).1
     };
@@ -354,21 +327,8 @@ fn silent(limit: Limit) -> Shares {
 /// The sentence of a stream captured at `place`.
 fn say_at(shares: &Shares, stalls: &StallList, place: Place) -> (&'static str, String) {
     tell(&Case {
-        shares,
-        stalls,
-        path: PathFacts::default(),
-        shut: Shut::default(),
-        coverage: whole(),
-        signs: Signs::default(),
-        headers: 40,
         place,
-        policer: None,
-        spurious: 0,
-        overtaken: 0,
-        early: 0,
-        to_sender: Duration::ZERO,
-        may_lack_repairs: false,
-        turns: None,
+        ..plain(shares, stalls)
     })
 }
 
