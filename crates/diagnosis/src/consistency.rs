@@ -162,7 +162,7 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
     found.withdrawn = withdrawn;
 }
 
-/// What a policer's bucket adds to its rate over the whole transfer, at most, in bit per second.
+/// The most that a policer's bucket adds to its rate over the whole transfer, in bit per second.
 fn held_in_the_bucket(path: &Path) -> f64 {
     let burst = path.policer.and_then(|policer| policer.burst.interval());
     let seconds = path.transfer.duration.as_secs_f64();

@@ -448,7 +448,7 @@ fn spurious(case: &Case<'_>, long: &str) -> String {
     format!("{long}spurious retransmissions keep the window small: {retransmitted}{why}")
 }
 
-/// What explains most of the spurious retransmissions, and how many, if that is not all of them.
+/// The cause of most of the spurious retransmissions, and their number, if it is not all of them.
 fn why_spurious(case: &Case<'_>) -> String {
     let reasons = [
         (case.overtaken, "packets overtake one another on the way"),

@@ -615,7 +615,7 @@ impl Budget {
         self.settle(Ending::Repair);
     }
 
-    /// Whether the application had written no more than this when it left.
+    /// The end of a message, or not: by PSH, by its size, and by the room in the window.
     fn tail_of(&self, departure: &Departure<'_>) -> Tail {
         let flags = departure.flags;
         let pushed = flags.contains(Flags::PSH) || flags.contains(Flags::FIN);

@@ -53,7 +53,7 @@ pub struct Examiner {
     closing: Closing,
 }
 
-/// What has left of a FIN that left without data.
+/// State of a FIN that left without data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Closing {
     /// Nothing.

@@ -8,7 +8,7 @@ use dupack_diagnosis_tell::whatif::values::Values;
 use dupack_lab::run::Interrupt;
 use dupack_truth::limits::tape::{End, Tape};
 
-/// What is found at both ends of a transfer of some seconds over a path with these lines.
+/// Findings at both ends of a transfer of some seconds over a path with these lines.
 fn both(stack: &str, seconds: u32, path: &str) -> Vec<StreamFindings> {
     let text = format!(
         "stacks = [\"{stack}\"]\ndialect = \"linux\"\nseeds = 1\nduration = \"{seconds}s\"\n[path]\n{path}\n\
