@@ -1,5 +1,7 @@
 //! `cargo xtask test --only CRATE…`: for a look while working, not a verdict.
 
+use std::thread;
+
 use dupack_build::cargo;
 
 use super::programs::{self, Program};
@@ -25,11 +27,17 @@ pub fn run(crates: &[String]) -> Result<(), String> {
     ]
     .concat();
     steps.take("format", || cargo(&["fmt", "--all", "--check"]))?;
-    steps.take("lint", || cargo(&lint))?;
     let tests = [&["build"][..], &named, &["--tests"]].concat();
     let programs = steps.take("build the tests", || programs::build(&tests))?;
     let of_processor: Vec<&Program> = programs.iter().filter(|p| !p.uses_the_clock).collect();
-    let mut outcome = steps.take("tests", || programs::run(&of_processor, 1, Tier::Change))?;
+    let mut outcome = steps.take("tests, and the lint beside them", || {
+        thread::scope(|scope| {
+            let lint = scope.spawn(|| cargo(&lint));
+            let outcome = programs::run(&of_processor, 1, Tier::Change);
+            let lint = lint.join().map_err(|_| "the lint broke off")?;
+            lint.and(outcome)
+        })
+    })?;
     if packages.iter().any(|name| name == "dupack-python") {
         match python::missing() {
             None => steps.take("Python package", || {

@@ -355,8 +355,8 @@ fn depth_is_bounded_and_length_is_not() {
         let error = error(&nested(depth));
         assert_eq!((error.column, error.problem), (65, Problem::TooDeep));
     }
-    assert_eq!(taken(&format!("{}port 80", "not ".repeat(100_000))), [2]);
-    assert_eq!(taken(&format!("port 80{}", " or 22".repeat(100_000))), [2]);
+    assert_eq!(taken(&format!("{}port 80", "not ".repeat(20_000))), [2]);
+    assert_eq!(taken(&format!("port 80{}", " or 22".repeat(20_000))), [2]);
 }
 
 #[test]
