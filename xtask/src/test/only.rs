@@ -26,13 +26,15 @@ pub fn run(crates: &[String]) -> Result<(), String> {
         &["--all-targets", "--", "--deny", "warnings"],
     ]
     .concat();
-    steps.take("format", || cargo(&["fmt", "--all", "--check"]))?;
     let tests = [&["build"][..], &named, &["--tests"]].concat();
     let programs = steps.take("build the tests", || programs::build(&tests))?;
     let of_processor: Vec<&Program> = programs.iter().filter(|p| !p.uses_the_clock).collect();
     let mut outcome = steps.take("tests, and the lint beside them", || {
         thread::scope(|scope| {
-            let lint = scope.spawn(|| cargo(&lint));
+            let lint = scope.spawn(|| {
+                cargo(&["fmt", "--all", "--check"])?;
+                cargo(&lint)
+            });
             let outcome = programs::run(&of_processor, 1, Tier::Change);
             let lint = lint.join().map_err(|_| "the lint broke off")?;
             lint.and(outcome)

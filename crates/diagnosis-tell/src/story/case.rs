@@ -173,7 +173,7 @@ impl Case<'_> {
         let idle = self.shares.share(self.shares.of(Limit::Idle));
         let rate = self.signs.constant_rate;
         let paced = rate.is_some_and(|rate| self.shares.share(rate.time) >= HALF);
-        paced && self.place == Place::Sender && unexplained - idle >= HALF
+        paced && self.place != Place::Receiver && unexplained - idle >= HALF
     }
 
     /// `true` if so much is retransmitted that no window grows undisturbed.

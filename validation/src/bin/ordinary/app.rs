@@ -26,7 +26,7 @@ use super::plan::{Kind, Plan, Plug, Program, Route, Step};
 const PORT: u16 = 8000;
 
 /// Time between samples.
-const EVERY: Duration = Duration::from_millis(10);
+pub const EVERY: Duration = Duration::from_millis(10);
 
 /// How long a read or write blocks before the deadline is looked at.
 const SLICE: Duration = Duration::from_millis(200);

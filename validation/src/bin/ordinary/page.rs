@@ -44,11 +44,12 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
          Applications over the kernel's TCP at both ends ({runs} runs, {seeds}), captured at both ends, and captures derived \
          from these ({captures} captures). The truth is `TCP_INFO` of both sockets every 10 ms and the calls of the programs: \
          the limit of a stream at every instant. Where the bottleneck is busy with the last that an application wrote, either may be \
-         named. A first sentence is right if the limit that it names took most of the time \
+         named; where a window or the send buffer limits a stream while the path is full, the path may be named, too. Of streams \
+         of less than 10 ms there is no truth. A first sentence is right if the limit that it names took most of the time \
          (within 5 points), flatly wrong if it took less than a tenth. An abstention is wrong if one limit took half of the \
          time. Waste (timers, Nagle's algorithm, a shut window) that took a quarter or more may be named first; they are counted in a column of their \
-         own. Slow start, losses and the path are one limit here, the congestion window; the column \"right, in detail\" \
-         holds them apart. The budget is right if busy time, receive window and send buffer are within 5 points of the \
+         own. Slow start, losses and the path count as one limit, the congestion window, unless the one that is named is right by \
+         itself; the column \"right, in detail\" holds them apart. The budget is right if busy time, receive window and send buffer are within 5 points of the \
          kernel's counters at the sender's own end. This section is written by `cargo run --release --manifest-path \
          validation/Cargo.toml --bin ordinary -- --page docs/diagnose-truth.md`.\n\n"
     );
@@ -108,7 +109,8 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
 
 /// All captures that have both directions and most packets: of the others, the sentence is that they lack them.
 fn sum(scores: &[Score]) -> String {
-    let told: Vec<&Score> = scores.iter().filter(|s| !s.derived.lacks_much()).collect();
+    let told = scores.iter().filter(|s| !s.derived.lacks_much());
+    let told: Vec<&Score> = told.filter(|s| s.coarse != Verdict::Unknown).collect();
     let part = |test: &dyn Fn(&Score) -> bool| {
         let count = told.iter().filter(|score| test(score)).count();
         format!(
@@ -145,7 +147,7 @@ fn confusions<'a>(
         let place = match score.coarse {
             Verdict::Wrong | Verdict::Missed | Verdict::Waste => 0,
             Verdict::Flat => 1,
-            Verdict::Right | Verdict::Abstained => continue,
+            Verdict::Unknown | Verdict::Right | Verdict::Abstained => continue,
         };
         counts.entry((score.template, score.most())).or_default()[place] += 1;
     }
@@ -167,9 +169,9 @@ impl Score {
 
 fn table<const N: usize>(title: &str, rows: [(&str, Vec<&Score>); N]) -> String {
     let mut text = format!(
-        "| {title} | streams | right | abstained | abstained wrongly | waste named first | wrong | flatly wrong | right, in detail | \
+        "| {title} | streams | truth not known | right | abstained | abstained wrongly | waste named first | wrong | flatly wrong | right, in detail | \
          retransmissions invented | budget right |\n\
-         | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n"
+         | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n"
     );
     let all: Vec<&Score> = rows
         .iter()

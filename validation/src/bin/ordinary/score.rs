@@ -8,7 +8,7 @@ use dupack_diagnosis::{Flow, Side, StreamFindings, diagnose};
 use dupack_diagnosis_tell::story::{Case, tell};
 use dupack_packet::captured::CaptureReader;
 
-use super::app::Record;
+use super::app::{EVERY, Record};
 use super::derive::Derived;
 use super::plan::Kind;
 use super::truth::{Budget, Class, Stream};
@@ -55,6 +55,9 @@ const MUST: f64 = 0.5;
 /// Of a stream that lasts for fewer round trips nothing need be told.
 const BRIEF: f64 = 3.0;
 
+/// Between two samples of a socket nothing is known: of a stream that lasts no longer there is no truth.
+const BETWEEN_SAMPLES: f64 = EVERY.as_secs_f64();
+
 /// The samples divide time to about this part of it: limits so close to each other are equal.
 const EQUAL: f64 = 0.05;
 
@@ -82,6 +85,8 @@ impl At {
 /// The worth of a first sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
+    /// The stream is shorter than [`BETWEEN_SAMPLES`].
+    Unknown,
     Right,
     /// No limit is named, and none took half of the time.
     Abstained,
@@ -95,7 +100,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
+        Self::Unknown,
         Self::Right,
         Self::Abstained,
         Self::Missed,
@@ -106,6 +112,7 @@ impl Verdict {
 
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Unknown => "truth not known",
             Self::Right => "right",
             Self::Abstained => "abstained",
             Self::Missed => "abstained wrongly",
@@ -127,14 +134,11 @@ impl Verdict {
         });
         let most = most.into_iter().fold(0.0, f64::max);
         match named {
+            _ if budget.all() < BETWEEN_SAMPLES => Self::Unknown,
             None if most >= MUST && budget.all() >= brief => Self::Missed,
             None => Self::Abstained,
             Some(named) => {
-                let either = match named.coarse() {
-                    Class::Application | Class::Path => budget.share(Class::Either),
-                    _ => 0.0,
-                };
-                let took = share(budget, named) + either;
+                let took = share(budget, named) + budget.shared(named.coarse());
                 if took >= most - EQUAL {
                     Self::Right
                 } else if took < FLATLY {
@@ -183,7 +187,7 @@ pub struct Score {
     pub template: &'static str,
     pub sentence: String,
     pub budget: Budget,
-    /// With slow start, losses and path as one.
+    /// With slow start, losses and path as one, which the kernel's counters do not divide; or right as they are.
     pub coarse: Verdict,
     pub fine: Verdict,
     /// Told, and sent in all of the run.
@@ -296,6 +300,8 @@ fn one(
         ]
     });
     let brief = BRIEF * record.route.rtt_ms / 1e3;
+    let coarse = Verdict::of(named, &budget, Budget::coarse_share, brief);
+    let fine = Verdict::of(named, &budget, Budget::share, brief);
     Score {
         kind: record.kind,
         seed: record.seed,
@@ -310,8 +316,11 @@ fn one(
         first: false,
         template,
         sentence,
-        coarse: Verdict::of(named, &budget, Budget::coarse_share, brief),
-        fine: Verdict::of(named, &budget, Budget::share, brief),
+        coarse: match fine {
+            Verdict::Right => fine,
+            _ => coarse,
+        },
+        fine,
         budget,
         retransmissions: [told.account.retransmissions, truth.retransmissions],
         kernel,
@@ -343,9 +352,9 @@ mod tests {
     #[test]
     fn a_sentence_is_right_if_its_limit_took_most() {
         let mut budget = Budget::default();
-        budget.0[Class::Application as usize] = 6.0;
-        budget.0[Class::Losses as usize] = 3.5;
-        budget.0[Class::Timers as usize] = 0.5;
+        budget.classes[Class::Application as usize] = 6.0;
+        budget.classes[Class::Losses as usize] = 3.5;
+        budget.classes[Class::Timers as usize] = 0.5;
         let verdict = |named| Verdict::of((named, false), &budget, Budget::share, 1.0);
         assert_eq!(verdict(Some(Class::Application)), Verdict::Right);
         assert_eq!(verdict(Some(Class::Losses)), Verdict::Wrong);

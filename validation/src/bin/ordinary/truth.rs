@@ -14,6 +14,9 @@
 //! | send buffer | the same, and it is |
 //! | slow start | the congestion window is below its threshold and nothing was lost so far |
 //! | losses | all else: the congestion window, or the repair of a loss |
+//!
+//! Where the receive window or the send buffer limits a stream while the path is full, both limits hold: without the one,
+//! the other would be left. The time is the window's, and a sentence may name the path as well.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -78,16 +81,30 @@ impl Class {
 
 /// Time by class, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Budget(pub [f64; Class::COUNT]);
+pub struct Budget {
+    pub classes: [f64; Class::COUNT],
+    /// Of the receive window and the send buffer while the path was full.
+    full_path: f64,
+}
 
 impl Budget {
     pub fn all(&self) -> f64 {
-        self.0.iter().sum()
+        self.classes.iter().sum()
     }
 
     /// From 0 to 1.
     pub fn share(&self, class: Class) -> f64 {
-        self.0[class as usize] / self.all().max(f64::MIN_POSITIVE)
+        self.classes[class as usize] / self.all().max(f64::MIN_POSITIVE)
+    }
+
+    /// The share in which a class and another limit held at once, and the time is the other's. From 0 to 1.
+    pub fn shared(&self, class: Class) -> f64 {
+        let seconds = match class {
+            Class::Application => self.classes[Class::Either as usize],
+            Class::Path => self.classes[Class::Either as usize] + self.full_path,
+            _ => 0.0,
+        };
+        seconds / self.all().max(f64::MIN_POSITIVE)
     }
 
     /// The share of a class and those that count with it.
@@ -99,7 +116,7 @@ impl Budget {
     }
 
     fn add(&mut self, class: Class, seconds: f64) {
-        self.0[class as usize] += seconds.max(0.0);
+        self.classes[class as usize] += seconds.max(0.0);
     }
 
     /// Those of at least 3 %, the largest first.
@@ -140,9 +157,10 @@ impl Stream {
             let (start, end) = (span.from.max(from), span.to.min(to));
             if end > start {
                 let part = (end - start) as f64 / (span.to - span.from).max(1) as f64;
-                for (all, one) in sum.0.iter_mut().zip(span.budget.0) {
+                for (all, one) in sum.classes.iter_mut().zip(span.budget.classes) {
                     *all += one * part;
                 }
+                sum.full_path += span.budget.full_path * part;
             }
         }
         // Beyond the last sample there is nothing to send.
@@ -243,7 +261,11 @@ fn stream(end: &EndRecord, opened: u64, flights: &BTreeMap<u64, u64>, product: f
         budget.add(Class::Timers, waited);
         let together = flights.get(&(now.at / 10_000_000)).copied().unwrap_or(0);
         let together = together.max(now.in_flight()) as f64;
-        let class = class_of(end, &now, writing, together >= 0.95 * product);
+        let path_is_full = together >= 0.95 * product;
+        if path_is_full {
+            budget.full_path = window + buffer;
+        }
+        let class = class_of(end, &now, writing, path_is_full);
         budget.add(class, rest - waited);
         spans.push(Span {
             from: before.at,
