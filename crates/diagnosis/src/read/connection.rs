@@ -320,9 +320,10 @@ impl<F: Follower> Connection<F> {
             held.iter().filter(move |packet| packet.source == source)
         };
         let mut data = of(sender).filter(|packet| packet.is_of_stream());
-        let Some(first) = data.next().map(Packet::data_seq) else {
+        let Some(beginning) = data.next() else {
             return;
         };
+        let first = beginning.data_seq();
         let lowest = data.map(Packet::data_seq).fold(first, earlier);
         let acks = of(sender.other()).filter_map(|packet| packet.segment.ack);
         let lowest = acks.fold(lowest, |lowest, ack| {
@@ -345,7 +346,7 @@ impl<F: Follower> Connection<F> {
         }
         let sacked = of(sender.other()).any(|packet| !packet.segment.options.sacks.is_empty());
         let sack = Sack::when(sacked);
-        self.open(sender, (first, size, sack), onlooker);
+        self.open(sender, beginning.at, (first, size, sack), onlooker);
     }
 
     /// Hands a packet to both streams. The data of a SYN waits for its answer, and is no part of the stream if the server
@@ -443,12 +444,14 @@ impl<F: Follower> Connection<F> {
         };
         let sack = Sack::when(self.handshake.sack() == Agreement::Agreed);
         let size = SegmentSize::new(self.handshake.smss());
-        self.open(sender, (first, size, sack), onlooker);
+        self.open(sender, packet.at, (first, size, sack), onlooker);
     }
 
+    /// Opens a stream whose first packet came at a time: held back since then, it may be.
     fn open(
         &mut self,
         sender: Side,
+        at: Instant,
         (first, size, sack): (SeqNumber, SegmentSize, Sack),
         onlooker: &mut dyn Onlooker,
     ) {
@@ -466,7 +469,7 @@ impl<F: Follower> Connection<F> {
         let opening = Opening {
             beginning: Beginning {
                 stream: self.stream_id(sender),
-                at: self.last_at,
+                at,
                 opened_at: self.handshake.opened_at(),
                 established_at: self.handshake.established_at,
                 established_by: self.handshake.established_by,

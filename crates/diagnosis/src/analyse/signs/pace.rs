@@ -28,8 +28,11 @@ const MEASURED_PART: f64 = 0.6;
 /// takes some 10 µs, and what is not set off by an ACK follows one so soon by chance, seldom).
 const PROMPT: Duration = Duration::from_millis(1);
 const PROMPT_PART: u64 = 8;
-/// A stretch follows ACKs if more than this part of its packets does (ours).
+/// A stretch follows ACKs if more than this part of its packets does (ours) …
 const ANSWERS_PART: f64 = 0.75;
+/// … and if the time from an ACK to a packet varies no more than so many times as much as the time between packets, which has
+/// the variation of the ACKs in it, too (ours). Where it varies more, ACKs only happen to come before the packets.
+const ANSWERS_UNEVEN: f64 = 2.0;
 
 /// After everything was acknowledged, so many times the usual time between two packets is a pause (ours).
 const PAUSE: u32 = 4;
@@ -64,8 +67,8 @@ struct Step {
     bytes: u64,
     /// Time since the packet before.
     gap: Duration,
-    /// `true` if an ACK has just come.
-    is_answer: bool,
+    /// Time since an ACK, if one has just come.
+    after_ack: Option<Duration>,
 }
 
 /// A stretch that is over.
@@ -107,7 +110,9 @@ impl Pace {
         self.steps.push(Step {
             bytes: leaving.bytes + HEADERS * leaving.segments,
             gap,
-            is_answer: acked_at.is_some_and(|at| leaving.at.since(at) <= soon),
+            after_ack: acked_at
+                .map(|at| leaving.at.since(at))
+                .filter(|after| *after <= soon),
         });
         if self.steps.len() >= STRETCH {
             let stretch = Stretch::of(&self.steps);
@@ -196,12 +201,23 @@ impl Stretch {
             (step.gap.as_secs_f64() - due).abs() <= EVEN_GAP * due
         };
         let even = part(steps.iter().filter(is_even).count()) >= EVEN_PACKETS;
-        let answers = part(steps.iter().filter(|step| step.is_answer).count()) > ANSWERS_PART;
+        let after: Vec<Duration> = steps.iter().filter_map(|step| step.after_ack).collect();
+        let gaps: Vec<Duration> = steps.iter().map(|step| step.gap).collect();
+        let answers = part(after.len()) > ANSWERS_PART
+            && deviation(&after) <= ANSWERS_UNEVEN * deviation(&gaps);
         Self {
             time,
             rate: (even && !answers).then_some(rate),
         }
     }
+}
+
+/// The mean absolute deviation from the mean, in seconds.
+fn deviation(times: &[Duration]) -> f64 {
+    let count = times.len().max(1) as f64;
+    let mean = times.iter().map(|time| time.as_secs_f64()).sum::<f64>() / count;
+    let off = times.iter().map(|time| (time.as_secs_f64() - mean).abs());
+    off.sum::<f64>() / count
 }
 
 #[cfg(test)]
@@ -242,6 +258,20 @@ mod tests {
             let told = rate(&pace(times(), &acks)).unwrap();
             assert!((told / 965_333.3 - 1.0).abs() < 0.01, "{rtt}: {told}");
         }
+    }
+
+    /// As of a shaper, ACKs of whose packets come shortly before the next by chance.
+    #[test]
+    fn acks_that_only_happen_to_come_before_packets_do_not_set_them_off() {
+        let at = |n: i32| f64::from(n) * 7.9 + f64::from(n % 2) * 0.01;
+        let before = |n: i32| at(n) - 0.75 - f64::from(n * 7 % 5) * 0.05;
+        let acks: Vec<f64> = (1..400).map(before).collect();
+        let told = rate(&pace((0..400).map(at), &acks)).unwrap();
+        assert!((told * 7.9e-3 / 1448.0 - 1.0).abs() < 0.01, "{told}");
+        // A window of which the ACKs come as unevenly as the packets leave.
+        let acks: Vec<f64> = (1..400).map(before).collect();
+        let answers = acks.iter().enumerate().map(|(n, at)| at + 0.02 + 0.01 * (n % 3) as f64);
+        assert_eq!(rate(&pace(answers, &acks)), None);
     }
 
     #[test]

@@ -119,6 +119,9 @@ fn what_begins_in_the_middle_is_read_ahead_until_the_place_is_known() {
     // The first ACK comes when the second segment shows it, not when it was captured.
     let expected = ["0: #1 0..1000", "30.2: #2 ack 1000", "30.2: #3 1000..2000"];
     assert_eq!(lines.get(..3).expect("three"), expected);
+    // It begins with the first packet that was held back, not when the place was known.
+    let stream = all.first().expect("one").stream(Side::Opener);
+    assert_eq!(stream.expect("one").follower().beginning.at, ms(0.0));
 }
 
 #[test]
