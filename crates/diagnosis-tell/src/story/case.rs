@@ -226,7 +226,7 @@ impl Case<'_> {
         }
         let answers = self.turns.filter(|turns| !turns.asks);
         let unheard = answers.map_or(Duration::ZERO, |turns| turns.unheard);
-        if unheard.as_secs_f64() >= HALF * silent {
+        if unheard.max(self.shares.cut_short).as_secs_f64() >= HALF * silent {
             return Some(Doubt::Lost);
         }
         let losses = self.shares.retransmissions as f64;

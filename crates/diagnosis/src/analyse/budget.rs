@@ -409,6 +409,14 @@ impl Budget {
         held && short && bare && departure.kind == SendingKind::First && self.stage == Stage::Open
     }
 
+    /// `true` if a silence came in the middle of a message, with nothing outstanding as far as was seen, and was longer than a
+    /// timer runs: before the capture, the rest of the message may have been lost.
+    fn was_cut_short(&self, ending: Ending) -> bool {
+        let long = self.clock.since(self.left_at) > self.scale.timeout;
+        let unseen = self.place != Place::Sender && self.look == Look::Empty;
+        unseen && long && self.quiet.has_more() && matches!(ending, Ending::Nothing { .. })
+    }
+
     fn rescale(&mut self, view: &View<'_>) {
         if let Some(srtt) = view.rtt.srtt() {
             self.scale.round_trip = srtt;
@@ -468,6 +476,9 @@ impl Analysis for Budget {
             let guessed = self.ack_times == AckTimes::Guessed;
             if guessed && self.waited_for_ack(departure, self.scale.round_trip) {
                 self.notes.nagle_perhaps += self.clock.since(self.left_at);
+            }
+            if self.was_cut_short(ending) {
+                self.notes.cut_short += self.clock.since(self.left_at);
             }
             self.settle(ending);
         }

@@ -249,4 +249,10 @@ fn short_segments_may_wait_for_acks_where_it_is_not_known_when_these_came() {
     assert!(said.contains("Nagle's algorithm"), "{said}");
     messages.nagle_perhaps = ms(3000);
     assert_eq!(at(&messages, Place::Receiver).0, "application");
+    // Most of the silence came in the middle of messages, as if the rest had been lost.
+    messages.cut_short = ms(5000);
+    let (name, said) = at(&messages, Place::Receiver);
+    assert_eq!(name, "in doubt");
+    assert!(said.contains("lost before this capture"), "{said}");
+    assert_eq!(at(&messages, Place::Sender).0, "application");
 }

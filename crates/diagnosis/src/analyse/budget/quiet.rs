@@ -143,6 +143,11 @@ impl Quiet {
         self.tail == Tail::EndOfMessage
     }
 
+    /// Whether more of a message was to follow the last new data.
+    pub(super) fn has_more(&self) -> bool {
+        self.tail == Tail::More
+    }
+
     /// So many bytes were delivered in the silence so far, as an ACK says that came now.
     pub(super) fn delivered(&mut self, bytes: u64) {
         if let Some(last) = self.pieces.last_mut() {
@@ -271,7 +276,10 @@ fn kind_of(piece: &Piece, ending: Ending, scale: Scale, signs: Signs) -> Kind {
         }
         // Though nothing that was seen is outstanding, what the timer sends again was.
         (Ending::Timer { kind, since }, Look::Empty) if piece.from >= since => kind,
-        (Ending::Nothing { .. }, Look::Empty) if signs.application == Application::HasMore => {
+        // No window makes who has more to send wait for longer than a timer runs.
+        (Ending::Nothing { .. }, Look::Empty)
+            if signs.application == Application::HasMore && piece.duration() <= scale.timeout =>
+        {
             piece.kind
         }
         (_, Look::Empty | Look::Shut(_)) => plain(piece.look, piece.kind),

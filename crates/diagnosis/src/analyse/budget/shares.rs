@@ -87,6 +87,9 @@ pub struct Shares {
     pub nagle_waits: u64,
     /// The time in which short segments may have waited so: it is not known when their sender had which ACK.
     pub nagle_perhaps: Duration,
+    /// Silences in the middle of messages, away from the sender, that are longer than a timer runs, with nothing outstanding as
+    /// far as was seen: the rest of the message may have been lost before the capture.
+    pub cut_short: Duration,
     /// Repairs that began: one for all losses of a window.
     pub losses: u64,
     /// The largest segment, in bytes.
@@ -221,6 +224,7 @@ pub(super) struct Notes {
     pub(super) losses: u64,
     pub(super) nagle_waits: u64,
     pub(super) nagle_perhaps: Duration,
+    pub(super) cut_short: Duration,
     /// Of the segment that left last.
     pub(super) stamps: Stamps,
     pub(super) after_bursts: Duration,
@@ -345,6 +349,7 @@ pub(super) fn divide(
         retransmissions: notes.retransmissions,
         nagle_waits: notes.nagle_waits,
         nagle_perhaps: notes.nagle_perhaps,
+        cut_short: notes.cut_short,
         losses: notes.losses,
         segment_size: mss,
         window_when_full: known.then(|| notes.window_sum / notes.full_known),

@@ -6,6 +6,7 @@ use super::film::{Film, MSS, at, ms};
 use super::{Budget, EPOCHS_MAX, Group, Limit, PathFacts, Shares, Terms};
 use crate::analyse::cause::Cause;
 use crate::read::moment::Stage;
+use crate::read::vantage::Place;
 
 fn film(window: u64) -> Film<Budget> {
     Film::new(Budget::new(Terms::new(at(0))), window)
@@ -206,6 +207,40 @@ fn a_sender_at_a_pace_slower_than_its_round_trips_is_busy() {
     );
     let (silent, busy) = idle(true);
     assert!(silent <= ms(100) && busy >= ms(1870), "{silent:?} {busy:?}");
+}
+
+/// Three segments, of which the last is pushed or not, and the next after a silence, everything acknowledged.
+fn silent_after(place: Place, pushed: bool, silence: u64) -> Shares {
+    let mut terms = Terms::new(at(0));
+    terms.place = place;
+    let mut film = Film::new(Budget::new(terms), 100_000);
+    film.send_last(at(0), MSS / 2);
+    film.ack(at(20), film.next());
+    film.send(at(21), 2);
+    if pushed {
+        film.send_last(at(21), MSS / 2);
+    } else {
+        film.send(at(21), 1);
+    }
+    film.ack(at(41), film.next());
+    film.send_last(at(41 + silence), MSS / 2);
+    film.ack(at(61 + silence), film.next());
+    finish(film, 61 + silence)
+}
+
+#[test]
+fn a_long_silence_in_a_message_may_hide_a_loss_away_from_the_sender() {
+    let cut_short = |place, pushed, silence| silent_after(place, pushed, silence).cut_short;
+    let told = cut_short(Place::Receiver, false, 1500);
+    assert!(told >= ms(1490) && told <= ms(1530), "{told:?}");
+    assert_eq!(cut_short(Place::Receiver, true, 1500), ms(0));
+    assert_eq!(cut_short(Place::Sender, false, 1500), ms(0));
+    // Shorter than a timer.
+    assert_eq!(cut_short(Place::Receiver, false, 150), ms(0));
+    // No window made it wait.
+    let shares = silent_after(Place::Receiver, false, 1500);
+    let windows = shares.of(Limit::SlowStart) + shares.of(Limit::CongestionWindow);
+    assert!(windows <= ms(100), "{windows:?}");
 }
 
 #[test]
