@@ -102,11 +102,11 @@ impl Pace {
         };
         let gap = leaving.at.since(last);
         let bytes = leaving.bytes + HEADERS * leaving.segments;
-        if gap.is_zero()
-            && let Some(step) = self.steps.last_mut()
-        {
+        if gap.is_zero() {
             // Captured before its interface divided it.
-            step.bytes += bytes;
+            if let Some(step) = self.steps.last_mut() {
+                step.bytes += bytes;
+            }
             return;
         }
         if core::mem::take(&mut self.has_paused) && self.is_pause(gap) {
@@ -300,7 +300,10 @@ mod tests {
         assert!((told * 7.9e-3 / 1448.0 - 1.0).abs() < 0.01, "{told}");
         // A window of which the ACKs come as unevenly as the packets leave.
         let acks: Vec<f64> = (1..400).map(before).collect();
-        let answers = acks.iter().enumerate().map(|(n, at)| at + 0.02 + 0.01 * (n % 3) as f64);
+        let answers = acks
+            .iter()
+            .enumerate()
+            .map(|(n, at)| at + 0.02 + 0.01 * (n % 3) as f64);
         assert_eq!(rate(&pace(answers, &acks)), None);
     }
 
