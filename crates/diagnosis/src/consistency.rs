@@ -9,6 +9,7 @@
 //! - Without TCP options, which hold SACK blocks, timestamps and the scale of windows, no sender is told.
 //! - A round trip is no shorter than the ways to both ends, and no clock of a capture tells packets apart that are closer together than
 //!   it ticks.
+//! - Where other streams of the capture run the same way at the same time, times between the packets of one tell nothing of the bottleneck.
 //! - As many segments were lost as repairs were needed, and no more than were retransmitted.
 
 use crate::analyse::budget::{Group, Limit};
@@ -59,6 +60,8 @@ pub enum Withdrawn {
     RoundTripTooShort,
     /// The bottleneck's rate, as the clock of a capture is too coarse for it.
     RateBeyondClock,
+    /// The bottleneck, as other streams of the capture had their part of it.
+    OthersBeside,
 }
 
 impl Withdrawn {
@@ -79,6 +82,9 @@ impl Withdrawn {
             Self::RateBeyondClock => {
                 "packets are closer together than the clock of a capture tells"
             }
+            Self::OthersBeside => {
+                "other connections of this capture ran the same way at the same time"
+            }
         }
     }
 
@@ -94,6 +100,7 @@ impl Withdrawn {
             Self::OptionsCut => "a capture of 128 bytes of each packet",
             Self::RoundTripTooShort => "a capture at the sender",
             Self::RateBeyondClock => "a slower path",
+            Self::OthersBeside => "a transfer without others beside it",
         }
     }
 
@@ -203,6 +210,16 @@ fn held_before_the_capture(found: &StreamFindings) -> Option<ConstantRate> {
         .into_iter()
         .fold(repairs, |sum, group| sum + found.shares.of_group(group));
     (rate.time > explained).then_some(rate)
+}
+
+/// Withdraws what a stream says of its bottleneck, as others of the capture had their part of it.
+pub(crate) fn share_the_way(found: &mut StreamFindings) {
+    let why = Withdrawn::OthersBeside;
+    found.withdrawn.push(why);
+    let path = &mut found.path;
+    (path.rate, path.room) = (why.cannot(), why.cannot());
+    (path.policer, path.trace) = (None, None);
+    (path.random_loss, path.queue_share) = (why.cannot(), why.cannot());
 }
 
 fn forget_losses(path: &mut Path, why: Withdrawn) {

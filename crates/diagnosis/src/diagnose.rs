@@ -3,6 +3,7 @@
 //! [`Examiner`] follows a stream. [`diagnose`] takes the packets of a capture in batches, which several threads work on, and
 //! makes a [`Diagnosis`] of what they were.
 
+mod beside;
 mod examiner;
 
 use std::io::Read;
@@ -313,7 +314,9 @@ fn diagnose_by<R: Read>(
         ..
     } = diagnosing.finish();
     let (connections_all, without_data) = (kept.all(), kept.without_data());
-    let (connections, beyond) = kept.finish();
+    let (mut connections, beyond) = kept.finish();
+    let shared = shared::find(candidates);
+    beside::settle(&mut connections, &shared.found);
     Ok(Diagnosis {
         format: feed.reader.describe(),
         notes: feed
@@ -331,7 +334,7 @@ fn diagnose_by<R: Read>(
         connections_all,
         without_data,
         groups: grouping.finish(),
-        shared: shared::find(candidates),
+        shared,
         extent,
     })
 }

@@ -6,6 +6,7 @@ use dupack_diagnosis::analyse::budget::{
 };
 use dupack_diagnosis::analyse::signs::Signs;
 use dupack_diagnosis::analyse::stalls::{StallKind, StallList};
+use dupack_diagnosis::consistency::Withdrawn;
 use dupack_diagnosis::findings::{Coverage, OptionsSeen, Shut, TurnsTold};
 use dupack_diagnosis::read::vantage::Place;
 use dupack_tcp::time::Duration;
@@ -118,6 +119,8 @@ pub struct Case<'a> {
     pub early: u64,
     /// Retransmissions may be missing from the capture.
     pub may_lack_repairs: bool,
+    /// Other streams of the capture had their part of the bottleneck.
+    pub beside: bool,
     /// The turns that its data was part of, if there are some.
     pub turns: Option<TurnsTold>,
 }
@@ -141,6 +144,7 @@ impl<'a> Case<'a> {
             overtaken: stream.account.needless_overtaken,
             early: stream.account.needless_by_timer,
             may_lack_repairs: stream.may_lack_repairs(),
+            beside: stream.withdrawn.contains(&Withdrawn::OthersBeside),
             turns: stream.turns,
         }
     }

@@ -230,7 +230,7 @@ pub(super) const fn went_to(group: Group) -> &'static str {
         Group::SlowStart => "passed in slow start",
         Group::Losses => "went to losses and the small window after them",
         Group::Timers => "went to waiting for timers",
-        Group::Path => "passed at the full rate of the path",
+        Group::Path => "passed at the bottleneck",
     }
 }
 
@@ -370,6 +370,12 @@ pub(super) fn path(case: &Case<'_>) -> String {
     let shares = case.shares;
     let long = case.for_so_long(Group::Path);
     let moved = shares.busy_bytes_per_second.unwrap_or(0.0);
+    if case.beside {
+        return format!(
+            "{long}packets queue at a bottleneck beside those of other connections, and {} of it are this transfer's",
+            rate(moved)
+        );
+    }
     let all = case.path.bytes_per_second.filter(|all| *all >= moved);
     if let Some(all) = all.filter(|all| moved < FULL * all) {
         return format!(

@@ -77,6 +77,7 @@ fn plain<'a>(shares: &'a Shares, stalls: &'a StallList) -> Case<'a> {
         early: 0,
         to_sender: Duration::ZERO,
         may_lack_repairs: false,
+        beside: false,
         turns: None,
     }
 }

@@ -4,6 +4,7 @@ use dupack_diagnosis::Diagnosis;
 use dupack_diagnosis::shared::SharedBottleneck;
 use dupack_diagnosis_tell::numbers::json;
 use dupack_diagnosis_tell::shared::{of_connection, sentence};
+use dupack_diagnosis_tell::story::story;
 use dupack_diagnosis_tell::summary::{Look, summary};
 use dupack_net::flow::{When, Write};
 use dupack_report::table::Colour;
@@ -68,6 +69,31 @@ fn two_transfers_over_one_bottleneck_share_it() {
         &[Transfer::new(0, 20), Transfer::new(0, 20).starting(LATER)],
         &[1, 2],
     );
+}
+
+/// Between the packets of one lie those of the other: the rate at which they come is its share.
+#[test]
+fn what_a_stream_gets_beside_another_is_not_told_as_the_bottlenecks_rate() {
+    let rates = |found: &Diagnosis| -> Vec<Option<f64>> {
+        let main = found.connections.iter().filter_map(|one| one.main_stream());
+        main.map(|stream| stream.path.rate.value()).collect()
+    };
+    let two = [Transfer::new(0, 20), Transfer::new(0, 20).starting(LATER)];
+    each(&[LINK], &two, |found, at| {
+        assert_eq!(rates(found), [None, None], "{at:?}");
+        for connection in &found.connections {
+            let said = story(connection.main_stream().expect("data"));
+            assert!(said.contains("beside those of other connections"), "{said}");
+        }
+    });
+    each(&[LINK], &[Transfer::new(0, 20)], |found, at| {
+        let rates = rates(found);
+        let right = |rate: f64| (rate / 1e7 - 1.0).abs() < 0.05;
+        assert!(
+            matches!(rates[..], [Some(rate)] if right(rate)),
+            "{at:?}: {rates:?}"
+        );
+    });
 }
 
 #[test]

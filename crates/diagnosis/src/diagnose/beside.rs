@@ -1,0 +1,131 @@
+//! Streams that ran the same way at the same time.
+//!
+//! Times between the packets of a stream tell the rate of its bottleneck where the bottleneck carries it alone. What others get of it
+//! lies between its packets: then they tell its share. Streams to the same host come over the same last links, be they of one
+//! connection of a browser or of six; and some are found to share a bottleneck whatever their hosts.
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+
+use dupack_tcp::time::{Duration, Instant};
+
+use crate::consistency::share_the_way;
+use crate::findings::ConnectionFindings;
+use crate::read::side::Side;
+use crate::shared::SharedBottleneck;
+
+/// From so much on, as a part of a stream's own bytes, others matter (ours: of 352 rates of transfers with kernels at both ends, 229 of 236
+/// were right where others carried less than this, and 54 of 116 where they carried more).
+const MATTERS: f64 = 0.5;
+
+/// A stream of one packet lasts so long (ours).
+const SHORTEST: Duration = Duration::from_micros(1);
+
+/// A stream: to whom, when, and how much.
+struct Run {
+    to: IpAddr,
+    from_s: f64,
+    until_s: f64,
+    bytes: f64,
+}
+
+/// Withdraws what streams say of bottlenecks that they had to share with others of the capture: those that were found, and others.
+pub(super) fn settle(connections: &mut [ConnectionFindings], found: &[SharedBottleneck]) {
+    let sharers = found.iter().flat_map(|one| &one.streams);
+    let sharers: HashSet<(u64, Side)> = sharers.map(|one| (one.connection, one.side)).collect();
+    let mut traffic: HashMap<IpAddr, Vec<[f64; 2]>> = HashMap::new();
+    for connection in connections.iter() {
+        for run in runs(connection) {
+            let rate = run.bytes / (run.until_s - run.from_s);
+            let changes = traffic.entry(run.to).or_default();
+            changes.extend([[run.from_s, rate], [run.until_s, -rate]]);
+        }
+    }
+    let traffic: HashMap<IpAddr, Sums> = traffic
+        .into_iter()
+        .map(|(to, changes)| (to, Sums::of(changes)))
+        .collect();
+    for connection in connections {
+        let shared: Vec<bool> = runs(connection)
+            .map(|run| {
+                let sums = traffic.get(&run.to);
+                let all = sums.map_or(0.0, |sums| sums.until(run.until_s) - sums.until(run.from_s));
+                all - run.bytes >= MATTERS * run.bytes
+            })
+            .collect();
+        let streams = [
+            &mut connection.streams.opener,
+            &mut connection.streams.answerer,
+        ];
+        for (stream, shared) in streams.into_iter().flatten().zip(shared) {
+            if shared || sharers.contains(&(connection.number, stream.side)) {
+                share_the_way(stream);
+            }
+        }
+    }
+}
+
+/// The streams of a connection, in the order in which it has them.
+fn runs(connection: &ConnectionFindings) -> impl Iterator<Item = Run> {
+    connection.all_streams().map(|stream| {
+        let to: Side = stream.side.other();
+        let seconds = |at: Instant| at.as_nanos() as f64 / 1e9;
+        let (started, ended) = (stream.shares.started, stream.shares.ended);
+        let ended = ended.max(started + SHORTEST);
+        Run {
+            to: connection.addresses.of(to).ip(),
+            from_s: seconds(started),
+            until_s: seconds(ended),
+            bytes: stream.bytes() as f64,
+        }
+    })
+}
+
+/// Bytes that were carried up to a time, as if each stream had an even rate.
+struct Sums {
+    /// Times at which the rate changes, in seconds; the bytes up to each, and the rate from there on in bytes per second.
+    steps: Vec<[f64; 3]>,
+}
+
+impl Sums {
+    /// Of changes of the rate: when, and by how much.
+    fn of(mut changes: Vec<[f64; 2]>) -> Self {
+        changes.sort_by(|one, other| one[0].total_cmp(&other[0]));
+        let mut last = [0.0; 3];
+        let steps = changes.into_iter().map(|[at, change]| {
+            let [before, bytes, rate] = last;
+            last = [at, bytes + rate * (at - before), rate + change];
+            last
+        });
+        Self {
+            steps: steps.collect(),
+        }
+    }
+
+    /// Bytes up to a time.
+    fn until(&self, at: f64) -> f64 {
+        let after = self.steps.partition_point(|step| step[0] <= at);
+        let step = after.checked_sub(1).and_then(|place| self.steps.get(place));
+        step.map_or(0.0, |[before, bytes, rate]| bytes + rate * (at - before))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_those_of_all_that_run() {
+        // 10 bytes a second from 1 to 5 s, and 100 from 2 to 3 s.
+        let sums = Sums::of(vec![[1.0, 10.0], [2.0, 100.0], [5.0, -10.0], [3.0, -100.0]]);
+        for (at, bytes) in [
+            (0.5, 0.0),
+            (1.0, 0.0),
+            (2.0, 10.0),
+            (2.5, 65.0),
+            (9.0, 140.0),
+        ] {
+            assert!((sums.until(at) - bytes).abs() < 1e-9, "{at}");
+        }
+    }
+}
