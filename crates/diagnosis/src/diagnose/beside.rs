@@ -14,8 +14,8 @@ use crate::findings::ConnectionFindings;
 use crate::read::side::Side;
 use crate::shared::SharedBottleneck;
 
-/// From so much on, as a part of a stream's own bytes, others matter (ours: of 352 rates of transfers with kernels at both ends, 229 of 236
-/// were right where others carried less than this, and 54 of 116 where they carried more).
+/// From so much on, as a part of a stream's own bytes, others matter (ours: of rates told of the connections of pages, where each
+/// had several others beside it, half were the bottleneck's).
 const MATTERS: f64 = 0.5;
 
 /// A stream of one packet lasts so long (ours).

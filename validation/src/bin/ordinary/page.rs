@@ -50,7 +50,8 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
          time. Waste (timers, Nagle's algorithm, a shut window) that took a quarter or more may be named first; they are counted in a column of their \
          own. Slow start, losses and the path count as one limit, the congestion window, unless the one that is named is right by \
          itself; the column \"right, in detail\" holds them apart. The budget is right if busy time, receive window and send buffer are within 5 points of the \
-         kernel's counters at the sender's own end. This section is written by `cargo run --release --manifest-path \
+         kernel's counters at the sender's own end; the bottleneck's rate, where it is told, if it is the path's or its shaper's \
+         within 5 % or within its interval. This section is written by `cargo run --release --manifest-path \
          validation/Cargo.toml --bin ordinary -- --page docs/diagnose-truth.md`.\n\n"
     );
     text += "### By application, captures as taken\n\n";
@@ -170,8 +171,8 @@ impl Score {
 fn table<const N: usize>(title: &str, rows: [(&str, Vec<&Score>); N]) -> String {
     let mut text = format!(
         "| {title} | streams | truth not known | right | abstained | abstained wrongly | waste named first | wrong | flatly wrong | right, in detail | \
-         retransmissions invented | budget right |\n\
-         | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n"
+         retransmissions invented | budget right | rate right |\n\
+         | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n"
     );
     let all: Vec<&Score> = rows
         .iter()
@@ -182,23 +183,28 @@ fn table<const N: usize>(title: &str, rows: [(&str, Vec<&Score>); N]) -> String 
         let count = |verdict: Verdict| scores.iter().filter(|s| s.coarse == verdict).count();
         let fine = scores.iter().filter(|s| s.fine == Verdict::Right).count();
         let invented = scores.iter().filter(|s| s.invented()).count();
-        let of_kernel: Vec<bool> = scores.iter().filter_map(|s| s.kernel_is_right()).collect();
-        let budget = if of_kernel.is_empty() {
-            "–".to_owned()
-        } else {
-            let right = of_kernel.iter().filter(|right| **right).count();
-            format!("{right} of {}", of_kernel.len())
-        };
+        let budget = right_of(scores.iter().filter_map(|s| s.kernel_is_right()));
+        let rate = right_of(scores.iter().filter_map(|s| s.rate_is_right));
         let counts = Verdict::ALL
             .map(|verdict| count(verdict).to_string())
             .join(" | ");
         let _ = writeln!(
             text,
-            "| {name} | {} | {counts} | {fine} | {invented} | {budget} |",
+            "| {name} | {} | {counts} | {fine} | {invented} | {budget} | {rate} |",
             scores.len()
         );
     }
     text
+}
+
+/// `3 of 5`.
+fn right_of(each: impl Iterator<Item = bool>) -> String {
+    let each: Vec<bool> = each.collect();
+    let right = each.iter().filter(|right| **right).count();
+    match each.len() {
+        0 => "–".to_owned(),
+        all => format!("{right} of {all}"),
+    }
 }
 
 /// A line for each thing that is wrong, whole captures first. Sentences that say that the capture lacks packets are not listed.

@@ -194,6 +194,8 @@ pub struct Score {
     pub retransmissions: [u64; 2],
     /// busy, receive window, send buffer, in a whole capture at the sender.
     pub kernel: Option<[Share; 3]>,
+    /// Whether the bottleneck's rate that is told is the path's, or its shaper's; `None` if none is told.
+    pub rate_is_right: Option<bool>,
     pub place: String,
 }
 
@@ -324,8 +326,20 @@ fn one(
         budget,
         retransmissions: [told.account.retransmissions, truth.retransmissions],
         kernel,
+        rate_is_right: rate_is_right(told, record),
         place: format!("{:?}", told.vantage.place),
     }
+}
+
+fn rate_is_right(told: &StreamFindings, record: &Record) -> Option<bool> {
+    let (value, (low, high)) = told.path.rate.value().zip(told.path.rate.interval())?;
+    let route = &record.route;
+    let rates = [Some(route.rate), route.shaper].into_iter().flatten();
+    let is_right = |rate: u64| {
+        let rate = rate as f64;
+        (value - rate).abs() <= POINTS * rate || (low <= rate && rate <= high)
+    };
+    Some(rates.map(is_right).any(|right| right))
 }
 
 /// `true` of the direction in which a kind sends most.
