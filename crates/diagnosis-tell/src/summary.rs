@@ -699,3 +699,6 @@ pub fn in_percent(stream: &StreamFindings) -> Vec<(Limit, Duration, u32)> {
     all.map(|((limit, time), percent)| (limit, time, percent))
         .collect()
 }
+
+#[cfg(test)]
+mod tests;
