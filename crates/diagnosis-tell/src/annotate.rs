@@ -103,3 +103,83 @@ fn has(found: &ConnectionFindings, ends: [SocketAddr; 2], at: Instant) -> bool {
     let same = ends == own || [ends[1], ends[0]] == own;
     same && found.first_at <= at && at <= found.last_at
 }
+
+#[cfg(test)]
+mod tests {
+    use dupack_diagnosis::Side;
+    use dupack_tcp::time::Duration;
+
+    use super::*;
+    use crate::testing::{download, found};
+
+    /// How many packets are copied for these connections of a download, and the copy.
+    fn copied(connections: &[&ConnectionFindings]) -> (u64, String) {
+        let file = download();
+        let mut first = CaptureReader::new(file.as_slice()).unwrap();
+        let mut again = CaptureReader::new(file.as_slice()).unwrap();
+        let mut copy = Vec::new();
+        let readers = (&mut first, &mut again);
+        let packets = annotate(
+            readers,
+            connections,
+            &Selection::default(),
+            &mut copy,
+            &mut (),
+        );
+        (
+            packets.unwrap(),
+            String::from_utf8_lossy(&copy).into_owned(),
+        )
+    }
+
+    #[test]
+    fn packets_of_the_connection_are_copied_with_what_each_was() {
+        let found = found();
+        let connection = &found.connections[0];
+        let (packets, copy) = copied(&[connection]);
+        assert_eq!(packets, 22);
+        assert!(copy.contains("retransmission: SACK blocks beyond it, set off by #13"));
+        assert!(copy.contains("opens the receive window again"));
+        assert_eq!(copied(&[]).0, 0);
+    }
+
+    #[test]
+    fn packets_before_and_after_a_connection_are_of_another() {
+        let found = found();
+        let mut later = found.connections[0].clone();
+        (later.first_at, later.last_at) = (
+            Instant::ZERO + Duration::from_millis(100),
+            Instant::ZERO + Duration::from_millis(500),
+        );
+        // From the tenth packet to the twenty-first, both included.
+        assert_eq!(copied(&[&later]).0, 12);
+        let mut other = found.connections[0].clone();
+        other.addresses.opener.set_port(40_001);
+        assert_eq!(copied(&[&other]).0, 0);
+        // Whichever end opened it.
+        let addresses = &mut later.addresses;
+        std::mem::swap(&mut addresses.opener, &mut addresses.answerer);
+        assert_eq!(copied(&[&later]).0, 12);
+    }
+
+    #[test]
+    fn a_syn_that_came_again_is_told_with_its_wait() {
+        let said = |cause| {
+            syn_in_words(&SynAgain {
+                side: Side::Opener,
+                at: Instant::ZERO + Duration::from_secs(1),
+                packet: 2,
+                cause,
+                waited: Duration::from_secs(1),
+            })
+        };
+        assert_eq!(
+            said(SynCause::Timer),
+            "SYN retransmitted by a timeout, 1 s after the last"
+        );
+        assert_eq!(
+            said(SynCause::Answer),
+            "SYN retransmitted as the other end's came again, 1 s after the last"
+        );
+    }
+}

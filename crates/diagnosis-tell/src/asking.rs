@@ -416,26 +416,4 @@ pub fn commands(stack: &StackSpec) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use dupack_diagnosis::sender::LeastTimeout;
-
-    #[test]
-    fn a_short_timer_is_of_ns2_only_where_the_first_flight_does_not_say_otherwise() {
-        let short = |initial_segments| {
-            dialects(&Traits {
-                initial_segments,
-                initial_is_window: Some(InitialBound::Window),
-                least_timeout: Some(LeastTimeout {
-                    shortest: Duration::from_millis(200),
-                    srtt: Duration::from_millis(20),
-                    rule: TimeoutRule::Short,
-                }),
-                ..Traits::default()
-            })
-        };
-        assert_eq!(short(Some(10)), [Dialect::Linux, Dialect::Ns2]);
-        assert_eq!(short(Some(2)), [Dialect::Ns2]);
-        assert_eq!(short(None), [Dialect::Ns2]);
-    }
-}
+mod tests;

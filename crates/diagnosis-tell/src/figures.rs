@@ -318,3 +318,6 @@ fn losses(scene: &Scene) -> TimelineRow {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests;

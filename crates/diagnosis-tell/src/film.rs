@@ -443,3 +443,6 @@ pub fn retell<R: Read>(
     }
     Ok(film.scenes)
 }
+
+#[cfg(test)]
+mod tests;

@@ -422,3 +422,6 @@ impl PacketNumbers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

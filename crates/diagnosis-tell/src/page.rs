@@ -570,3 +570,6 @@ fn row(connection: &ConnectionFindings) -> Vec<Cell> {
         lost_to(stream).into(),
     ]
 }
+
+#[cfg(test)]
+mod tests;

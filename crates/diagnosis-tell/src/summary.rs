@@ -205,7 +205,7 @@ fn other_way(connection: &ConnectionFindings, stream: &StreamFindings) -> String
         0 => String::new(),
         again => format!(
             ", {}{} retransmitted",
-            at_least(stream),
+            words::at_least(stream.may_lack_repairs()),
             words::things(again, "segment", "segments")
         ),
     };
@@ -323,15 +323,6 @@ fn limits(stream: &StreamFindings, width: usize) -> String {
     text
 }
 
-/// Before the number of retransmissions, of which the capture may lack some.
-fn at_least(stream: &StreamFindings) -> &'static str {
-    if stream.may_lack_repairs() {
-        "at least "
-    } else {
-        ""
-    }
-}
-
 /// What was sent again, by cause.
 #[must_use]
 pub fn sent_again(stream: &StreamFindings) -> String {
@@ -348,7 +339,7 @@ pub fn sent_again(stream: &StreamFindings) -> String {
     let classes: Vec<String> = classes.collect();
     let mut text = format!(
         "{}{} of {} segments ({}): {}",
-        at_least(stream),
+        words::at_least(stream.may_lack_repairs()),
         words::count(account.retransmissions),
         words::count(segments),
         words::share(account.retransmissions as f64 / segments as f64),
@@ -708,3 +699,6 @@ pub fn in_percent(stream: &StreamFindings) -> Vec<(Limit, Duration, u32)> {
     all.map(|((limit, time), percent)| (limit, time, percent))
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -103,6 +103,12 @@ pub fn things(number: u64, one: &str, several: &str) -> String {
     format!("{} {name}", count(number))
 }
 
+/// Before a number of which the capture may lack some: `"at least "`, or nothing if it has all.
+#[must_use]
+pub const fn at_least(may_be_more: bool) -> &'static str {
+    if may_be_more { "at least " } else { "" }
+}
+
 /// A quantity with its interval, or why it cannot be told, by `say`.
 #[must_use]
 pub fn told<T>(told: &Told<T>, say: impl Fn(&T) -> String) -> String {

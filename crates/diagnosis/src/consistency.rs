@@ -238,3 +238,6 @@ fn forget_path(path: &mut Path, why: Withdrawn) {
     path.trace = None;
     forget_losses(path, why);
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,6 +28,8 @@ mod repairs;
 pub mod report;
 mod rounds;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 mod timer;
 

@@ -56,7 +56,7 @@ pub(super) fn policer(case: &Case<'_>) -> String {
     format!(
         "a policer at {} drops what exceeds its rate: {}one segment in {each:.0} was retransmitted",
         crate::words::rate(case.policer.unwrap_or_default()),
-        at_least(case)
+        crate::words::at_least(case.may_lack_repairs)
     )
 }
 
@@ -415,7 +415,7 @@ pub(super) fn losses(case: &Case<'_>) -> String {
         return spurious(case, &long);
     }
     let each = shares.segments as f64 / shares.retransmissions as f64;
-    let at_least = at_least(case);
+    let at_least = crate::words::at_least(case.may_lack_repairs);
     let mut said = format!(
         "{long}losses keep the window small: {at_least}one segment in {each:.0} was retransmitted"
     );
@@ -429,15 +429,6 @@ pub(super) fn losses(case: &Case<'_>) -> String {
         }
     }
     said
-}
-
-/// Before a number of retransmissions, of which the capture may lack some.
-const fn at_least(case: &Case<'_>) -> &'static str {
-    if case.may_lack_repairs {
-        "at least "
-    } else {
-        ""
-    }
 }
 
 /// Nothing was lost, and the sender took it for lost.

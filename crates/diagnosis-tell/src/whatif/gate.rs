@@ -307,3 +307,77 @@ fn counted(quantity: Quantity, captured: f64, simulated: &[f64], at_least: f64) 
 fn mean(samples: &[f64]) -> f64 {
     dupack_lab::stats::mean(samples).unwrap_or(0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn losses(captured: f64, simulated: &[f64]) -> Bound {
+        counted(Quantity::Losses, captured, simulated, LOSSES).bound()
+    }
+
+    #[test]
+    fn counts_differ_by_a_fifth_beyond_what_chance_makes_of_them() {
+        // Of a hundred chance makes 80 to 120.
+        for (simulated, bound) in [
+            (139.0, Bound::Within),
+            (141.0, Bound::Beyond),
+            (61.0, Bound::Within),
+            (59.0, Bound::Beyond),
+        ] {
+            assert_eq!(losses(100.0, &[simulated; 3]), bound, "{simulated}");
+        }
+        // Simulations that differ among themselves tell less.
+        assert_eq!(losses(100.0, &[141.0, 111.0, 171.0]), Bound::Within);
+    }
+
+    #[test]
+    fn nothing_lost_is_what_chance_makes_of_three_losses() {
+        assert_eq!(losses(0.0, &[3.0; 3]), Bound::Within);
+        assert_eq!(losses(0.0, &[4.0; 3]), Bound::Beyond);
+    }
+
+    /// A sender that comes as close to the capture as so many parts of what is allowed.
+    fn simulated(behind: f64, off: f64) -> Simulated {
+        let checked = |quantity, off| Checked {
+            quantity,
+            captured: 10.0,
+            simulated: 10.0 + 2.0 * off,
+            allowed: 2.0,
+        };
+        Simulated {
+            captured: Captured {
+                stack: "rack/cubic".to_owned(),
+                dialect: dupack_algorithms::catalog::Dialect::Linux,
+                sender: dupack_lab::experiment::SenderOptions::default(),
+                behind,
+            },
+            stack: StackSpec::parse(
+                "rack/cubic",
+                &dupack_algorithms::catalog::Catalog::builtin(),
+            )
+            .expect("there is one"),
+            checked: vec![
+                checked(Quantity::Duration, off),
+                checked(Quantity::Goodput, 7.0),
+            ],
+            outcomes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_closer_a_sender_comes_to_the_capture_the_more_it_counts() {
+        let weight = |behind, off| simulated(behind, off).weight();
+        assert!((weight(0.0, 0.0) - 1.0).abs() < 1e-12);
+        assert!(weight(0.0, 0.2) > weight(0.0, 0.5));
+        assert!((weight(0.0, 0.5) - weight(0.0, -0.5)).abs() < 1e-12);
+        // On the bound it is as likely as a value at the end of an interval of 95 %.
+        assert!(
+            (weight(0.0, 1.0) - 0.1465).abs() < 1e-3,
+            "{}",
+            weight(0.0, 1.0)
+        );
+        // One that is less likely by itself.
+        assert!((weight(2.0_f64.ln(), 0.0) - 0.5).abs() < 1e-12);
+    }
+}

@@ -503,3 +503,6 @@ impl Path {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! Simulated transfers over known paths, seen from either end, and what the survey makes of them.
 
+mod repairs;
+
 use std::collections::{HashMap, VecDeque};
 
 use dupack_algorithms::catalog::Catalog;
@@ -368,6 +370,12 @@ fn acks_tell_how_they_come() {
     );
     let per_segment = plain.acks.per_segment.value().unwrap();
     assert!((0.45..0.6).contains(&per_segment), "{per_segment}");
+    near(
+        plain.acks.bytes_each,
+        |bytes| bytes,
+        2.0 * plain.smss as f64,
+        0.1,
+    );
     let each = at_sender(
         &experiment(
             "rack/cubic",
@@ -377,6 +385,7 @@ fn acks_tell_how_they_come() {
         1,
     );
     assert_eq!(each.acks.delay.value(), Some(Duration::ZERO));
+    near(each.acks.bytes_each, |bytes| bytes, each.smss as f64, 0.1);
 }
 
 #[test]

@@ -163,3 +163,102 @@ fn judge<N: Copy + fmt::Display>(
     );
     (Some(first.name), why)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sender::report::Control;
+
+    fn weighing(name: Control, clues: &[(f64, &str)]) -> Weighing<Control> {
+        let mut weighing = Weighing::new(name, 0.0);
+        for &(worth, sentence) in clues {
+            weighing.clue(worth, sentence);
+        }
+        weighing
+    }
+
+    #[test]
+    fn what_speaks_for_a_candidate_and_what_against_it_are_told_apart_the_strongest_first() {
+        let clues = [
+            (0.6, "weak"),
+            (-4.0, "hardly ever so"),
+            (0.4, "no matter"),
+            (3.0, "nearly always so"),
+            (-0.5, "seldom so"),
+            (-0.4, "no matter either"),
+            (f64::NAN, "nonsense"),
+        ];
+        let candidate = weighing(Control::Reno, &clues).candidate();
+        assert_eq!(candidate.evidence_for, ["nearly always so", "weak"]);
+        assert_eq!(candidate.evidence_against, ["hardly ever so", "seldom so"]);
+        assert!((candidate.score + 0.9).abs() < 1e-9, "{}", candidate.score);
+    }
+
+    #[test]
+    fn what_stands_out_is_named_by_its_strongest_clue() {
+        let verdict = decide(
+            vec![
+                weighing(Control::Cubic, &[(1.0, "a curve")]),
+                weighing(Control::Reno, &[(2.0, "a line"), (3.0, "half")]),
+            ],
+            "nothing",
+        );
+        assert_eq!(verdict.name, Some(Control::Reno));
+        assert_eq!(verdict.nearest, Some(Control::Reno));
+        assert_eq!(verdict.why, "half");
+        let order: Vec<Control> = verdict.candidates.iter().map(|one| one.name).collect();
+        assert_eq!(order, [Control::Reno, Control::Cubic]);
+    }
+
+    #[test]
+    fn two_that_fit_alike_are_both_said_and_neither_is_named() {
+        let verdict = decide(
+            vec![
+                weighing(Control::Reno, &[(5.0, "half")]),
+                weighing(Control::Cubic, &[(2.5, "a curve")]),
+            ],
+            "nothing",
+        );
+        assert_eq!(verdict.name, None);
+        assert_eq!(verdict.nearest, Some(Control::Reno));
+        assert_eq!(verdict.why, "reno and cubic both fit");
+    }
+
+    #[test]
+    fn what_must_fit_and_does_not_is_only_said_to_come_nearest() {
+        let mut first = weighing(Control::Reno, &[(6.0, "half"), (-1.0, "it never grew")]);
+        first.must(-0.1);
+        first.must(1.0);
+        let verdict = decide(
+            vec![first, weighing(Control::Cubic, &[(0.6, "a curve")])],
+            "nothing",
+        );
+        assert_eq!((verdict.name, verdict.nearest), (None, None));
+        let why = "nothing fits well; reno comes nearest, although it never grew";
+        assert_eq!(verdict.why, why);
+    }
+
+    #[test]
+    fn a_candidate_of_which_too_little_was_seen_is_not_named() {
+        let mut first = weighing(Control::Bbr, &[(6.0, "paced")]);
+        first.lacks();
+        let others = weighing(Control::Reno, &[(0.6, "half")]);
+        let verdict = decide(vec![others, first], "nothing");
+        assert_eq!(verdict.name, None);
+        assert_eq!(verdict.nearest, Some(Control::Bbr));
+        assert_eq!(verdict.why, "too little was seen of it; bbr comes nearest");
+    }
+
+    #[test]
+    fn without_a_clue_it_is_said_why_there_is_none() {
+        let of = |worth| {
+            let clues = [(worth, "no matter")];
+            let both = [Control::Reno, Control::Cubic].map(|name| weighing(name, &clues));
+            decide(both.into(), "it lost nothing")
+        };
+        for verdict in [of(0.0), of(0.4), of(-3.0)] {
+            assert_eq!((verdict.name, verdict.nearest), (None, None));
+            assert_eq!(verdict.why, "it lost nothing");
+        }
+    }
+}

@@ -605,3 +605,6 @@ pub(super) fn middle_first(kept: &[Reduction]) -> Option<(f32, f32)> {
     let (_, segments, _) = quartiles(kept.iter().map(|r| r.first))?;
     Some((share, segments))
 }
+
+#[cfg(test)]
+mod tests;

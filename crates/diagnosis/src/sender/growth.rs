@@ -395,3 +395,6 @@ fn cubic_curve(point: &Point, first: f32, (maximum, prior): (f32, f32), friendly
     };
     curve.max(reno).max(first)
 }
+
+#[cfg(test)]
+mod tests;

@@ -235,3 +235,86 @@ fn grows(pair: &[Round]) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sender::testing::{marked, round};
+
+    /// The beginning with so many segments in flight in each round.
+    fn of(windows: &[f32]) -> Opening {
+        let mut opening = Opening::new();
+        for (n, window) in (0..).zip(windows) {
+            opening.round(&round(n, *window));
+        }
+        opening
+    }
+
+    #[test]
+    fn slow_start_ends_by_a_loss_or_has_not_ended() {
+        let mut opening = of(&[10.0, 20.0, 40.0]);
+        assert_eq!(opening.end(), Some(SlowStartEnd::NotEnded));
+        opening.lost();
+        assert_eq!(opening.end(), Some(SlowStartEnd::Loss));
+        // What comes after the loss is not of the beginning.
+        for n in 3..6 {
+            opening.round(&round(n, 20.0));
+        }
+        assert_eq!(opening.end(), Some(SlowStartEnd::Loss));
+        assert_eq!(opening.growth().collect::<Vec<_>>(), [2.0, 2.0]);
+    }
+
+    #[test]
+    fn a_window_that_stops_growing_without_a_loss_stopped_at_once_or_slowly_or_was_given_back() {
+        let at_once = of(&[10.0, 20.0, 40.0, 41.0, 42.0]);
+        assert_eq!(at_once.end(), Some(SlowStartEnd::AtOnce));
+        // A round more, and it is no longer a chance.
+        assert_eq!(
+            of(&[10.0, 20.0, 40.0, 41.0]).end(),
+            Some(SlowStartEnd::NotEnded)
+        );
+        let slowly = of(&[10.0, 20.0, 40.0, 50.0, 62.0, 77.0, 78.0, 79.0]);
+        assert_eq!(slowly.end(), Some(SlowStartEnd::Gradual));
+        let two_rounds = of(&[10.0, 20.0, 40.0, 50.0, 62.0, 63.0, 64.0]);
+        assert_eq!(two_rounds.end(), Some(SlowStartEnd::AtOnce));
+        let drained = of(&[10.0, 20.0, 40.0, 36.0, 32.0]);
+        assert_eq!(drained.end(), Some(SlowStartEnd::Drained));
+        // It never was one.
+        assert_eq!(of(&[10.0, 11.0, 12.0, 13.0]).end(), None);
+    }
+
+    #[test]
+    fn what_something_else_bounds_shows_no_growth() {
+        let mut opening = of(&[10.0, 20.0]);
+        opening.round(&marked(2, 40.0, Marks::APPLICATION));
+        opening.round(&round(3, 80.0));
+        opening.round(&round(4, 160.0));
+        assert_eq!(opening.growth().collect::<Vec<_>>(), [2.0]);
+    }
+
+    #[test]
+    fn where_acks_are_delayed_growth_tells_what_is_counted() {
+        let counting = |windows: &[f32], segments_per_ack: f32| {
+            let mut opening = Opening::new();
+            let mut before = windows[0] / 2.0;
+            for (n, window) in (0..).zip(windows) {
+                opening.round(&Round {
+                    delivered: before,
+                    acks: (before / segments_per_ack) as u32,
+                    ..round(n, *window)
+                });
+                before = *window;
+            }
+            opening.counting()
+        };
+        let doubled = [10.0, 20.0, 40.0, 80.0];
+        assert_eq!(counting(&doubled, 2.0), Some(Counting::Bytes));
+        let by_half = [16.0, 24.0, 36.0, 54.0];
+        assert_eq!(counting(&by_half, 2.0), Some(Counting::Acks));
+        // Both come to the same, or there is too little of it.
+        assert_eq!(counting(&doubled, 1.0), None);
+        assert_eq!(counting(&[10.0, 20.0], 2.0), None);
+        // Neither.
+        assert_eq!(counting(&[10.0, 15.0, 23.0, 36.0], 5.0), None);
+    }
+}

@@ -144,3 +144,90 @@ impl Pace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dupack_tcp::time::Duration;
+
+    use super::*;
+    use crate::analyse::budget::film::{Film, MSS, at};
+    use crate::read::moment::Analysis;
+
+    impl Analysis for Pace {
+        fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
+            self.departed(departure, explained, MSS);
+        }
+
+        fn arrived(&mut self, arrival: &Arrival<'_>, _: &Explained<'_>) {
+            self.arrived(arrival, MSS);
+        }
+    }
+
+    /// Every 10 ms an ACK of so many segments comes, and as many leave, the first so many microseconds later.
+    fn after_acks(rounds: u64, segments: u64, later: impl Fn(u64) -> u64) -> Pace {
+        let mut film = Film::new(Pace::default(), 1 << 30);
+        film.send(at(0), 8 * segments);
+        for n in 1..=rounds {
+            film.ack(at(n * 10), n * segments * MSS);
+            film.send(at(n * 10) + Duration::from_micros(later(n)), segments);
+        }
+        film.told
+    }
+
+    #[test]
+    fn segments_that_leave_between_acks_are_paced_and_those_that_answer_them_are_not() {
+        let with = after_acks(60, 1, |_| 50);
+        assert_eq!(with.share_between(), Some(0.0));
+        assert_eq!(with.timing(), Some(Timing::WithAcks));
+        let between = after_acks(60, 1, |_| 5000);
+        assert_eq!(between.share_between(), Some(1.0));
+        assert_eq!(between.timing(), Some(Timing::Paced));
+        assert!(between.is_by_rate());
+        // An answer may take a fifth of the time between ACKs.
+        assert_eq!(
+            after_acks(5000, 1, |_| 1800).timing(),
+            Some(Timing::WithAcks)
+        );
+        assert_eq!(after_acks(200, 1, |_| 2200).share_between(), Some(1.0));
+    }
+
+    #[test]
+    fn what_is_paced_now_and_then_has_no_rate_of_its_own() {
+        let of = |part: u64| {
+            let pace = after_acks(100, 1, move |n| if n % 10 < part { 5000 } else { 20 });
+            (pace.timing(), pace.is_by_rate())
+        };
+        assert_eq!(of(2), (None, false));
+        assert_eq!(of(5), (Some(Timing::Paced), false));
+        assert_eq!(of(6), (Some(Timing::Paced), true));
+    }
+
+    #[test]
+    fn acks_of_many_segments_spread_what_a_paced_window_lets_go() {
+        assert!(after_acks(60, 2, |_| 5000).is_by_rate());
+        let stretched = after_acks(60, 3, |_| 5000);
+        assert_eq!(stretched.timing(), Some(Timing::Paced));
+        assert!(!stretched.is_by_rate());
+    }
+
+    #[test]
+    fn few_segments_tell_nothing() {
+        assert_eq!(after_acks(49, 1, |_| 5000).timing(), None);
+        assert_eq!(after_acks(50, 1, |_| 5000).timing(), Some(Timing::Paced));
+    }
+
+    #[test]
+    fn what_follows_the_end_of_a_message_tells_nothing() {
+        let mut film = Film::new(Pace::default(), 1 << 30);
+        film.send(at(0), 8);
+        let mut acked = 0;
+        for n in 1..=100 {
+            acked += 1;
+            film.ack(at(n * 10), acked * MSS);
+            // Each message has a segment and a half, and is written 5 ms after an ACK.
+            film.send(at(n * 10 + 5), 1);
+            film.send_last(at(n * 10 + 5), 500);
+        }
+        assert_eq!(film.told.share_between(), None);
+    }
+}

@@ -238,3 +238,170 @@ impl Probing {
 const USUAL_KEPT: f32 = 0.75;
 /// Rounds beyond `ROUNDS_MOST` after which low is usual: 200 ms may be many short round trips.
 const LONG_ROUNDS: u32 = 400;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sender::rounds::Marks;
+    use crate::sender::testing::{marked, round};
+
+    const RTT: f64 = 0.05;
+
+    /// A sender that usually has so many segments in flight.
+    fn usually(segments: f32) -> Probing {
+        let mut probing = Probing::new();
+        for n in 0..10 {
+            probing.round(&round(n, segments));
+        }
+        probing
+    }
+
+    /// A segment leaves every 10 ms from `from` on with `low` in flight, for so many milliseconds, then `between` for the
+    /// next, and then one with `high`.
+    fn dip(
+        probing: &mut Probing,
+        from: u64,
+        (low, long): (f32, u64),
+        between: (f32, u64),
+        high: f32,
+    ) {
+        let mut at = from;
+        let mut leave = |in_flight, at| {
+            let at = Instant::ZERO + Duration::from_millis(at);
+            probing.departed(at, in_flight, (20, RTT));
+        };
+        for (in_flight, long) in [(low, long), between] {
+            for n in 0..long / 10 {
+                leave(in_flight, at + n * 10);
+            }
+            at += long;
+        }
+        leave(high, at);
+    }
+
+    /// How many dips there are if `low` of 40 segments are in flight for so long.
+    fn dips(low: f32, long: u64) -> u32 {
+        let mut probing = usually(40.0);
+        dip(&mut probing, 1000, (low, long), (0.0, 0), 40.0);
+        probing.count()
+    }
+
+    #[test]
+    fn a_dip_lasts_for_about_200_ms_and_falls_to_two_thirds_or_less() {
+        assert_eq!(dips(20.0, 200), 1);
+        assert_eq!(dips(4.0, 200), 1);
+        assert_eq!(dips(27.0, 200), 1);
+        assert_eq!(dips(28.0, 200), 0);
+        assert_eq!(dips(20.0, 130), 0);
+        // Three round trips beside 300 ms at the most.
+        assert_eq!(dips(20.0, 440), 1);
+        assert_eq!(dips(20.0, 470), 0);
+    }
+
+    #[test]
+    fn a_window_that_grows_back_slowly_was_no_dip() {
+        let back_in = |long| {
+            let mut probing = usually(40.0);
+            dip(&mut probing, 1000, (20.0, 200), (30.0, long), 34.0);
+            probing.count()
+        };
+        assert_eq!(back_in(80), 1);
+        assert_eq!(back_in(90), 0);
+        // Not all the way.
+        let mut probing = usually(40.0);
+        dip(&mut probing, 1000, (20.0, 200), (30.0, 50), 32.0);
+        assert_eq!(probing.count(), 0);
+    }
+
+    #[test]
+    fn what_a_loss_or_another_bound_explains_is_no_dip() {
+        let after = |spoil: fn(&mut Probing)| {
+            let mut probing = usually(40.0);
+            spoil(&mut probing);
+            dip(&mut probing, 1000, (20.0, 200), (0.0, 0), 40.0);
+            probing.count()
+        };
+        assert_eq!(after(|probing| probing.lost(18)), 0);
+        assert_eq!(after(|probing| probing.lost(17)), 1);
+        let mut probing = usually(40.0);
+        dip(&mut probing, 1000, (20.0, 200), (0.0, 0), 20.0);
+        probing.spoil();
+        dip(&mut probing, 1200, (40.0, 10), (0.0, 0), 40.0);
+        assert_eq!(probing.count(), 0);
+        // Half of a few segments is told from nothing.
+        let mut few = usually(7.0);
+        dip(&mut few, 1000, (3.0, 200), (0.0, 0), 7.0);
+        assert_eq!(few.count(), 0);
+    }
+
+    #[test]
+    fn dips_are_as_deep_as_most_of_them() {
+        let of = |usual: f32, lows: &[f32]| {
+            let mut probing = usually(usual);
+            for (n, low) in (0..).zip(lows) {
+                dip(
+                    &mut probing,
+                    1000 + n * 10_000,
+                    (*low, 200),
+                    (0.0, 0),
+                    usual,
+                );
+            }
+            assert_eq!((probing.count(), probing.hasty()), (lows.len() as u32, 0));
+            probing.depth()
+        };
+        assert_eq!(of(40.0, &[4.0, 4.0, 20.0, 4.0]), Depth::Four);
+        assert_eq!(of(40.0, &[20.0, 24.0, 20.0, 4.0]), Depth::Half);
+        assert_eq!(of(40.0, &[20.0, 4.0]), Depth::Unclear);
+        // Of so few, half is about four.
+        assert_eq!(of(12.0, &[4.0, 4.0, 4.0]), Depth::Unclear);
+    }
+
+    #[test]
+    fn dips_that_come_sooner_than_those_of_bbr_are_counted() {
+        let hasty = |apart: u64| {
+            let mut probing = usually(40.0);
+            for n in 0..3_u64 {
+                dip(&mut probing, 1000 + n * apart, (20.0, 200), (0.0, 0), 40.0);
+            }
+            (probing.count(), probing.hasty())
+        };
+        assert_eq!(hasty(4400), (3, 2));
+        assert_eq!(hasty(4600), (3, 0));
+    }
+
+    #[test]
+    fn what_stays_low_is_the_usual_from_then_on() {
+        let mut probing = usually(40.0);
+        dip(&mut probing, 1000, (20.0, 200), (0.0, 0), 20.0);
+        for n in 20..500 {
+            probing.round(&round(n, 20.0));
+        }
+        assert_eq!(probing.usual, 20.0);
+    }
+
+    #[test]
+    fn dips_tell_where_hardly_any_round_was_bounded_otherwise_and_few_losses_came() {
+        let bounded = |every: u32| {
+            let mut probing = Probing::new();
+            for n in 0..every * 5 {
+                let mark = match n % every {
+                    0 => Marks::APPLICATION,
+                    _ => Marks::default(),
+                };
+                probing.round(&marked(n, 40.0, mark));
+            }
+            probing.is_unbounded()
+        };
+        assert!(bounded(8));
+        assert!(!bounded(7));
+        let seen = |usual, losses, rounds| {
+            let mut probing = usually(usual);
+            (0..losses).for_each(|n| probing.lost(n));
+            probing.could_see(rounds)
+        };
+        assert!(seen(40.0, 2, 36));
+        assert!(!seen(40.0, 3, 36));
+        assert!(!seen(7.0, 0, 36));
+    }
+}

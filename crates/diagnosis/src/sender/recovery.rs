@@ -332,3 +332,6 @@ fn timestamps(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>
         );
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -246,3 +246,113 @@ impl Reductions {
         self.measured = self.measured.saturating_add(1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sender::testing::{marked, round};
+
+    /// A loss was found in round 5, with 100 segments in flight before.
+    fn recovering() -> Reductions {
+        let mut reductions = Reductions::new();
+        reductions.measuring = Measuring::Recovering(Pending {
+            before: 100.0,
+            pipe: 60.0,
+            recover: 0,
+            round: 5,
+        });
+        reductions
+    }
+
+    /// What is found in rounds 6 and on, the first of which ends the recovery.
+    fn found(windows: &[f32]) -> Vec<Found> {
+        let mut reductions = recovering();
+        let rounds = (6..).zip(windows);
+        let found =
+            rounds.map(|(n, most)| reductions.round(&round(n, *most), Stage::Open, Sack::Unseen));
+        found.collect()
+    }
+
+    fn measured(after: f32, first: f32) -> Found {
+        Found::Measured(Reduction {
+            before: 100.0,
+            after,
+            first,
+            pipe: 60.0,
+        })
+    }
+
+    #[test]
+    fn the_first_round_after_the_recovery_shows_what_the_loss_left() {
+        let found = found(&[80.0, 50.0, 51.0, 52.0]);
+        let nothing = Found::Nothing;
+        assert_eq!(found, [nothing, nothing, measured(50.0, 50.0), nothing]);
+        let Found::Measured(reduction) = found[2] else {
+            panic!("{found:?}");
+        };
+        assert!((reduction.factor() - 0.5).abs() < 1e-6);
+    }
+
+    #[test]
+    fn where_slow_start_follows_the_window_at_its_end_is_what_the_loss_left() {
+        let found = found(&[80.0, 10.0, 20.0, 40.0, 50.0]);
+        assert_eq!(found.last(), Some(&measured(50.0, 10.0)));
+    }
+
+    #[test]
+    fn a_window_that_is_cut_again_or_bounded_otherwise_measures_nothing() {
+        assert!(
+            found(&[80.0, 50.0, 39.0, 39.0, 39.0])
+                .iter()
+                .all(|found| *found == Found::Nothing)
+        );
+        for (place, mark) in [
+            (7, Marks::APPLICATION),
+            (7, Marks::TIMEOUT),
+            (8, Marks::RECEIVE_WINDOW),
+        ] {
+            let mut reductions = recovering();
+            for n in 6..10 {
+                let this = match n == place {
+                    true => marked(n, 50.0, mark),
+                    false => round(n, 50.0),
+                };
+                let found = reductions.round(&this, Stage::Open, Sack::Unseen);
+                assert_eq!(found, Found::Nothing, "{n} {mark:?}");
+            }
+            assert_eq!(reductions.kept(), []);
+        }
+    }
+
+    #[test]
+    fn with_sack_the_window_shows_from_the_second_round_of_the_recovery_on() {
+        let measured_in = |sack| {
+            let mut reductions = recovering();
+            let mut rounds = 5..12;
+            rounds.find(|n| {
+                let found = reductions.round(&round(*n, 50.0), Stage::Recovery, sack);
+                matches!(found, Found::Measured(_))
+            })
+        };
+        assert_eq!(measured_in(Sack::Seen), Some(8));
+        assert_eq!(measured_in(Sack::Unseen), None);
+    }
+
+    #[test]
+    fn of_many_reductions_a_part_is_kept_from_all_of_the_time() {
+        let mut reductions = Reductions::new();
+        for n in 0..1000_u16 {
+            reductions.keep(Reduction {
+                before: f32::from(n),
+                after: 1.0,
+                first: 1.0,
+                pipe: 1.0,
+            });
+        }
+        let kept: Vec<f32> = reductions.kept().iter().map(|one| one.before).collect();
+        assert!((KEPT / 2..=KEPT).contains(&kept.len()), "{}", kept.len());
+        let apart = kept[1] - kept[0];
+        assert!(kept.windows(2).all(|pair| pair[1] - pair[0] == apart));
+        assert!(kept[0] == 0.0 && kept.last() > Some(&960.0), "{kept:?}");
+    }
+}

@@ -132,3 +132,96 @@ impl Timer {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse::budget::film::{Film, MSS, at, ms};
+    use crate::read::moment::{Analysis, Departure};
+
+    impl Analysis for Timer {
+        fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
+            self.departed(&departure.view, explained);
+        }
+
+        fn arrived(&mut self, arrival: &Arrival<'_>, explained: &Explained<'_>) {
+            self.arrived(arrival, explained);
+        }
+    }
+
+    /// Thirty round trips of 50 ms, and then three segments that nothing answers.
+    fn silent() -> Film<Timer> {
+        let mut film = Film::new(Timer::default(), 1 << 20);
+        for n in 0..30 {
+            film.send(at(n * 50), 1);
+            film.ack(at(n * 50 + 50), (n + 1) * MSS);
+        }
+        film.send(at(1500), 3);
+        film
+    }
+
+    const TIMEOUT: Cause = Cause::Timeout { expiry: 1 };
+
+    #[test]
+    fn a_timer_is_that_of_the_rule_whose_least_timeout_it_has() {
+        for (waited, rule) in [
+            (200, TimeoutRule::Short),
+            (250, TimeoutRule::Linux),
+            (270, TimeoutRule::Linux),
+            (1000, TimeoutRule::OneSecond),
+            (400, TimeoutRule::Other),
+            // Both fit.
+            (222, TimeoutRule::Other),
+        ] {
+            let mut film = silent();
+            film.repeat(at(1500 + waited), 30 * MSS, TIMEOUT, Stage::Loss);
+            let least = film.told.least().expect("there was a timeout");
+            assert_eq!((least.shortest, least.rule), (ms(waited), rule));
+            assert_eq!(least.srtt, ms(50));
+        }
+        assert_eq!(silent().told.least(), None);
+    }
+
+    #[test]
+    fn a_rule_must_fit_most_of_the_timeouts() {
+        let of = |waits: &[u64]| {
+            let mut film = silent();
+            let mut now = 1500;
+            for wait in waits {
+                now += wait;
+                film.repeat(at(now), 30 * MSS, TIMEOUT, Stage::Loss);
+            }
+            film.told.least().expect("there was one").rule
+        };
+        assert_eq!(of(&[250, 250, 400]), TimeoutRule::Linux);
+        assert_eq!(of(&[250, 250, 400, 400]), TimeoutRule::Other);
+        assert_eq!(of(&[250, 250, 250, 1000]), TimeoutRule::Linux);
+        assert_eq!(of(&[250, 250, 1000]), TimeoutRule::Linux);
+        assert_eq!(of(&[250, 250, 250, 1000, 1000]), TimeoutRule::Other);
+    }
+
+    #[test]
+    fn a_timeout_that_a_probe_would_have_come_before_is_counted() {
+        let mut film = silent();
+        film.repeat(at(1750), 30 * MSS, TIMEOUT, Stage::Loss);
+        assert_eq!((film.told.timeouts(), film.told.unprobed()), (1, 1));
+
+        let mut film = silent();
+        film.repeat(at(1610), 32 * MSS, Cause::TailLossProbe, Stage::Open);
+        film.repeat(at(1860), 30 * MSS, TIMEOUT, Stage::Loss);
+        assert_eq!((film.told.probes(), film.told.unprobed()), (1, 0));
+
+        // A probe before something was acknowledged is no longer of it.
+        let mut film = silent();
+        film.repeat(at(1610), 32 * MSS, Cause::TailLossProbe, Stage::Open);
+        film.ack(at(1660), 31 * MSS);
+        film.repeat(at(1910), 31 * MSS, TIMEOUT, Stage::Loss);
+        assert_eq!((film.told.probes(), film.told.unprobed()), (1, 1));
+
+        // A recovery was under way, in which there is no probe.
+        let mut film = silent();
+        film.repeat(at(1600), 30 * MSS, Cause::SackedBeyond, Stage::Recovery);
+        film.repeat(at(1850), 30 * MSS, TIMEOUT, Stage::Loss);
+        assert_eq!((film.told.timeouts(), film.told.unprobed()), (1, 0));
+    }
+}

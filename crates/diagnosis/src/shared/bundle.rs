@@ -156,3 +156,80 @@ impl Bundle {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn cell(bytes: f64, idle_us: f64) -> Cell {
+        Cell {
+            bytes,
+            idle_us,
+            queue_us: 300.0,
+            delays: 2.0,
+        }
+    }
+
+    /// Windows of 10 ms from the given one on, of these bytes each, with 1 ms each in which nothing was outstanding.
+    fn bundle(first: u64, bytes: &[f64]) -> Bundle {
+        Bundle {
+            members: vec![first as usize],
+            round_trips: (ms(20), ms(20)),
+            width: ms(10),
+            first,
+            cells: bytes.iter().map(|bytes| cell(*bytes, 1000.0)).collect(),
+        }
+    }
+
+    fn of(cells: &[Cell], value: fn(&Cell) -> f64) -> Vec<f64> {
+        cells.iter().map(value).collect()
+    }
+
+    #[test]
+    fn a_wide_window_that_reaches_beyond_its_stream_is_idle_there() {
+        // 60 to 110 ms: half of the window from 40 to 80 ms, three quarters of that from 80 to 120 ms.
+        let (first, cells) = bundle(6, &[1.0, 2.0, 4.0, 8.0, 16.0]).at_width(ms(40));
+        assert_eq!(first, 1);
+        assert_eq!(of(&cells, |cell| cell.bytes), [3.0, 28.0]);
+        assert_eq!(of(&cells, |cell| cell.idle_us), [22_000.0, 13_000.0]);
+        assert_eq!(cells[0].queue_us(), Some(150.0));
+        // Of its own width nothing is beyond.
+        let (first, cells) = bundle(6, &[1.0, 2.0]).at_width(ms(10));
+        assert_eq!(first, 6);
+        assert_eq!(of(&cells, |cell| cell.idle_us), [1000.0, 1000.0]);
+    }
+
+    #[test]
+    fn two_bundles_are_held_beside_each_other_where_both_have_windows() {
+        let (early, late) = (
+            bundle(4, &[1.0, 2.0, 3.0, 4.0]),
+            bundle(6, &[5.0, 6.0, 7.0]),
+        );
+        let bytes = |pairs: Vec<(Cell, Cell)>| -> Vec<(f64, f64)> {
+            let pairs = pairs.iter().map(|(one, other)| (one.bytes, other.bytes));
+            pairs.collect()
+        };
+        assert_eq!(bytes(early.beside(&late, ms(10))), [(3.0, 5.0), (4.0, 6.0)]);
+        assert_eq!(bytes(late.beside(&early, ms(10))), [(5.0, 3.0), (6.0, 4.0)]);
+    }
+
+    #[test]
+    fn both_together_carry_the_sum_and_are_idle_where_neither_has_anything_outstanding() {
+        let mut early = bundle(4, &[1.0, 2.0]);
+        early.round_trips = (ms(50), ms(30));
+        let both = early.join(&bundle(5, &[10.0, 20.0, 40.0]));
+        assert_eq!(both.members, [4, 5]);
+        assert_eq!(both.round_trips, (ms(50), ms(20)));
+        assert_eq!((both.first, both.width), (4, ms(10)));
+        assert_eq!(of(&both.cells, |cell| cell.bytes), [1.0, 12.0, 20.0, 40.0]);
+        assert_eq!(of(&both.cells, |cell| cell.idle_us), [1000.0; 4]);
+        // A time that neither has windows of.
+        let apart = bundle(0, &[1.0]).join(&bundle(2, &[2.0]));
+        assert_eq!(of(&apart.cells, |cell| cell.idle_us)[1], 10_000.0);
+        assert_eq!(apart.cells[1].queue_us(), None);
+    }
+}

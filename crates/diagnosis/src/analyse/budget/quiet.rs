@@ -346,3 +346,6 @@ fn cut(piece: &Piece, at: Option<Instant>) -> impl Iterator<Item = Piece> {
     });
     core::iter::once(first).chain(second)
 }
+
+#[cfg(test)]
+mod tests;

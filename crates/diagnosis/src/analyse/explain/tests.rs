@@ -1,5 +1,8 @@
 //! Timelines by hand: segments of 1000 bytes, a round trip of 50 ms.
 
+mod doubts;
+mod numbers;
+
 use dupack_tcp::SenderConfig;
 use dupack_tcp::connection::{Flags, Timestamps};
 use dupack_tcp::options::Sack;

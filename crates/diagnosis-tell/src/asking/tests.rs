@@ -1,0 +1,193 @@
+//! Which senders the captured one may have been, and what is said of answers.
+
+use super::*;
+use crate::testing::answer;
+use dupack_diagnosis::sender::LeastTimeout;
+
+#[test]
+fn a_short_timer_is_of_ns2_only_where_the_first_flight_does_not_say_otherwise() {
+    let short = |initial_segments| {
+        dialects(&Traits {
+            initial_segments,
+            initial_is_window: Some(InitialBound::Window),
+            least_timeout: Some(LeastTimeout {
+                shortest: Duration::from_millis(200),
+                srtt: Duration::from_millis(20),
+                rule: TimeoutRule::Short,
+            }),
+            ..Traits::default()
+        })
+    };
+    assert_eq!(short(Some(10)), [Dialect::Linux, Dialect::Ns2]);
+    assert_eq!(short(Some(2)), [Dialect::Ns2]);
+    assert_eq!(short(None), [Dialect::Ns2]);
+}
+
+fn traits(rule: Option<TimeoutRule>, initial: Option<(u32, InitialBound)>) -> Traits {
+    Traits {
+        initial_segments: initial.map(|(segments, _)| segments),
+        initial_is_window: initial.map(|(_, bound)| bound),
+        least_timeout: rule.map(|rule| LeastTimeout {
+            shortest: ONE_SECOND,
+            srtt: Duration::from_millis(20),
+            rule,
+        }),
+        ..Traits::default()
+    }
+}
+
+#[test]
+fn a_timer_tells_the_dialect_and_else_the_first_flight_does() {
+    let (linux, rfc, ns2) = (Dialect::Linux, Dialect::Rfc, Dialect::Ns2);
+    let window = |segments| Some((segments, InitialBound::Window));
+    let of = |rule, initial| dialects(&traits(rule, initial));
+    assert_eq!(of(Some(TimeoutRule::Linux), window(2)), [linux]);
+    assert_eq!(of(Some(TimeoutRule::OneSecond), window(10)), [rfc]);
+    for rule in [None, Some(TimeoutRule::Other)] {
+        assert_eq!(of(rule, window(4)), [ns2, rfc]);
+        assert_eq!(of(rule, window(5)), [linux, rfc]);
+        // It may have had no more to send.
+        assert_eq!(of(rule, Some((2, InitialBound::AtLeast))), [linux, rfc]);
+        assert_eq!(of(rule, None), [linux, rfc]);
+    }
+}
+
+fn report(name: Option<Control>, scores: &[(Control, f64)], traits: Traits) -> SenderReport {
+    let candidates = scores.iter().map(|&(name, score)| Candidate {
+        name,
+        score,
+        evidence_for: Vec::new(),
+        evidence_against: Vec::new(),
+    });
+    SenderReport {
+        recovery: Verdict {
+            name: None,
+            nearest: None,
+            why: String::new(),
+            candidates: Vec::new(),
+        },
+        control: Verdict {
+            name,
+            nearest: None,
+            why: String::new(),
+            candidates: candidates.collect(),
+        },
+        traits,
+        stack: None,
+    }
+}
+
+#[test]
+fn candidates_that_are_no_farther_behind_than_the_name_tells_fit() {
+    let scores = [
+        (Control::Cubic, 5.0),
+        (Control::Reno, 4.0),
+        (Control::Vegas, 1.0),
+        (Control::Bbr, 0.9),
+    ];
+    let of = |name| {
+        let control = report(name, &scores, Traits::default()).control;
+        fitting(&control, Control::includes)
+    };
+    let (cubic, reno, vegas) = (Control::Cubic, Control::Reno, Control::Vegas);
+    // Up to 3 behind Reno.
+    assert_eq!(of(Some(Control::Halving)), [(reno, 0.0), (vegas, 3.0)]);
+    assert_eq!(of(Some(cubic)), [(cubic, 0.0)]);
+    // Nothing is named.
+    assert_eq!(of(None), [(cubic, 0.0), (reno, 1.0)]);
+    assert_eq!(of(Some(Control::Fixed)), []);
+}
+
+#[test]
+fn the_simulated_sender_has_the_initial_window_and_the_least_timeout_that_were_seen() {
+    let of = |rule, initial| options(&report(None, &[], traits(rule, initial)));
+    let one_second = Some(TimeoutRule::OneSecond);
+    let full = of(one_second, Some((7, InitialBound::Window)));
+    assert_eq!(full.initial_window, Some(Buffer::Packets(7)));
+    assert_eq!(full.min_rto, Some(Delay::from_nanos(1_000_000_000)));
+    let none = of(Some(TimeoutRule::Linux), Some((7, InitialBound::AtLeast)));
+    assert_eq!((none.initial_window, none.min_rto), (None, None));
+}
+
+#[test]
+fn a_control_that_cannot_be_simulated_is_named_where_there_is_no_answer() {
+    let why = |name| no_sender(&report(name, &[], Traits::default()));
+    let named = "its control is bbr (version 1), which cannot be simulated here";
+    assert_eq!(why(Some(Control::BbrOne)), named);
+    for name in [None, Some(Control::Cubic)] {
+        assert!(why(name).starts_with("which sender it was cannot be told"));
+    }
+}
+
+#[test]
+fn where_a_simulation_does_something_else_it_is_said_what_in_its_own_unit() {
+    let checked = |quantity, captured, simulated, allowed| Checked {
+        quantity,
+        captured,
+        simulated,
+        allowed,
+    };
+    let all = [
+        checked(Quantity::Duration, 10.0, 20.0, 1.5),
+        checked(Quantity::Goodput, 4.0, 4.1, 0.6),
+        checked(Quantity::Losses, 3.0, 40.0, 7.0),
+    ];
+    assert_eq!(
+        refusal(&Reason::Differs, &all),
+        "the captured sender, simulated on what the capture tells of the path, does something else: it takes 20 s, and \
+         10 s ± 1.5 s in the capture, losses are 40, and 3 ± 7 in the capture"
+    );
+    assert_eq!(
+        differs(&all[1]),
+        "its goodput is 4.1 Mbit/s, and 4 Mbit/s ± 600 kbit/s in the capture"
+    );
+}
+
+#[test]
+fn an_answer_is_told_with_its_interval_and_beside_what_was_captured() {
+    let said = |seconds, role| in_words(&answer("rack/cubic", seconds, role, Offer::Given));
+    assert_eq!(
+        said((7.0, 8.0, 9.0), Role::Another),
+        "rack/cubic would have taken 8 s (7 to 9 s), 20 % (10 to 30 %) less than the 10 s captured"
+    );
+    assert_eq!(
+        said((11.0, 12.0, 14.0), Role::PerhapsCaptured),
+        "rack/cubic, which may be what was captured, would have taken 12 s (11 to 14 s), 20 % (10 to 40 %) more than the 10 s \
+         captured"
+    );
+    assert_eq!(
+        said((9.0, 9.9, 11.0), Role::Another),
+        "rack/cubic would have taken 9.9 s (9 to 11 s), no other time than the 10 s captured, as far as this tells"
+    );
+    assert_eq!(
+        said((9.0, 9.9, 11.0), Role::Captured),
+        "rack/cubic, which was captured, takes 9.9 s (9 to 11 s) in simulations"
+    );
+}
+
+#[test]
+fn an_answer_that_cannot_be_relied_on_has_no_seconds() {
+    let said = |offer| in_words(&answer("rack/cubic", (7.0, 8.0, 9.0), Role::Another, offer));
+    assert_eq!(
+        said(Offer::TooWide),
+        "rack/cubic: the capture does not tell the path well enough"
+    );
+    assert_eq!(
+        said(Offer::FarSlower),
+        "rack/cubic: several times slower than the 10 s captured"
+    );
+    assert_eq!(
+        said(Offer::DoesNotEnd),
+        "rack/cubic: its transfer does not end"
+    );
+}
+
+#[test]
+fn a_gain_is_none_where_the_captured_sender_itself_gains_in_simulations() {
+    let mut lucky = answer("rack/cubic", (7.0, 8.0, 9.0), Role::Another, Offer::Given);
+    assert_eq!(lucky.gain(), Gain::Faster);
+    lucky.beside = Gain::None;
+    assert_eq!(lucky.gain(), Gain::None);
+    let own = answer("rack/cubic", (7.0, 8.0, 9.0), Role::Captured, Offer::Given);
+    assert_eq!(own.gain(), Gain::None);
+}

@@ -1,0 +1,130 @@
+//! The rows of a download's figure.
+
+use super::*;
+use crate::film::Remarks;
+use crate::testing::{found, scene};
+
+/// The figure, with what another sender would have done if there is a course of it.
+fn figure(courses: &[Course]) -> Timeline {
+    let found = found();
+    let connection = &found.connections[0];
+    let stream = connection.main_stream().unwrap();
+    timeline(connection, stream, &scene(Remarks::None), courses)
+}
+
+/// The marks and the lines of a row, by their names.
+fn plotted(row: &TimelineRow) -> Vec<(String, Vec<(f64, f64)>)> {
+    let TimelinePlot::Values { lines, marks, .. } = &row.plot else {
+        panic!("{}", row.name);
+    };
+    let lines = lines
+        .iter()
+        .map(|line| (line.name.clone(), line.points.clone()));
+    let marks = marks
+        .iter()
+        .map(|mark| (mark.name.clone(), mark.points.clone()));
+    lines.chain(marks).collect()
+}
+
+fn names(figure: &Timeline) -> Vec<&str> {
+    figure.rows.iter().map(|row| row.name.as_str()).collect()
+}
+
+#[test]
+fn a_figure_has_a_row_for_each_thing_and_its_unit() {
+    let figure = figure(&[]);
+    assert_eq!(
+        names(&figure),
+        [
+            "place in the stream (kB)",
+            "limited by",
+            "in flight (kB)",
+            "round-trip time (ms)",
+            "losses and repairs",
+        ]
+    );
+    let (from, until) = figure.time_range.unwrap();
+    assert!(from == 0.0 && (0.4..=0.6).contains(&until), "{until}");
+    assert!(
+        figure.description.starts_with("8 kB of data in ")
+            && figure
+                .description
+                .ends_with("Sent again: 2 segments, 1 of them by timeouts."),
+        "{}",
+        figure.description
+    );
+}
+
+#[test]
+fn segments_stand_at_their_places_and_retransmissions_by_their_causes() {
+    let figure = figure(&[]);
+    let plotted = plotted(&figure.rows[0]);
+    let of = |name: &str| {
+        let one = plotted.iter().find(|(known, _)| known == name);
+        one.map(|(_, points)| points.iter().map(|point| point.1).collect::<Vec<f64>>())
+    };
+    let places: Vec<f64> = (0..8).map(f64::from).collect();
+    assert_eq!(of("sent"), Some(places));
+    assert_eq!(of("again: fast"), Some(vec![1.0]));
+    assert_eq!(of("again: timeout"), Some(vec![6.0]));
+    assert_eq!(of("overtaken"), Some(vec![]));
+    // The window ends at 64 kB, where nothing else is, until it is shut.
+    let edge = of("end of the receive window").unwrap();
+    assert!(edge.iter().any(|end| *end == 8.0) && edge.iter().any(|end| end.is_nan()));
+    assert!(edge.iter().all(|end| !(*end > 10.4)), "{edge:?}");
+    let times = plotted
+        .iter()
+        .find(|(name, _)| name == "again: timeout")
+        .unwrap();
+    assert!((times.1[0].0 - 0.403).abs() < 1e-9);
+}
+
+#[test]
+fn round_trips_are_in_milliseconds_and_losses_have_their_times() {
+    let figure = figure(&[]);
+    let trips = plotted(&figure.rows[3]);
+    assert!(
+        trips[0].1.iter().all(|(_, ms)| (49.0..110.0).contains(ms)),
+        "{trips:?}"
+    );
+    let TimelinePlot::Ticks(ticks) = &figure.rows[4].plot else {
+        panic!("{:?}", names(&figure));
+    };
+    let times: Vec<(&str, &[f64])> = ticks
+        .iter()
+        .map(|tick| (tick.name.as_str(), tick.times.as_slice()))
+        .collect();
+    assert_eq!(
+        times,
+        [
+            ("repaired", &[0.1012][..]),
+            ("repair lost", &[]),
+            ("needless", &[0.403]),
+            ("by a timeout", &[0.403]),
+        ]
+    );
+}
+
+#[test]
+fn simulated_transfers_are_drawn_from_where_the_captured_one_begins() {
+    let course = Course {
+        stack: "rack/bbr".to_owned(),
+        acked: vec![(0.0, 0.0), (0.2, 8000.0)],
+    };
+    let figure = figure(&[course]);
+    assert_eq!(names(&figure)[1], "acknowledged, here and simulated (kB)");
+    let plotted = plotted(&figure.rows[1]);
+    assert_eq!(plotted[0].0, "in the capture");
+    assert_eq!(plotted[1].0, "rack/bbr, simulated");
+    let (time, kilobytes) = plotted[1].1[1];
+    assert!(
+        (time - 0.251).abs() < 1e-9 && kilobytes == 8.0,
+        "{time} {kilobytes}"
+    );
+}
+
+#[test]
+fn from_two_megabytes_on_the_unit_is_the_megabyte() {
+    assert_eq!((Unit::of(1.9e6).name, Unit::of(1.9e6).bytes), ("kB", 1e3));
+    assert_eq!((Unit::of(2e6).name, Unit::of(2e6).bytes), ("MB", 1e6));
+}

@@ -1,0 +1,163 @@
+//! What is said of other senders, in a line.
+
+use super::*;
+use crate::testing::answer;
+use crate::whatif::Answer;
+
+fn said(answers: Vec<Answer>) -> String {
+    what_if(&Asked::Answered(answers))
+}
+
+/// An answer that can be relied on.
+fn given(stack: &str, seconds: f64, role: Role) -> Answer {
+    let around = (seconds - 1.0, seconds, seconds + 1.0);
+    answer(stack, around, role, Offer::Given)
+}
+
+fn own() -> Answer {
+    given("rack/reno", 10.0, Role::Captured)
+}
+
+#[test]
+fn a_faster_sender_is_told_first_with_how_to_have_it_and_the_captured_one_last() {
+    let faster = given("rack/cubic", 8.0, Role::Another);
+    assert_eq!(
+        said(vec![faster, own()]),
+        "rack/cubic would have taken 8 s (7 to 9 s), 20 % (10 to 30 %) less than the 10 s captured; `dupack stacks rack/cubic` \
+         says how; rack/reno, which was captured, takes 10 s (9 to 11 s) in simulations"
+    );
+}
+
+#[test]
+fn a_faster_sender_that_linux_does_not_have_is_told_without_that() {
+    let faster = given("rack/bbr", 8.0, Role::Another);
+    let said = said(vec![faster, own()]);
+    assert!(!said.contains("dupack stacks"), "{said}");
+}
+
+#[test]
+fn where_none_is_faster_that_comes_first() {
+    let other = given("rack/bbr", 10.6, Role::Another);
+    let said_of = said(vec![own(), other]);
+    assert!(
+        said_of.starts_with(
+            "none of these would have been faster; rack/bbr would have taken 11 s (9.6 to 12 s), no other time than"
+        ),
+        "{said_of}"
+    );
+    let far = answer(
+        "newreno/reno",
+        (90.0, 100.0, 110.0),
+        Role::Another,
+        Offer::FarSlower,
+    );
+    assert_eq!(
+        said(vec![far]),
+        "none of these would have been faster; newreno/reno: several times slower than the 10 s captured"
+    );
+}
+
+#[test]
+fn three_answers_are_told_and_the_others_counted() {
+    let stacks = [
+        "rack/bbr",
+        "rack/reno",
+        "sack/reno",
+        "fack/reno",
+        "newreno/reno",
+    ];
+    let all = stacks.map(|stack| given(stack, 8.0, Role::Another));
+    let said_of = said(all.to_vec());
+    assert!(
+        said_of.contains("; sack/reno would have taken"),
+        "{said_of}"
+    );
+    assert!(!said_of.contains("fack/reno"), "{said_of}");
+    assert!(
+        said_of.ends_with("; 2 more would have been no faster than these"),
+        "{said_of}"
+    );
+}
+
+#[test]
+fn without_an_answer_it_is_said_why() {
+    let wide = answer("rack/bbr", (1.0, 8.0, 15.0), Role::Another, Offer::TooWide);
+    assert_eq!(
+        said(vec![wide]),
+        "no answer: the capture does not tell the path well enough"
+    );
+    let refused = Asked::Refused("no data was acknowledged".to_owned());
+    assert_eq!(what_if(&refused), "no answer: no data was acknowledged");
+    assert_eq!(
+        what_if(&Asked::Interrupted),
+        "interrupted before there was an answer"
+    );
+}
+
+#[test]
+fn where_several_may_have_been_captured_they_are_named() {
+    let ends = |senders: &[&str]| {
+        let mut one = given("rack/cubic", 8.0, Role::Another);
+        one.senders = senders.iter().map(|&sender| sender.to_owned()).collect();
+        let said = said(vec![one]);
+        let (_, last) = said.rsplit_once("; ").expect("it has parts");
+        last.to_owned()
+    };
+    assert_eq!(ends(&["a", "b"]), "whichever was captured of a, b");
+    assert_eq!(
+        ends(&["a", "b", "c", "d", "e"]),
+        "whichever was captured of a, b, c, 2 others"
+    );
+    assert!(ends(&["a"]).ends_with("says how"));
+}
+
+/// What is said of the retransmissions of a stream of a thousand segments with so many of each class.
+fn again(classes: &[(Class, u64)], change: impl Fn(&mut StreamFindings)) -> String {
+    let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"10s\"\n\
+                [path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\n[[flows]]\nbytes = \"20kB\"\n";
+    let mut stream = crate::testing::stream(text, 1);
+    stream.shares.segments = 1000;
+    for (class, number) in classes {
+        stream.account.by_class[*class as usize] = *number;
+        stream.account.retransmissions += number;
+    }
+    change(&mut stream);
+    sent_again(&stream)
+}
+
+#[test]
+fn retransmissions_are_told_by_what_set_them_off() {
+    assert_eq!(again(&[], |_| ()), "nothing");
+    let all = [
+        (Class::Fast, 4),
+        (Class::Further, 3),
+        (Class::Timeout, 2),
+        (Class::AfterTimeout, 1),
+        (Class::TailLossProbe, 2),
+    ];
+    assert_eq!(
+        again(&all, |_| ()),
+        "12 of 1,000 segments (1.2 %): 4 fast, 3 further of the same recoveries, 2 by timeouts, 1 after timeouts, 2 tail loss \
+         probes"
+    );
+    let one = [(Class::Timeout, 1), (Class::TailLossProbe, 1)];
+    assert_eq!(
+        again(&one, |_| ()),
+        "2 of 1,000 segments (0.20 %): 1 by a timeout, 1 tail loss probe"
+    );
+}
+
+#[test]
+fn needless_and_late_segments_are_told_beside_retransmissions() {
+    let said = again(&[(Class::Fast, 10)], |stream| {
+        stream.account.needless_by_dsack = 2;
+        stream.account.needless_by_time = 1;
+        stream.account.lost_again = 4;
+        (stream.overtaken, stream.reordered) = (5, 6);
+        stream.vantage.place = Place::Receiver;
+    });
+    assert_eq!(
+        said,
+        "at least 10 of 1,000 segments (1 %): 10 fast; 3 needless; 4 lost again; 11 came late, overtaken"
+    );
+}

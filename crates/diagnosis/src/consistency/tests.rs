@@ -1,0 +1,259 @@
+//! Findings that are made to contradict each other, one at a time.
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::run::{Interrupt, Job, Plan};
+use dupack_lab::trace::{self, Trace};
+use dupack_packet::captured::CaptureReader;
+
+use super::*;
+use crate::path::Policer;
+use crate::sender::{Control, Recovery};
+use crate::{Flow, diagnose};
+
+/// What is found of a transfer of 2 MB over 10 Mbit/s and 40 ms with some losses, captured at its sender, where nothing
+/// contradicts anything.
+fn found() -> StreamFindings {
+    let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"60s\"\ndialect = \"linux\"\n\
+                [path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"60pkt\"\nloss = \"1%\"\n\
+                [[flows]]\nbytes = \"2MB\"\n";
+    let source = Source::new("test.toml", text);
+    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+    let job = Job {
+        point: 0,
+        stack: 0,
+        seed: 1,
+    };
+    let recorded = Trace::record(plan.scenario(job), 1, &Interrupt::new()).unwrap();
+    let file = trace::capture(&recorded).unwrap();
+    let mut reader = CaptureReader::new(file.as_slice()).unwrap();
+    let all = diagnose(&mut reader, Flow::All, &mut ()).unwrap();
+    let stream = all.connections[0].main_stream().unwrap();
+    assert_eq!(stream.withdrawn, []);
+    stream.clone()
+}
+
+/// Packets of a sender of which the capture has so many bytes twice.
+fn counts(retransmitted_bytes: u64) -> Counts {
+    let mut counts = Counts::default();
+    counts.retransmitted_bytes = retransmitted_bytes;
+    counts
+}
+
+/// What is left of the findings once `change` has been made to them.
+fn settled(change: impl Fn(&mut StreamFindings)) -> StreamFindings {
+    let mut found = found();
+    change(&mut found);
+    let counts = counts(found.account.retransmitted_bytes);
+    settle(&mut found, &counts);
+    found
+}
+
+const fn surely<T: Copy>(value: T) -> Told<T> {
+    Told::Between {
+        value,
+        low: value,
+        high: value,
+    }
+}
+
+/// Why a quantity cannot be told.
+fn why<T>(told: &Told<T>) -> &'static str {
+    match told {
+        Told::CannotBeTold { why, .. } => why,
+        Told::Between { .. } | Told::AtLeast { .. } => "it can",
+    }
+}
+
+#[test]
+fn what_agrees_is_left_as_it_is() {
+    let left = settled(|_| ());
+    assert_eq!(left.withdrawn, []);
+    assert!(left.path.rate.value().is_some() && left.path.loss.value().is_some());
+}
+
+#[test]
+fn without_acks_nothing_is_told_of_the_path() {
+    let left = settled(|found| found.coverage.acks = AcksSeen::None);
+    assert_eq!(left.withdrawn, [Withdrawn::WithoutAcks]);
+    let path = &left.path;
+    let all = [why(&path.rate), why(&path.loss), why(&path.random_loss)];
+    assert_eq!(all, ["the ACKs are not in this capture"; 3]);
+    assert_eq!(why(&path.least_rtt), all[0]);
+    assert_eq!((why(&path.room), why(&path.queue_share)), (all[0], all[0]));
+}
+
+#[test]
+fn where_more_than_a_tenth_is_missing_times_tell_nothing_but_the_least_round_trip() {
+    let without = |part: u64| {
+        settled(|found| {
+            found.coverage.unseen_bytes = found.coverage.bytes * part / (100 - part);
+        })
+    };
+    assert_eq!(without(9).withdrawn, []);
+    let left = without(11);
+    assert_eq!(left.withdrawn, [Withdrawn::PacketsMissing]);
+    assert_eq!(
+        why(&left.path.rate),
+        "packets are missing from this capture"
+    );
+    assert!(left.path.least_rtt.value().is_some());
+}
+
+#[test]
+fn a_bottleneck_is_no_slower_than_what_arrived() {
+    let of = |share: f64| settled(|found| found.path.rate = surely(share * found.goodput()));
+    assert_eq!(of(0.91).withdrawn, []);
+    let left = of(0.89);
+    assert_eq!(left.withdrawn, [Withdrawn::RateBelowGoodput]);
+    let why_not = "data arrived faster than the rate that was found";
+    assert_eq!(
+        (why(&left.path.rate), why(&left.path.room)),
+        (why_not, why_not)
+    );
+}
+
+#[test]
+fn what_a_policers_bucket_holds_may_arrive_faster_than_its_rate() {
+    let of = |bytes: f64| {
+        settled(|found| {
+            let rate = surely(0.5 * found.goodput());
+            found.path.rate = rate;
+            found.path.policer = Some(Policer {
+                rate,
+                burst: surely(bytes),
+                link: surely(1e7),
+            });
+        })
+    };
+    // Half of the 2 MB.
+    let left = of(1e6);
+    assert_eq!(
+        (left.withdrawn.as_slice(), left.path.policer.is_some()),
+        (&[][..], true)
+    );
+    let left = of(5e5);
+    assert_eq!(left.withdrawn, [Withdrawn::RateBelowGoodput]);
+    assert_eq!(left.path.policer, None);
+}
+
+#[test]
+fn no_more_is_lost_than_is_repaired_but_for_the_end_of_a_capture() {
+    let of = |more| settled(|found| found.path.losses = found.account.retransmissions + more);
+    assert_eq!(of(8).withdrawn, []);
+    let left = of(9);
+    assert_eq!(left.withdrawn, [Withdrawn::LossesWithoutRepairs]);
+    let why_not = "more losses were found than retransmissions";
+    assert_eq!(
+        (why(&left.path.loss), why(&left.path.queue_share)),
+        (why_not, why_not)
+    );
+    assert!(left.path.rate.value().is_some());
+}
+
+#[test]
+fn at_the_sender_what_is_retransmitted_is_seen_twice() {
+    let of = |change: fn(&mut StreamFindings), seen_twice| {
+        let mut found = found();
+        change(&mut found);
+        assert!(found.account.retransmitted_bytes > 1);
+        settle(&mut found, &counts(seen_twice));
+        found.withdrawn
+    };
+    assert_eq!(of(|_| (), 0), [Withdrawn::RetransmissionsUnseen]);
+    assert_eq!(of(|_| (), 1), []);
+    let away = |found: &mut StreamFindings| found.vantage.place = Place::Middle;
+    assert_eq!(of(away, 0), []);
+    let lacking = |found: &mut StreamFindings| found.coverage.unseen_bytes = 1;
+    assert_eq!(of(lacking, 0), []);
+}
+
+#[test]
+fn a_round_trip_is_no_shorter_than_the_ways_to_both_ends() {
+    let ms = Duration::from_millis;
+    let of = |least| {
+        settled(|found| {
+            (found.vantage.to_sender, found.vantage.to_receiver) = (ms(20), ms(40));
+            found.path.least_rtt = surely(least);
+        })
+    };
+    assert_eq!(of(ms(30)).withdrawn, []);
+    for least in [ms(29), Duration::ZERO] {
+        let left = of(least);
+        assert_eq!(left.withdrawn, [Withdrawn::RoundTripTooShort]);
+        assert_eq!(
+            why(&left.path.least_rtt),
+            "samples are shorter than the ways to both ends"
+        );
+    }
+}
+
+#[test]
+fn a_rate_at_which_packets_come_within_the_clocks_tick_is_none() {
+    // Three microseconds for a segment of 1460 bytes are 3.9 Gbit/s.
+    let of = |rate| {
+        settled(|found| {
+            found.smss = 1460;
+            found.path.rate = surely(rate);
+        })
+    };
+    assert_eq!(of(3.8e9).withdrawn, []);
+    let left = of(4e9);
+    assert_eq!(left.withdrawn, [Withdrawn::RateBeyondClock]);
+    let why_not = "packets are closer together than the clock of a capture tells";
+    assert_eq!(
+        (why(&left.path.rate), why(&left.path.room)),
+        (why_not, why_not)
+    );
+}
+
+#[test]
+fn where_options_are_cut_off_no_sender_is_told() {
+    let left = settled(|found| {
+        found.coverage.options = OptionsSeen::Cut;
+        found.sender.recovery.name = Some(Recovery::Rack);
+        found.sender.control.name = Some(Control::Cubic);
+        found.sender.control.nearest = Some(Control::Cubic);
+    });
+    assert_eq!(left.withdrawn, [Withdrawn::OptionsCut]);
+    let (recovery, control) = (&left.sender.recovery, &left.sender.control);
+    assert_eq!((recovery.name, recovery.nearest), (None, None));
+    assert_eq!((control.name, control.nearest), (None, None));
+    assert_eq!(
+        control.why,
+        "the TCP options of packets are cut off in this capture"
+    );
+    assert_eq!(left.sender.stack, None);
+}
+
+#[test]
+fn a_constant_rate_for_longer_than_all_else_explains_hides_the_window() {
+    let of = |beyond: bool| {
+        settled(|found| {
+            let explained = [Group::Path, Group::Timers, Group::Receiver];
+            let explained = explained.map(|group| found.shares.of_group(group));
+            let repairs = found.shares.of(Limit::Recovery);
+            let time = explained.into_iter().fold(repairs, |sum, time| sum + time);
+            let more = if beyond {
+                Duration::from_millis(1)
+            } else {
+                Duration::ZERO
+            };
+            found.signs.constant_rate = Some(ConstantRate {
+                bytes_per_second: 1e6,
+                time: time + more,
+            });
+            found.sender.control.name = Some(Control::Cubic);
+        })
+    };
+    let left = of(false);
+    assert_eq!(left.withdrawn, []);
+    assert_eq!(left.sender.control.name, Some(Control::Cubic));
+    let left = of(true);
+    assert_eq!(left.withdrawn, [Withdrawn::ConstantRate]);
+    assert_eq!(left.sender.control.name, None);
+    assert_eq!(
+        left.sender.control.why,
+        "segments leave at a constant rate, which hides the window"
+    );
+}

@@ -1,0 +1,55 @@
+//! The least round-trip time of a full segment, where the handshake's short ones tell a part of it.
+
+use dupack_algorithms::catalog::Catalog;
+
+use super::*;
+use crate::path::round_trips::Length;
+use crate::read::vantage::{Reason, Vantage};
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// What a capture at the receiver tells, of segments of 1460 bytes, where the handshake took 40 ms to the sender and
+/// back, samples are of `sample`, and a full packet takes 12 ms at the bottleneck.
+fn at_receiver(sample: u64) -> Told<Duration> {
+    let mut survey = Survey::new(1460, &Catalog::builtin());
+    let vantage = Vantage {
+        place: Place::Receiver,
+        to_sender: ms(40),
+        to_receiver: Duration::ZERO,
+        reason: Reason::Handshake,
+    };
+    survey.seen_from(&vantage, Some(ms(40)), None);
+    for _ in 0..8 {
+        survey.trips.observe(ms(sample), 0, Length::Full);
+    }
+    survey.least_of_samples(ms(12), ms(12))
+}
+
+#[test]
+fn a_way_that_short_segments_told_is_longer_for_full_ones() {
+    // Half of a packet's time above the handshake's, it is of full segments already.
+    let longer = |sample| at_receiver(sample).value().expect("it is told");
+    for sample in [40, 45] {
+        let beyond = longer(sample).saturating_sub(ms(sample));
+        assert!(beyond.abs_diff(ms(12)) < ms(1), "{sample}: {beyond}");
+    }
+    for sample in [46, 52] {
+        assert_eq!(longer(sample), ms(sample));
+    }
+}
+
+#[test]
+fn without_a_handshake_nothing_tells_how_far_a_sender_is() {
+    let mut survey = Survey::new(1460, &Catalog::builtin());
+    let vantage = Vantage {
+        place: Place::Receiver,
+        to_sender: Duration::ZERO,
+        to_receiver: Duration::ZERO,
+        reason: Reason::Nothing,
+    };
+    survey.seen_from(&vantage, None, None);
+    survey.trips.observe(ms(30), 0, Length::Full);
+    assert_eq!(survey.path().least_rtt.at_least(), None);
+}

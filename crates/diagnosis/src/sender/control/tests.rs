@@ -1,0 +1,96 @@
+//! Each control's density of the factor by which a loss reduces the window.
+
+use super::*;
+
+/// The area under `density` between these, by thousandths.
+fn area(from: f64, to: f64, density: impl Fn(f64) -> f64) -> f64 {
+    let steps = ((to - from) * 1000.0) as u32;
+    let at = |step: u32| from + (f64::from(step) + 0.5) / 1000.0;
+    (0..steps).map(|step| density(at(step)) / 1000.0).sum()
+}
+
+#[test]
+fn errors_of_laplace_are_as_likely_above_as_below_and_fall_by_e_at_each_scale() {
+    for scale in [0.05, 0.2] {
+        let density = |off| laplace(off, scale);
+        assert!((area(-4.0, 4.0, density) - 1.0).abs() < 1e-3, "{scale}");
+        assert!((density(0.3) - density(-0.3)).abs() < 1e-12);
+        let fall = density(0.0) / density(scale);
+        assert!((fall - core::f64::consts::E).abs() < 1e-9, "{fall}");
+    }
+}
+
+/// A window of 100 segments that a loss leaves `after` of, where the path holds `pipe` without a queue.
+const fn reduction(after: f32, pipe: f32) -> Reduction {
+    Reduction {
+        before: 100.0,
+        after,
+        first: after,
+        pipe,
+    }
+}
+
+/// The control with which a reduction is the likeliest.
+fn likeliest(reduction: &Reduction) -> Control {
+    let all = [
+        Control::Reno,
+        Control::Cubic,
+        Control::Westwood,
+        Control::Fixed,
+        Control::Bbr,
+    ];
+    let by = |one: &Control, other: &Control| {
+        density(*one, reduction).total_cmp(&density(*other, reduction))
+    };
+    all.into_iter().max_by(by).expect("there are some")
+}
+
+#[test]
+fn what_a_loss_leaves_is_the_likeliest_with_the_control_whose_share_it_is() {
+    // The round that shows it has grown by a segment already.
+    for after in [50.0, 51.0] {
+        assert_eq!(likeliest(&reduction(after, 30.0)), Control::Reno);
+    }
+    for after in [70.0, 71.0] {
+        assert_eq!(likeliest(&reduction(after, 40.0)), Control::Cubic);
+    }
+    assert_eq!(likeliest(&reduction(100.0, 40.0)), Control::Fixed);
+    assert_eq!(likeliest(&reduction(35.0, 35.0)), Control::Westwood);
+    assert_eq!(likeliest(&reduction(85.0, 60.0)), Control::Bbr);
+    // A rate that fills more than the window was leaves all of it.
+    let (westwood, bbr) = (Control::Westwood, Control::Bbr);
+    let full = reduction(100.0, 300.0);
+    assert!(density(westwood, &full) > density(bbr, &full));
+}
+
+#[test]
+fn a_reduction_that_went_wrong_counts_against_nobody_beyond_all_measure() {
+    for control in Control::ALL {
+        let density = density(control, &reduction(20.0, 90.0));
+        assert!(density >= STRAY && density < 1.0, "{control} {density}");
+    }
+}
+
+#[test]
+fn quartiles_are_those_of_all_values_whatever_their_order() {
+    let nine = [9.0, 1.0, 5.0, 3.0, 7.0, 2.0, 8.0, 4.0, 6.0];
+    assert_eq!(quartiles(nine.into_iter()), Some((3.0, 5.0, 7.0)));
+    assert_eq!(quartiles([4.0].into_iter()), Some((4.0, 4.0, 4.0)));
+    assert_eq!(quartiles(core::iter::empty()), None);
+}
+
+#[test]
+fn what_follows_a_rate_does_so_more_often_than_by_chance() {
+    let of = |before: f32, after: f32, pipe: f32, times: usize| {
+        let one = Reduction {
+            before,
+            ..reduction(after, pipe)
+        };
+        follows_rate(&vec![one; times])
+    };
+    assert!(of(100.0, 35.0, 35.0, 4));
+    assert!(!of(100.0, 35.0, 35.0, 3));
+    // In a small window every share is near some rate, unless it is very near.
+    assert!(of(10.0, 5.0, 5.2, 4));
+    assert!(!of(10.0, 5.0, 7.0, 4));
+}
