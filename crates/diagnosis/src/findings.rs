@@ -457,6 +457,44 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::transfer;
+
+    /// Five connections, of each of which the same was found.
+    fn kept(flow: Flow, most: usize) -> (Kept, ConnectionFindings) {
+        let one = transfer();
+        let mut kept = Kept::new(flow, most);
+        for number in 1..=5 {
+            let mut next = one.clone();
+            next.number = number;
+            kept.push(next);
+        }
+        (kept, one)
+    }
+
+    fn numbers(found: &[ConnectionFindings]) -> Vec<u64> {
+        found.iter().map(|one| one.number).collect()
+    }
+
+    #[test]
+    fn the_worst_connections_are_kept_and_the_others_counted() {
+        let (kept, one) = kept(Flow::All, 2);
+        assert_eq!((kept.all(), kept.without_data()), (5, 0));
+        assert_eq!(one.bytes(), 2_000_000);
+        assert!(one.retransmissions() > 0);
+        let (found, beyond) = kept.finish();
+        assert_eq!(numbers(&found), [1, 2]);
+        let sums = (beyond.connections, beyond.bytes, beyond.retransmissions);
+        assert_eq!(sums, (3, 6_000_000, 3 * one.retransmissions()));
+    }
+
+    #[test]
+    fn connections_that_nobody_asks_for_are_counted_too() {
+        let (kept, one) = kept("#4".parse().unwrap(), 1000);
+        assert_eq!(kept.all(), 5);
+        let (found, beyond) = kept.finish();
+        assert_eq!(numbers(&found), [4]);
+        assert_eq!((beyond.connections, beyond.bytes), (4, 4 * one.bytes()));
+    }
 
     #[test]
     fn a_flow_is_asked_for_by_number_address_or_port() {

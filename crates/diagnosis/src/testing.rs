@@ -2,10 +2,17 @@
 
 use std::fmt::Write;
 
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::run::{Interrupt, Job, Plan};
+use dupack_lab::trace::{self, Trace};
+use dupack_packet::captured::CaptureReader;
 use dupack_tcp::facts::AckKind;
 use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::Instant;
 
+use crate::diagnose;
+use crate::findings::{ConnectionFindings, Flow};
 use crate::read::connection::Connection;
 use crate::read::follow::{Beginning, Follower, Nobody, Timer};
 use crate::read::moment::{Analysis, Arrival, Departure};
@@ -134,4 +141,23 @@ pub(crate) fn data(at: f64, start: u32, len: u32) -> Packet {
 /// An ACK of the answerer, up to offset `ack`.
 pub(crate) fn ack(at: f64, ack: u32) -> Packet {
     from(Side::Answerer, at, 1).ack(ack + 1)
+}
+
+/// What is found of a transfer of 2 MB over 10 Mbit/s and 40 ms with some losses, captured at its sender.
+pub(crate) fn transfer() -> ConnectionFindings {
+    let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"60s\"\ndialect = \"linux\"\n\
+                [path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"60pkt\"\nloss = \"1%\"\n\
+                [[flows]]\nbytes = \"2MB\"\n";
+    let source = Source::new("test.toml", text);
+    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+    let job = Job {
+        point: 0,
+        stack: 0,
+        seed: 1,
+    };
+    let recorded = Trace::record(plan.scenario(job), 1, &Interrupt::new()).unwrap();
+    let file = trace::capture(&recorded).unwrap();
+    let mut reader = CaptureReader::new(file.as_slice()).unwrap();
+    let mut all = diagnose(&mut reader, Flow::All, &mut ()).unwrap();
+    all.connections.remove(0)
 }

@@ -70,8 +70,10 @@ fn segments_stand_at_their_places_and_retransmissions_by_their_causes() {
     assert_eq!(of("overtaken"), Some(vec![]));
     // The window ends at 64 kB, where nothing else is, until it is shut.
     let edge = of("end of the receive window").unwrap();
-    assert!(edge.iter().any(|end| *end == 8.0) && edge.iter().any(|end| end.is_nan()));
-    assert!(edge.iter().all(|end| !(*end > 10.4)), "{edge:?}");
+    assert!(edge.contains(&8.0), "{edge:?}");
+    assert!(edge.iter().any(|end| end.is_nan()), "{edge:?}");
+    let highest = edge.iter().copied().fold(0.0, f64::max);
+    assert!(highest <= 1.3 * 8.0, "{edge:?}");
     let times = plotted
         .iter()
         .find(|(name, _)| name == "again: timeout")

@@ -1,34 +1,14 @@
 //! Findings that are made to contradict each other, one at a time.
 
-use dupack_algorithms::catalog::Catalog;
-use dupack_lab::experiment::load::Source;
-use dupack_lab::run::{Interrupt, Job, Plan};
-use dupack_lab::trace::{self, Trace};
-use dupack_packet::captured::CaptureReader;
-
 use super::*;
 use crate::path::Policer;
 use crate::sender::{Control, Recovery};
-use crate::{Flow, diagnose};
+use crate::testing::transfer;
 
-/// What is found of a transfer of 2 MB over 10 Mbit/s and 40 ms with some losses, captured at its sender, where nothing
-/// contradicts anything.
+/// What is found of a stream in which nothing contradicts anything.
 fn found() -> StreamFindings {
-    let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"60s\"\ndialect = \"linux\"\n\
-                [path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"60pkt\"\nloss = \"1%\"\n\
-                [[flows]]\nbytes = \"2MB\"\n";
-    let source = Source::new("test.toml", text);
-    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
-    let job = Job {
-        point: 0,
-        stack: 0,
-        seed: 1,
-    };
-    let recorded = Trace::record(plan.scenario(job), 1, &Interrupt::new()).unwrap();
-    let file = trace::capture(&recorded).unwrap();
-    let mut reader = CaptureReader::new(file.as_slice()).unwrap();
-    let all = diagnose(&mut reader, Flow::All, &mut ()).unwrap();
-    let stream = all.connections[0].main_stream().unwrap();
+    let connection = transfer();
+    let stream = connection.main_stream().unwrap();
     assert_eq!(stream.withdrawn, []);
     stream.clone()
 }

@@ -133,6 +133,21 @@ mod tests {
     }
 
     #[test]
+    fn what_a_quantile_is_at_most_is_the_last_value_of_its_bin() {
+        let upper = |value| {
+            let mut bins = LogBins::<6>::default();
+            bins.record(value);
+            bins.upper_quantile(0.5)
+        };
+        // From 512 on a bin has eight values.
+        assert_eq!(upper(1000), Some(1007));
+        assert_eq!(upper(1007), Some(1007));
+        assert_eq!(upper(1008), Some(1015));
+        assert_eq!(upper(10), Some(10));
+        assert_eq!(LogBins::<6>::default().upper_quantile(0.5), None);
+    }
+
+    #[test]
     fn ranks_and_quantiles_count_from_the_least() {
         let mut bins = LogBins::<7>::default();
         for value in [30, 10, 20, 40] {

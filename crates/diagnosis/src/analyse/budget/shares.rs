@@ -656,3 +656,21 @@ impl BusyPath {
         (self.queue_secs > 0.0).then(|| Duration::from_secs_f64(self.queue / self.queue_secs))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scale_of_the_windows_is_known_if_it_was_for_most_of_the_new_data() {
+        let window = |known, unknown| {
+            let mut notes = Notes::default();
+            (0..known).for_each(|_| notes.left(Some(1)));
+            (0..unknown).for_each(|_| notes.left(None));
+            notes.window()
+        };
+        assert_eq!(window(3, 2), Window::Known);
+        assert_eq!(window(2, 3), Window::Unscaled);
+        assert_eq!(window(0, 0), Window::Known);
+    }
+}

@@ -278,3 +278,88 @@ impl Span {
         self.duration().is_zero() && self.delivered == 0 && self.losses == 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse::budget::film::{at, ms};
+
+    fn samples(all: &[u64]) -> Samples {
+        let mut samples = Samples::default();
+        all.iter().for_each(|&sample| samples.take(ms(sample)));
+        samples
+    }
+
+    #[test]
+    fn samples_of_two_stretches_are_those_of_both() {
+        let mut both = samples(&[30, 50]);
+        both.merge(&samples(&[20, 100]));
+        assert_eq!(both, samples(&[30, 50, 20, 100]));
+        assert_eq!((both.min, both.max), (Some(ms(20)), Some(ms(100))));
+        assert_eq!(both.mean(), Some(ms(50)));
+        both.merge(&Samples::default());
+        assert_eq!(both.count, 4);
+        let mut none = Samples::default();
+        assert_eq!(none.mean(), None);
+        none.merge(&samples(&[7]));
+        assert_eq!((none.min, none.max), (Some(ms(7)), Some(ms(7))));
+    }
+
+    #[test]
+    fn flights_of_two_stretches_reach_from_the_least_to_the_greatest() {
+        let mut both = Flights::one(5000);
+        both.merge(&Flights::default());
+        both.merge(&Flights::one(9000));
+        both.merge(&Flights::one(7000));
+        assert_eq!((both.low, both.high, both.rounds), (5000, 9000, 3));
+        let mut none = Flights::default();
+        none.merge(&both);
+        assert_eq!(none, both);
+    }
+
+    #[test]
+    fn a_stretch_is_divided_by_kind_and_only_some_kinds_yield_to_a_queue() {
+        let mut span = Span::new(at(100));
+        assert!(span.is_empty() && span.alone().is_none());
+        span.add(Kind::Congestion, at(130));
+        assert_eq!(span.alone(), Some(Kind::Congestion));
+        span.add(Kind::Idle, at(200));
+        assert_eq!(span.alone(), None);
+        span.set_level(Level::Standing);
+        assert!(span.has_queue() && !span.is_empty());
+        assert_eq!(span.at(Level::Standing).of(Kind::Congestion), ms(30));
+        assert_eq!(span.at(Level::Clear).of(Kind::Idle), ms(70));
+        assert_eq!(span.at(Level::Clear).of(Kind::Congestion), ms(0));
+        assert_eq!(
+            (span.time(Kind::Congestion), span.duration()),
+            (ms(30), ms(100))
+        );
+        assert_eq!(span.times().sum(Kind::is_silence), ms(70));
+        assert_eq!(span.times().sum(Kind::moves_data), ms(30));
+    }
+
+    #[test]
+    fn two_stretches_that_follow_one_another_become_one() {
+        let mut first = Span::new(at(0));
+        first.add(Kind::SlowStart, at(40));
+        (first.delivered, first.drained, first.losses) = (1000, 300, 1);
+        let mut next = Span::new(at(40));
+        next.add(Kind::SlowStart, at(100));
+        (next.delivered, next.drained, next.losses) = (5000, 20, 2);
+        next.flights = Flights::one(8000);
+        next.rtt = samples(&[60]);
+        first.merge(&next);
+        assert_eq!(
+            (first.duration(), first.time(Kind::SlowStart)),
+            (ms(100), ms(100))
+        );
+        assert_eq!(
+            (first.delivered, first.drained, first.losses),
+            (6000, 320, 3)
+        );
+        assert_eq!(
+            (first.flights, first.rtt.mean()),
+            (Flights::one(8000), Some(ms(60)))
+        );
+    }
+}

@@ -50,6 +50,9 @@ fn a_window_that_doubles_is_slow_start() {
     assert_eq!(shares.of(Limit::SlowStart), ms(300));
     assert_eq!(shares.of(Limit::Pause), ms(100));
     assert_eq!(shares.delivered, 150 * MSS);
+    assert_eq!(shares.rtt_min, Some(ms(100)));
+    let mean = shares.rtt_mean.expect("there were samples");
+    assert!(mean.abs_diff(ms(100)) < Duration::from_micros(1), "{mean}");
     assert_eq!(shares.bands.len(), 3);
     assert_eq!(shares.bands[1].from, at(100));
 }
@@ -293,6 +296,7 @@ fn a_standing_queue_is_told_by_the_round_trip_times() {
     let shares = finish(film, now);
     assert_eq!(shares.of(Limit::StandingQueue), ms(now - before - 200));
     assert_eq!(shares.of(Limit::Pause), ms(200));
+    assert_eq!(shares.queue_mean, Some(ms(100)));
     // 50 segments of 1000 bytes in 200 ms.
     let rate = shares.busy_bytes_per_second.expect("it was busy");
     assert!((rate - 250_000.0).abs() < 1e-6, "{rate}");

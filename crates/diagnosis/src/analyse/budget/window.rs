@@ -174,3 +174,92 @@ impl Windows {
         Some(Flights::one(largest))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse::budget::film::{at, ms};
+
+    const MSS: u64 = 1000;
+
+    /// A round in which so many segments were in flight, and all of which arrived.
+    fn round(windows: &mut Windows, segments: u64) {
+        windows.left(at(0), MSS, MSS, segments * MSS, ms(1000));
+        windows.arrived(1, 1, 0);
+    }
+
+    fn after(rounds: &[u64]) -> Windows {
+        let mut windows = Windows::new(MSS);
+        rounds
+            .iter()
+            .for_each(|&segments| round(&mut windows, segments));
+        windows
+    }
+
+    #[test]
+    fn a_window_has_room_below_two_thirds_of_what_was_in_flight_and_ample_room_below_half() {
+        let mut windows = Windows::new(MSS);
+        assert!(!windows.has_room(0));
+        windows.left(at(0), MSS, MSS, 30 * MSS, ms(1000));
+        assert!(windows.has_room(19_999) && !windows.has_room(20_000));
+        assert!(windows.has_ample_room(14_999) && !windows.has_ample_room(15_000));
+        // A packet of offload waits until all of it has room.
+        windows.left(at(0), 16 * MSS, MSS, 30 * MSS, ms(1000));
+        assert!(windows.has_room(13_999) && !windows.has_room(14_000));
+        // Of a few segments two are none.
+        let mut small = Windows::new(MSS);
+        small.left(at(0), MSS, MSS, 4 * MSS, ms(1000));
+        assert!(small.has_room(1999) && !small.has_room(2000));
+    }
+
+    #[test]
+    fn slow_start_is_over_after_two_rounds_that_do_not_double() {
+        assert_eq!(after(&[10, 20, 40]).kind(), Kind::SlowStart);
+        assert_eq!(after(&[10, 20, 21]).kind(), Kind::SlowStart);
+        assert_eq!(after(&[10, 20, 21, 22]).kind(), Kind::Congestion);
+        assert_eq!(after(&[10, 10, 20, 20]).kind(), Kind::SlowStart);
+        // A quarter more is slow start's still.
+        assert_eq!(after(&[16, 20, 25]).kind(), Kind::SlowStart);
+        assert_eq!(after(&[16, 20, 24, 29]).kind(), Kind::Congestion);
+    }
+
+    #[test]
+    fn what_others_hold_is_no_round_of_the_window() {
+        let mut windows = after(&[10]);
+        for _ in 0..4 {
+            windows.held_by_others();
+            round(&mut windows, 10);
+        }
+        assert_eq!(windows.kind(), Kind::SlowStart);
+    }
+
+    #[test]
+    fn a_window_that_was_not_used_for_a_timeout_is_not_known_any_more() {
+        let idle_for = |long: u64, rounds: &[u64]| {
+            let mut windows = after(rounds);
+            windows.emptied(at(1000));
+            windows.left(at(1000 + long), MSS, MSS, MSS, ms(300));
+            (windows.has_room(MSS), windows.kind())
+        };
+        assert_eq!(idle_for(300, &[10, 20]), (true, Kind::SlowStart));
+        assert_eq!(idle_for(301, &[10, 20]), (false, Kind::SlowStart));
+        // It may begin anew with slow start.
+        let steady = [10, 20, 20, 20];
+        assert_eq!(idle_for(300, &steady), (true, Kind::Congestion));
+        assert_eq!(idle_for(301, &steady), (false, Kind::SlowStart));
+    }
+
+    #[test]
+    fn a_loss_ends_slow_start_for_good_and_what_was_known() {
+        let mut windows = after(&[10, 20, 40]);
+        windows.reduced();
+        assert!(!windows.has_room(0));
+        for segments in [5, 10, 20] {
+            round(&mut windows, segments);
+        }
+        assert_eq!(windows.kind(), Kind::Congestion);
+        windows.emptied(at(0));
+        windows.left(at(5000), MSS, MSS, MSS, ms(300));
+        assert_eq!(windows.kind(), Kind::Congestion);
+    }
+}

@@ -67,7 +67,7 @@ fn what_a_loss_leaves_is_the_likeliest_with_the_control_whose_share_it_is() {
 fn a_reduction_that_went_wrong_counts_against_nobody_beyond_all_measure() {
     for control in Control::ALL {
         let density = density(control, &reduction(20.0, 90.0));
-        assert!(density >= STRAY && density < 1.0, "{control} {density}");
+        assert!((STRAY..1.0).contains(&density), "{control} {density}");
     }
 }
 
