@@ -1,27 +1,32 @@
 //! The summary for the terminal: one screen, the worst connections first.
 
+mod path;
+mod senders;
+#[cfg(test)]
+mod tests;
+
+pub use path::{PathLine, path_in_words};
+pub use senders::what_if;
+
 use dupack_report::table::{Colour, Ink, Plain, beside, columns_of, paragraph};
 use dupack_tcp::time::Duration;
 
-use crate::asking::{Asked, commands, in_words, replies_in_words};
+use crate::asking::Asked;
 use crate::both;
 use crate::groups;
 use crate::notes::notes;
 use crate::requests::requests;
 use crate::shared;
 use crate::story::{headline, story};
-use crate::whatif::{Gain, Offer, Role};
 use crate::words;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::Class;
 use dupack_diagnosis::analyse::stalls::StallKind;
 use dupack_diagnosis::findings::{AcksSeen, ConnectionFindings, StreamFindings};
-use dupack_diagnosis::path::{Path, Room};
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::vantage::{Place, Reason, Vantage};
 use dupack_diagnosis::sender::{SenderReport, Verdict};
 use dupack_diagnosis::shared::SharedBottleneck;
-use dupack_diagnosis::told::Told;
 use dupack_diagnosis::{Diagnosis, Extent};
 
 /// How a summary looks.
@@ -150,7 +155,7 @@ fn detailed(
     }
     if has_acks {
         row("sender", sender(&stream.sender));
-        row("path", path(stream));
+        row("path", path::path(stream));
         row("seen from", seen_from(&stream.vantage));
     }
     for (name, line) in both::lines(connection) {
@@ -415,140 +420,6 @@ pub fn stalls(stream: &StreamFindings) -> Option<String> {
     Some(text)
 }
 
-/// What of the path is known, for the terminal: what can be told in a line, and why the rest cannot.
-fn path(stream: &StreamFindings) -> String {
-    let all = path_in_words(&stream.path);
-    let mut parts: Vec<String> = Vec::new();
-    let mut last = None;
-    for line in &all {
-        // Where all losses are of one kind, that is said once.
-        if let Some(brief) = line.brief.as_ref().filter(|brief| last != Some(*brief)) {
-            parts.push(format!("{} {brief}", line.name));
-            last = Some(brief);
-        }
-    }
-    let unknown = all.iter().filter(|line| line.brief.is_none());
-    let unknown: Vec<&str> = unknown.map(|line| line.name).collect();
-    if !unknown.is_empty() {
-        parts.push(format!("cannot be told: {}", unknown.join(", ")));
-    }
-    parts.join("; ")
-}
-
-/// A quantity of a path in words.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PathLine {
-    /// What it is.
-    pub name: &'static str,
-    /// How much, or why that cannot be told.
-    pub text: String,
-    /// How much, in few words; nothing if that cannot be told.
-    pub brief: Option<String>,
-}
-
-/// What of a path is known, and why the rest is not.
-#[must_use]
-pub fn path_in_words(path: &Path) -> Vec<PathLine> {
-    fn line<T: Copy>(name: &'static str, told: &Told<T>, say: impl Fn(&T) -> String) -> PathLine {
-        PathLine {
-            name,
-            text: words::told(told, &say),
-            brief: words::told_briefly(told, &say),
-        }
-    }
-    let share = |share: &f64| words::share(*share);
-    let rate = |rate: &f64| words::rate(*rate);
-    let room = |room: &Room| format!("{:.0} packets", room.packets);
-    let mut lines = vec![
-        line("least round-trip time", &path.least_rtt, |rtt| {
-            words::way(*rtt)
-        }),
-        line("bottleneck", &path.rate, rate),
-        line("its queue", &path.room, room),
-        line("loss", &path.loss, share),
-    ];
-    if path.losses > 0 {
-        lines.push(line("loss beside the queue's", &path.random_loss, share));
-    }
-    if let Some(policer) = &path.policer {
-        lines.push(line("policer", &policer.rate, |rate| words::rate(*rate)));
-        lines.push(line("its burst", &policer.burst, |burst| {
-            words::bytes(*burst)
-        }));
-        lines.push(line("the link it polices", &policer.link, rate));
-    }
-    let reordered = path.reordering.share.value().unwrap_or(0.0);
-    if reordered > 0.0 {
-        let share = &path.reordering.share;
-        lines.push(line("reordered", share, |share| words::share(*share)));
-    }
-    lines
-}
-
-/// Answers that the terminal shows: the report has all.
-const ANSWERS_SHOWN: usize = 3;
-
-/// What other senders would have taken, the fastest first.
-#[must_use]
-pub fn what_if(asked: &Asked) -> String {
-    let answers = match asked {
-        Asked::Answered(answers) => answers,
-        Asked::Refused(why) => return format!("no answer: {why}"),
-        Asked::Interrupted => return "interrupted before there was an answer".to_owned(),
-    };
-    let given = answers.iter().filter(|answer| answer.offer == Offer::Given);
-    let captured = given.clone().find(|answer| answer.role == Role::Captured);
-    let given = given.filter(|answer| answer.role != Role::Captured);
-    let mut said: Vec<String> = given.clone().take(ANSWERS_SHOWN).map(in_words).collect();
-    let faster = given.clone().find(|answer| answer.gain() == Gain::Faster);
-    let far = answers
-        .iter()
-        .filter(|answer| answer.offer == Offer::FarSlower);
-    let far: Vec<String> = far.take(ANSWERS_SHOWN).map(in_words).collect();
-    match faster {
-        Some(faster) if !commands(&faster.stack).is_empty() => {
-            said.push(format!("`dupack stacks {}` says how", faster.stack));
-        }
-        None if !said.is_empty() || !far.is_empty() => {
-            said.insert(0, "none of these would have been faster".to_owned());
-        }
-        _ => {}
-    }
-    let others = given.clone().count().saturating_sub(ANSWERS_SHOWN);
-    if others > 0 {
-        said.push(format!(
-            "{others} more would have been no faster than these"
-        ));
-    } else {
-        said.extend(far);
-    }
-    let told = given.clone().find(|answer| answer.replies.is_some());
-    said.extend(told.and_then(replies_in_words));
-    if said.is_empty() {
-        return "no answer: the capture does not tell the path well enough".to_owned();
-    }
-    said.extend(captured.map(in_words));
-    let senders = answers.first().map(|answer| answer.senders.as_slice());
-    if let Some(senders @ [_, _, ..]) = senders {
-        said.push(whichever(senders));
-    }
-    said.join("; ")
-}
-
-/// Senders that are named where several may have been captured.
-const SENDERS_SHOWN: usize = 3;
-
-/// On which senders answers rest.
-fn whichever(senders: &[String]) -> String {
-    let named = senders.iter().take(SENDERS_SHOWN).cloned();
-    let mut named: Vec<String> = named.collect();
-    let others = senders.len().saturating_sub(SENDERS_SHOWN);
-    if others > 0 {
-        named.push(words::things(others as u64, "other", "others"));
-    }
-    format!("whichever was captured of {}", named.join(", "))
-}
-
 /// Packets that only asked for an answer.
 fn probes(stream: &StreamFindings) -> Option<String> {
     let keep_alives = stream.happenings.keep_alives();
@@ -699,6 +570,3 @@ pub fn in_percent(stream: &StreamFindings) -> Vec<(Limit, Duration, u32)> {
     all.map(|((limit, time), percent)| (limit, time, percent))
         .collect()
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::answer;
-use crate::whatif::Answer;
+use crate::whatif::{Answer, Offer, Role};
 
 fn said(answers: Vec<Answer>) -> String {
     what_if(&Asked::Answered(answers))

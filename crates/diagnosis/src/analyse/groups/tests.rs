@@ -143,3 +143,24 @@ fn a_server_with_many_connections_takes_little_memory() {
         group.durations.memory()
     );
 }
+
+#[test]
+fn the_time_of_a_connection_that_lacks_packets_is_left_out() {
+    let mut found = crate::testing::transfer();
+    let group = |found: &ConnectionFindings| {
+        let group = Group::of(found, found.last_at);
+        group.expect("one end is the server")
+    };
+    let whole = group(&found);
+    assert_eq!((whole.untold, whole.connections), (0, 1));
+    assert!(whole.lost == found.lost() && !whole.lost.is_zero());
+    assert_eq!(whole.segments, found.main_stream().unwrap().shares.segments);
+    let streams = [&mut found.streams.opener, &mut found.streams.answerer];
+    for stream in streams.into_iter().flatten() {
+        stream.withdrawn.push(Withdrawn::PacketsMissing);
+    }
+    let lacking = group(&found);
+    assert_eq!((lacking.untold, lacking.connections), (1, 1));
+    assert_eq!((lacking.lost, lacking.most_lost), (Duration::ZERO, None));
+    assert_eq!(lacking.retransmissions, whole.retransmissions);
+}

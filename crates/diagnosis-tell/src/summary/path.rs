@@ -1,0 +1,76 @@
+//! The path in words: a line for the terminal, all of it for the page.
+
+use crate::words;
+use dupack_diagnosis::findings::StreamFindings;
+use dupack_diagnosis::path::{Path, Room};
+use dupack_diagnosis::told::Told;
+
+/// What of the path is known, for the terminal: what can be told in a line, and why the rest cannot.
+pub(super) fn path(stream: &StreamFindings) -> String {
+    let all = path_in_words(&stream.path);
+    let mut parts: Vec<String> = Vec::new();
+    let mut last = None;
+    for line in &all {
+        // Where all losses are of one kind, that is said once.
+        if let Some(brief) = line.brief.as_ref().filter(|brief| last != Some(*brief)) {
+            parts.push(format!("{} {brief}", line.name));
+            last = Some(brief);
+        }
+    }
+    let unknown = all.iter().filter(|line| line.brief.is_none());
+    let unknown: Vec<&str> = unknown.map(|line| line.name).collect();
+    if !unknown.is_empty() {
+        parts.push(format!("cannot be told: {}", unknown.join(", ")));
+    }
+    parts.join("; ")
+}
+
+/// A quantity of a path in words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathLine {
+    /// What it is.
+    pub name: &'static str,
+    /// How much, or why that cannot be told.
+    pub text: String,
+    /// How much, in few words; nothing if that cannot be told.
+    pub brief: Option<String>,
+}
+
+/// What of a path is known, and why the rest is not.
+#[must_use]
+pub fn path_in_words(path: &Path) -> Vec<PathLine> {
+    fn line<T: Copy>(name: &'static str, told: &Told<T>, say: impl Fn(&T) -> String) -> PathLine {
+        PathLine {
+            name,
+            text: words::told(told, &say),
+            brief: words::told_briefly(told, &say),
+        }
+    }
+    let share = |share: &f64| words::share(*share);
+    let rate = |rate: &f64| words::rate(*rate);
+    let room = |room: &Room| format!("{:.0} packets", room.packets);
+    let mut lines = vec![
+        line("least round-trip time", &path.least_rtt, |rtt| {
+            words::way(*rtt)
+        }),
+        line("bottleneck", &path.rate, rate),
+        line("its queue", &path.room, room),
+        line("loss", &path.loss, share),
+    ];
+    if path.losses > 0 {
+        lines.push(line("loss beside the queue's", &path.random_loss, share));
+    }
+    if let Some(policer) = &path.policer {
+        lines.push(line("policer", &policer.rate, |rate| words::rate(*rate)));
+        lines.push(line("its burst", &policer.burst, |burst| {
+            words::bytes(*burst)
+        }));
+        lines.push(line("the link it polices", &policer.link, rate));
+    }
+    let reordered = path.reordering.share.value().unwrap_or(0.0);
+    if reordered > 0.0 {
+        let share = &path.reordering.share;
+        lines.push(line("reordered", share, |share| words::share(*share)));
+    }
+    lines
+}

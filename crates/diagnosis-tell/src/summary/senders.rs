@@ -1,0 +1,69 @@
+//! What other senders would have taken, in a line.
+
+use crate::asking::{Asked, commands, in_words, replies_in_words};
+use crate::whatif::{Gain, Offer, Role};
+use crate::words;
+
+/// Answers that the terminal shows: the report has all.
+const ANSWERS_SHOWN: usize = 3;
+
+/// What other senders would have taken, the fastest first.
+#[must_use]
+pub fn what_if(asked: &Asked) -> String {
+    let answers = match asked {
+        Asked::Answered(answers) => answers,
+        Asked::Refused(why) => return format!("no answer: {why}"),
+        Asked::Interrupted => return "interrupted before there was an answer".to_owned(),
+    };
+    let given = answers.iter().filter(|answer| answer.offer == Offer::Given);
+    let captured = given.clone().find(|answer| answer.role == Role::Captured);
+    let given = given.filter(|answer| answer.role != Role::Captured);
+    let mut said: Vec<String> = given.clone().take(ANSWERS_SHOWN).map(in_words).collect();
+    let faster = given.clone().find(|answer| answer.gain() == Gain::Faster);
+    let far = answers
+        .iter()
+        .filter(|answer| answer.offer == Offer::FarSlower);
+    let far: Vec<String> = far.take(ANSWERS_SHOWN).map(in_words).collect();
+    match faster {
+        Some(faster) if !commands(&faster.stack).is_empty() => {
+            said.push(format!("`dupack stacks {}` says how", faster.stack));
+        }
+        None if !said.is_empty() || !far.is_empty() => {
+            said.insert(0, "none of these would have been faster".to_owned());
+        }
+        _ => {}
+    }
+    let others = given.clone().count().saturating_sub(ANSWERS_SHOWN);
+    if others > 0 {
+        said.push(format!(
+            "{others} more would have been no faster than these"
+        ));
+    } else {
+        said.extend(far);
+    }
+    let told = given.clone().find(|answer| answer.replies.is_some());
+    said.extend(told.and_then(replies_in_words));
+    if said.is_empty() {
+        return "no answer: the capture does not tell the path well enough".to_owned();
+    }
+    said.extend(captured.map(in_words));
+    let senders = answers.first().map(|answer| answer.senders.as_slice());
+    if let Some(senders @ [_, _, ..]) = senders {
+        said.push(whichever(senders));
+    }
+    said.join("; ")
+}
+
+/// Senders that are named where several may have been captured.
+const SENDERS_SHOWN: usize = 3;
+
+/// On which senders answers rest.
+fn whichever(senders: &[String]) -> String {
+    let named = senders.iter().take(SENDERS_SHOWN).cloned();
+    let mut named: Vec<String> = named.collect();
+    let others = senders.len().saturating_sub(SENDERS_SHOWN);
+    if others > 0 {
+        named.push(words::things(others as u64, "other", "others"));
+    }
+    format!("whichever was captured of {}", named.join(", "))
+}
