@@ -181,8 +181,9 @@ pub fn ask(
     let usual = usual_stacks(catalog);
     let asked_for = stacks.unwrap_or(&usual);
     let Some(stacks) = with_captured(asked_for, &passed) else {
+        let is = if captured.len() > 1 { "may be" } else { "is" };
         return Ok(Asked::Refused(format!(
-            "{} is what was captured, and no other stack was asked for",
+            "{} {is} what was captured, and no other stack was asked for",
             passed
                 .likeliest()
                 .map(ToString::to_string)

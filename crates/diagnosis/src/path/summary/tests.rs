@@ -10,10 +10,10 @@ fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// What a capture at the receiver tells, of segments of 1460 bytes, where the handshake took 40 ms to the sender and
+/// What a capture at the receiver tells, of segments of so many bytes, where the handshake took 40 ms to the sender and
 /// back, samples are of `sample`, and a full packet takes 12 ms at the bottleneck.
-fn at_receiver(sample: u64) -> Told<Duration> {
-    let mut survey = Survey::new(1460, &Catalog::builtin());
+fn at_receiver(smss: u32, sample: u64) -> Told<Duration> {
+    let mut survey = Survey::new(smss, &Catalog::builtin());
     let vantage = Vantage {
         place: Place::Receiver,
         to_sender: ms(40),
@@ -30,7 +30,7 @@ fn at_receiver(sample: u64) -> Told<Duration> {
 #[test]
 fn a_way_that_short_segments_told_is_longer_for_full_ones() {
     // Half of a packet's time above the handshake's, it is of full segments already.
-    let longer = |sample| at_receiver(sample).value().expect("it is told");
+    let longer = |sample| at_receiver(1460, sample).value().expect("it is told");
     for sample in [40, 45] {
         let beyond = longer(sample).saturating_sub(ms(sample));
         assert!(beyond.abs_diff(ms(12)) < ms(1), "{sample}: {beyond}");
@@ -38,6 +38,14 @@ fn a_way_that_short_segments_told_is_longer_for_full_ones() {
     for sample in [46, 52] {
         assert_eq!(longer(sample), ms(sample));
     }
+}
+
+#[test]
+fn a_full_segment_takes_longer_by_what_it_has_more_than_a_short_one() {
+    // 200 bytes with the headers take 12 ms at the bottleneck: the 140 more than a short packet has take 8.4 ms.
+    let told = at_receiver(160, 40).value().expect("it is told");
+    let beyond = told.as_secs_f64() * 1e3 - 40.0;
+    assert!((beyond - 8.4).abs() < 0.01, "{beyond}");
 }
 
 #[test]
