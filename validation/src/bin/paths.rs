@@ -19,10 +19,10 @@ use dupack_diagnosis_tell::summary;
 use dupack_lab::run::Interrupt;
 use dupack_packet::captured::CaptureReader;
 
+use dupack_answers::{Came, Company, Question};
 use dupack_truth::paths::capture::End;
 use dupack_truth::paths::drawn::Drawn;
 use dupack_truth::paths::judge::{self, Happened, Scores};
-use dupack_truth::paths::others::{Came, Company, Question};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -1,5 +1,6 @@
 //! The integration tests of this crate, in one program.
 
+mod answers;
 mod documents;
 mod fuzz_corpus;
 mod fuzz_entry;

@@ -3,4 +3,3 @@
 pub mod capture;
 pub mod drawn;
 pub mod judge;
-pub mod others;

@@ -14,10 +14,9 @@ use dupack_net::observer::{Happening, Observer, PacketEvent};
 use dupack_net::packet::Body;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
-
-use super::capture::End;
-use super::drawn::Dice;
-use super::judge::findings;
+use dupack_truth::paths::capture::End;
+use dupack_truth::paths::drawn::Dice;
+use dupack_truth::paths::judge::findings;
 
 /// The truth is the mean of so many runs …
 const RUNS: u64 = 10;
@@ -48,7 +47,9 @@ const LONGEST: Duration = Duration::from_secs(180);
 /// Whether others share the bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Company {
+    /// The captured transfer is alone on its path.
     Alone,
+    /// Flows that are not in the capture share its bottleneck.
     Hidden,
 }
 
@@ -67,13 +68,19 @@ pub struct Question {
 /// How it came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Came {
+    /// The interval holds the truth, or the prediction is near it.
     Right,
+    /// It is not.
     Wrong,
+    /// There was no answer.
     Refused,
+    /// There was one, without this sender.
     NotOffered,
 }
 
 impl Question {
+    /// The question of a seed.
+    #[must_use]
     pub fn of(seed: u64, company: Company) -> Self {
         let mut dice = Dice::of(seed ^ 0x0077_6861_7469_6600);
         let from = dice.one_of(&CAPTURED);

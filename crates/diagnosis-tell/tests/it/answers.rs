@@ -1,0 +1,49 @@
+//! What is told of other senders, and of flows beside the captured one, is true of simulated transfers that go through the whole
+//! diagnosis: a part of what `paths` in `validation/` prints, with room for chance.
+
+use core::ops::Range;
+
+use dupack_answers::{Came, Company, Question};
+use dupack_diagnosis::path;
+
+/// Far from those of development, which begin at 1.
+const QUESTIONS: Range<u64> = 20_000..20_003;
+const SHARED: Range<u64> = 20_000..20_030;
+
+#[test]
+fn what_another_sender_would_have_taken_is_right_or_refused() {
+    let mut counts = [0; 4];
+    for company in [Company::Alone, Company::Hidden] {
+        for (came, words) in QUESTIONS.flat_map(|seed| Question::of(seed, company).answers()) {
+            assert_ne!(came, Came::Wrong, "{company:?}: {words}");
+            counts[came as usize] += 1;
+        }
+    }
+    let [right, ..] = counts;
+    assert!(right >= 2, "{counts:?}");
+}
+
+#[test]
+fn others_at_the_bottleneck_are_seen_where_there_are_some() {
+    // From a quarter on, what others carry matters.
+    const MUCH: f64 = 0.25;
+    let (mut alone, mut beside, mut seen) = (Vec::new(), 0, 0);
+    for seed in SHARED {
+        let company = |question: &Question| question.found().map(|found| found.path.company);
+        let question = Question::of(seed, Company::Alone);
+        if company(&question) == Some(path::Company::Perhaps) {
+            alone.push(question.line());
+        }
+        let question = Question::of(seed, Company::Hidden);
+        if question.others() >= MUCH {
+            beside += 1;
+            seen += usize::from(company(&question) == Some(path::Company::Perhaps));
+        }
+    }
+    assert!(alone.len() <= 1, "{alone:#?}");
+    // A flow of a constant rate between ours looks like a slower link, and one that never fills the path sees nobody.
+    assert!(
+        beside >= 10 && seen * 10 >= beside * 7,
+        "{seen} of {beside}"
+    );
+}
