@@ -230,10 +230,7 @@ impl Case<'_> {
         }
         let answers = self.turns.filter(|turns| !turns.asks);
         let unheard = answers.map_or(Duration::ZERO, |turns| turns.unheard);
-        // If these were losses, all that losses took would be no less than what is left of the application's time.
-        let hidden = unheard.max(self.shares.cut_short).as_secs_f64();
-        let wasted = self.wasted() * self.shares.duration().as_secs_f64();
-        if hidden > 0.0 && silent - hidden <= hidden + wasted {
+        if unheard.max(self.shares.cut_short).as_secs_f64() >= HALF * silent {
             return Some(Doubt::Lost);
         }
         let losses = self.shares.retransmissions as f64;
