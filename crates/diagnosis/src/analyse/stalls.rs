@@ -519,8 +519,10 @@ impl Stalls {
 
 impl Analysis for Stalls {
     fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
-        let idle = core::mem::take(&mut self.idle);
-        self.found.absorb(idle);
+        if !self.idle.is_empty() {
+            let idle = core::mem::take(&mut self.idle);
+            self.found.absorb(idle);
+        }
         let gap = self.gap(departure.at, departure.packet);
         let late = self.is_late(departure);
         let made = |(before, stall): (Before, Stall), told: (StallKind, WaitedFor, Remedy)| {

@@ -12,7 +12,7 @@
 //!
 //! Where lost packets are not seen, as at the receiver's end, each was lost right before the next of the stream came.
 
-use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::time::Duration;
 
 use super::intervals::at_least;
 use super::losses::Lost;
@@ -32,7 +32,7 @@ const LOSSES_MIN: usize = 15;
 const GROUPS_MIN: usize = 5;
 
 /// From the first loss to the last it is so many round trips at least (ours): within a few, all are one burst.
-const ROUND_TRIPS_MIN: u64 = 10;
+const ROUND_TRIPS_MIN: f64 = 10.0;
 
 /// Of all that passes, this share may find more missing than the bucket holds, or one packet (ours: times are not
 /// exact).
@@ -128,6 +128,12 @@ pub(super) fn find(
     link: Told<f64>,
 ) -> Option<Found> {
     let passing = Passing::of(course, least, packet)?;
+    if !link
+        .value()
+        .is_none_or(|link| is_below(passing.lowest(), link))
+    {
+        return None;
+    }
     let mut fits: Vec<Fit> = passing.rates().map(|rate| passing.fit(rate)).collect();
     for _ in 0..2 {
         let around = best(&fits)?.rate;
@@ -191,7 +197,6 @@ fn told(best: &Fit, fits: &[Fit], packet: f64, link: Told<f64>) -> Policer {
 /// What passed and what was lost, burst by burst.
 struct Passing<'a> {
     events: &'a [Event],
-    begin: Instant,
     groups: Vec<Group>,
     /// What came through between the first loss and the last, in bytes per second.
     slope: f64,
@@ -202,8 +207,8 @@ struct Passing<'a> {
 /// What was lost within a round trip.
 #[derive(Clone, Copy, Debug)]
 struct Group {
-    /// Its first loss.
-    at: Instant,
+    /// When its first loss came, in seconds since the first transmission.
+    at_s: f64,
     /// What had passed by then.
     passed: u64,
     losses: usize,
@@ -232,14 +237,15 @@ impl<'a> Passing<'a> {
             return None;
         }
         let mut groups: Vec<Group> = Vec::new();
+        let least = least.as_secs_f64();
         let (mut passed, mut all, mut unseen) = (0, 0, 0);
         for event in &course.events {
             let after = u64::from(event.lost_after > 0) * event.passed();
             match groups.last_mut() {
                 _ if event.losses() == 0 => {}
-                Some(last) if event.at.since(last.at) <= least => last.losses += event.losses(),
+                Some(last) if event.at_s() - last.at_s <= least => last.losses += event.losses(),
                 _ => groups.push(Group {
-                    at: event.at,
+                    at_s: event.at_s(),
                     passed: passed + after,
                     losses: event.losses(),
                 }),
@@ -249,17 +255,15 @@ impl<'a> Passing<'a> {
             passed += event.passed();
         }
         let (first, last) = (groups.first()?, groups.last()?);
-        let lasts = last.at.since(first.at);
-        let enough = all >= LOSSES_MIN
-            && groups.len() >= GROUPS_MIN
-            && lasts >= least.saturating_mul(ROUND_TRIPS_MIN);
-        let slope = (last.passed - first.passed) as f64 / lasts.as_secs_f64();
+        let lasts = last.at_s - first.at_s;
+        let enough =
+            all >= LOSSES_MIN && groups.len() >= GROUPS_MIN && lasts >= least * ROUND_TRIPS_MIN;
+        let slope = (last.passed - first.passed) as f64 / lasts;
         let slope = Some(slope).filter(|slope| enough && slope.is_normal())?;
         // What was lost at the end of the capture may not have been repaired yet.
         let known = course.events.iter().rposition(|event| event.losses() > 0)?;
         Some(Self {
             events: course.events.get(..=known)?,
-            begin: course.events.first()?.at,
             groups,
             slope,
             near: packet
@@ -271,9 +275,14 @@ impl<'a> Passing<'a> {
         })
     }
 
+    /// The lowest rate that is tried, in bytes per second.
+    fn lowest(&self) -> f64 {
+        self.slope * RATES_FROM
+    }
+
     /// The rates that are tried, in bytes per second.
     fn rates(&self) -> impl Iterator<Item = f64> {
-        let range = self.slope * RATES_FROM..self.slope * RATES_TO;
+        let range = self.lowest()..self.slope * RATES_TO;
         let most = range.end;
         let even = std::iter::successors(Some(range.start), |rate| Some(rate * RATES_STEP));
         let distances = std::iter::successors(Some(1), |distance| Some(distance * 2));
@@ -281,9 +290,9 @@ impl<'a> Passing<'a> {
         let between = distances.flat_map(move |distance| {
             let pairs = self.groups.iter().zip(self.groups.iter().skip(distance));
             let step = (self.groups.len() - distance).div_ceil(PAIRS).max(1);
-            pairs.step_by(step).map(|(from, to)| {
-                (to.passed - from.passed) as f64 / to.at.since(from.at).as_secs_f64()
-            })
+            pairs
+                .step_by(step)
+                .map(|(from, to)| (to.passed - from.passed) as f64 / (to.at_s - from.at_s))
         });
         let between = between.filter(move |rate| range.contains(rate));
         even.take_while(move |rate| *rate <= most).chain(between)
@@ -293,30 +302,28 @@ impl<'a> Passing<'a> {
     fn fit(&self, rate: f64) -> Fit {
         let mut passed = Vec::with_capacity(self.events.len());
         let mut lost = Vec::new();
-        let (mut missing, mut before): (f64, Instant) = (0.0, self.begin);
+        let (mut missing, mut before) = (0.0_f64, 0.0_f64);
         for event in self.events {
-            missing -= rate * event.at.since(before).as_secs_f64();
-            missing = missing.max(0.0);
-            before = before.max(event.at);
-            let with_it = missing + f64::from(event.bytes);
+            let at = event.at_s();
+            missing = (missing - rate * (at - before).max(0.0)).max(0.0);
+            before = before.max(at);
+            let with_it = missing + event.bytes();
             if event.is_lost {
-                lost.push((with_it, event.at));
+                lost.push((with_it, at));
             } else {
                 passed.push(with_it);
                 missing = with_it;
             }
             // As empty as what is seen before them found it.
-            let after = std::iter::repeat_n((missing, event.at), usize::from(event.lost_after));
+            let after = std::iter::repeat_n((missing, at), usize::from(event.lost_after));
             lost.extend(after);
         }
         let above = ((passed.len() as f64 * ABOVE) as usize).max(1);
-        let (_, burst, _) = match passed.len().checked_sub(above + 1) {
-            Some(place) => passed.select_nth_unstable_by(place, f64::total_cmp),
-            None => return Fit::none(rate),
+        let Some(burst) = largest(&passed, above) else {
+            return Fit::none(rate);
         };
-        let burst = *burst;
         let from = burst - self.near;
-        let empty: Vec<Instant> = lost
+        let empty: Vec<f64> = lost
             .iter()
             .filter(|lost| lost.0 > from)
             .map(|lost| lost.1)
@@ -335,12 +342,12 @@ impl<'a> Passing<'a> {
     }
 
     /// Of how many bursts most losses are among these.
-    fn most_of(&self, losses: &[Instant]) -> usize {
+    fn most_of(&self, losses: &[f64]) -> usize {
         let mut losses = losses.iter().peekable();
         let mut count = 0;
         let mut groups = self.groups.iter().peekable();
         while let Some(group) = groups.next() {
-            let next = groups.peek().map(|next| next.at);
+            let next = groups.peek().map(|next| next.at_s);
             let mut near = 0;
             while losses
                 .next_if(|at| next.is_none_or(|next| **at < next))
@@ -364,6 +371,22 @@ impl<'a> Passing<'a> {
     }
 }
 
+/// The largest but so many; `None` if there are no more than these. So few are left out that they are kept in order.
+fn largest(of: &[f64], but: usize) -> Option<f64> {
+    let mut most = Vec::with_capacity(but + 2);
+    for value in of {
+        if most.len() > but && most.first().is_some_and(|least| value <= least) {
+            continue;
+        }
+        let place = most.partition_point(|one| one < value);
+        most.insert(place, *value);
+        if most.len() > but + 1 {
+            most.remove(0);
+        }
+    }
+    most.first().filter(|_| most.len() > but).copied()
+}
+
 impl Fit {
     /// Nothing passed that would tell.
     const fn none(rate: f64) -> Self {
@@ -378,12 +401,17 @@ impl Fit {
     }
 }
 
+/// Whether a rate in bytes per second may be that of a policer before a link of so many bit per second.
+fn is_below(rate: f64, link: f64) -> bool {
+    rate * 8.0 <= BELOW_LINK * link
+}
+
 /// Whether the losses come with less delay than in a queue that fills as the bucket does; `link` is the rate of the
 /// bottleneck, in bit per second.
 fn without_queue(losses: &[Lost], least: Duration, fit: &Fit, link: Option<f64>) -> bool {
     let fills = fit.burst / fit.rate;
     let told = match link {
-        Some(link) => fit.rate * 8.0 <= BELOW_LINK * link,
+        Some(link) => is_below(fit.rate, link),
         None => fills >= DELAY_SEEN,
     };
     let firsts = losses.iter().filter(|lost| lost.transmission == 1);

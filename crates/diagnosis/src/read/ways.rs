@@ -91,6 +91,8 @@ struct Repairs {
     is_whole: bool,
     times: [Duration; REPAIRS],
     count: usize,
+    /// The time that most repairs took, if it is known.
+    time: Option<Duration>,
     /// Repairs that have a later identification than what came before them.
     sent_later: usize,
     last_id: Option<u16>,
@@ -99,8 +101,17 @@ struct Repairs {
 }
 
 impl Repairs {
-    /// The time that most repairs took.
-    fn time(&self) -> Option<Duration> {
+    /// A repair took so long; `later` if its identification is later than what came before.
+    fn took(&mut self, time: Duration, later: bool) {
+        if let Some(slot) = self.times.get_mut(self.count % REPAIRS) {
+            *slot = time;
+        }
+        self.count += 1;
+        self.sent_later += usize::from(later);
+        self.time = self.median();
+    }
+
+    fn median(&self) -> Option<Duration> {
         let enough = self.sent_later > 0 || self.count >= REPAIRS_MIN;
         let mut times = self.times;
         let known = times.get_mut(..self.count.min(REPAIRS))?;
@@ -110,7 +121,7 @@ impl Repairs {
 
     /// The way there and back, as far as repairs and rounds tell.
     fn way(&self) -> Option<Duration> {
-        let time = self.time()?;
+        let time = self.time?;
         Some(self.round.map_or(time, |round| round.min(time)))
     }
 
@@ -156,16 +167,11 @@ impl Repairs {
         let fills = |wanted: &Wanted| wanted.seq == packet.segment.seq && packet.is_of_stream();
         if let Some(wanted) = self.wanted.filter(fills) {
             if wanted.asked >= DUP_THRESHOLD && self.is_whole {
-                let place = self.count % REPAIRS;
-                if let Some(slot) = self.times.get_mut(place) {
-                    *slot = packet.at.since(wanted.since);
-                }
-                self.count += 1;
-                self.sent_later += usize::from(step.is_some());
+                self.took(packet.at.since(wanted.since), step.is_some());
             }
             return;
         }
-        let Some((time, acked_at)) = self.time().zip(acked_at) else {
+        let Some((time, acked_at)) = self.time.zip(acked_at) else {
             return;
         };
         let round = packet.at.since(acked_at);

@@ -60,6 +60,11 @@ impl StallList {
             .fold(0, |sum, total| sum.saturating_add(total.count))
     }
 
+    /// `true` if there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.longest.is_empty()
+    }
+
     /// How long all were together.
     #[must_use]
     pub fn time(&self) -> Duration {

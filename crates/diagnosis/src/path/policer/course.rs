@@ -6,9 +6,13 @@ use dupack_tcp::time::Instant;
 
 use super::LOSSES_MIN;
 
-/// So many transmissions are followed, of 16 bytes each (ours: 24 MB of full packets, more than shows a rate); and a
+/// So many transmissions are followed, of 8 bytes each (ours: 24 MB of full packets, more than shows a rate); and a
 /// stream whose first so many lost too few is followed no more.
 pub(super) const EVENTS: usize = 16_384;
+
+/// Times are counted in these, from the first transmission on (ours): they suffice for four and a half minutes, and for rates of
+/// several Gbit/s. What comes later is not followed.
+const TICK_NS: u64 = 64;
 
 /// So many transmissions are remembered of which it may turn out that they were lost (ours: more than are outstanding
 /// at the rates that policers have).
@@ -18,6 +22,8 @@ pub(super) const RECENT: usize = 1024;
 #[derive(Clone, Debug, Default)]
 pub(in crate::path) struct Course {
     pub(super) events: Vec<Event>,
+    /// The time of the first of them.
+    begin: Option<Instant>,
     /// Their place, and what of the stream they begin with.
     pub(super) recent: VecDeque<Recent>,
     /// Losses that are marked: where in the stream, and where in `events`.
@@ -30,9 +36,10 @@ pub(in crate::path) struct Course {
 /// A segment that left, or came.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
-    pub(super) at: Instant,
+    /// When, in ticks of [`TICK_NS`] since the first.
+    ticks: u32,
     /// On the wire.
-    pub(super) bytes: u32,
+    bytes: u16,
     /// It was lost itself.
     pub(super) is_lost: bool,
     /// So many were lost after it that are not seen.
@@ -69,14 +76,19 @@ impl Course {
         if self.recent.len() >= RECENT {
             self.recent.pop_front();
         }
+        let begin = *self.begin.get_or_insert(at);
+        let Ok(ticks) = u32::try_from(at.since(begin).as_nanos() / TICK_NS) else {
+            self.is_over = true;
+            return;
+        };
         self.recent.push_back(Recent {
             start,
             event: self.events.len(),
             is_new,
         });
         self.events.push(Event {
-            at,
-            bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
+            ticks,
+            bytes: u16::try_from(bytes).unwrap_or(u16::MAX),
             is_lost: false,
             lost_after: 0,
         });
@@ -142,6 +154,15 @@ impl Course {
 }
 
 impl Event {
+    /// Seconds since the first.
+    pub(super) fn at_s(&self) -> f64 {
+        f64::from(self.ticks) * (TICK_NS as f64 / 1e9)
+    }
+
+    pub(super) fn bytes(&self) -> f64 {
+        f64::from(self.bytes)
+    }
+
     pub(super) const fn passed(&self) -> u64 {
         if self.is_lost { 0 } else { self.bytes as u64 }
     }

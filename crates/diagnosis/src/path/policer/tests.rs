@@ -1,5 +1,7 @@
 //! Policers against a bucket that is followed exactly.
 
+use dupack_tcp::time::Instant;
+
 use super::course::{EVENTS, RECENT};
 use super::*;
 
@@ -134,4 +136,14 @@ fn a_long_course_takes_no_more_memory() {
         whole.sent(Instant::from_nanos(n), n * PACKET, PACKET, true);
     }
     assert_eq!(whole.events.capacity(), 0);
+}
+
+#[test]
+fn the_largest_but_some_is_as_sorting_has_it() {
+    let values = [5.0, 1.0, 4.0, 2.0, 3.0, 4.0];
+    assert_eq!(largest(&values, 0), Some(5.0));
+    assert_eq!(largest(&values, 1), Some(4.0));
+    assert_eq!(largest(&values, 3), Some(3.0));
+    assert_eq!(largest(&values, 5), Some(1.0));
+    assert_eq!(largest(&values, 6), None);
 }
