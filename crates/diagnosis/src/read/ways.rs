@@ -69,7 +69,7 @@ const DUP_THRESHOLD: u32 = 3;
 const REPAIRS: usize = 8;
 
 /// Repairs that must agree where nothing shows that they were sent late (ours).
-const REPAIRS_MIN: usize = 3;
+const REPAIRS_MIN: u32 = 3;
 
 /// Answers are doubted where repairs came in less than this part of their time (ours).
 const DOUBTED: (u64, u64) = (3, 5);
@@ -90,11 +90,11 @@ struct Repairs {
     /// was lost since.
     is_whole: bool,
     times: [Duration; REPAIRS],
-    count: usize,
-    /// The time that most repairs took, if it is known.
-    time: Option<Duration>,
+    count: u32,
+    /// The time that most repairs took; zero if it is not known.
+    typical: Duration,
     /// Repairs that have a later identification than what came before them.
-    sent_later: usize,
+    sent_later: u32,
     last_id: Option<u16>,
     /// The least time from an ACK to new data that is no less than half of what repairs take: a round.
     round: Option<Duration>,
@@ -103,25 +103,29 @@ struct Repairs {
 impl Repairs {
     /// A repair took so long; `later` if its identification is later than what came before.
     fn took(&mut self, time: Duration, later: bool) {
-        if let Some(slot) = self.times.get_mut(self.count % REPAIRS) {
+        if let Some(slot) = self.times.get_mut(self.count as usize % REPAIRS) {
             *slot = time;
         }
-        self.count += 1;
-        self.sent_later += usize::from(later);
-        self.time = self.median();
+        self.count = self.count.saturating_add(1);
+        self.sent_later = self.sent_later.saturating_add(u32::from(later));
+        self.typical = self.median().unwrap_or_default();
+    }
+
+    fn time(&self) -> Option<Duration> {
+        Some(self.typical).filter(|time| !time.is_zero())
     }
 
     fn median(&self) -> Option<Duration> {
         let enough = self.sent_later > 0 || self.count >= REPAIRS_MIN;
         let mut times = self.times;
-        let known = times.get_mut(..self.count.min(REPAIRS))?;
+        let known = times.get_mut(..REPAIRS.min(self.count as usize))?;
         known.sort_unstable();
         known.get(known.len() / 2).copied().filter(|_| enough)
     }
 
     /// The way there and back, as far as repairs and rounds tell.
     fn way(&self) -> Option<Duration> {
-        let time = self.time?;
+        let time = self.time()?;
         Some(self.round.map_or(time, |round| round.min(time)))
     }
 
@@ -171,7 +175,7 @@ impl Repairs {
             }
             return;
         }
-        let Some((time, acked_at)) = self.time.zip(acked_at) else {
+        let Some((time, acked_at)) = self.time().zip(acked_at) else {
             return;
         };
         let round = packet.at.since(acked_at);
