@@ -78,7 +78,7 @@ impl Gathering {
             new: 0,
             exact_window: 0,
             foreign_sacks: 0,
-            pace: Pace::default(),
+            pace: Pace::new(segment_size),
         }
     }
 

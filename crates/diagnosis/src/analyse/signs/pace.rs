@@ -34,6 +34,9 @@ const ANSWERS_PART: f64 = 0.75;
 /// the variation of the ACKs in it, too (ours). Where it varies more, ACKs only happen to come before the packets.
 const ANSWERS_UNEVEN: f64 = 2.0;
 
+/// A segment is full if it holds so much of what the handshake allows (ours: options take their part).
+const FULL: f64 = 0.9;
+
 /// After everything was acknowledged, so many times the usual time between two packets is a pause (ours).
 const PAUSE: u32 = 4;
 
@@ -67,6 +70,8 @@ struct Step {
     bytes: u64,
     /// Time since the packet before.
     gap: Duration,
+    /// Of full segments.
+    is_full: bool,
     /// Time since an ACK, if one has just come.
     after_ack: Option<Duration>,
 }
@@ -82,6 +87,8 @@ struct Stretch {
 /// Gathers rates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pace {
+    /// What a segment holds, as far as the handshake says.
+    smss: u32,
     largest: u32,
     last: Option<Instant>,
     steps: Vec<Step>,
@@ -93,6 +100,20 @@ pub(super) struct Pace {
 }
 
 impl Pace {
+    /// Of segments of `smss` bytes.
+    pub(super) fn new(smss: u32) -> Self {
+        Self {
+            smss,
+            ..Self::default()
+        }
+    }
+
+    /// Whether it is all of full segments, as of one who always has more to send: messages end with short ones.
+    fn is_full(&self, leaving: &Leaving) -> bool {
+        let full = u64::from(self.largest);
+        leaving.bytes >= leaving.segments * full && full as f64 >= FULL * f64::from(self.smss)
+    }
+
     /// Data left.
     pub(super) fn left(&mut self, leaving: Leaving) {
         self.largest = self.largest.max(leaving.largest);
@@ -102,7 +123,8 @@ impl Pace {
         };
         let gap = leaving.at.since(last);
         let bytes = leaving.bytes + HEADERS * leaving.segments;
-        if gap.is_zero() {
+        let is_full = self.is_full(&leaving);
+        if gap.is_zero() && is_full && self.steps.last().is_none_or(|step| step.is_full) {
             // Captured before its interface divided it.
             if let Some(step) = self.steps.last_mut() {
                 step.bytes += bytes;
@@ -118,6 +140,7 @@ impl Pace {
         self.steps.push(Step {
             bytes,
             gap,
+            is_full,
             after_ack: acked_at
                 .map(|at| leaving.at.since(at))
                 .filter(|after| *after <= soon),
@@ -213,8 +236,9 @@ impl Stretch {
         let even = part(steps.iter().filter(is_even).count()) >= EVEN_PACKETS;
         let after: Vec<Duration> = steps.iter().filter_map(|step| step.after_ack).collect();
         let gaps: Vec<Duration> = steps.iter().map(|step| step.gap).collect();
-        let answers = part(after.len()) > ANSWERS_PART
-            && deviation(&after) <= ANSWERS_UNEVEN * deviation(&gaps);
+        let follows = deviation(&after) <= ANSWERS_UNEVEN * deviation(&gaps);
+        let is_full = steps.iter().all(|step| step.is_full);
+        let answers = part(after.len()) > ANSWERS_PART && (follows || !is_full);
         Self {
             time,
             rate: (even && !answers).then_some(rate),
@@ -289,6 +313,26 @@ mod tests {
         }
         let told = rate(&pace).unwrap();
         assert!((told / 965_333.3 - 1.0).abs() < 0.01, "{told}");
+    }
+
+    /// 12,040 bytes every 45 ms: the last segment of each message is short.
+    #[test]
+    fn messages_at_even_times_have_no_rate() {
+        let mut pace = Pace::new(1460);
+        for n in 0..900_u32 {
+            let last = n % 9 == 8;
+            pace.left(Leaving {
+                at: ms(f64::from(n / 9) * 45.0),
+                bytes: if last { 456 } else { 1448 },
+                segments: 1,
+                largest: if last { 456 } else { 1448 },
+            });
+            if last {
+                pace.acked(ms(f64::from(n / 9) * 45.0 + 44.0 + f64::from(n % 5) * 0.1));
+                pace.emptied();
+            }
+        }
+        assert_eq!(rate(&pace), None);
     }
 
     #[test]
