@@ -110,8 +110,11 @@ impl Pace {
 
     /// Whether it is all of full segments, as of one who always has more to send: messages end with short ones.
     fn is_full(&self, leaving: &Leaving) -> bool {
-        let full = u64::from(self.largest);
-        leaving.bytes >= leaving.segments * full && full as f64 >= FULL * f64::from(self.smss)
+        leaving.bytes >= leaving.segments * u64::from(self.largest) && self.fills_segments()
+    }
+
+    fn fills_segments(&self) -> bool {
+        f64::from(self.largest) >= FULL * f64::from(self.smss)
     }
 
     /// Data left.
@@ -196,7 +199,8 @@ impl Pace {
             .iter()
             .filter_map(|one| Some((one.rate?, one.time)))
             .collect();
-        if rates.len() < STRETCHES_MIN {
+        // Small messages at even times are an application's: behind a shaper they would wait, and fill segments.
+        if rates.len() < STRETCHES_MIN || !self.fills_segments() {
             return None;
         }
         rates.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -333,6 +337,24 @@ mod tests {
             }
         }
         assert_eq!(rate(&pace), None);
+    }
+
+    #[test]
+    fn small_messages_at_even_times_have_no_rate() {
+        let told = |smss: u32| {
+            let mut pace = Pace::new(smss);
+            for n in 0..400_u32 {
+                pace.left(Leaving {
+                    at: ms(f64::from(n) * 15.0),
+                    bytes: 497,
+                    segments: 1,
+                    largest: 497,
+                });
+            }
+            rate(&pace)
+        };
+        assert_eq!(told(1460), None);
+        assert!(told(536).is_some());
     }
 
     #[test]
