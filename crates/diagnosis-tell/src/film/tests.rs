@@ -1,4 +1,4 @@
-//! What is said of each packet of a download, and what its figure shows.
+//! The remark on each packet of a download, and its figure.
 
 use super::*;
 use crate::testing::scene;

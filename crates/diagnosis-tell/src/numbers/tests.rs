@@ -1,4 +1,4 @@
-//! What other programs read of a download.
+//! The files of a download for other programs.
 
 use serde_json::{Value, json as value};
 

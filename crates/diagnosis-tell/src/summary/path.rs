@@ -5,7 +5,7 @@ use dupack_diagnosis::findings::StreamFindings;
 use dupack_diagnosis::path::{Path, Room};
 use dupack_diagnosis::told::Told;
 
-/// What of the path is known, for the terminal: what can be told in a line, and why the rest cannot.
+/// The path, for the terminal: the values in a line, and the reasons for those that cannot be told.
 pub(super) fn path(stream: &StreamFindings) -> String {
     let all = path_in_words(&stream.path);
     let mut parts: Vec<String> = Vec::new();
@@ -36,7 +36,7 @@ pub struct PathLine {
     pub brief: Option<String>,
 }
 
-/// What of a path is known, and why the rest is not.
+/// Values of a path that are known, and the reasons for those that are not.
 #[must_use]
 pub fn path_in_words(path: &Path) -> Vec<PathLine> {
     fn line<T: Copy>(name: &'static str, told: &Told<T>, say: impl Fn(&T) -> String) -> PathLine {

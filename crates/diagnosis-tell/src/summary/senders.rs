@@ -1,4 +1,4 @@
-//! What other senders would have taken, in a line.
+//! The what-if, in a line.
 
 use crate::asking::{Asked, commands, in_words, replies_in_words};
 use crate::whatif::{Gain, Offer, Role};
@@ -7,7 +7,7 @@ use crate::words;
 /// Answers that the terminal shows: the report has all.
 const ANSWERS_SHOWN: usize = 3;
 
-/// What other senders would have taken, the fastest first.
+/// The times that other senders would have taken, the fastest first.
 #[must_use]
 pub fn what_if(asked: &Asked) -> String {
     let answers = match asked {

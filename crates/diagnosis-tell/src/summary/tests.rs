@@ -1,4 +1,4 @@
-//! What is said of other senders, in a line.
+//! The line about other senders.
 
 use super::*;
 use crate::testing::answer;
