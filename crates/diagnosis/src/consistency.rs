@@ -60,7 +60,7 @@ pub enum Withdrawn {
     RoundTripTooShort,
     /// The bottleneck's rate, as the clock of a capture is too coarse for it.
     RateBeyondClock,
-    /// The bottleneck, as other streams of the capture had their part of it.
+    /// The bottleneck, as other streams of the capture may have had their part of it.
     OthersBeside,
 }
 
@@ -83,7 +83,7 @@ impl Withdrawn {
                 "packets are closer together than the clock of a capture tells"
             }
             Self::OthersBeside => {
-                "other connections of this capture ran the same way at the same time"
+                "other connections of this capture may have had their part of it at the same time"
             }
         }
     }
@@ -212,7 +212,7 @@ fn held_before_the_capture(found: &StreamFindings) -> Option<ConstantRate> {
     (rate.time > explained).then_some(rate)
 }
 
-/// Withdraws what a stream says of its bottleneck, as others of the capture had their part of it.
+/// Withdraws what a stream says of its bottleneck, as others of the capture may have had their part of it.
 pub(crate) fn share_the_way(found: &mut StreamFindings) {
     let why = Withdrawn::OthersBeside;
     found.withdrawn.push(why);

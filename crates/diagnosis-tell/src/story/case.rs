@@ -119,7 +119,7 @@ pub struct Case<'a> {
     pub early: u64,
     /// Retransmissions may be missing from the capture.
     pub may_lack_repairs: bool,
-    /// Other streams of the capture had their part of the bottleneck.
+    /// Other streams of the capture may have had their part of the bottleneck.
     pub beside: bool,
     /// The turns that its data was part of, if there are some.
     pub turns: Option<TurnsTold>,

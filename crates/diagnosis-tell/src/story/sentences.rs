@@ -372,7 +372,7 @@ pub(super) fn path(case: &Case<'_>) -> String {
     let moved = shares.busy_bytes_per_second.unwrap_or(0.0);
     if case.beside {
         return format!(
-            "{long}packets queue at a bottleneck beside those of other connections, and {} of it are this transfer's",
+            "{long}packets queue at a bottleneck that other connections of this capture may share, and {} of it are this transfer's",
             rate(moved)
         );
     }

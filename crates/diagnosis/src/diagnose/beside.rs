@@ -1,8 +1,8 @@
 //! Streams that ran the same way at the same time.
 //!
 //! Times between the packets of a stream tell the rate of its bottleneck where the bottleneck carries it alone. What others get of it
-//! lies between its packets: then they tell its share. Streams to the same host come over the same last links, be they of one
-//! connection of a browser or of six; and some are found to share a bottleneck whatever their hosts.
+//! lies between its packets: then they tell its share. Streams to the same host come over the same last links, and may share a
+//! bottleneck there; some are found to share one whatever their hosts.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -14,8 +14,7 @@ use crate::findings::ConnectionFindings;
 use crate::read::side::Side;
 use crate::shared::SharedBottleneck;
 
-/// From so much on, as a part of a stream's own bytes, others matter (ours: of rates told of the connections of pages, where each
-/// had several others beside it, half were the bottleneck's).
+/// From so much on, as a part of a stream's own bytes, others matter (ours: its share is two thirds of the rate then).
 const MATTERS: f64 = 0.5;
 
 /// A stream of one packet lasts so long (ours).
@@ -23,7 +22,8 @@ const SHORTEST: Duration = Duration::from_micros(1);
 
 /// A stream: to whom, when, and how much.
 struct Run {
-    to: IpAddr,
+    /// Nobody, within one host: there both directions have the same address, and no link.
+    to: Option<IpAddr>,
     from_s: f64,
     until_s: f64,
     bytes: f64,
@@ -34,10 +34,10 @@ pub(super) fn settle(connections: &mut [ConnectionFindings], found: &[SharedBott
     let sharers = found.iter().flat_map(|one| &one.streams);
     let sharers: HashSet<(u64, Side)> = sharers.map(|one| (one.connection, one.side)).collect();
     let mut traffic: HashMap<IpAddr, Vec<[f64; 2]>> = HashMap::new();
-    for connection in connections.iter() {
-        for run in runs(connection) {
+    for run in connections.iter().flat_map(runs) {
+        if let Some(to) = run.to {
             let rate = run.bytes / (run.until_s - run.from_s);
-            let changes = traffic.entry(run.to).or_default();
+            let changes = traffic.entry(to).or_default();
             changes.extend([[run.from_s, rate], [run.until_s, -rate]]);
         }
     }
@@ -48,9 +48,9 @@ pub(super) fn settle(connections: &mut [ConnectionFindings], found: &[SharedBott
     for connection in connections {
         let shared: Vec<bool> = runs(connection)
             .map(|run| {
-                let sums = traffic.get(&run.to);
-                let all = sums.map_or(0.0, |sums| sums.until(run.until_s) - sums.until(run.from_s));
-                all - run.bytes >= MATTERS * run.bytes
+                let sums = run.to.and_then(|to| traffic.get(&to));
+                let all = sums.map(|sums| sums.until(run.until_s) - sums.until(run.from_s));
+                all.is_some_and(|all| all - run.bytes >= MATTERS * run.bytes)
             })
             .collect();
         let streams = [
@@ -68,12 +68,13 @@ pub(super) fn settle(connections: &mut [ConnectionFindings], found: &[SharedBott
 /// The streams of a connection, in the order in which it has them.
 fn runs(connection: &ConnectionFindings) -> impl Iterator<Item = Run> {
     connection.all_streams().map(|stream| {
-        let to: Side = stream.side.other();
+        let host = |side: Side| connection.addresses.of(side).ip();
+        let (from, to) = (host(stream.side), host(stream.side.other()));
         let seconds = |at: Instant| at.as_nanos() as f64 / 1e9;
         let (started, ended) = (stream.shares.started, stream.shares.ended);
         let ended = ended.max(started + SHORTEST);
         Run {
-            to: connection.addresses.of(to).ip(),
+            to: Some(to).filter(|to| *to != from),
             from_s: seconds(started),
             until_s: seconds(ended),
             bytes: stream.bytes() as f64,
@@ -113,6 +114,43 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::consistency::Withdrawn;
+    use crate::testing::transfer;
+
+    fn withdrawn(connections: &[ConnectionFindings]) -> Vec<bool> {
+        let streams = connections.iter().flat_map(ConnectionFindings::all_streams);
+        let beside =
+            |stream: &crate::StreamFindings| stream.withdrawn.contains(&Withdrawn::OthersBeside);
+        streams.map(beside).collect()
+    }
+
+    #[test]
+    fn two_to_one_host_at_once_may_share_and_one_does_not() {
+        let mut two = [transfer(), transfer()];
+        settle(&mut two, &[]);
+        assert_eq!(withdrawn(&two), [true, true]);
+        let mut one = [transfer()];
+        settle(&mut one, &[]);
+        assert_eq!(withdrawn(&one), [false]);
+    }
+
+    /// As on a loopback interface.
+    #[test]
+    fn both_directions_within_a_host_are_not_beside_each_other() {
+        let mut one = transfer();
+        let mut back = one.all_streams().next().cloned().expect("data");
+        back.side = back.side.other();
+        let free = match back.side {
+            Side::Opener => &mut one.streams.opener,
+            Side::Answerer => &mut one.streams.answerer,
+        };
+        *free = Some(back);
+        let host = one.addresses.opener.ip();
+        one.addresses.answerer.set_ip(host);
+        let mut both = [one];
+        settle(&mut both, &[]);
+        assert_eq!(withdrawn(&both), [false, false]);
+    }
 
     #[test]
     fn sums_are_those_of_all_that_run() {

@@ -83,7 +83,10 @@ fn what_a_stream_gets_beside_another_is_not_told_as_the_bottlenecks_rate() {
         assert_eq!(rates(found), [None, None], "{at:?}");
         for connection in &found.connections {
             let said = story(connection.main_stream().expect("data"));
-            assert!(said.contains("beside those of other connections"), "{said}");
+            assert!(
+                said.contains("that other connections of this capture may share"),
+                "{said}"
+            );
         }
     });
     each(&[LINK], &[Transfer::new(0, 20)], |found, at| {
