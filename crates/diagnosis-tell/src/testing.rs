@@ -34,7 +34,7 @@ pub(crate) fn at_sender(experiment: &str, seed: u64) -> Path {
     stream(experiment, seed).path
 }
 
-/// What a stack would have taken instead of the 10 s captured, in seconds.
+/// The time that a stack would have taken instead of the 10 s captured, in seconds.
 pub(crate) fn answer(
     stack: &str,
     (low, mean, high): (f64, f64, f64),
@@ -94,7 +94,7 @@ pub(crate) fn download() -> Vec<u8> {
     script.pcap()
 }
 
-/// What is found of [`download`].
+/// The findings of [`download`].
 pub(crate) fn found() -> Diagnosis {
     let file = download();
     let mut reader = CaptureReader::new(file.as_slice()).unwrap();

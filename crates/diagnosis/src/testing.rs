@@ -2,14 +2,12 @@
 
 use std::fmt::Write;
 
-use dupack_algorithms::catalog::Catalog;
-use dupack_lab::experiment::load::Source;
-use dupack_lab::run::{Interrupt, Job, Plan};
-use dupack_lab::trace::{self, Trace};
+use dupack_lab::trace;
 use dupack_packet::captured::CaptureReader;
 use dupack_tcp::facts::AckKind;
 use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::Instant;
+use dupack_truth::paths::judge::run;
 
 use crate::diagnose;
 use crate::findings::{ConnectionFindings, Flow};
@@ -148,14 +146,7 @@ pub(crate) fn transfer() -> ConnectionFindings {
     let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"60s\"\ndialect = \"linux\"\n\
                 [path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"60pkt\"\nloss = \"1%\"\n\
                 [[flows]]\nbytes = \"2MB\"\n";
-    let source = Source::new("test.toml", text);
-    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
-    let job = Job {
-        point: 0,
-        stack: 0,
-        seed: 1,
-    };
-    let recorded = Trace::record(plan.scenario(job), 1, &Interrupt::new()).unwrap();
+    let recorded = run(text, 1);
     let file = trace::capture(&recorded).unwrap();
     let mut reader = CaptureReader::new(file.as_slice()).unwrap();
     let mut all = diagnose(&mut reader, Flow::All, &mut ()).unwrap();

@@ -111,7 +111,7 @@ fn where_several_may_have_been_captured_they_are_named() {
     assert!(ends(&["a"]).ends_with("says how"));
 }
 
-/// What is said of the retransmissions of a stream of a thousand segments with so many of each class.
+/// The line about retransmissions of a stream of a thousand segments, with so many of each class.
 fn again(classes: &[(Class, u64)], change: impl Fn(&mut StreamFindings)) -> String {
     let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"10s\"\n\
                 [path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\n[[flows]]\nbytes = \"20kB\"\n";

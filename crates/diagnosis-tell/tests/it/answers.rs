@@ -1,4 +1,4 @@
-//! What is told of other senders, and of flows beside the captured one, is true of simulated transfers that go through the whole
+//! Answers about other senders, and about flows beside the captured one, are true of simulated transfers that go through the whole
 //! diagnosis: a part of what `paths` in `validation/` prints, with room for chance.
 
 use core::ops::Range;

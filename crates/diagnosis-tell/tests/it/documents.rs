@@ -4,17 +4,15 @@ use std::env;
 use std::fs;
 use std::path::Path;
 
-use dupack_algorithms::catalog::Catalog;
 use dupack_diagnosis::both::{Which, diagnose_both};
 use dupack_diagnosis::{Diagnosis, Flow, Selection, diagnose};
 use dupack_diagnosis_tell::summary::{Look, summary};
-use dupack_lab::experiment::load::Source;
-use dupack_lab::run::{Interrupt, Job, Plan};
-use dupack_lab::trace::{self, Trace};
+use dupack_lab::trace;
 use dupack_packet::captured::CaptureReader;
 use dupack_report::table::Colour;
 use dupack_truth::both::Pair;
 use dupack_truth::limits::tape::{self, Tape};
+use dupack_truth::paths::judge::run;
 use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 const PAGE: &str = "../../docs/diagnose.md";
@@ -24,15 +22,7 @@ fn lossy_download() -> Vec<u8> {
     let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"300s\"\ndialect = \"linux\"\n\
                 [path]\nrate = \"10Mbit/s\"\ndelay = \"30ms\"\nbuffer = \"100pkt\"\nloss = \"2%\"\n\
                 [[flows]]\nbytes = \"3MB\"\n";
-    let source = Source::new("download.toml", text);
-    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
-    let job = Job {
-        point: 0,
-        stack: 0,
-        seed: 1,
-    };
-    let recorded = Trace::record(plan.scenario(job), 1, &Interrupt::new()).unwrap();
-    trace::capture(&recorded).unwrap()
+    trace::capture(&run(text, 1)).unwrap()
 }
 
 /// Eight requests to a server 40 ms away that takes 300 ms for an answer, and once 1.9 s.

@@ -143,7 +143,7 @@ impl Quiet {
         self.tail == Tail::EndOfMessage
     }
 
-    /// Whether more of a message was to follow the last new data.
+    /// `true` if more of a message was to follow the last new data.
     pub(super) fn has_more(&self) -> bool {
         self.tail == Tail::More
     }

@@ -87,7 +87,7 @@ struct Stretch {
 /// Gathers rates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pace {
-    /// What a segment holds, as far as the handshake says.
+    /// Bytes that a segment holds, as far as the handshake says.
     smss: u32,
     largest: u32,
     last: Option<Instant>,

@@ -19,7 +19,7 @@ const fn piece(from: u64, to: u64, look: Look) -> Piece {
     }
 }
 
-/// What a silence of these pieces after `tail` is given to, with the milliseconds at which each part ends.
+/// The kinds that a silence of these pieces after `tail` is given to, with the milliseconds at which each part ends.
 fn settled(tail: Tail, pieces: &[Piece], ending: Ending) -> Vec<(u64, Kind)> {
     let mut quiet = Quiet::new();
     quiet.begin(tail);
