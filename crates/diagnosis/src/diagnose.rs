@@ -176,24 +176,28 @@ struct Feed<'a, R: Read> {
     /// The first TCP packets, until there are so many that the earliest of all is among them.
     opening: Option<Vec<TcpPacket>>,
     order: InOrder,
+    /// All was read, or somebody has asked to stop.
+    is_over: bool,
     last: Option<CaptureTime>,
 }
 
 impl<R: Read> Feed<'_, R> {
-    /// The next packets that are selected: none at the end. Says so if that is not the end of the capture.
-    fn next(&mut self, packets: &mut Vec<Packet>) -> Result<Extent, ReadError> {
+    /// Reads the next packets that are selected. Says so if it stops before the end of the capture.
+    fn read(&mut self) -> Result<Extent, ReadError> {
+        self.order.expect(self.batch);
         while self.order.len() < self.batch {
             let Some(captured) = self.reader.next_packet()? else {
                 self.open();
-                self.order.rest(packets);
-                return Ok(Extent::Whole);
+                self.is_over = true;
+                break;
             };
             let packet = captured.tcp();
             self.tally.count(&captured, &packet);
             self.last = self.last.max(Some(captured.at));
             match (packet, &mut self.opening) {
                 (Ok(packet), Some(opening)) if opening.len() < LATE_MAX => opening.push(packet),
-                (Ok(packet), _) => {
+                (Ok(packet), None) => self.take(&packet),
+                (Ok(packet), Some(_)) => {
                     self.open();
                     self.take(&packet);
                 }
@@ -203,12 +207,20 @@ impl<R: Read> Feed<'_, R> {
                 && self.watch.taken(self.reader.bytes_taken()) == Continue::Stop
             {
                 self.open();
-                self.order.rest(packets);
+                self.is_over = true;
                 return Ok(Extent::Interrupted);
             }
         }
-        self.order.ready(packets);
         Ok(Extent::Whole)
+    }
+
+    /// The packets that were read: none at the end. What `packets` had is gone, and its room is used for the next.
+    fn hand_over(&mut self, packets: &mut Vec<Packet>) {
+        if self.is_over {
+            self.order.rest(packets);
+        } else {
+            self.order.ready(packets);
+        }
     }
 
     /// Takes the first packets, now that the earliest is known.
@@ -297,16 +309,21 @@ fn diagnose_by<R: Read>(
         selector: selection.selector(),
         opening: selection.origin.is_none().then(Vec::new),
         order: InOrder::default(),
+        is_over: false,
         last: None,
     };
-    let (mut packets, mut coming) = (Vec::new(), Vec::new());
-    let mut extent = feed.next(&mut packets)?;
+    let mut packets = Vec::new();
+    let mut extent = feed.read()?;
+    feed.hand_over(&mut packets);
     while extent == Extent::Whole && !packets.is_empty() {
-        extent = diagnosing.take(&mut packets, || feed.next(&mut coming))?;
-        std::mem::swap(&mut packets, &mut coming);
+        extent = diagnosing.take(&mut packets, || feed.read())?;
+        feed.hand_over(&mut packets);
     }
     // What was read before somebody has asked to stop.
     diagnosing.take(&mut packets, || ());
+    // Nothing more is to be read: the room is for what follows.
+    drop(packets);
+    feed.order = InOrder::default();
     let Harvest {
         kept,
         grouping,

@@ -27,6 +27,7 @@ pub mod both;
 pub mod consistency;
 mod diagnose;
 pub mod findings;
+mod grow;
 pub mod path;
 pub mod read;
 mod selection;

@@ -88,6 +88,7 @@ impl Selector<'_> {
     }
 
     /// Returns the next TCP packet of the capture if it is selected, with its time after the first TCP packet of the capture.
+    #[inline]
     pub fn take(&mut self, packet: &TcpPacket) -> Option<Packet> {
         let first = match self.first {
             Some(first) => first,

@@ -21,7 +21,7 @@ const NEAREST: (usize, usize) = (3, 4);
 #[derive(Clone, Debug)]
 pub(super) struct Course {
     points: Vec<Point>,
-    /// Every so many are kept.
+    /// Every so many are kept: a power of two.
     each: u32,
     came: u32,
 }
@@ -63,7 +63,7 @@ impl Course {
     /// So many bytes of it had come, so long after it began.
     pub(super) fn came(&mut self, bytes: u64, since: Duration) {
         self.came += 1;
-        if !self.came.is_multiple_of(self.each) {
+        if self.came & (self.each - 1) != 0 {
             return;
         }
         if self.points.len() >= POINTS {

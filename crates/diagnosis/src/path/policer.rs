@@ -195,8 +195,8 @@ fn told(best: &Fit, fits: &[Fit], packet: f64, link: Told<f64>) -> Policer {
 }
 
 /// What passed and what was lost, burst by burst.
-struct Passing<'a> {
-    events: &'a [Event],
+struct Passing {
+    events: Vec<Event>,
     groups: Vec<Group>,
     /// What came through between the first loss and the last, in bytes per second.
     slope: f64,
@@ -231,15 +231,16 @@ struct Fit {
     share: f64,
 }
 
-impl<'a> Passing<'a> {
-    fn of(course: &'a Course, least: Duration, packet: f64) -> Option<Self> {
+impl Passing {
+    fn of(course: &Course, least: Duration, packet: f64) -> Option<Self> {
         if course.losses < LOSSES_MIN {
             return None;
         }
         let mut groups: Vec<Group> = Vec::new();
         let least = least.as_secs_f64();
         let (mut passed, mut all, mut unseen) = (0, 0, 0);
-        for event in &course.events {
+        let mut events = course.events();
+        for event in &events {
             let after = u64::from(event.lost_after > 0) * event.passed();
             match groups.last_mut() {
                 _ if event.losses() == 0 => {}
@@ -261,9 +262,10 @@ impl<'a> Passing<'a> {
         let slope = (last.passed - first.passed) as f64 / lasts;
         let slope = Some(slope).filter(|slope| enough && slope.is_normal())?;
         // What was lost at the end of the capture may not have been repaired yet.
-        let known = course.events.iter().rposition(|event| event.losses() > 0)?;
+        let known = events.iter().rposition(|event| event.losses() > 0)?;
+        events.truncate(known + 1);
         Some(Self {
-            events: course.events.get(..=known)?,
+            events,
             groups,
             slope,
             near: packet
@@ -303,7 +305,7 @@ impl<'a> Passing<'a> {
         let mut passed = Vec::with_capacity(self.events.len());
         let mut lost = Vec::new();
         let (mut missing, mut before) = (0.0_f64, 0.0_f64);
-        for event in self.events {
+        for event in &self.events {
             let at = event.at_s();
             missing = (missing - rate * (at - before).max(0.0)).max(0.0);
             before = before.max(at);
@@ -314,9 +316,11 @@ impl<'a> Passing<'a> {
                 passed.push(with_it);
                 missing = with_it;
             }
-            // As empty as what is seen before them found it.
-            let after = std::iter::repeat_n((missing, at), usize::from(event.lost_after));
-            lost.extend(after);
+            if event.lost_after > 0 {
+                // As empty as what is seen before them found it.
+                let after = std::iter::repeat_n((missing, at), usize::from(event.lost_after));
+                lost.extend(after);
+            }
         }
         let above = ((passed.len() as f64 * ABOVE) as usize).max(1);
         let Some(burst) = largest(&passed, above) else {
@@ -374,14 +378,18 @@ impl<'a> Passing<'a> {
 /// The largest but so many; `None` if there are no more than these. So few are left out that they are kept in order.
 fn largest(of: &[f64], but: usize) -> Option<f64> {
     let mut most = Vec::with_capacity(but + 2);
-    for value in of {
-        if most.len() > but && most.first().is_some_and(|least| value <= least) {
+    let mut least = f64::NEG_INFINITY;
+    for &value in of {
+        if value <= least {
             continue;
         }
-        let place = most.partition_point(|one| one < value);
-        most.insert(place, *value);
+        let place = most.partition_point(|one| *one < value);
+        most.insert(place, value);
         if most.len() > but + 1 {
             most.remove(0);
+        }
+        if most.len() > but {
+            least = most.first().copied().unwrap_or(least);
         }
     }
     most.first().filter(|_| most.len() > but).copied()

@@ -206,8 +206,10 @@ impl Rates {
         let gap = delivery.at.since(last_at);
         let (first, last) = delivery.sent;
         // The others of several, if they left one by one, followed the first no slower than they came out.
-        let others = delivery.segments.saturating_sub(1);
-        let allowance = gap.as_nanos() / delivery.segments.max(1) * others;
+        let allowance = match delivery.segments {
+            0 | 1 => 0,
+            segments => gap.as_nanos() / segments * (segments - 1),
+        };
         let waited =
             first + base <= last_at && last + base <= last_at + Duration::from_nanos(allowance);
         if delivery.follows(last_order) && waited {
@@ -235,8 +237,8 @@ impl Rates {
         let waited = delivery.delay.unwrap_or_default().saturating_sub(base);
         run.waited = run.waited.max((waited, delivery.at));
         let lasts = base.max(LASTS_MIN).min(LASTS_MAX);
-        let run = *run;
         if run.until.since(run.from) >= lasts && run.has(SEGMENTS_MIN, ACKS_MIN) {
+            let run = *run;
             self.measure(&run);
             self.begin(delivery.at);
             self.before_last = None;

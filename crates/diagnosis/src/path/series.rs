@@ -6,6 +6,7 @@
 use dupack_tcp::time::{Duration, Instant};
 
 use super::delivery::Delivery;
+use crate::grow;
 
 /// Windows of the finest series (ours: less than most round trips).
 const WIDTH_NS: u64 = 10_000_000;
@@ -133,6 +134,7 @@ impl Series {
                 continue;
             }
             if place >= self.windows.len() {
+                grow::make_room(&mut self.windows, place + 1);
                 self.windows.resize(place + 1, Window::default());
             }
             let from = self.beginning(number, width);

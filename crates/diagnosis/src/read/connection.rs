@@ -62,6 +62,8 @@ pub struct Connection<F> {
     first_packet: u64,
     addresses: Both<SocketAddr>,
     handshake: Handshake,
+    /// The shift of the windows of each end, as far as its SYNs tell.
+    scales: Both<Option<u8>>,
     endings: Endings,
     silences: Silences,
     /// SYNs with data (TCP Fast Open, RFC 7413) of which no answer shows yet whether the data was taken.
@@ -94,6 +96,7 @@ impl<F: Follower> Connection<F> {
             first_packet: packet.number,
             addresses: Both { opener, answerer },
             handshake: Handshake::default(),
+            scales: Both::default(),
             endings: Endings::default(),
             silences: Silences::default(),
             syn_data: Both::default(),
@@ -262,7 +265,12 @@ impl<F: Follower> Connection<F> {
         }
         self.count(side, packet);
         self.handshake.take(side, packet);
-        let scale = self.handshake.window_scale(side);
+        if packet.segment.is(Flags::SYN) {
+            for side in Side::BOTH {
+                *self.scales.of_mut(side) = self.handshake.window_scale(side);
+            }
+        }
+        let scale = *self.scales.of(side);
         self.endings.take(side, packet, &self.handshake, scale);
         self.silences.take(side, packet);
         true
@@ -276,7 +284,7 @@ impl<F: Follower> Connection<F> {
     }
 
     fn count(&mut self, side: Side, packet: &Packet) {
-        let scale = self.handshake.window_scale(side);
+        let scale = *self.scales.of(side);
         let (this, other) = match side {
             Side::Opener => (&mut self.counts.opener, &mut self.counts.answerer),
             Side::Answerer => (&mut self.counts.answerer, &mut self.counts.opener),
@@ -456,7 +464,7 @@ impl<F: Follower> Connection<F> {
         onlooker: &mut dyn Onlooker,
     ) {
         let receiver = sender.other();
-        let scale = self.handshake.window_scale(receiver);
+        let scale = *self.scales.of(receiver);
         let acked = self.last_acks.of(receiver).as_ref();
         let granted = acked.zip(scale).map(|(last, shift)| {
             let window = u64::from(last.window);

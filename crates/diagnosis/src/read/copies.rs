@@ -22,7 +22,7 @@ use crate::read::packet::Packet;
 const AT_FIRST: usize = WAYS;
 const ONCE_FOUND: usize = 128 * WAYS;
 
-/// A packet without identification may stand in so many places, of which the oldest packet gives way.
+/// A packet without identification may stand in so many places, whose packets give way in turn.
 const WAYS: usize = 16;
 
 /// A copy with the same identification is no later than this (ours): identifications come again, after 65,536 packets.
@@ -59,11 +59,54 @@ struct Seen {
     is_paired: bool,
 }
 
+/// Packets that were seen, by identification, or by digest where that says nothing.
+#[derive(Clone, Debug)]
+struct Places {
+    seen: Vec<Seen>,
+    /// Of each [`WAYS`] places that which gives way next to a packet without identification.
+    turns: Vec<u8>,
+}
+
+impl Places {
+    fn new(room: usize) -> Self {
+        Self {
+            seen: vec![Seen::default(); room],
+            turns: vec![0; room / WAYS],
+        }
+    }
+
+    /// The place of a packet: that of its twin, or the one to be given to it.
+    #[inline]
+    fn of(&mut self, seen: &Seen, numbered: bool) -> Option<&mut Seen> {
+        let place = if numbered {
+            usize::from(seen.id) & (self.seen.len() - 1)
+        } else {
+            self.of_unnumbered(seen.digest)
+        };
+        self.seen.get_mut(place)
+    }
+
+    fn of_unnumbered(&mut self, digest: u64) -> usize {
+        let set = (digest >> 32) as usize & (self.turns.len() - 1);
+        let first = set * WAYS;
+        let ways = self.seen.get(first..first + WAYS).unwrap_or_default();
+        if let Some(twin) = ways.iter().position(|one| one.digest == digest) {
+            return first + twin;
+        }
+        let Some(turn) = self.turns.get_mut(set) else {
+            return first;
+        };
+        let way = usize::from(*turn);
+        *turn = ((way + 1) % WAYS) as u8;
+        first + way
+    }
+}
+
 /// The last packets of one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Copies {
-    /// By identification, or by digest where that says nothing.
-    seen: Vec<Seen>,
+    /// Nothing before the first packet.
+    places: Option<Box<Places>>,
     /// Two different packets had one identification, one soon after the other: it tells nothing here.
     is_id_useless: bool,
     /// How late copies come without any other sign, if they do.
@@ -83,11 +126,10 @@ impl Copies {
             return true;
         }
         let numbered = seen.id != 0 && !self.is_id_useless;
-        if self.seen.is_empty() {
-            self.make_room(AT_FIRST);
-        }
-        let index = self.place(&seen, numbered);
-        let Some(slot) = self.seen.get_mut(index) else {
+        let places = self
+            .places
+            .get_or_insert_with(|| Box::new(Places::new(AT_FIRST)));
+        let Some(slot) = places.of(&seen, numbered) else {
             return false;
         };
         let before = *slot;
@@ -178,8 +220,9 @@ impl Copies {
 
     /// A copy was found, which came so late without a sign of its own.
     fn found(&mut self, late: Option<Duration>) {
-        if self.seen.len() < ONCE_FOUND {
-            self.make_room(ONCE_FOUND);
+        let room = self.places.as_ref().map_or(0, |places| places.seen.len());
+        if room < ONCE_FOUND {
+            self.make_room();
         }
         if let Some(late) = late {
             let known = self.habit.get_or_insert(late);
@@ -187,28 +230,17 @@ impl Copies {
         }
     }
 
-    /// The place of a packet: that of its twin, or the one to be given to it.
-    #[inline]
-    fn place(&self, seen: &Seen, numbered: bool) -> usize {
-        if numbered {
-            return usize::from(seen.id) & (self.seen.len() - 1);
-        }
-        let set = ((seen.digest >> 32) as usize * WAYS) & (self.seen.len() - 1);
-        let ways = self.seen.get(set..set + WAYS).unwrap_or_default();
-        let twin = ways.iter().position(|one| one.digest == seen.digest);
-        let oldest = || {
-            let ages = ways.iter().enumerate();
-            ages.min_by_key(|(_, one)| (one.digest != 0, one.at))
-                .map_or(0, |(way, _)| way)
+    fn make_room(&mut self) {
+        let old = self
+            .places
+            .replace(Box::new(Places::new(ONCE_FOUND)))
+            .map_or_else(Vec::new, |places| places.seen);
+        let Some(places) = &mut self.places else {
+            return;
         };
-        set + twin.unwrap_or_else(oldest)
-    }
-
-    fn make_room(&mut self, room: usize) {
-        let old = core::mem::replace(&mut self.seen, vec![Seen::default(); room]);
         for seen in old.into_iter().filter(|seen| seen.digest != 0) {
-            let place = self.place(&seen, seen.id != 0 && !self.is_id_useless);
-            if let Some(slot) = self.seen.get_mut(place) {
+            let numbered = seen.id != 0 && !self.is_id_useless;
+            if let Some(slot) = places.of(&seen, numbered) {
                 *slot = seen;
             }
         }
@@ -216,6 +248,7 @@ impl Copies {
 }
 
 impl Seen {
+    #[inline]
     fn new(packet: &Packet) -> Self {
         Self {
             at: packet.at,
@@ -230,6 +263,7 @@ impl Seen {
 
 /// A number that differs where two packets do. It need not withstand anybody: a packet that is made to
 /// look like a copy is left out, and that is all.
+#[inline]
 fn digest(packet: &Packet) -> u64 {
     /// 2⁶⁴ divided by the golden ratio, odd (Knuth, *The Art of Computer Programming*, §6.4).
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -8,6 +8,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 use crate::read::packet::Packet;
 use crate::read::side::{Both, Side};
+use crate::read::ways::News;
 
 /// Hop limits with which hosts send (Linux and BSD 64, Windows 128, others 255).
 const HOP_LIMITS: [u8; 3] = [64, 128, 255];
@@ -66,19 +67,24 @@ impl Answers {
 
 impl Nearness {
     /// Takes in a packet that `side` has sent. Times of answers count where both ends are in one machine.
-    pub(crate) fn take(&mut self, side: Side, packet: &Packet, in_one_machine: bool) {
+    pub(crate) fn take(&mut self, side: Side, packet: &Packet, in_one_machine: bool) -> News {
         let initial = HOP_LIMITS
             .iter()
             .find(|initial| packet.hop_limit <= **initial);
         let hops = initial.map_or(0, |initial| initial - packet.hop_limit);
-        let known = self.hops.of_mut(side).get_or_insert(hops);
-        *known = hops.min(*known);
-        if in_one_machine {
-            let answers = self.answers.get_or_insert_with(Box::default);
-            answers.take(side, packet.at);
-        } else {
-            self.answers = None;
+        let known = self.hops.of_mut(side);
+        let is_least = known.is_none_or(|known| hops < known);
+        if is_least {
+            *known = Some(hops);
         }
+        if !in_one_machine {
+            let had_answers = self.answers.take().is_some();
+            return News::when(is_least || had_answers);
+        }
+        let answers = self.answers.get_or_insert_with(Box::default);
+        let before = answers.sooner();
+        answers.take(side, packet.at);
+        News::when(is_least || answers.sooner() != before)
     }
 
     /// The end that is nearer, if that shows.

@@ -49,9 +49,24 @@ pub struct InOrder {
 }
 
 impl InOrder {
+    /// Makes room for so many packets that are ready, and no more: a batch of packets is what takes the most memory.
+    pub fn expect(&mut self, packets: usize) {
+        let room = packets.saturating_add(LATE_MAX);
+        self.packets
+            .reserve_exact(room.saturating_sub(self.packets.len()));
+    }
+
     /// The next packet of the capture.
+    #[inline]
     pub fn push(&mut self, packet: Packet) {
+        let is_late = self.packets.last().is_some_and(|last| last.at > packet.at);
         self.packets.push(packet);
+        if is_late || self.is_disordered {
+            self.put_last_in_order();
+        }
+    }
+
+    fn put_last_in_order(&mut self) {
         let mut place = self.packets.len() - 1;
         let first = place.saturating_sub(LATE_MAX);
         while place > first && self.is_late(place) {

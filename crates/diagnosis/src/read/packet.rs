@@ -34,6 +34,7 @@ pub struct Packet {
 impl Packet {
     /// A packet of a capture whose first packet was captured at `first`.
     #[must_use]
+    #[inline]
     pub fn new(packet: &TcpPacket, first: CaptureTime) -> Self {
         let nanos = packet
             .at

@@ -116,7 +116,10 @@ impl Silences {
         }
         let both = self.0.get_or_insert_default();
         both.of_mut(side).take(packet);
-        both.of_mut(side.other()).asked = Asked::default();
+        let asked = &mut both.of_mut(side.other()).asked;
+        if *asked != Asked::default() {
+            *asked = Asked::default();
+        }
     }
 
     /// The end that is silent, if one is.

@@ -236,9 +236,10 @@ impl<F: Follower> Stream<F> {
         if self.size.take(packet.segment.len) {
             self.replay.learn(self.size.smss(), self.sack);
         }
-        let sending = match self.replay.sent(at, &segment) {
+        let sending = self.replay.sent(at, &segment);
+        let sending = match &sending {
             Ok(sending) => sending,
-            Err(why) => return self.astray.note(why, Some(packet.at)),
+            Err(why) => return self.astray.note(*why, Some(packet.at)),
         };
         self.now = at;
         self.astray.row = 0;

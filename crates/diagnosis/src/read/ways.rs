@@ -102,13 +102,14 @@ struct Repairs {
 
 impl Repairs {
     /// A repair took so long; `later` if its identification is later than what came before.
-    fn took(&mut self, time: Duration, later: bool) {
+    fn took(&mut self, time: Duration, later: bool) -> News {
         if let Some(slot) = self.times.get_mut(self.count as usize % REPAIRS) {
             *slot = time;
         }
         self.count = self.count.saturating_add(1);
         self.sent_later = self.sent_later.saturating_add(u32::from(later));
-        self.typical = self.median().unwrap_or_default();
+        let typical = self.median().unwrap_or_default();
+        News::when(core::mem::replace(&mut self.typical, typical) != typical)
     }
 
     fn time(&self) -> Option<Duration> {
@@ -155,7 +156,7 @@ impl Repairs {
     }
 
     /// The sender has sent a packet; `acked_at` is when an ACK of something new went to it that it has not answered yet.
-    fn sent(&mut self, packet: &Packet, acked_at: Option<Instant>) {
+    fn sent(&mut self, packet: &Packet, acked_at: Option<Instant>) -> News {
         let before = match packet.ip_id {
             Some(id) if id != 0 => self.last_id.replace(id),
             _ => None,
@@ -164,24 +165,28 @@ impl Repairs {
             .ip_id
             .zip(before)
             .map(|(id, before)| id.wrapping_sub(before) as i16);
-        if step.is_some_and(|step| step <= 0) {
-            // It was overtaken, and repairs nothing.
-            return;
+        if !packet.is_of_stream() || step.is_some_and(|step| step <= 0) {
+            // What was overtaken repairs nothing.
+            return News::None;
         }
-        let fills = |wanted: &Wanted| wanted.seq == packet.segment.seq && packet.is_of_stream();
-        if let Some(wanted) = self.wanted.filter(fills) {
-            if wanted.asked >= DUP_THRESHOLD && self.is_whole {
-                self.took(packet.at.since(wanted.since), step.is_some());
-            }
-            return;
+        if let Some(wanted) = self.wanted
+            && wanted.seq == packet.segment.seq
+        {
+            return match wanted.asked >= DUP_THRESHOLD && self.is_whole {
+                true => self.took(packet.at.since(wanted.since), step.is_some()),
+                false => News::None,
+            };
         }
         let Some((time, acked_at)) = self.time().zip(acked_at) else {
-            return;
+            return News::None;
         };
         let round = packet.at.since(acked_at);
-        if packet.is_of_stream() && round >= time / 2 && round <= time {
-            self.round = Some(self.round.map_or(round, |known| known.min(round)));
+        let is_least = self.round.is_none_or(|known| round < known);
+        if !is_least || round < time / 2 || round > time {
+            return News::None;
         }
+        self.round = Some(round);
+        News::Some
     }
 }
 
@@ -192,10 +197,23 @@ const BY_ITSELF: Duration = Duration::from_millis(100);
 /// Whether a packet has told something of the ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// One is shorter than was known.
+    /// One may be shorter than was known, or another end nearer.
     Some,
     /// It has not.
     None,
+}
+
+impl News {
+    pub(super) const fn when(is_news: bool) -> Self {
+        if is_news { Self::Some } else { Self::None }
+    }
+
+    const fn or(self, other: Self) -> Self {
+        match self {
+            Self::Some => self,
+            Self::None => other,
+        }
+    }
 }
 
 /// The ways to both ends.
@@ -208,16 +226,11 @@ pub(crate) struct Ways {
 impl Ways {
     /// Takes in a packet that `side` has sent.
     pub(crate) fn take(&mut self, side: Side, packet: &Packet) -> News {
-        let nearest = self.nearness.nearest();
         let in_one_machine = self.in_one_machine();
-        self.nearness.take(side, packet, in_one_machine);
+        let nearer = self.nearness.take(side, packet, in_one_machine);
         let news = self.of.of_mut(side).answer(packet);
         self.of.of_mut(side.other()).ask(packet);
-        if self.nearness.nearest() == nearest {
-            news
-        } else {
-            News::Some
-        }
+        news.or(nearer)
     }
 
     fn in_one_machine(&self) -> bool {
@@ -276,8 +289,7 @@ fn place(to_sender: Duration, to_receiver: Duration) -> Option<Place> {
 impl Way {
     /// The end at which this way ends has sent a packet.
     fn answer(&mut self, packet: &Packet) -> News {
-        let before = (self.shortest(), self.quickest);
-        self.repairs.sent(packet, self.acked_at);
+        let mut news = self.repairs.sent(packet, self.acked_at);
         let acknowledged = packet.segment.ack;
         if let Some(question) = self.question {
             let waited = packet.at.since(question.at);
@@ -293,7 +305,7 @@ impl Way {
                     (false, true) => Reason::Timestamps,
                     (false, false) => Reason::Responses,
                 };
-                self.note(waited, reason);
+                news = news.or(self.note(waited, reason));
             }
             let passed = question.value.zip(packet.echo());
             let passed = passed.is_some_and(|(value, echo)| is_after(echo, value));
@@ -305,13 +317,12 @@ impl Way {
             && let Some(acked_at) = self.acked_at.take()
         {
             let waited = packet.at.since(acked_at);
-            self.quickest = Some(self.quickest.map_or(waited, |known| known.min(waited)));
+            if self.quickest.is_none_or(|known| waited < known) {
+                self.quickest = Some(waited);
+                return News::Some;
+            }
         }
-        if before == (self.shortest(), self.quickest) {
-            News::None
-        } else {
-            News::Some
-        }
+        news
     }
 
     /// The least that is known, and by what.
@@ -326,11 +337,13 @@ impl Way {
         })
     }
 
-    fn note(&mut self, waited: Duration, reason: Reason) {
+    fn note(&mut self, waited: Duration, reason: Reason) -> News {
         self.answers = self.answers.saturating_add(1);
-        if self.least.is_none_or(|(least, _)| waited < least) {
+        let is_least = self.least.is_none_or(|(least, _)| waited < least);
+        if is_least {
             self.least = Some((waited, reason));
         }
+        News::when(is_least)
     }
 
     /// A packet was sent to the end at which this way ends.

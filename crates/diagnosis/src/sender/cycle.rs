@@ -6,7 +6,7 @@
 
 use core::ops::RangeInclusive;
 
-use dupack_tcp::time::Instant;
+use dupack_tcp::time::{Duration, Instant};
 
 /// Parts of a round trip.
 const PARTS: f64 = 4.0;
@@ -41,6 +41,9 @@ pub(super) struct Cycle {
     began: Option<Instant>,
     /// Seconds of a part.
     part: f64,
+    /// The place of the last part that something left in, and when it ends.
+    place: usize,
+    until: Instant,
     /// Segments that left in each.
     left: Vec<u16>,
 }
@@ -56,21 +59,29 @@ impl Cycle {
             *self = Self {
                 began: Some(at),
                 part,
-                left: Vec::new(),
+                ..Self::default()
             };
         }
-        let since = self
-            .began
-            .map_or(0.0, |began| at.since(began).as_secs_f64());
-        let place = (since / self.part) as usize;
-        if place >= KEPT {
+        if at >= self.until {
+            self.go_to(at);
+        }
+        if let Some(left) = self.left.get_mut(self.place) {
+            *left = left.saturating_add(u16::try_from(segments).unwrap_or(u16::MAX));
+        }
+    }
+
+    /// To the part that this time is in; beyond those that are kept, to none.
+    fn go_to(&mut self, at: Instant) {
+        let began = self.began.unwrap_or(at);
+        self.place = (at.since(began).as_secs_f64() / self.part) as usize;
+        if self.place >= KEPT {
+            self.until = Instant::FAR_FUTURE;
             return;
         }
-        if place >= self.left.len() {
-            self.left.resize(place + 1, 0);
-        }
-        if let Some(left) = self.left.get_mut(place) {
-            *left = left.saturating_add(u16::try_from(segments).unwrap_or(u16::MAX));
+        let end = (self.place + 1) as f64 * self.part;
+        self.until = began + Duration::from_secs_f64(end);
+        if self.place >= self.left.len() {
+            self.left.resize(self.place + 1, 0);
         }
     }
 
@@ -132,7 +143,6 @@ fn correlation(course: &[f64], lag: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dupack_tcp::time::Duration;
 
     /// A sender whose rate has these gains, each for a round trip of 40 ms.
     fn sends(gains: &[u64]) -> Cycle {

@@ -1,5 +1,7 @@
 //! Streams taken together: what came through of all of them, and how long what came had waited in queues.
 
+use std::cell::OnceCell;
+
 use dupack_tcp::time::Duration;
 
 use super::candidate::Candidate;
@@ -60,7 +62,12 @@ pub(super) struct Bundle {
     pub width: Duration,
     pub first: u64,
     pub cells: Vec<Cell>,
+    /// With wider windows, as far as somebody has asked: a bundle is held beside many others.
+    wider: Wider,
 }
+
+/// By how often the width is doubled.
+type Wider = [OnceCell<(u64, Vec<Cell>)>; u64::BITS as usize];
 
 impl Bundle {
     /// Of one candidate, at this place.
@@ -79,19 +86,32 @@ impl Bundle {
             },
             delays: f64::from(window.delays),
         });
+        let cells: Vec<Cell> = cells.collect();
         Self {
             members: vec![place],
             round_trips: (candidate.round_trip, candidate.round_trip),
             width,
             first,
-            cells: cells.collect(),
+            wider: [const { OnceCell::new() }; u64::BITS as usize],
+            cells,
         }
     }
 
-    /// With windows of this width: its own, or wider by a power of two.
-    pub(super) fn at_width(&self, width: Duration) -> (u64, Vec<Cell>) {
+    /// The number of the first window and all of them, of this width: its own, or wider by a power of two.
+    pub(super) fn at_width(&self, width: Duration) -> (u64, &[Cell]) {
         let times = (width.as_nanos() / self.width.as_nanos().max(1)).max(1);
-        let mut joined: Vec<Cell> = Vec::with_capacity(self.cells.len());
+        match self.wider.get(times.ilog2() as usize) {
+            Some(wider) if times > 1 => {
+                let (first, cells) = wider.get_or_init(|| self.joined(times));
+                (*first, cells)
+            }
+            _ => (self.first, &self.cells),
+        }
+    }
+
+    /// Each so many windows together.
+    fn joined(&self, times: u64) -> (u64, Vec<Cell>) {
+        let mut joined: Vec<Cell> = Vec::new();
         let mut last = None;
         for (number, cell) in (self.first..).zip(&self.cells) {
             let place = number / times;
@@ -117,17 +137,20 @@ impl Bundle {
     }
 
     /// The windows that both have, at this width.
-    pub(super) fn beside(&self, other: &Self, width: Duration) -> Vec<(Cell, Cell)> {
+    pub(super) fn beside<'a>(
+        &'a self,
+        other: &'a Self,
+        width: Duration,
+    ) -> impl Iterator<Item = (&'a Cell, &'a Cell)> {
         let (first, own) = self.at_width(width);
         let (other_first, theirs) = other.at_width(width);
-        let skip = |from: u64| usize::try_from(from).unwrap_or(usize::MAX);
-        let own = own
-            .into_iter()
-            .skip(skip(other_first.saturating_sub(first)));
-        let theirs = theirs
-            .into_iter()
-            .skip(skip(first.saturating_sub(other_first)));
-        own.zip(theirs).collect()
+        let from = |cells: &'a [Cell], skipped: u64| {
+            let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
+            cells.get(skipped..).unwrap_or_default().iter()
+        };
+        let own = from(own, other_first.saturating_sub(first));
+        let theirs = from(theirs, first.saturating_sub(other_first));
+        own.zip(theirs)
     }
 
     /// Both together.
@@ -139,20 +162,22 @@ impl Bundle {
         let ends = all.iter().map(|(first, cells)| first + cells.len() as u64);
         let last = ends.max().unwrap_or(first);
         let cells = (first..last).map(|number| {
-            let at = |(first, cells): &(u64, Vec<Cell>)| {
+            let at = |(first, cells): &(u64, &[Cell])| {
                 let place = usize::try_from(number.checked_sub(*first)?).ok()?;
                 cells.get(place).copied()
             };
             let present = all.iter().filter_map(at);
             present.fold(Cell::absent(width_us), Cell::beside)
         });
+        let cells: Vec<Cell> = cells.collect();
         let ((most, least), (other_most, other_least)) = (self.round_trips, other.round_trips);
         Self {
             members: [self.members.as_slice(), other.members.as_slice()].concat(),
             round_trips: (most.max(other_most), least.min(other_least)),
             width,
             first,
-            cells: cells.collect(),
+            wider: [const { OnceCell::new() }; u64::BITS as usize],
+            cells,
         }
     }
 }
@@ -182,6 +207,7 @@ mod tests {
             width: ms(10),
             first,
             cells: bytes.iter().map(|bytes| cell(*bytes, 1000.0)).collect(),
+            wider: [const { OnceCell::new() }; u64::BITS as usize],
         }
     }
 
@@ -192,15 +218,19 @@ mod tests {
     #[test]
     fn a_wide_window_that_reaches_beyond_its_stream_is_idle_there() {
         // 60 to 110 ms: half of the window from 40 to 80 ms, three quarters of that from 80 to 120 ms.
-        let (first, cells) = bundle(6, &[1.0, 2.0, 4.0, 8.0, 16.0]).at_width(ms(40));
+        let five = bundle(6, &[1.0, 2.0, 4.0, 8.0, 16.0]);
+        let (first, cells) = five.at_width(ms(40));
         assert_eq!(first, 1);
-        assert_eq!(of(&cells, |cell| cell.bytes), [3.0, 28.0]);
-        assert_eq!(of(&cells, |cell| cell.idle_us), [22_000.0, 13_000.0]);
+        assert_eq!(of(cells, |cell| cell.bytes), [3.0, 28.0]);
+        assert_eq!(of(cells, |cell| cell.idle_us), [22_000.0, 13_000.0]);
         assert_eq!(cells[0].queue_us(), Some(150.0));
         // Of its own width nothing is beyond.
-        let (first, cells) = bundle(6, &[1.0, 2.0]).at_width(ms(10));
+        let two = bundle(6, &[1.0, 2.0]);
+        let (first, cells) = two.at_width(ms(10));
         assert_eq!(first, 6);
-        assert_eq!(of(&cells, |cell| cell.idle_us), [1000.0, 1000.0]);
+        assert_eq!(of(cells, |cell| cell.idle_us), [1000.0, 1000.0]);
+        let (first, cells) = five.at_width(ms(160));
+        assert_eq!((first, of(cells, |cell| cell.bytes)), (0, vec![31.0]));
     }
 
     #[test]
@@ -209,12 +239,12 @@ mod tests {
             bundle(4, &[1.0, 2.0, 3.0, 4.0]),
             bundle(6, &[5.0, 6.0, 7.0]),
         );
-        let bytes = |pairs: Vec<(Cell, Cell)>| -> Vec<(f64, f64)> {
-            let pairs = pairs.iter().map(|(one, other)| (one.bytes, other.bytes));
-            pairs.collect()
+        let bytes = |one: &Bundle, other: &Bundle| -> Vec<(f64, f64)> {
+            let pairs = one.beside(other, ms(10));
+            pairs.map(|(one, other)| (one.bytes, other.bytes)).collect()
         };
-        assert_eq!(bytes(early.beside(&late, ms(10))), [(3.0, 5.0), (4.0, 6.0)]);
-        assert_eq!(bytes(late.beside(&early, ms(10))), [(5.0, 3.0), (6.0, 4.0)]);
+        assert_eq!(bytes(&early, &late), [(3.0, 5.0), (4.0, 6.0)]);
+        assert_eq!(bytes(&late, &early), [(5.0, 3.0), (6.0, 4.0)]);
     }
 
     #[test]

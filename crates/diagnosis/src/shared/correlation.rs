@@ -37,12 +37,19 @@ impl Correlation {
     #[must_use]
     pub fn of_independent(x: &[f64], y: &[f64]) -> Option<Self> {
         let n = x.len().min(y.len());
-        let (x, y) = (centred(x.get(..n)?), centred(y.get(..n)?));
-        let (of_x, of_y) = (product(&x, &x), product(&y, &y));
+        let (x, y) = (x.get(..n)?, y.get(..n)?);
+        let (mean_x, mean_y) = (mean(x), mean(y));
+        let (mut of_x, mut of_y, mut of_both) = (0.0, 0.0, 0.0);
+        for (x, y) in x.iter().zip(y) {
+            let (x, y) = (x - mean_x, y - mean_y);
+            of_x += x * x;
+            of_y += y * y;
+            of_both += x * y;
+        }
         if n < 4 || of_x <= 0.0 || of_y <= 0.0 {
             return None;
         }
-        let r = (product(&x, &y) / (of_x * of_y).sqrt()).clamp(-1.0, 1.0);
+        let r = (of_both / (of_x * of_y).sqrt()).clamp(-1.0, 1.0);
         Some(Self {
             r,
             independent: n as f64,

@@ -38,7 +38,7 @@ impl Comparison {
             width = width.saturating_mul(2);
         }
         let scales = (0..SCALES).map(|scale| width.saturating_mul(1 << scale));
-        let all: Vec<Common> = scales
+        let all: Vec<Common<'_>> = scales
             .filter_map(|width| Common::of(one, other, width))
             .collect();
         let rates = all.iter().filter_map(|at| Some((at, at.rates()?)));
@@ -71,38 +71,41 @@ pub(super) struct Evidence {
 }
 
 /// The windows in which two bundles were backlogged and a queue stood: the number of each, and what came through of both.
-struct Common {
-    windows: Vec<(usize, (Cell, Cell))>,
+struct Common<'a> {
+    windows: Vec<(usize, (&'a Cell, &'a Cell))>,
     width: Duration,
 }
 
-impl Common {
+impl<'a> Common<'a> {
     /// With this width; `None` if there are too few.
-    fn of(one: &Bundle, other: &Bundle, width: Duration) -> Option<Self> {
+    fn of(one: &'a Bundle, other: &'a Bundle, width: Duration) -> Option<Self> {
         let width_us = width.as_secs_f64() * 1e6;
         let least = one.round_trips.1.min(other.round_trips.1);
         let noise = (least.as_secs_f64() * 1e6 * NOISE_SHARE).max(NOISE_US);
-        let counts = |(one, other): &(Cell, Cell)| {
+        let counts = |one: &Cell, other: &Cell| {
             let busy = |cell: &Cell| cell.idle_us <= IDLE_MAX * width_us;
             let queued = |cell: &Cell| cell.queue_us().is_some_and(|queue| queue >= noise);
             busy(one) && busy(other) && (queued(one) || queued(other))
         };
-        let windows = one.beside(other, width).into_iter().enumerate();
-        let windows: Vec<(usize, (Cell, Cell))> =
-            windows.filter(|(_, both)| counts(both)).collect();
+        let both = one.beside(other, width);
+        let mut windows = Vec::with_capacity(both.size_hint().1.unwrap_or(0));
+        windows.extend(
+            both.enumerate()
+                .filter(|(_, (one, other))| counts(one, other)),
+        );
         (windows.len() >= WINDOWS_MIN).then_some(Self { windows, width })
     }
 
     /// How a quantity of both changes from one window to the next, as far as it is known.
     fn changes(&self, of: impl Fn(&Cell) -> Option<f64>) -> [Vec<f64>; 2] {
-        let mut changes = [Vec::new(), Vec::new()];
+        let mut changes = [(); 2].map(|()| Vec::with_capacity(self.windows.len()));
         for pair in self.windows.windows(2) {
             let [(n, before), (m, after)] = pair else {
                 continue;
             };
-            let both = |(one, other): &(Cell, Cell)| of(one).zip(of(other));
+            let both = |(one, other): (&Cell, &Cell)| of(one).zip(of(other));
             if n + 1 == *m
-                && let Some((before, after)) = both(before).zip(both(after))
+                && let Some((before, after)) = both(*before).zip(both(*after))
             {
                 let [one, other] = &mut changes;
                 one.push(after.0 - before.0);

@@ -5,6 +5,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::quiet::Settled;
 use super::span::{Kind, Level, Span};
+use crate::grow;
 
 /// Of the greatest queueing delay so far that a round must show for its loss to be the queue's. Ours: a full
 /// queue has its full delay; a quarter is left for queues that drop early or are shared.
@@ -166,7 +167,7 @@ impl Ledger {
         if self.epochs.len() >= self.epochs_max {
             self.thin_out();
         }
-        self.epochs.push(span);
+        grow::push(&mut self.epochs, span);
     }
 
     /// Merges neighbours until half as many are left: amortised, a few steps per stretch.

@@ -24,6 +24,10 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const COUNT: usize = 12;
 
+    /// The first of those that yield to the path, and how many these are.
+    const FIRST_YIELDING: usize = Self::SenderBuffer as usize;
+    const YIELDING: usize = Self::COUNT - Self::FIRST_YIELDING;
+
     pub(super) const ALL: [Self; Self::COUNT] = [
         Self::Handshake,
         Self::Idle,
@@ -76,7 +80,7 @@ pub(super) enum Level {
 }
 
 impl Level {
-    pub(super) const COUNT: usize = 3;
+    const COUNT: usize = 3;
     pub(super) const ALL: [Self; Self::COUNT] = [Self::Clear, Self::Standing, Self::Overflowing];
 }
 
@@ -101,10 +105,40 @@ impl Times {
         }
     }
 
+    /// Adds time with a queue.
+    fn queue(&mut self, queued: &Queued) {
+        let yielding = self.0.iter_mut().skip(Kind::FIRST_YIELDING);
+        for (mine, theirs) in yielding.zip(&queued.0) {
+            *mine += *theirs;
+        }
+    }
+
     /// All time of the kinds that `choose` names.
     pub(super) fn sum(&self, choose: impl Fn(Kind) -> bool) -> Duration {
         let chosen = Kind::ALL.into_iter().filter(|kind| choose(*kind));
         chosen.fold(Duration::ZERO, |sum, kind| sum + self.of(kind))
+    }
+}
+
+/// Time under the headings that yield to the path, at one level with a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Queued([Duration; Kind::YIELDING]);
+
+impl Queued {
+    fn of(&self, kind: Kind) -> Duration {
+        let place = (kind as usize).checked_sub(Kind::FIRST_YIELDING);
+        let time = place.and_then(|place| self.0.get(place));
+        time.copied().unwrap_or_default()
+    }
+
+    fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine += *theirs;
+        }
+    }
+
+    fn is_none(&self) -> bool {
+        self.0.iter().all(|time| time.is_zero())
     }
 }
 
@@ -177,8 +211,10 @@ impl Flights {
 pub(super) struct Span {
     pub(super) from: Instant,
     pub(super) to: Instant,
-    /// By what stood before the bottleneck; what does not yield to it counts as clear.
-    levels: [Times; Level::COUNT],
+    /// Without a queue; what does not yield to it counts as that.
+    clear: Times,
+    standing: Queued,
+    overflowing: Queued,
     pub(super) delivered: u64,
     /// Bytes that were delivered while the application gave nothing more: what it had sent before passed the bottleneck then.
     pub(super) drained: u64,
@@ -203,9 +239,7 @@ impl Span {
 
     pub(super) fn add(&mut self, kind: Kind, until: Instant) {
         let time = until.since(self.to);
-        if let Some(times) = self.levels.get_mut(Level::Clear as usize) {
-            times.add(kind, time);
-        }
+        self.clear.add(kind, time);
         self.to = self.to.max(until);
     }
 
@@ -216,56 +250,60 @@ impl Span {
 
     /// Says what stood before the bottleneck all the while.
     pub(super) fn set_level(&mut self, level: Level) {
-        let mut sorted = [Times::default(); Level::COUNT];
-        for kind in Kind::ALL {
-            let to = if kind.yields_to_path() {
-                level
-            } else {
-                Level::Clear
-            };
-            let time = self.time(kind);
-            if let Some(times) = sorted.get_mut(to as usize) {
-                times.add(kind, time);
-            }
+        self.clear = self.times();
+        (self.standing, self.overflowing) = (Queued::default(), Queued::default());
+        let queued = match level {
+            Level::Clear => return,
+            Level::Standing => &mut self.standing,
+            Level::Overflowing => &mut self.overflowing,
+        };
+        let yielding = self.clear.0.iter_mut().skip(Kind::FIRST_YIELDING);
+        for (time, queued) in yielding.zip(&mut queued.0) {
+            *queued = core::mem::take(time);
         }
-        self.levels = sorted;
     }
 
     pub(super) fn at(&self, level: Level) -> Times {
-        self.levels.get(level as usize).copied().unwrap_or_default()
+        let queued = match level {
+            Level::Clear => return self.clear,
+            Level::Standing => &self.standing,
+            Level::Overflowing => &self.overflowing,
+        };
+        let mut times = Times::default();
+        times.queue(queued);
+        times
     }
 
     pub(super) fn time(&self, kind: Kind) -> Duration {
-        let all = self.levels.iter();
-        all.fold(Duration::ZERO, |sum, times| sum + times.of(kind))
+        self.clear.of(kind) + self.standing.of(kind) + self.overflowing.of(kind)
     }
 
     /// Time of all kinds, whatever stood before the bottleneck.
     pub(super) fn times(&self) -> Times {
-        let mut all = Times::default();
-        for times in &self.levels {
-            all.merge(times);
-        }
+        let mut all = self.clear;
+        all.queue(&self.standing);
+        all.queue(&self.overflowing);
         all
     }
 
     /// The one kind of all its time, if there is one alone.
     pub(super) fn alone(&self) -> Option<Kind> {
-        let has = |kind: &Kind| self.levels.iter().any(|times| !times.of(*kind).is_zero());
-        let mut some = Kind::ALL.into_iter().filter(has);
+        let mut some = Kind::ALL
+            .into_iter()
+            .filter(|kind| !self.time(*kind).is_zero());
         let first = some.next()?;
         some.next().is_none().then_some(first)
     }
 
     pub(super) fn has_queue(&self) -> bool {
-        !self.at(Level::Standing).sum(|_| true).is_zero()
+        !self.standing.is_none()
     }
 
     /// Takes in the stretch that follows.
     pub(super) fn merge(&mut self, next: &Self) {
-        for (mine, theirs) in self.levels.iter_mut().zip(&next.levels) {
-            mine.merge(theirs);
-        }
+        self.clear.merge(&next.clear);
+        self.standing.merge(&next.standing);
+        self.overflowing.merge(&next.overflowing);
         self.to = self.to.max(next.to);
         self.delivered = self.delivered.saturating_add(next.delivered);
         self.drained(next.drained);
@@ -334,6 +372,14 @@ mod tests {
             (span.time(Kind::Congestion), span.duration()),
             (ms(30), ms(100))
         );
+        for kind in Kind::ALL {
+            let queued = kind as usize >= Kind::FIRST_YIELDING;
+            assert_eq!(queued, kind.yields_to_path(), "{kind:?}");
+        }
+        span.set_level(Level::Overflowing);
+        assert!(!span.has_queue());
+        assert_eq!(span.at(Level::Overflowing).sum(|_| true), ms(30));
+        assert_eq!(span.times().sum(|_| true), ms(100));
         assert_eq!(span.times().sum(Kind::is_silence), ms(70));
         assert_eq!(span.times().sum(Kind::moves_data), ms(30));
     }

@@ -76,14 +76,6 @@ struct Step {
     after_ack: Option<Duration>,
 }
 
-/// A stretch that is over.
-#[derive(Clone, Copy, Debug)]
-struct Stretch {
-    time: Duration,
-    /// Bytes with headers in a second, if its packets leave evenly and follow no ACKs.
-    rate: Option<f64>,
-}
-
 /// Gathers rates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pace {
@@ -92,7 +84,12 @@ pub(super) struct Pace {
     largest: u32,
     last: Option<Instant>,
     steps: Vec<Step>,
-    stretches: Vec<Stretch>,
+    /// How many stretches there were, the time that all of them took, and that of the last.
+    stretches: usize,
+    measured: Duration,
+    latest: Duration,
+    /// The rate of each that has one, in bytes with headers in a second, and its time.
+    rates: Vec<(f64, Duration)>,
     /// All time between packets, without pauses.
     active: Duration,
     acked_at: Option<Instant>,
@@ -150,12 +147,22 @@ impl Pace {
         });
         if self.steps.len() > STRETCH {
             let begun = self.steps.pop();
-            let stretch = Stretch::of(&self.steps);
+            self.end_stretch();
             self.steps.clear();
             self.steps.extend(begun);
-            if self.stretches.len() < STRETCHES_MAX && !stretch.time.is_zero() {
-                self.stretches.push(stretch);
-            }
+        }
+    }
+
+    fn end_stretch(&mut self) {
+        let time = time_of(&self.steps);
+        if self.stretches >= STRETCHES_MAX || time.is_zero() {
+            return;
+        }
+        self.stretches += 1;
+        self.measured += time;
+        self.latest = time;
+        if let Some(rate) = rate_of(&self.steps, time) {
+            self.rates.push((rate, time));
         }
     }
 
@@ -176,42 +183,30 @@ impl Pace {
     }
 
     fn is_pause(&self, gap: Duration) -> bool {
-        let (all, count) = match self.stretches.last() {
-            Some(stretch) => (stretch.time, STRETCH),
-            None => (
-                self.steps
-                    .iter()
-                    .fold(Duration::ZERO, |sum, step| sum + step.gap),
-                self.steps.len(),
-            ),
+        let (all, count) = match self.stretches {
+            0 => (time_of(&self.steps), self.steps.len()),
+            _ => (self.latest, STRETCH),
         };
         count > 0 && gap > all * u64::from(PAUSE) / count as u64
     }
 
     /// The rate, if it is constant.
     pub(super) fn constant(&self) -> Option<ConstantRate> {
-        let all = self
-            .stretches
-            .iter()
-            .fold(Duration::ZERO, |sum, one| sum + one.time);
-        let mut rates: Vec<(f64, Duration)> = self
-            .stretches
-            .iter()
-            .filter_map(|one| Some((one.rate?, one.time)))
-            .collect();
         // Small messages at even times are an application's: behind a shaper they would wait, and fill segments.
-        if rates.len() < STRETCHES_MIN || !self.fills_segments() {
+        if self.rates.len() < STRETCHES_MIN || !self.fills_segments() {
             return None;
         }
+        let mut rates = self.rates.clone();
         rates.sort_by(|one, other| one.0.total_cmp(&other.0));
         let (median, _) = *rates.get(rates.len() / 2)?;
         let near = rates
             .iter()
             .filter(|(rate, _)| (rate - median).abs() <= EVEN_WITHIN * median);
         let time = near.fold(Duration::ZERO, |sum, (_, time)| sum + *time);
-        let [time_s, all_s, active_s] = [time, all, self.active].map(Duration::as_secs_f64);
+        let [time_s, all_s, active_s] =
+            [time, self.measured, self.active].map(Duration::as_secs_f64);
         // Of a long transfer only the first stretches are kept.
-        let kept_all = self.stretches.len() < STRETCHES_MAX;
+        let kept_all = self.stretches < STRETCHES_MAX;
         let measured = !kept_all || time_s >= MEASURED_PART * active_s;
         let full = u64::from(self.largest);
         (time_s >= EVEN_PART * all_s && measured).then(|| ConstantRate {
@@ -225,37 +220,38 @@ impl Pace {
     }
 }
 
-impl Stretch {
-    fn of(steps: &[Step]) -> Self {
-        let time = steps
-            .iter()
-            .fold(Duration::ZERO, |sum, step| sum + step.gap);
-        let bytes: u64 = steps.iter().map(|step| step.bytes).sum();
-        let part = |such: usize| such as f64 / steps.len().max(1) as f64;
-        let rate = bytes as f64 / time.as_secs_f64().max(f64::MIN_POSITIVE);
-        let is_even = |step: &&Step| {
-            let due = step.bytes as f64 / rate;
-            (step.gap.as_secs_f64() - due).abs() <= EVEN_GAP * due
-        };
-        let even = part(steps.iter().filter(is_even).count()) >= EVEN_PACKETS;
-        let after: Vec<Duration> = steps.iter().filter_map(|step| step.after_ack).collect();
-        let gaps: Vec<Duration> = steps.iter().map(|step| step.gap).collect();
-        let follows = deviation(&after) <= ANSWERS_UNEVEN * deviation(&gaps);
-        let is_full = steps.iter().all(|step| step.is_full);
-        let answers = part(after.len()) > ANSWERS_PART && (follows || !is_full);
-        Self {
-            time,
-            rate: (even && !answers).then_some(rate),
-        }
+fn time_of(steps: &[Step]) -> Duration {
+    let gaps = steps.iter().map(|step| step.gap);
+    gaps.fold(Duration::ZERO, |sum, gap| sum + gap)
+}
+
+/// Bytes with headers in a second of a stretch that took so long, if its packets leave evenly and follow no ACKs.
+fn rate_of(steps: &[Step], time: Duration) -> Option<f64> {
+    let bytes: u64 = steps.iter().map(|step| step.bytes).sum();
+    let part = |such: usize| such as f64 / steps.len().max(1) as f64;
+    let rate = bytes as f64 / time.as_secs_f64();
+    let is_even = |step: &&Step| {
+        let due = step.bytes as f64 / rate;
+        (step.gap.as_secs_f64() - due).abs() <= EVEN_GAP * due
+    };
+    if part(steps.iter().filter(is_even).count()) < EVEN_PACKETS {
+        return None;
     }
+    let after = steps.iter().filter_map(|step| step.after_ack);
+    let often = part(after.clone().count()) > ANSWERS_PART;
+    let gaps = steps.iter().map(|step| step.gap);
+    let follows = || deviation(after) <= ANSWERS_UNEVEN * deviation(gaps);
+    let is_full = steps.iter().all(|step| step.is_full);
+    let answers = often && (!is_full || follows());
+    (!answers).then_some(rate)
 }
 
 /// The mean absolute deviation from the mean, in seconds.
-fn deviation(times: &[Duration]) -> f64 {
-    let count = times.len().max(1) as f64;
-    let mean = times.iter().map(|time| time.as_secs_f64()).sum::<f64>() / count;
-    let off = times.iter().map(|time| (time.as_secs_f64() - mean).abs());
-    off.sum::<f64>() / count
+fn deviation(times: impl Iterator<Item = Duration> + Clone) -> f64 {
+    let seconds = times.map(Duration::as_secs_f64);
+    let count = seconds.clone().count().max(1) as f64;
+    let mean = seconds.clone().sum::<f64>() / count;
+    seconds.map(|time| (time - mean).abs()).sum::<f64>() / count
 }
 
 #[cfg(test)]
@@ -298,7 +294,6 @@ mod tests {
         }
     }
 
-    /// As of a shaper, ACKs of whose packets come shortly before the next by chance.
     /// Of a host whose interface divides segments, all of one are captured at once.
     #[test]
     fn segments_that_leave_as_one_are_one_packet() {
@@ -357,6 +352,7 @@ mod tests {
         assert!(told(536).is_some());
     }
 
+    /// As of a shaper, ACKs of whose packets come shortly before the next by chance.
     #[test]
     fn acks_that_only_happen_to_come_before_packets_do_not_set_them_off() {
         let at = |n: i32| f64::from(n) * 7.9 + f64::from(n % 2) * 0.01;

@@ -2,7 +2,7 @@
 //!
 //! Sizes are those of captured packets. A segment that is sent again in smaller pieces arrives by the packet that carried it last.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use dupack_tcp::time::Instant;
 
@@ -25,7 +25,6 @@ const REPEATS_MAX: usize = 64;
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     sent: u64,
-    arrived: u64,
     /// The most transmissions of one segment.
     attempts: u32,
     /// The segment that was sent last, by its first byte, and how often in a row.
@@ -48,7 +47,9 @@ struct Repeated {
 pub(super) struct Sizes {
     /// Bytes of a full segment as far as was announced: what is larger is cut up by an interface.
     full: u32,
-    fates: BTreeMap<u32, Fate>,
+    fates: Vec<(u32, Fate)>,
+    /// The place of the size that was looked for last: most segments are full ones.
+    latest: usize,
     repeats: VecDeque<Repeated>,
     /// The largest that arrived, of all sizes.
     passes: Option<u32>,
@@ -58,7 +59,8 @@ impl Sizes {
     pub(super) const fn new(full: u32) -> Self {
         Self {
             full,
-            fates: BTreeMap::new(),
+            fates: Vec::new(),
+            latest: 0,
             repeats: VecDeque::new(),
             passes: None,
         }
@@ -111,7 +113,6 @@ impl Sizes {
             let len = if len > self.full { segment.len } else { len };
             self.passes = self.passes.max(Some(len));
             if let Some(fate) = self.fate(len) {
-                fate.arrived += 1;
                 fate.arrived_at = fate.arrived_at.max(arrival.at);
             }
         }
@@ -119,19 +120,19 @@ impl Sizes {
 
     pub(super) fn black_hole(&self) -> Option<BlackHole> {
         let passes = self.passes?;
-        let failing = self.fates.range(passes.checked_add(1)?..);
-        let (mut transmissions, mut attempts, mut fails, mut since) = (0, 0, None, None);
-        for (size, fate) in failing {
+        let failing = self.fates.iter().filter(|(size, _)| *size > passes);
+        let fails = failing.clone().map(|(size, _)| *size).min();
+        let (mut transmissions, mut attempts, mut since) = (0, 0, None);
+        for (_, fate) in failing {
             transmissions += fate.sent;
             attempts = attempts.max(fate.attempts);
-            fails = fails.or(Some(*size));
             since = match (since, fate.sent_since) {
                 (Some(one), Some(other)) => Some(core::cmp::min::<Instant>(one, other)),
                 (one, other) => one.or(other),
             };
         }
         // Something arrived after the first that did not: the path was there.
-        let latest = self.fates.values().map(|fate| fate.arrived_at).max()?;
+        let latest = self.fates.iter().map(|(_, fate)| fate.arrived_at).max()?;
         let path_was_there = since.is_some_and(|since| latest > since);
         let enough = transmissions >= SWALLOWED_MIN && attempts >= ATTEMPTS_MIN;
         (enough && path_was_there).then_some(BlackHole {
@@ -142,9 +143,17 @@ impl Sizes {
     }
 
     fn fate(&mut self, size: u32) -> Option<&mut Fate> {
-        if self.fates.len() >= SIZES_MAX && !self.fates.contains_key(&size) {
-            return None;
+        let is_known = |(known, _): &(u32, Fate)| *known == size;
+        if !self.fates.get(self.latest).is_some_and(is_known) {
+            self.latest = match self.fates.iter().position(is_known) {
+                Some(place) => place,
+                None if self.fates.len() >= SIZES_MAX => return None,
+                None => {
+                    self.fates.push((size, Fate::default()));
+                    self.fates.len() - 1
+                }
+            };
         }
-        Some(self.fates.entry(size).or_default())
+        self.fates.get_mut(self.latest).map(|(_, fate)| fate)
     }
 }

@@ -2,7 +2,7 @@
 
 use dupack_tcp::time::Instant;
 
-use super::course::{EVENTS, RECENT};
+use super::course::{RECENT, STEPS};
 use super::*;
 
 const LEAST: Duration = Duration::from_millis(20);
@@ -104,8 +104,44 @@ fn an_unseen_loss_is_right_before_the_next_of_the_stream() {
     }
     course.lost(2 * PACKET);
     course.lost(4 * PACKET);
-    let after: Vec<u8> = course.events.iter().map(|event| event.lost_after).collect();
+    let after: Vec<u8> = course
+        .events()
+        .iter()
+        .map(|event| event.lost_after)
+        .collect();
     assert_eq!(after, [0, 1, 1]);
+}
+
+#[test]
+fn silences_of_any_length_are_part_of_a_course() {
+    let mut course = Course::default();
+    let times = [0.0, 0.000_5, 0.5, 70.0, 2000.0, 2000.1];
+    for (n, at) in (0..).zip(times) {
+        let at = Instant::ZERO + Duration::from_secs_f64(at);
+        course.sent(at, n * PACKET, PACKET, n != 3);
+    }
+    // After the silence before the fifth, in which the fourth is only a repair.
+    course.lost(3 * PACKET + 1);
+    let events = course.events();
+    for (event, at) in events.iter().zip(times) {
+        assert!((event.at_s() - at).abs() < 3e-6, "{} {at}", event.at_s());
+    }
+    let after: Vec<u8> = events.iter().map(|event| event.lost_after).collect();
+    assert_eq!(after, [0, 0, 0, 1, 0, 0]);
+    // An hour and more.
+    course.sent(
+        Instant::ZERO + Duration::from_secs(9000),
+        9 * PACKET,
+        PACKET,
+        true,
+    );
+    course.sent(
+        Instant::ZERO + Duration::from_secs(9001),
+        10 * PACKET,
+        PACKET,
+        true,
+    );
+    assert!(course.events().is_empty());
 }
 
 #[test]
@@ -119,23 +155,23 @@ fn what_had_arrived_was_not_lost() {
         course.had_arrived(n * PACKET, (n + 1) * PACKET);
     }
     assert_eq!(course.losses, 0);
-    assert!(course.events.iter().all(|event| event.losses() == 0));
+    assert!(course.events().iter().all(|event| event.losses() == 0));
 }
 
 #[test]
 fn a_long_course_takes_no_more_memory() {
     let mut course = Course::default();
-    for n in 0..2 * EVENTS as u64 {
+    for n in 0..2 * STEPS as u64 {
         course.sent(Instant::from_nanos(n), n * PACKET, PACKET, true);
         course.lost(n * PACKET);
     }
-    assert_eq!((course.events.len(), course.losses), (EVENTS, EVENTS));
+    assert_eq!((course.steps.len(), course.losses), (STEPS, STEPS));
     assert_eq!((course.recent.len(), course.marked.len()), (RECENT, RECENT));
     let mut whole = Course::default();
-    for n in 0..=EVENTS as u64 {
+    for n in 0..=STEPS as u64 {
         whole.sent(Instant::from_nanos(n), n * PACKET, PACKET, true);
     }
-    assert_eq!(whole.events.capacity(), 0);
+    assert_eq!(whole.steps.capacity(), 0);
 }
 
 #[test]
