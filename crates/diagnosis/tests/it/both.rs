@@ -288,6 +288,26 @@ fn the_findings_are_corrected_by_the_other_end() {
     assert_eq!(stream.account.needless(), truth.needless);
 }
 
+/// Where so much is lost, one capture alone does not tell of every repair whether it was lost.
+#[test]
+fn losses_that_one_capture_alone_does_not_tell_are_corrected() {
+    let text = "loss = \"20%\"\nreverse = { loss = \"10%\" }\n[[flows]]\nbytes = \"300kB\"";
+    let mut off = 0;
+    for seed in 101..106 {
+        let pair = transfer(text, seed);
+        let truth = pair.fates(End::Sender);
+        let found = told(&pair);
+        let path = &found.main_stream().unwrap().path;
+        assert_eq!(path.losses, truth.lost_data, "{seed}");
+        let (low, high) = path.loss.interval().unwrap();
+        let share = truth.lost_data as f64 / truth.sent as f64;
+        assert!(low <= share && share <= high, "{seed}: {share}");
+        let alone = both(&found).alone.map(|alone| alone.losses);
+        off += u32::from(alone.is_some_and(|alone| alone != truth.lost_data));
+    }
+    assert!(off > 0);
+}
+
 #[test]
 fn captures_that_cannot_be_joined_are_refused_with_the_reason() {
     let pair = transfer(LOSSY, 91);

@@ -106,6 +106,7 @@ fn a_shut_window_is_the_receivers_even_with_nothing_outstanding() {
     film.ack_with(at(2000), 4 * MSS, 4 * MSS, None);
     film.send(at(2000), 1);
     film.ack(at(2100), 5 * MSS);
+    assert_eq!(film.told.spent().window, ms(2000));
     let shares = finish(film, 2100);
     assert_eq!(shares.of(Limit::ZeroWindow), ms(1900));
     assert_eq!(shares.of_group(Group::Receiver), ms(2000));
@@ -119,6 +120,7 @@ fn nothing_outstanding_is_an_idle_application() {
     film.ack(at(100), 300);
     film.send_last(at(5000), 300);
     film.ack(at(5100), 600);
+    assert_eq!(film.told.spent().paused, ms(5000));
     let shares = finish(film, 5100);
     assert_eq!(shares.of(Limit::Idle), ms(4900));
     assert_eq!(shares.kernel.busy, ms(200));
@@ -261,6 +263,7 @@ fn waiting_for_the_timer_is_known_when_it_expires() {
         3,
     );
     film.ack_in(at(1100), 3 * MSS, Stage::Open);
+    assert_eq!(film.told.spent().repair, ms(900));
     let shares = finish(film, 1100);
     assert_eq!(shares.of(Limit::SlowStart), ms(100));
     assert_eq!(shares.of(Limit::RetransmissionTimer), ms(900));

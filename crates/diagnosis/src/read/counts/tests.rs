@@ -53,6 +53,16 @@ fn what_comes_again_is_told_from_what_comes_late() {
 }
 
 #[test]
+fn data_that_the_peer_is_not_seen_to_answer_probes_no_window() {
+    let all = connections(&capture([data(0.0, 0, 1000), data(1.0, 1000, 1000)]));
+    let opener = all[0].counts(Side::Opener);
+    assert_eq!(
+        (opener.unique_bytes, opener.window_probe_packets),
+        (2000, 0)
+    );
+}
+
+#[test]
 fn syn_and_fin_are_sent_again_but_are_no_data() {
     let [opener, _] = counts(&[
         data(50.0, 0, 1000).flags(Flags::FIN),
