@@ -204,3 +204,36 @@ fn each(packets: &[Piece], size: u32) -> Vec<Piece> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_larger_than_a_segment_is_several() {
+        let whole = Piece {
+            seq: u32::MAX - 999,
+            len: 2500,
+            id: u16::MAX,
+            flags: FIN | 0x40,
+            ..Piece::default()
+        };
+        let short = Piece {
+            len: 1000,
+            ..Piece::default()
+        };
+        let all = each(&[whole, short], 1000);
+        let told: Vec<_> = all
+            .iter()
+            .map(|piece| (piece.seq, piece.len, piece.id, piece.flags))
+            .collect();
+        let parts = [
+            (u32::MAX - 999, 1000, u16::MAX, 0x40),
+            (0, 1000, 0, 0x40),
+            (1000, 500, 1, FIN | 0x40),
+            (0, 1000, 0, 0),
+        ];
+        assert_eq!(told, parts);
+        assert_eq!(each(&[whole], 0), [whole]);
+    }
+}

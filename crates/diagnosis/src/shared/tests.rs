@@ -34,3 +34,33 @@ fn nothing_came_of_a_stream_without_windows() {
     };
     assert_eq!(find(all), none);
 }
+
+/// Two bundles whose rates are the rest of each other, with delays that go together by `r`, told by so many pairs.
+fn evidence(r: f64, independent: f64) -> Evidence {
+    let rates = correlation::Correlation {
+        r: -0.9,
+        independent: 40.0,
+    };
+    Evidence {
+        rates,
+        delays: Some(correlation::Correlation { r, independent }),
+        sum_varies: 0.02,
+        rate: 1e7,
+        share: 0.5,
+        windows: 41,
+        width: Duration::from_millis(40),
+    }
+}
+
+#[test]
+fn queues_are_alike_where_delays_go_together_closely_and_not_by_chance() {
+    assert!(may_join(&evidence(0.8, 40.0)));
+    // Of few windows that is chance; and over many even a little is none, but no queue in common.
+    assert!(!may_join(&evidence(0.8, 6.0)));
+    assert!(!may_join(&evidence(0.3, 400.0)));
+    let unknown = Evidence {
+        delays: None,
+        ..evidence(0.8, 40.0)
+    };
+    assert!(!may_join(&unknown));
+}
