@@ -368,7 +368,7 @@ def test_a_folder_with_nothing_to_go_on_with(small: dupack.Experiment, tmp_path:
         (lambda: dupack.diagnose("/nowhere.pcap"), CaptureError, "nowhere.pcap"),
         (lambda: dupack.diagnose("x", filter="host a.b"), CaptureError, "filter: column 6: .*names are not resolved"),
         (lambda: dupack.diagnose("x", since="noon"), CaptureError, "since: .*12:30:05"),
-        (lambda: dupack.diagnose("x", since=2, until="1s"), CaptureError, "no time from since to until"),
+        (lambda: dupack.diagnose("x", since=2, until="1s"), CaptureError, "no time lies between since and until"),
         (lambda: dupack.script("/nowhere.pkt"), ScriptError, "nowhere.pkt"),
     ],
 )

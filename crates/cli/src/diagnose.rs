@@ -63,8 +63,8 @@ Examples:
   dupack diagnose slow.pcap --fail-on 'retransmitted > 1%'
   dupack diagnose --both client.pcap server.pcap
 
-The worst connections come first: those that lost the most time to something
-that a sender, a receiver or a host could do something about.
+The worst connections come first: those whose data an end waited for the
+longest.
 docs/diagnose.md says what is told, how it is known, and what cannot be told.")]
 pub struct DiagnoseArgs {
     /// The capture: pcap or pcapng, plain or packed by gzip; - is standard input
@@ -84,10 +84,10 @@ pub struct DiagnoseArgs {
     filter: Option<Filter>,
     /// Analyse only packets from this time on: after the first TCP packet (30s, 1.5s, 2min), a time of
     /// day in UTC (12:30:05), or a date and time (2026-11-28T12:30:05Z)
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     since: Option<TimePoint>,
     /// Analyse only packets before this time, written as for --since
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     until: Option<TimePoint>,
     /// How many connections are told of in detail
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<usize>(1, 1000))]
@@ -283,7 +283,7 @@ fn selection(args: &DiagnoseArgs) -> Result<Selection> {
     if selection.time.is_empty() {
         return Err(miette!(
             help = "write an earlier --since or a later --until: packets at --until itself are not analysed",
-            "there is no time from --since to --until"
+            "no time lies between --since and --until"
         ));
     }
     Ok(selection)
@@ -292,17 +292,16 @@ fn selection(args: &DiagnoseArgs) -> Result<Selection> {
 /// The TCP packets that were not selected, in a sentence.
 fn left_out(diagnosis: &Diagnosis) -> String {
     let LeftOut { by_filter, by_time } = diagnosis.left_out;
-    let part = |packets: u64, by: &str| (packets > 0).then(|| format!("{packets} by {by}"));
+    let all = diagnosis.tally.with_tcp();
+    let part = |packets: u64, by: &str, verb: &str| {
+        (packets > 0).then(|| format!("{by} {verb} out {packets} of {all} TCP packets"))
+    };
     let parts = [
-        part(by_time, "--since and --until"),
-        part(by_filter, "--filter"),
+        part(by_time, "--since and --until", "leave"),
+        part(by_filter, "--filter", "leaves"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let all = diagnosis.tally.with_tcp();
-    format!(
-        "of {all} TCP packets these are left out: {}",
-        parts.join(", ")
-    )
+    parts.join(", and ")
 }
 
 /// The stacks that are named.
@@ -567,12 +566,18 @@ fn check(args: &DiagnoseArgs, file: &Path, diagnosis: Diagnosis) -> Result<Diagn
         && diagnosis.left_out != LeftOut::default()
         && let Some(first) = diagnosis.first
     {
-        return Err(miette!(
-            help = format!(
+        let help = match diagnosis.left_out.by_time {
+            0 => {
+                "without --filter the addresses and ports of its connections are listed".to_owned()
+            }
+            _ => format!(
                 "its packets were captured from {} on, in {:.3} s",
                 rfc3339(first),
                 diagnosis.duration.as_secs_f64()
             ),
+        };
+        return Err(miette!(
+            help = help,
             "nothing of {name} is selected: {}",
             left_out(&diagnosis)
         ));

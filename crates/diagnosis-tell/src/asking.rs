@@ -273,8 +273,8 @@ fn refusal(reason: &Reason, checked: &[Checked]) -> String {
         Reason::NothingTransferred => "no data was acknowledged".to_owned(),
         Reason::NoRoundTrip => "the least round-trip time is not known".to_owned(),
         Reason::PerhapsShared => {
-            "other traffic may share the bottleneck, be it the other direction of this connection, and would give way to another \
-             sender otherwise"
+            "other traffic may share the bottleneck, be it the other direction of this connection, and may react differently to \
+             another sender"
                 .to_owned()
         }
         Reason::VariesUnseen => {
@@ -364,7 +364,13 @@ pub fn compared(answer: &Answer) -> String {
             "{} more than the {captured} captured",
             by([mean, low, high])
         ),
-        Gain::None => format!("no other time than the {captured} captured, as far as this tells"),
+        Gain::None if answer.contains_captured() => {
+            format!("no significant difference from the {captured} captured")
+        }
+        // This transfer was luckier than most, or less lucky.
+        Gain::None => format!(
+            "no significant difference from its sender in simulations, which differ from the {captured} captured"
+        ),
     }
 }
 

@@ -281,7 +281,7 @@ fn delays(both: &BothEnds, sender: Side) -> String {
         None => "",
     };
     format!(
-        "beyond the least there {}, back {}; the least are {} together, and how that divides cannot be told{queue}",
+        "queueing there {}, back {}; the least delays are {} together, and the captures do not show how that divides{queue}",
         beyond(&there),
         beyond(&back),
         words::time(there.least + back.least),

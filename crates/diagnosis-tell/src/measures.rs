@@ -15,7 +15,7 @@ use dupack_diagnosis::analyse::requests::Quantiles;
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::read::side::Side;
 
-/// Measure of a connection. Those of one stream are of the stream that lost the most time.
+/// Measure of a connection. Those of one stream are of the direction whose data an end waited for the longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Bytes of data of both ends, each counted once.

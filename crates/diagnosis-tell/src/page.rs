@@ -223,7 +223,7 @@ fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
         rows.push(("handshake", syns));
     }
     Block::Table {
-        caption: "The stream that lost the most time.".to_owned(),
+        caption: "The direction whose data an end waited for the longest.".to_owned(),
         header: vec![String::new(), String::new()],
         rows: rows
             .into_iter()
@@ -507,8 +507,8 @@ fn all_connections(diagnosis: &Diagnosis) -> Section {
     let rows: Vec<Vec<Cell>> = listed.map(row).collect();
     let beyond = diagnosis.beyond.connections + diagnosis.connections.len() as u64
         - diagnosis.connections.len().min(CONNECTIONS_LISTED) as u64;
-    let mut caption = "Ordered by lost time: time spent neither at the bottleneck, nor waiting for the application, nor in the \
-        handshake."
+    let mut caption = "Ordered by the time that an end waited for data. Lost is the time that was spent neither at the bottleneck, nor \
+        waiting for the application, nor in the handshake."
         .to_owned();
     if beyond > 0 {
         caption += &format!(" {} more are not listed.", words::count(beyond));

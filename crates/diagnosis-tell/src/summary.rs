@@ -8,7 +8,7 @@ mod tests;
 pub use path::{PathLine, path_in_words};
 pub use senders::what_if;
 
-use dupack_report::table::{Colour, Ink, Plain, beside, columns_of, paragraph};
+use dupack_report::table::{Colour, Ink, PADDING, Plain, beside, columns_of, paragraph};
 use dupack_tcp::time::Duration;
 
 use crate::asking::Asked;
@@ -97,7 +97,9 @@ fn of_the_capture(diagnosis: &Diagnosis, look: &Look) -> String {
         );
     }
     if more > 0 {
-        text += &format!("; {} more than are shown", words::count(more));
+        let verb = if more == 1 { "is" } else { "are" };
+        let things = words::things(more, "connection", "connections");
+        text += &format!("; {things} {verb} not shown");
     }
     text.push('.');
     if diagnosis.extent == Extent::Interrupted {
@@ -494,56 +496,80 @@ fn ending(connection: &ConnectionFindings) -> Option<String> {
     Some(format!("by a reset of {who}, after {at} (packet {packet})"))
 }
 
+/// Columns of the table of connections, and those that it has with less and less room.
+const COLUMNS: [&str; 8] = [
+    "#", "from", "to", "bytes", "time", "rate", "again", "lost to",
+];
+const FORMS: [&[usize]; 4] = [
+    &[0, 1, 2, 3, 4, 5, 6, 7],
+    &[0, 1, 2, 3, 4, 7],
+    &[0, 2, 3, 4, 7],
+    &[0, 3, 4, 7],
+];
+
+/// The last column is no narrower than this: it has words, which may stand below one another.
+const LOST_TO_MIN: usize = 20;
+
 /// The connections that are not told of in detail.
 fn table(connections: &[&ConnectionFindings], width: Option<u16>) -> String {
-    let narrow = columns_of(width) < 72;
-    let header: &[&str] = if narrow {
-        &["#", "bytes", "time", "lost to"]
-    } else {
-        &[
-            "#", "from", "to", "bytes", "time", "rate", "again", "lost to",
-        ]
+    let rows: Vec<[String; 8]> = connections.iter().map(|one| table_row(one)).collect();
+    let columns = columns_of(width);
+    let needs = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        let head = COLUMNS.get(column).map_or(0, |name| name.len());
+        let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
+        match column {
+            7 => widest.min(LOST_TO_MIN),
+            _ => widest.max(head),
+        }
     };
-    let mut table = Plain::new(header, usize::MAX, width);
-    for connection in connections {
-        let number = connection.number.to_string();
-        let Some(stream) = connection.main_stream() else {
-            let (one, other) = (connection.addresses.opener, connection.addresses.answerer);
-            let time = words::time(connection.duration());
-            let why = without_data(connection);
-            let row: Vec<String> = if narrow {
-                vec![number, "0 B".to_owned(), time, why]
-            } else {
-                let none = String::new;
-                let (one, other) = (one.to_string(), other.to_string());
-                vec![
-                    number,
-                    one,
-                    other,
-                    "0 B".to_owned(),
-                    time,
-                    none(),
-                    none(),
-                    why,
-                ]
-            };
-            table.add(row);
-            continue;
-        };
-        let (from, to) = ends(connection, stream);
-        let bytes = words::bytes(stream.bytes() as f64);
-        let time = words::time(stream.shares.duration());
-        let lost = lost_to(stream);
-        let row: Vec<String> = if narrow {
-            vec![number, bytes, time, lost]
-        } else {
-            let rate = words::rate(stream.goodput());
-            let again = words::count(stream.account.retransmissions);
-            vec![number, from, to, bytes, time, rate, again, lost]
-        };
-        table.add(row);
+    let fits = |form: &&&[usize]| {
+        let gaps = PADDING * form.len();
+        form.iter().map(|column| needs(*column)).sum::<usize>() + gaps <= columns
+    };
+    let form = FORMS.iter().find(fits).or(FORMS.last()).copied();
+    let form = form.unwrap_or_default();
+    let header: Vec<&str> = form
+        .iter()
+        .filter_map(|column| COLUMNS.get(*column).copied())
+        .collect();
+    let room = u16::try_from(columns).unwrap_or(u16::MAX);
+    let mut table = Plain::new(&header, usize::MAX, Some(room));
+    for row in &rows {
+        let cells = form.iter().filter_map(|column| row.get(*column).cloned());
+        table.add(cells.collect::<Vec<_>>());
     }
-    table.text() + "\n"
+    let text = table.text();
+    let lines = text.lines().map(str::trim_end);
+    lines.fold(String::new(), |text, line| text + line + "\n")
+}
+
+fn table_row(connection: &ConnectionFindings) -> [String; 8] {
+    let number = connection.number.to_string();
+    let Some(stream) = connection.main_stream() else {
+        let (one, other) = (connection.addresses.opener, connection.addresses.answerer);
+        return [
+            number,
+            one.to_string(),
+            other.to_string(),
+            "0 B".to_owned(),
+            words::time(connection.duration()),
+            String::new(),
+            String::new(),
+            without_data(connection),
+        ];
+    };
+    let (from, to) = ends(connection, stream);
+    [
+        number,
+        from,
+        to,
+        words::bytes(stream.bytes() as f64),
+        words::time(stream.shares.duration()),
+        words::rate(stream.goodput()),
+        words::count(stream.account.retransmissions),
+        lost_to(stream),
+    ]
 }
 
 /// The limit that took the most time, with its share.

@@ -206,7 +206,7 @@ pub const fn limit(limit: Limit) -> &'static str {
         Limit::Pause => "application paused",
         Limit::ReceiveWindow => "receive window full",
         Limit::ZeroWindow => "receive window shut",
-        Limit::Nagle => "Nagle's algorithm: a segment waited for an ACK",
+        Limit::Nagle => "waiting for an ACK (Nagle)",
         Limit::SenderBuffer => "sender's buffer, or unknown",
         Limit::SlowStart => "slow start",
         Limit::CongestionWindow => "congestion window",

@@ -13,6 +13,7 @@
 //! - As many segments were lost as repairs were needed, and no more than were retransmitted.
 
 use crate::analyse::budget::{Group, Limit};
+use crate::analyse::cause::Need;
 use crate::analyse::signs::ConstantRate;
 use crate::analyse::stalls::StallKind;
 use dupack_tcp::time::Duration;
@@ -149,6 +150,7 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
     withdrawn.extend(forget_what_no_clock_tells(found));
     if found.coverage.options == OptionsSeen::Cut {
         withdrawn.push(Withdrawn::OptionsCut);
+        forget_needs(found);
         let why = Withdrawn::OptionsCut.why();
         let (recovery, control) = (&mut found.sender.recovery, &mut found.sender.control);
         (recovery.name, recovery.nearest) = (None, None);
@@ -220,6 +222,19 @@ pub(crate) fn share_the_way(found: &mut StreamFindings) {
     (path.rate, path.room) = (why.cannot(), why.cannot());
     (path.policer, path.trace) = (None, None);
     (path.random_loss, path.queue_share) = (why.cannot(), why.cannot());
+}
+
+/// Without SACK blocks and timestamps nothing tells of a retransmission whether it was needed, or lost.
+fn forget_needs(found: &mut StreamFindings) {
+    for again in &mut found.retransmissions {
+        (again.need, again.lost) = (Need::Unknown, false);
+    }
+    let account = &mut found.account;
+    account.of_unknown_need = account.retransmissions;
+    (account.lost_first, account.lost_again) = (0, 0);
+    (account.needless_by_dsack, account.needless_by_timestamp) = (0, 0);
+    (account.needless_by_time, account.needless_by_arrival) = (0, 0);
+    (account.needless_overtaken, account.needless_by_timer) = (0, 0);
 }
 
 fn forget_losses(path: &mut Path, why: Withdrawn) {

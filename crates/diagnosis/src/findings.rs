@@ -1,7 +1,7 @@
 //! What was found: of a capture, of each connection, of each stream of data.
 //!
 //! Findings are what is left when all packets are gone. They are bounded each, and in their number: of many
-//! connections those are kept that lost the most time ([`Kept`]); the others are counted.
+//! connections those are kept whose data an end waited for the longest ([`Kept`]); the others are counted.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -131,12 +131,25 @@ pub struct StreamFindings {
     pub signs: Signs,
     /// What it tells of its path.
     pub path: Path,
+    /// The bottleneck that it was found to share with others of the capture.
+    pub sharing: Option<Sharing>,
     /// Which sender it was.
     pub sender: SenderReport,
     /// The turns that its data was part of; `None` if there are fewer than two.
     pub turns: Option<TurnsTold>,
     /// Findings that contradicted others.
     pub withdrawn: Vec<Withdrawn>,
+}
+
+/// A stream's part of a bottleneck that others of the capture share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sharing {
+    /// What came through of all of them while several waited, in bit/s.
+    pub rate: f64,
+    /// This stream's share of it.
+    pub share: f64,
+    /// The other streams.
+    pub others: usize,
 }
 
 impl StreamFindings {

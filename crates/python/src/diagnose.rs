@@ -67,7 +67,7 @@ impl Selected {
         selection.time.since = read("since", self.since.as_ref()).map_err(time)?;
         selection.time.until = read("until", self.until.as_ref()).map_err(time)?;
         if selection.time.is_empty() {
-            let error = "there is no time from since to until".to_owned();
+            let error = "no time lies between since and until".to_owned();
             return Err((error, "write an earlier since or a later until"));
         }
         Ok(selection)

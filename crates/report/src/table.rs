@@ -142,8 +142,8 @@ pub enum Ink {
     Yellow,
 }
 
-/// Columns that a cell has beside its text.
-const PADDING: usize = 2;
+/// Columns that a cell of a [`Plain`] table has beside its text.
+pub const PADDING: usize = 2;
 
 /// A table of text in the style of the others. No word in it is broken.
 #[derive(Debug)]

@@ -157,7 +157,7 @@ fn an_answer_is_told_with_its_interval_and_beside_what_was_captured() {
     );
     assert_eq!(
         said((9.0, 9.9, 11.0), Role::Another),
-        "rack/cubic would have taken 9.9 s (9 to 11 s), no other time than the 10 s captured, as far as this tells"
+        "rack/cubic would have taken 9.9 s (9 to 11 s), no significant difference from the 10 s captured"
     );
     assert_eq!(
         said((9.0, 9.9, 11.0), Role::Captured),

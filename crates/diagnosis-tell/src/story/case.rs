@@ -7,7 +7,7 @@ use dupack_diagnosis::analyse::budget::{
 use dupack_diagnosis::analyse::signs::Signs;
 use dupack_diagnosis::analyse::stalls::{StallKind, StallList};
 use dupack_diagnosis::consistency::Withdrawn;
-use dupack_diagnosis::findings::{Coverage, OptionsSeen, Shut, TurnsTold};
+use dupack_diagnosis::findings::{Coverage, OptionsSeen, Sharing, Shut, TurnsTold};
 use dupack_diagnosis::read::vantage::Place;
 use dupack_tcp::time::Duration;
 
@@ -121,6 +121,8 @@ pub struct Case<'a> {
     pub may_lack_repairs: bool,
     /// Other streams of the capture may have had their part of the bottleneck.
     pub beside: bool,
+    /// The bottleneck that it was found to share with others of the capture.
+    pub sharing: Option<Sharing>,
     /// The turns that its data was part of, if there are some.
     pub turns: Option<TurnsTold>,
 }
@@ -145,6 +147,7 @@ impl<'a> Case<'a> {
             early: stream.account.needless_by_timer,
             may_lack_repairs: stream.may_lack_repairs(),
             beside: stream.withdrawn.contains(&Withdrawn::OthersBeside),
+            sharing: stream.sharing,
             turns: stream.turns,
         }
     }

@@ -19,8 +19,8 @@ pub(super) fn black_hole(case: &Case<'_>) -> String {
     };
     let packet = |payload: u32| u64::from(payload) + case.headers;
     format!(
-        "segments of {} bytes never arrive and those of {} do: packets of {} bytes pass, of {} they vanish and no ICMP \
-         says why (an MTU black hole)",
+        "segments of {} bytes never arrive and those of {} do: packets of {} bytes pass, packets of {} are lost without an \
+         ICMP message (an MTU black hole)",
         hole.fails,
         hole.passes,
         packet(hole.passes),
@@ -318,7 +318,8 @@ pub(super) fn was_shut(case: &Case<'_>) -> String {
     };
     let probes = match case.shut.probes {
         0 => String::new(),
-        probes => format!(", and asked for by {}", count(probes, "probe")),
+        1 => ", and probed once".to_owned(),
+        probes => format!(", and probed {probes} times"),
     };
     format!("the receive window was shut {times}{long}{probes}")
 }
@@ -370,6 +371,14 @@ pub(super) fn path(case: &Case<'_>) -> String {
     let shares = case.shares;
     let long = case.for_so_long(Group::Path);
     let moved = shares.busy_bytes_per_second.unwrap_or(0.0);
+    if let Some(shared) = case.sharing {
+        return format!(
+            "{long}packets queue at a bottleneck of {} that {} transfers of this capture share, and {} of it is this one's",
+            crate::words::rate(shared.rate),
+            shared.others + 1,
+            crate::words::share(shared.share)
+        );
+    }
     if case.beside {
         return format!(
             "{long}packets queue at a bottleneck that other connections of this capture may share, and {} of it are this transfer's",

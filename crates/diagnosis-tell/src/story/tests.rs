@@ -8,7 +8,7 @@ use super::{Case, TEMPLATES, tell};
 use dupack_diagnosis::analyse::budget::{AckTimes, Limit, PathFacts, Shares, Window};
 use dupack_diagnosis::analyse::signs::Signs;
 use dupack_diagnosis::analyse::stalls::{Remedy, Stall, StallKind, StallList, WaitedFor};
-use dupack_diagnosis::findings::{AcksSeen, Coverage, OptionsSeen, Shut};
+use dupack_diagnosis::findings::{AcksSeen, Coverage, OptionsSeen, Sharing, Shut};
 use dupack_diagnosis::read::moment::Stage;
 use dupack_diagnosis::read::vantage::Place;
 
@@ -78,8 +78,27 @@ fn plain<'a>(shares: &'a Shares, stalls: &'a StallList) -> Case<'a> {
         to_sender: Duration::ZERO,
         may_lack_repairs: false,
         beside: false,
+        sharing: None,
         turns: None,
     }
+}
+
+#[test]
+fn a_bottleneck_that_others_are_known_to_share_is_told_with_the_share() {
+    let shares = shares(&[(Limit::StandingQueue, 4000), (Limit::SlowStart, 200)]);
+    let stalls = StallList::default();
+    let (name, said) = tell(&Case {
+        beside: true,
+        sharing: Some(Sharing {
+            rate: 1e7,
+            share: 0.29,
+            others: 1,
+        }),
+        ..plain(&shares, &stalls)
+    });
+    assert_eq!(name, "path");
+    let shared = "packets queue at a bottleneck of 10 Mbit/s that 2 transfers of this capture share, and 29 % of it is this one's";
+    assert!(said.contains(shared), "{said}");
 }
 
 #[test]
@@ -315,7 +334,7 @@ fn a_window_that_was_shut_is_said_where_there_is_little_else() {
     assert!(!said(0, 0).contains("shut"));
     assert!(said(1, 0).ends_with("; the receive window was shut once"));
     let twice = said(2, 3);
-    assert!(twice.ends_with("; the receive window was shut 2 times, and asked for by 3 probes"));
+    assert!(twice.ends_with("; the receive window was shut 2 times, and probed 3 times"));
 }
 
 /// A tenth of the time moves data, and the rest is silent, of a thousand full segments.

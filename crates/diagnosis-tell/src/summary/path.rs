@@ -50,9 +50,11 @@ pub fn path_in_words(path: &Path) -> Vec<PathLine> {
     let rate = |rate: &f64| words::rate(*rate);
     let room = |room: &Room| format!("{:.0} packets", room.packets);
     let mut lines = vec![
-        line("least round-trip time", &path.least_rtt, |rtt| {
-            words::way(*rtt)
-        }),
+        line(
+            "least round-trip time of a full segment",
+            &path.least_rtt,
+            |rtt| words::way(*rtt),
+        ),
         line("bottleneck", &path.rate, rate),
         line("its queue", &path.room, room),
         line("loss", &path.loss, share),

@@ -75,11 +75,22 @@ impl Answer {
     /// may have been slow by chance, and the same sender faster the next time.
     #[must_use]
     pub fn gain(&self) -> Gain {
-        let of_capture = Gain::of((self.duration.low, self.duration.high), self.captured);
+        let of_capture = self.beside_capture();
         match self.role {
             Role::Another | Role::PerhapsCaptured if of_capture == self.beside => of_capture,
             _ => Gain::None,
         }
+    }
+
+    /// How it compares with the captured transfer alone.
+    fn beside_capture(&self) -> Gain {
+        Gain::of((self.duration.low, self.duration.high), self.captured)
+    }
+
+    /// Whether the captured transfer took as long as this.
+    #[must_use]
+    pub fn contains_captured(&self) -> bool {
+        self.beside_capture() == Gain::None
     }
 
     /// The difference to the captured duration, as a share of it: negative if it is less.

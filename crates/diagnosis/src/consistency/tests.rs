@@ -194,8 +194,16 @@ fn where_options_are_cut_off_no_sender_is_told() {
         found.sender.recovery.name = Some(Recovery::Rack);
         found.sender.control.name = Some(Control::Cubic);
         found.sender.control.nearest = Some(Control::Cubic);
+        let account = &mut found.account;
+        (account.retransmissions, account.lost_first) = (20, 11);
+        (account.needless_by_time, account.needless_overtaken) = (9, 9);
+        account.lost_again = 4;
     });
     assert_eq!(left.withdrawn, [Withdrawn::OptionsCut]);
+    // Nor which retransmissions were needed.
+    let account = &left.account;
+    assert_eq!((account.needless(), account.of_unknown_need), (0, 20));
+    assert_eq!((account.lost_first, account.lost_again), (0, 0));
     let (recovery, control) = (&left.sender.recovery, &left.sender.control);
     assert_eq!((recovery.name, recovery.nearest), (None, None));
     assert_eq!((control.name, control.nearest), (None, None));

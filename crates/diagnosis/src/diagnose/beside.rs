@@ -4,13 +4,13 @@
 //! lies between its packets: then they tell its share. Streams to the same host come over the same last links, and may share a
 //! bottleneck there; some are found to share one whatever their hosts.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::net::IpAddr;
 
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::consistency::share_the_way;
-use crate::findings::ConnectionFindings;
+use crate::findings::{ConnectionFindings, Sharing};
 use crate::read::side::Side;
 use crate::shared::SharedBottleneck;
 
@@ -31,8 +31,7 @@ struct Run {
 
 /// Withdraws what streams say of bottlenecks that they had to share with others of the capture: those that were found, and others.
 pub(super) fn settle(connections: &mut [ConnectionFindings], found: &[SharedBottleneck]) {
-    let sharers = found.iter().flat_map(|one| &one.streams);
-    let sharers: HashSet<(u64, Side)> = sharers.map(|one| (one.connection, one.side)).collect();
+    let sharers = sharers(found);
     let mut traffic: HashMap<IpAddr, Vec<[f64; 2]>> = HashMap::new();
     for run in connections.iter().flat_map(runs) {
         if let Some(to) = run.to {
@@ -58,11 +57,33 @@ pub(super) fn settle(connections: &mut [ConnectionFindings], found: &[SharedBott
             &mut connection.streams.answerer,
         ];
         for (stream, shared) in streams.into_iter().flatten().zip(shared) {
-            if shared || sharers.contains(&(connection.number, stream.side)) {
+            stream.sharing = sharers.get(&(connection.number, stream.side)).copied();
+            if shared || stream.sharing.is_some() {
                 share_the_way(stream);
             }
         }
     }
+}
+
+/// Streams that share a bottleneck, by their connection and sender.
+fn sharers(found: &[SharedBottleneck]) -> HashMap<(u64, Side), Sharing> {
+    let of_one = |bottleneck: &SharedBottleneck| {
+        let (rate, others) = (bottleneck.rate, bottleneck.streams.len().saturating_sub(1));
+        let streams = bottleneck.streams.iter();
+        let each = streams.map(|one| {
+            let share = one.share;
+            (
+                (one.connection, one.side),
+                Sharing {
+                    rate,
+                    share,
+                    others,
+                },
+            )
+        });
+        each.collect::<Vec<_>>()
+    };
+    found.iter().flat_map(of_one).collect()
 }
 
 /// The streams of a connection, in the order in which it has them.
@@ -115,6 +136,7 @@ impl Sums {
 mod tests {
     use super::*;
     use crate::consistency::Withdrawn;
+    use crate::shared::Sharer;
     use crate::testing::transfer;
 
     fn withdrawn(connections: &[ConnectionFindings]) -> Vec<bool> {
@@ -132,6 +154,37 @@ mod tests {
         let mut one = [transfer()];
         settle(&mut one, &[]);
         assert_eq!(withdrawn(&one), [false]);
+    }
+
+    #[test]
+    fn what_was_found_to_be_shared_is_told_with_each_share() {
+        let one = transfer();
+        let side = one.all_streams().next().expect("data").side;
+        let sharer = |connection, share| Sharer {
+            connection,
+            side,
+            share,
+            rates: -0.9,
+            deviations: -9.0,
+            delays: 0.9,
+        };
+        let found = SharedBottleneck {
+            streams: vec![sharer(one.number, 0.29), sharer(one.number + 1, 0.71)],
+            rate: 1e7,
+            rate_varies: 0.02,
+            windows: 100,
+            width: Duration::from_millis(40),
+        };
+        let mut all = [one];
+        settle(&mut all, &[found]);
+        assert_eq!(withdrawn(&all), [true]);
+        let sharing = Sharing {
+            rate: 1e7,
+            share: 0.29,
+            others: 1,
+        };
+        let told = all[0].all_streams().next().expect("data").sharing;
+        assert_eq!(told, Some(sharing));
     }
 
     /// As on a loopback interface.

@@ -268,6 +268,7 @@ impl Examiner {
             stalls,
             signs,
             path,
+            sharing: None,
             sender: self.sender.report(),
             turns: None,
             withdrawn: Vec::new(),

@@ -384,8 +384,11 @@ fn fits(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
     }
     let verb = if worth > 0.0 { "fits" } else { "does not fit" };
     let sentence = format!(
-        "{shape} {verb} the growth between losses ({} times)",
-        fits.epochs
+        "{shape} {verb} the growth between losses ({})",
+        match fits.epochs {
+            1 => "once".to_owned(),
+            epochs => format!("{epochs} times"),
+        }
     );
     weighing.clue(worth, sentence);
 }
