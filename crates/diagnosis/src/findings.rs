@@ -115,6 +115,8 @@ pub struct StreamFindings {
     pub account: Account,
     /// The last retransmissions, one by one.
     pub retransmissions: Vec<Retransmission>,
+    /// When its last data left: a FIN without data is none.
+    pub last_data_at: Instant,
     /// Closed windows, probes, keep-alives, resets.
     pub happenings: Happenings,
     /// Segments that the capture shows late, overtaken on the way.
@@ -240,8 +242,9 @@ impl ConnectionFindings {
             .flatten()
     }
 
-    /// The stream to tell of first: the one that somebody waited for the longest; of equals the one that took the connection's
-    /// time, or else the one with more data. Times are equal if they differ by less than a tenth of the connection's.
+    /// The stream to tell of first: the one that somebody waited for the longest; of equals the one whose data took the connection's
+    /// time, or else the one with more data. Times are equal if they differ by less than a tenth of the connection's. A FIN without
+    /// data takes no time: clients close when they like.
     #[must_use]
     pub fn main_stream(&self) -> Option<&StreamFindings> {
         let [opener, answerer] = [&self.streams.opener, &self.streams.answerer];
@@ -254,8 +257,8 @@ impl ConnectionFindings {
             let differ = time.max(of_other) - time.min(of_other);
             (differ.saturating_mul(parts) > whole).then_some(time > of_other)
         };
-        let by_time = longer(StreamFindings::waited, EQUALS_OF)
-            .or_else(|| longer(|stream| stream.shares.duration(), 2));
+        let with_data = |stream: &StreamFindings| stream.last_data_at.since(stream.shares.started);
+        let by_time = longer(StreamFindings::waited, EQUALS_OF).or_else(|| longer(with_data, 2));
         let first = by_time.unwrap_or_else(|| one.bytes() >= other.bytes());
         Some(if first { one } else { other })
     }

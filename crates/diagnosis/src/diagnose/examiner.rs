@@ -48,6 +48,8 @@ pub struct Examiner {
     requests: Option<Box<Gathered>>,
     /// The last event of the transfer: what comes later is silence.
     ended: Instant,
+    /// When data left last.
+    last_data_at: Instant,
     /// Bytes of data that are outstanding, without a FIN.
     outstanding: u64,
     closing: Closing,
@@ -116,6 +118,7 @@ impl Follower for Examiner {
             sender: SenderAnalysis::new(seen, beginning.smss),
             requests: None,
             ended: at,
+            last_data_at: at,
             outstanding: 0,
             closing: Closing::NotYet,
         }
@@ -141,6 +144,10 @@ impl Follower for Examiner {
         }
         if departure.kind != SendingKind::Empty && !over {
             self.ended = self.ended.max(departure.at);
+        }
+        let fin = u64::from(departure.flags.contains(Flags::FIN));
+        if departure.end.saturating_sub(departure.start) > fin {
+            self.last_data_at = self.last_data_at.max(departure.at);
         }
         self.outstanding = self.closing.outstanding(&departure.view);
         match explained.retransmission.map(|again| again.cause) {
@@ -260,6 +267,7 @@ impl Examiner {
             coverage: coverage(connection, side),
             account: self.explainer.account(),
             retransmissions: self.explainer.records().copied().collect(),
+            last_data_at: self.last_data_at,
             happenings: self.explainer.happenings().clone(),
             overtaken: self.explainer.overtaken(),
             reordered: self.explainer.reordered(),

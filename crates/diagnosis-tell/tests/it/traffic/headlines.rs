@@ -9,6 +9,11 @@ use super::Told;
 
 /// A request of 300 bytes and an answer of `segments` segments, ten a round trip of 50 ms; then FINs, 8 s apart.
 fn download(script: &mut Script, ports: (u16, u16), segments: u32) {
+    download_and_linger(script, ports, segments, 8.0);
+}
+
+/// The same with the client's FIN so many seconds after the server's.
+fn download_and_linger(script: &mut Script, ports: (u16, u16), segments: u32, linger: f64) {
     let of = |at: f64, end: End, seq: u32| packet(at, end, seq).ports(ports.0, ports.1);
     script.add(of(0.0, End::Client, 999).syn(1460, Some(7)));
     script.add(of(0.05, End::Server, 4999).syn(1460, Some(7)).ack(1000));
@@ -36,8 +41,25 @@ fn download(script: &mut Script, ports: (u16, u16), segments: u32) {
     }
     script.add(of(at + 0.001, End::Server, sent).ack(1300).fin());
     script.add(of(at + 0.051, End::Client, 1300).ack(sent + 1).window(500));
-    script.add(of(at + 8.0, End::Client, 1300).ack(sent + 1).fin());
-    script.add(of(at + 8.05, End::Server, sent + 1).ack(1301));
+    script.add(of(at + linger, End::Client, 1300).ack(sent + 1).fin());
+    script.add(of(at + linger + 0.05, End::Server, sent + 1).ack(1301));
+}
+
+/// As of a pool of connections, of which a client closes one long after its last answer.
+#[test]
+fn a_client_that_closes_late_does_not_make_its_request_the_headline() {
+    for (segments, linger) in [(4, 1.0), (40, 5.0), (100, 30.0), (1000, 600.0)] {
+        let mut script = Script::new(Ip::V4, Link::Raw);
+        download_and_linger(&mut script, (40_000, 443), segments, linger);
+        let told = Told::of(&script);
+        let main = told.connection().main_stream().unwrap();
+        assert_eq!(
+            main.side,
+            Side::Answerer,
+            "{segments} {linger}: {}",
+            told.screen()
+        );
+    }
 }
 
 #[test]
