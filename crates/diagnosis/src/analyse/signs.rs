@@ -13,7 +13,8 @@ use crate::read::moment::{Analysis, Arrival, Departure, Explained};
 use pace::{Leaving, Pace};
 use sizes::Sizes;
 
-/// The window field bounds what is outstanding, exactly, so often, and in at least one of so many segments (ours).
+/// The window field bounds what is outstanding, exactly, so often, and in at least one of so many flights (ours): the most that is
+/// outstanding from one ACK to the next.
 const EXACT_MIN: u64 = 8;
 const EXACT_OF: u64 = 2;
 
@@ -57,9 +58,11 @@ pub struct Gathering {
     sizes: Sizes,
     /// The window field of the last ACK.
     field: Option<u16>,
+    /// What is outstanding since the last ACK, if new data left since then.
+    flight: Option<u64>,
+    flights: u64,
     exact: u64,
     beyond: u64,
-    new: u64,
     exact_window: u64,
     foreign_sacks: u64,
     pace: Pace,
@@ -73,9 +76,10 @@ impl Gathering {
             shift,
             sizes: Sizes::new(segment_size),
             field: None,
+            flight: None,
+            flights: 0,
             exact: 0,
             beyond: 0,
-            new: 0,
             exact_window: 0,
             foreign_sacks: 0,
             pace: Pace::new(segment_size),
@@ -100,11 +104,28 @@ impl Gathering {
 
     fn unscaled(&self) -> Option<Unscaled> {
         let shift = self.shift.filter(|&shift| shift > 0)?;
-        let often = self.exact >= EXACT_MIN && self.exact.saturating_mul(EXACT_OF) >= self.new;
+        let often = self.exact >= EXACT_MIN && self.exact.saturating_mul(EXACT_OF) >= self.flights;
         (often && self.beyond == 0).then_some(Unscaled {
             window: self.exact_window,
             shift,
         })
+    }
+
+    /// An ACK came: compares what was outstanding until then with the window field of the ACK before.
+    fn end_flight(&mut self) {
+        let Some(flight) = self.flight.take() else {
+            return;
+        };
+        self.flights += 1;
+        let Some(field) = self.field.map(u64::from) else {
+            return;
+        };
+        if flight == field {
+            self.exact += 1;
+            self.exact_window = self.exact_window.max(field);
+        } else if flight > field {
+            self.beyond += 1;
+        }
     }
 
     fn pace_of(&mut self, departure: &Departure<'_>) {
@@ -125,23 +146,14 @@ impl Analysis for Gathering {
     fn departed(&mut self, departure: &Departure<'_>, _: &Explained<'_>) {
         self.sizes.departed(departure);
         self.pace_of(departure);
-        if departure.kind != SendingKind::First {
-            return;
-        }
-        self.new += 1;
-        if let Some(field) = self.field.map(u64::from) {
-            let flight = departure.view.flight_size();
-            if flight == field {
-                self.exact += 1;
-                self.exact_window = self.exact_window.max(field);
-            } else if flight > field {
-                self.beyond += 1;
-            }
+        if departure.kind == SendingKind::First {
+            self.flight = Some(departure.view.flight_size());
         }
     }
 
     fn arrived(&mut self, arrival: &Arrival<'_>, _: &Explained<'_>) {
         self.sizes.arrived(arrival);
+        self.end_flight();
         self.field = arrival.field;
         if arrival.carried > 0 {
             self.pace.asked();

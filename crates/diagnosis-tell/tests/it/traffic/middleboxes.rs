@@ -120,25 +120,55 @@ fn sack_blocks_of_other_bytes_are_named() {
 
 #[test]
 fn a_sender_that_does_not_know_of_the_scale_is_told_of() {
-    let mut script = Script::new(Ip::V4, Link::Raw);
-    script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
-    script.add(packet(0.05, End::Server, 4999).syn(1460, Some(7)).ack(1000));
-    script.add(packet(0.0501, End::Client, 1000).ack(5000).window(502));
-    script.add(
-        packet(0.0502, End::Client, 1000)
-            .ack(5000)
-            .window(502)
-            .len(100),
-    );
-    script.add(packet(0.1, End::Server, 5000).ack(1100).window(502));
-    let mut sent = 5000;
-    for round in 0..200 {
-        let at = 0.1001 + f64::from(round) * 0.0502;
-        script.add(packet(at, End::Server, sent).ack(1100).len(502).window(502));
-        sent += 502;
-        script.add(packet(at + 1e-4, End::Client, 1100).ack(sent).window(502));
+    for (field, end) in [
+        (502, End::Server),
+        (2920, End::Client),
+        (4000, End::Server),
+        (14_600, End::Server),
+        (14_600, End::Client),
+    ] {
+        let story = Told::of(&with_field(field, end)).story();
+        let bound = format!("without its scale, {field} bytes");
+        assert!(story.contains(&bound), "{field} {end:?}: {story}");
     }
-    let told = Told::of(&script);
-    let story = told.story();
-    assert!(story.contains("without its scale, 502 bytes"), "{story}");
+}
+
+/// 100 flights of a server that fill windows of so many bytes as they stand, 50 ms from a client that shifts them by 7; captured
+/// at this end.
+fn with_field(field: u16, end: End) -> Script {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    // The way from the server to where it is captured, and from there to the client.
+    let (near, far) = match end {
+        End::Server => (0.0, 0.05),
+        End::Client => (0.05, 0.0),
+    };
+    script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
+    script.add(
+        packet(near + 1e-4, End::Server, 4999)
+            .syn(1460, Some(7))
+            .ack(1000),
+    );
+    let asked = 0.0501;
+    script.add(packet(asked, End::Client, 1000).ack(5000).window(field));
+    let request = packet(asked + 1e-4, End::Client, 1000).ack(5000);
+    script.add(request.window(field).len(100));
+    let (mut at, mut sent) = (asked + 2e-4, 5000);
+    script.add(packet(at + near, End::Server, sent).ack(1100).window(502));
+    for _ in 0..100 {
+        at += 1e-3;
+        let mut left = u32::from(field);
+        while left > 0 {
+            let len = left.min(1460);
+            at += 2e-5;
+            let data = packet(at + near, End::Server, sent).ack(1100);
+            script.add(data.len(len).window(502));
+            (sent, left) = (sent + len, left - len);
+        }
+        at += 1e-4;
+        let came = at + near + far;
+        script.add(packet(came, End::Client, 1100).ack(sent).window(field));
+        // It is at the server after the way back.
+        at = came + near;
+    }
+    script
 }
