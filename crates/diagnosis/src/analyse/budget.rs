@@ -41,7 +41,7 @@ use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::{Duration, Instant};
 
 pub use limit::{Group, Limit};
-pub use shares::{Band, KernelView, PathFacts, Shares, Stamps, Window};
+pub use shares::{Band, Filling, KernelView, PathFacts, Shares, Stamps, Window};
 
 use crate::analyse::cause::{Cause, Retransmission};
 use crate::path::one_way::OneWay;

@@ -12,7 +12,7 @@ use super::{
     Acknowledging, Bursts, Clustering, Company, Distance, Duplicates, Policer, Reordering, Spread,
     Steadiness, Survey, Vote, policer,
 };
-use crate::analyse::budget::PathFacts;
+use crate::analyse::budget::{Filling, PathFacts};
 use crate::read::vantage::Place;
 use crate::told::Told;
 
@@ -127,6 +127,9 @@ impl Transfer {
         }
     }
 }
+
+/// A stream of so many segments would show it if one of them waited for those before it at a bottleneck (ours).
+const MANY: u64 = 32;
 
 /// A receiver grants the largest of its windows at times only, such as before it has anything to keep (ours).
 const GRANTED: f64 = 0.95;
@@ -503,6 +506,12 @@ impl Path {
             rtt_min: self.least_rtt.value(),
             bytes_per_second: bits.map(|bits| bits / 8.0 * payload),
             queue_max: queue.map(|(room, rate)| Duration::from_secs_f64(room / rate)),
+            filling: match self.rate {
+                Told::AtLeast { .. } if self.full <= 0.0 && self.transmissions >= MANY => {
+                    Filling::Never
+                }
+                _ => Filling::Perhaps,
+            },
         }
     }
 }

@@ -40,6 +40,18 @@ pub struct PathFacts {
     pub bytes_per_second: Option<f64>,
     /// What the queue before the bottleneck delays by when it is full.
     pub queue_max: Option<Duration>,
+    /// Whether anything waited at a bottleneck.
+    pub filling: Filling,
+}
+
+/// Whether anything of a stream waited at a bottleneck, as the times between what came through tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Filling {
+    /// It did, or that is not known.
+    #[default]
+    Perhaps,
+    /// Nothing did, of many packets: longer round trips are no queue.
+    Never,
 }
 
 /// A stretch of time and what limited most of it.
@@ -546,6 +558,7 @@ fn limits_of(span: &Span, shape: Shape, path: &PathFacts) -> [Duration; Limit::C
         }
         for level in Level::ALL {
             let limit = match level {
+                _ if path.filling == Filling::Never => alone,
                 Level::Clear => verdict.clear.unwrap_or(alone),
                 Level::Standing => verdict.standing,
                 Level::Overflowing => verdict.overflowing,
