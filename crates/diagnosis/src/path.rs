@@ -104,6 +104,8 @@ pub struct Survey {
     acks: Acks,
     writes: Writes,
     course: policer::Course,
+    /// Deliveries of which the delay is known.
+    timed: u64,
     transfer: Seen,
     stage: Stage,
     /// Repairs of which no ACK tells yet whether they were needed.
@@ -184,6 +186,7 @@ impl Survey {
             acks: Acks::default(),
             writes: Writes::default(),
             course: policer::Course::default(),
+            timed: 0,
             transfer: Seen::default(),
             stage: Stage::Open,
             unproven: VecDeque::new(),
@@ -237,6 +240,7 @@ impl Survey {
         self.over_time
             .delivered(delivery.at, delivery.bytes, before);
         if let Some(delay) = delivery.delay {
+            self.timed += 1;
             self.losses
                 .arrived(delivery.start, delivery.sent.1, delay, outstanding);
         }

@@ -55,6 +55,8 @@ pub struct Path {
     pub foreign: f64,
     /// The share of the time with something outstanding in which the bottleneck had no pause.
     pub full: f64,
+    /// Deliveries of which the delay is known, by which that is known.
+    pub timed: u64,
     /// The room of the bottleneck's queue.
     pub room: Told<Room>,
     /// Transmissions of segments that were lost.
@@ -128,7 +130,7 @@ impl Transfer {
     }
 }
 
-/// A stream of so many segments would show it if one of them waited for those before it at a bottleneck (ours).
+/// So many deliveries whose delays are known would show it if one of them waited for those before it at a bottleneck (ours).
 const MANY: u64 = 32;
 
 /// A receiver grants the largest of its windows at times only, such as before it has anything to keep (ours).
@@ -228,6 +230,7 @@ impl Survey {
             uneven: self.rates.uneven(),
             foreign: self.rates.foreign(),
             full: self.full(),
+            timed: self.timed,
             room: match &policer {
                 None => self.room(&rate, &kinds, base, full_packet),
                 Some(_) => Told::CannotBeTold {
@@ -507,9 +510,7 @@ impl Path {
             bytes_per_second: bits.map(|bits| bits / 8.0 * payload),
             queue_max: queue.map(|(room, rate)| Duration::from_secs_f64(room / rate)),
             filling: match self.rate {
-                Told::AtLeast { .. } if self.full <= 0.0 && self.transmissions >= MANY => {
-                    Filling::Never
-                }
+                Told::AtLeast { .. } if self.full <= 0.0 && self.timed >= MANY => Filling::Never,
                 _ => Filling::Perhaps,
             },
         }

@@ -134,3 +134,25 @@ fn writes_of_an_application_at_a_clock_are_its_own() {
         told.screen()
     );
 }
+
+/// Four segments a round trip, each time acknowledged at once: over a bottleneck of 2.3 Mbit/s their ACKs would be 10 ms apart.
+#[test]
+fn round_trips_longer_than_the_handshake_are_no_queue_by_themselves() {
+    let mut answer = Answer::new(0.01);
+    for round in 0..50 {
+        let at = 0.0103 + f64::from(round) * 0.021;
+        for n in 0..4 {
+            let data = packet(at + f64::from(n) * 5e-6, End::Server, answer.sent);
+            answer.script.add(data.ack(1300).len(1448));
+            answer.sent += 1448;
+            if n % 2 == 1 {
+                let ack = packet(at + 0.02 + f64::from(n) * 1e-5, End::Client, 1300);
+                answer.script.add(ack.ack(answer.sent).window(8000));
+            }
+        }
+    }
+    let told = answer.told();
+    let shares = &told.stream(Side::Answerer).shares;
+    let path = shares.share(shares.of_group(Group::Path));
+    assert!(path < 0.1, "{}", told.screen());
+}
