@@ -14,6 +14,7 @@
 
 use crate::analyse::budget::{Group, Limit};
 use crate::analyse::cause::Need;
+use crate::analyse::explain::Account;
 use crate::analyse::signs::ConstantRate;
 use crate::analyse::stalls::StallKind;
 use dupack_tcp::time::Duration;
@@ -146,6 +147,9 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
     {
         withdrawn.push(Withdrawn::RetransmissionsUnseen);
         forget_losses(&mut found.path, Withdrawn::RetransmissionsUnseen);
+        found.account = Account::default();
+        found.retransmissions.clear();
+        found.shares.retransmissions = 0;
     }
     withdrawn.extend(forget_what_no_clock_tells(found));
     if found.coverage.options == OptionsSeen::Cut {

@@ -138,6 +138,9 @@ fn at_the_sender_what_is_retransmitted_is_seen_twice() {
         change(&mut found);
         assert!(found.account.retransmitted_bytes > 1);
         settle(&mut found, &counts(seen_twice));
+        let is_withdrawn = !found.withdrawn.is_empty();
+        assert_eq!(found.account.retransmissions == 0, is_withdrawn);
+        assert_eq!(found.retransmissions.is_empty(), is_withdrawn);
         found.withdrawn
     };
     assert_eq!(of(|_| (), 0), [Withdrawn::RetransmissionsUnseen]);

@@ -36,6 +36,36 @@ fn download(group: usize, gap: f64, places: &[Seen]) -> Script {
     script
 }
 
+/// As of an interface with several queues: one packet of each flight of four is captured after its successor, up to 90 µs late. Nothing
+/// numbers packets, and there are no timestamps.
+#[test]
+fn packets_in_another_order_at_their_sender_are_not_sent_again() {
+    for late in [2e-6, 2e-5, 9e-5] {
+        let mut script = Script::new(Ip::V6, Link::Raw);
+        script.add(packet(0.0, End::Client, 999).syn(1440, Some(7)));
+        script.add(packet(1e-4, End::Server, 4999).syn(1440, Some(7)).ack(1000));
+        let (mut at, mut sent) = (0.01, 5000);
+        script.add(packet(at, End::Client, 1000).ack(5000).window(500));
+        let request = packet(at + 1e-5, End::Client, 1000).ack(5000);
+        script.add(request.window(500).len(100).push());
+        for _ in 0..60 {
+            at += 1e-3;
+            for n in [0, 2, 3, 1] {
+                let data = packet(at, End::Server, sent + n * 1440).ack(1100);
+                script.add(data.len(1440));
+                at += if n == 3 { late } else { 5e-6 };
+            }
+            sent += 4 * 1440;
+            at += 0.01;
+            script.add(packet(at, End::Client, 1100).ack(sent).window(500));
+        }
+        let told = Told::of(&script);
+        let account = told.stream(Side::Answerer).account;
+        assert_eq!(account.retransmissions, 0, "{late}: {}", told.screen());
+        assert!(!told.screen().contains("contradict"), "{}", told.screen());
+    }
+}
+
 /// A packet as it is seen somewhere.
 type Seen = fn(Packet) -> Packet;
 

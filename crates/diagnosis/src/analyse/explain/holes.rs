@@ -4,7 +4,8 @@
 //!
 //! - **The timestamp**: whoever was overtaken was sent before its overtaker, and so is its TSval.
 //! - **IPv4's identification**, if this sender counts it up: the same.
-//! - **Time**: before the sender can have answered, nothing was sent again.
+//! - **Time**: before the receiver can have asked for it, nothing was sent again; at the sender's own end, too, where packets are
+//!   captured in another order than they left in.
 
 use std::collections::VecDeque;
 
@@ -16,8 +17,7 @@ use crate::read::moment::Departure;
 /// The most holes that are remembered, the latest: far more than a window has in practice (ours).
 const HOLES_MAX: usize = 512;
 
-/// A segment that comes within this share of a round trip to the sender after the hole was seen is
-/// older than any answer of the sender.
+/// A segment that comes within this share of a round trip after the hole was seen is older than any answer of the sender.
 const BEFORE_ANY_ANSWER: (u64, u64) = (9, 10);
 
 /// Identifications that must have been seen before their order counts (ours).
@@ -144,7 +144,7 @@ impl Holes {
 
     fn judge(&self, hole: &Hole, departure: &Departure<'_>) -> Filling {
         self.is_older(departure, hole.stamp, hole.ip_id)
-            .unwrap_or_else(|| self.by_time(departure.at, hole.overtaken_at))
+            .unwrap_or_else(|| self.by_time(departure, hole.overtaken_at))
     }
 
     /// Whether a packet was sent before another with this timestamp and this identification, as far as
@@ -173,10 +173,12 @@ impl Holes {
         trusted.then(|| filling((other.wrapping_sub(own) as i16) > 0))
     }
 
-    fn by_time(&self, at: Instant, since: Instant) -> Filling {
+    fn by_time(&self, departure: &Departure<'_>, since: Instant) -> Filling {
         let (part, whole) = BEFORE_ANY_ANSWER;
-        let to_sender = self.to_sender.map(|time| time.saturating_mul(part) / whole);
-        if at.since(since) < to_sender.unwrap_or(SOON) {
+        let round_trip = self.to_sender.max(departure.view.rtt.min());
+        let round_trip = round_trip.filter(|time| !time.is_zero());
+        let answered = round_trip.map(|time| time.saturating_mul(part) / whole);
+        if departure.at.since(since) < answered.unwrap_or(SOON) {
             Filling::Overtaken
         } else {
             Filling::SentAgain
@@ -193,7 +195,7 @@ impl Holes {
         repair.origin == Origin::PassedOver
             && self
                 .is_older(departure, repair.stamp, repair.ip_id)
-                .unwrap_or_else(|| self.by_time(departure.at, repaired_at))
+                .unwrap_or_else(|| self.by_time(departure, repaired_at))
                 == Filling::Overtaken
     }
 }
