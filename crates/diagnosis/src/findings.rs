@@ -96,6 +96,8 @@ pub struct TurnsTold {
     pub between: Duration,
     /// Time from the end of each request until its answer was over, in the capture.
     pub answering: Duration,
+    /// Time by which the asking end delayed the ACKs of whole answers: data is outstanding that is not on its way.
+    pub ack_held: Duration,
     /// Time of waits with neither an ACK of a request nor its answer that were longer than any host delays an ACK.
     pub unheard: Duration,
 }

@@ -351,6 +351,7 @@ pub(super) fn findings(
                 round_trip: requests.round_trip,
                 between: requests.between,
                 answering: requests.answering,
+                ack_held: requests.ack_held,
                 unheard: requests.unheard,
             });
         }

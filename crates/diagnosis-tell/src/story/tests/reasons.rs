@@ -20,6 +20,7 @@ fn turns(asks: bool, count: u64, round_trip: u64) -> Option<TurnsTold> {
         round_trip: Some(ms(round_trip)),
         between: Duration::ZERO,
         answering: Duration::ZERO,
+        ack_held: Duration::ZERO,
         unheard: Duration::ZERO,
     })
 }
