@@ -245,6 +245,11 @@ impl Budget {
         self.spent
     }
 
+    /// Returns how often a segment had waited for an ACK by Nagle's algorithm.
+    pub(crate) const fn nagle_waits(&self) -> u64 {
+        self.notes.nagle_waits
+    }
+
     /// The handshake took from then to then. To be called before anything that comes later is told.
     pub fn handshake(&mut self, from: Instant, to: Instant) {
         self.pass(from);

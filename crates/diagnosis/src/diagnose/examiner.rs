@@ -103,6 +103,7 @@ impl Follower for Examiner {
         };
         let mut stalls = Stalls::new(beginning.sack);
         stalls.seen_from(beginning.vantage.place);
+        stalls.sized(beginning.smss);
         if let Some((at, packet)) = beginning.established_at.zip(beginning.established_by) {
             stalls.opened(at, packet);
         }
@@ -130,7 +131,11 @@ impl Follower for Examiner {
         self.closing.departed(departure);
         let over = self.closing.is_over(&departure.view);
         if !over {
+            let waits = self.budget.nagle_waits();
             self.budget.departed(departure, &explained);
+            if self.budget.nagle_waits() > waits {
+                self.stalls.held_by_nagle();
+            }
             self.stalls.departed(departure, &explained);
         }
         self.signs.departed(departure, &explained);
@@ -168,8 +173,8 @@ impl Follower for Examiner {
         self.outstanding = self.closing.outstanding(&arrival.view);
     }
 
-    fn asked(&mut self, at: Instant, packet: u64) {
-        self.stalls.asked(at, packet);
+    fn asked(&mut self, at: Instant, packet: u64, acks_all: bool) {
+        self.stalls.asked(at, packet, acks_all);
         self.budget.asked();
     }
 

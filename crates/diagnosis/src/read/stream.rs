@@ -271,8 +271,7 @@ impl<F: Follower> Stream<F> {
     /// The receiver has sent a packet that acknowledges.
     pub(crate) fn heard(&mut self, packet: &Packet, onlooker: &mut dyn Onlooker) {
         if packet.segment.len > 0 {
-            let at = self.now.max(packet.at + self.waiting.delay());
-            self.follower.asked(at, packet.number);
+            self.ask(packet, onlooker);
         }
         let Some(heard) = self.read_ack(packet) else {
             return;
@@ -287,6 +286,20 @@ impl<F: Follower> Stream<F> {
         while let Some((heard, at)) = self.waiting.next_overdue(packet.at) {
             self.arrive(&heard, at, onlooker);
         }
+    }
+
+    /// The receiver has sent data. If an ACK of everything that was sent came before and is due, the sender has had it: with
+    /// nothing more of the sender's, no echo tells.
+    fn ask(&mut self, packet: &Packet, onlooker: &mut dyn Onlooker) {
+        let nxt = self.replay.view(self.now).scoreboard.nxt();
+        let first = self.first;
+        let of_all = |ack: SeqNumber| ack.offset(first, nxt).is_some_and(|offset| offset >= nxt);
+        while let Some((heard, at)) = self.waiting.next_before_silence(packet.at, of_all) {
+            self.arrive(&heard, at, onlooker);
+        }
+        let at = self.now.max(packet.at + self.waiting.delay());
+        let acks_all = packet.segment.ack.is_some_and(of_all);
+        self.follower.asked(at, packet.number, acks_all);
     }
 
     /// Its data answers a request, and the answer is over.

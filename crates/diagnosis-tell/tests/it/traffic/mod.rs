@@ -4,6 +4,7 @@ mod answers;
 mod both_ends;
 mod copies;
 mod cut;
+mod delayed_acks;
 mod directions;
 mod ends;
 mod flights;
