@@ -76,8 +76,11 @@ impl Coverage {
 /// A receive window that was shut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shut {
-    /// How often it was shut.
+    /// How often it was shut and held the sender: it was zero, or had no room for a segment while nothing was outstanding. If it never
+    /// held the sender, how often it was zero.
     pub times: u64,
+    /// Time in which it held the sender, `Limit::ZeroWindow` of the shares.
+    pub time: Duration,
     /// How often the sender probed it.
     pub probes: u64,
 }

@@ -309,7 +309,7 @@ pub(super) fn was_shut(case: &Case<'_>) -> String {
         1 => "once".to_owned(),
         times => format!("{times} times"),
     };
-    let spent = case.shares.of(Limit::ZeroWindow);
+    let spent = case.shut.time;
     let long = if spent.is_zero() {
         String::new()
     } else {

@@ -9,6 +9,7 @@
 mod arrivals;
 mod kind;
 mod list;
+mod shut;
 #[cfg(test)]
 mod tests;
 mod unseen;
@@ -25,6 +26,7 @@ pub use kind::{Culprit, Remedy, StallKind, WaitedFor};
 pub use list::{KindTotal, LISTED_MAX, StallList};
 
 use self::arrivals::Came;
+use self::shut::Shut;
 use self::unseen::Unseen;
 use crate::analyse::cause::{Cause, Retransmission};
 use crate::path::one_way::OneWay;
@@ -182,6 +184,10 @@ pub struct Stalls {
     found: StallList,
     /// Ended by an ACK alone: what follows it tells whether a segment had waited for that ACK.
     held: Option<Stall>,
+    /// The receive window is shut.
+    shut: Option<Shut>,
+    /// It was, and has opened since the last segment left.
+    opened: Option<Stall>,
     /// How late segments come to where the capture was taken, if that is the receiver's end.
     one_way: Option<OneWay>,
     /// Waiting for requests since the last data: it belongs to the transfer only if more data comes.
@@ -216,6 +222,8 @@ impl Stalls {
             unseen: None,
             found: StallList::default(),
             held: None,
+            shut: None,
+            opened: None,
             one_way: None,
             idle: StallList::default(),
         }
@@ -257,6 +265,7 @@ impl Stalls {
     pub fn finish(mut self) -> StallList {
         self.tell_unseen();
         self.settle_held();
+        self.settle_shut();
         for repair in core::mem::take(&mut self.recent) {
             self.settle(&repair);
         }
@@ -306,14 +315,6 @@ impl Stalls {
             pto
         };
         Some(pto).filter(|pto| *pto < waited)
-    }
-
-    /// Whether the receive window had no room, or too little for a segment while nothing was outstanding
-    /// (RFC 9293 §3.8.6.2.1) and more was to come.
-    fn is_shut(&self, before: &Before) -> bool {
-        let tiny = before.window_left.is_some_and(|left| left < self.mss);
-        let waits = before.flight == 0 && self.message == Message::UnderWay;
-        before.window == Some(0) || (tiny && waits)
     }
 
     /// A stall that ended with new data.
@@ -518,6 +519,7 @@ impl Analysis for Stalls {
         if let Some(again) = explained.retransmission {
             self.note_unseen(departure, again, gap.map(|(before, _)| before));
             let stall = gap.map(|gap| made(gap, self.by_repair(&gap.0, again)).1);
+            let stall = stall.and_then(|stall| self.while_open(stall));
             self.remember(again, stall);
         } else if let Some(gap) = gap {
             let told = match late {
@@ -525,7 +527,9 @@ impl Analysis for Stalls {
                 false => self.by_new_data(&gap.0),
             };
             let (_, stall) = made(gap, told);
-            self.found.add(stall);
+            if let Some(stall) = self.while_open(stall) {
+                self.found.add(stall);
+            }
         }
         let last = departure.sent.last();
         let last = last.map_or(0, |sent| u64::from(sent.segment.len));
@@ -559,7 +563,7 @@ impl Analysis for Stalls {
     fn arrived(&mut self, arrival: &Arrival<'_>, explained: &Explained<'_>) {
         self.settle_held();
         let came = Came {
-            acks_all: arrival.view.flight_size() == 0,
+            rest: (arrival.view.flight_size() == 0).then_some(arrival.facts.acked_bytes),
             carries: arrival.carried > 0,
         };
         self.end_by_arrival(arrival.at, arrival.packet, came);

@@ -293,13 +293,16 @@ impl<F: Follower> Stream<F> {
     fn ask(&mut self, packet: &Packet, onlooker: &mut dyn Onlooker) {
         let nxt = self.replay.view(self.now).scoreboard.nxt();
         let first = self.first;
-        let of_all = |ack: SeqNumber| ack.offset(first, nxt).is_some_and(|offset| offset >= nxt);
+        let rest = |ack: SeqNumber| ack.offset(first, nxt).map(|ack| nxt.saturating_sub(ack));
+        let of_all = |ack: SeqNumber| rest(ack) == Some(0);
         while let Some((heard, at)) = self.waiting.next_before_silence(packet.at, of_all) {
             self.arrive(&heard, at, onlooker);
         }
         let at = self.now.max(packet.at + self.waiting.delay());
         let acks_all = packet.segment.ack.is_some_and(of_all);
-        self.follower.asked(at, packet.number, acks_all);
+        let before = self.last_ack.map_or(Some(nxt), rest);
+        let rest = before.filter(|_| acks_all);
+        self.follower.asked(at, packet.number, rest);
     }
 
     /// Its data answers a request, and the answer is over.

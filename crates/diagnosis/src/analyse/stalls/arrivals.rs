@@ -28,22 +28,23 @@ const SEGMENTS_FOR_ACK: u64 = 2;
 /// A packet of the peer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Came {
-    /// It acknowledges everything that is outstanding.
-    pub(super) acks_all: bool,
+    /// If it acknowledges everything that is outstanding, the bytes that no ACK before did.
+    pub(super) rest: Option<u64>,
     /// It carries data.
     pub(super) carries: bool,
 }
 
 impl Stalls {
-    /// Data of the peer came, a request perhaps: what ends the waiting for one, though as an ACK it may tell nothing new. `acks_all` if
-    /// it acknowledges everything that is outstanding.
-    pub fn asked(&mut self, at: Instant, packet: u64, acks_all: bool) {
+    /// Data of the peer came, a request perhaps: what ends the waiting for one, though as an ACK it may tell nothing new. If it
+    /// acknowledges everything that is outstanding, `rest` are the bytes that no ACK before did, though the sender may not have had
+    /// that one yet.
+    pub fn asked(&mut self, at: Instant, packet: u64, rest: Option<u64>) {
         let Some(before) = self.before else {
             return;
         };
         self.settle_held();
         let carries = true;
-        self.end_by_arrival(at, packet, Came { acks_all, carries });
+        self.end_by_arrival(at, packet, Came { rest, carries });
         self.before = Some(Before {
             at: before.at.max(at),
             packet,
@@ -69,6 +70,9 @@ impl Stalls {
             remedy,
             ..stall
         };
+        let Some(stall) = self.while_open(stall) else {
+            return;
+        };
         match kind {
             StallKind::ClientIdle => self.idle.add(stall),
             StallKind::DelayedAck | StallKind::PacketDelay => self.held = Some(stall),
@@ -93,13 +97,15 @@ impl Stalls {
         if self.is_shut(before) {
             return (StallKind::ZeroWindow, WaitedFor::Window, Remedy::Reading);
         }
-        let delay = self.delay_of_ack(before, at).filter(|_| came.acks_all);
+        let flight = before.flight.min(came.rest.unwrap_or(before.flight));
+        let few = came.rest.is_some() && self.is_too_little(flight);
+        let delay = self.delay_of_ack(before, at).filter(|_| few);
         let of_a_timer = |delay| {
             let mut ranges = DELAYS.into_iter();
             ranges.any(|(from, to)| (from..=to).contains(&delay))
         };
         match delay {
-            _ if before.flight == 0 => (StallKind::ClientIdle, WaitedFor::Request, Remedy::None),
+            _ if flight == 0 => (StallKind::ClientIdle, WaitedFor::Request, Remedy::None),
             Some(delay) if came.carries && delay <= DELAY_MAX => {
                 (StallKind::ClientIdle, WaitedFor::Request, Remedy::None)
             }
@@ -110,13 +116,16 @@ impl Stalls {
         }
     }
 
-    /// How much later than a round trip after the last data an ACK came, if its receiver may have delayed it: there was too little
-    /// for an ACK at once.
-    fn delay_of_ack(&self, before: &Before, at: Instant) -> Option<Duration> {
+    /// `true` if a receiver may delay the ACK of so many bytes.
+    fn is_too_little(&self, bytes: u64) -> bool {
         let full = self.smss.max(self.mss);
-        let few = before.flight < full.saturating_mul(SEGMENTS_FOR_ACK);
+        bytes < full.saturating_mul(SEGMENTS_FOR_ACK)
+    }
+
+    /// How much later than a round trip after the last data an ACK came.
+    fn delay_of_ack(&self, before: &Before, at: Instant) -> Option<Duration> {
         let waited = at.since(self.left_at);
-        before.least.filter(|_| few).map(|least| waited - least)
+        before.least.map(|least| waited - least)
     }
 
     /// Takes a delay that came but once for the network's.

@@ -57,7 +57,7 @@ fn the_peer_may_be_idle_or_its_window_shut() {
     idle.send_last(at(110), 300);
     idle.ack(at(210), MSS + 300);
     // The request repeats the last ACK.
-    idle.told.asked(at(9000), 6, true);
+    idle.told.asked(at(9000), 6, Some(0));
     idle.send(at(9001), 1);
     assert_eq!(only(idle).kind, StallKind::ClientIdle);
 
