@@ -22,7 +22,7 @@ use crate::words;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::Class;
 use dupack_diagnosis::analyse::stalls::StallKind;
-use dupack_diagnosis::findings::{AcksSeen, ConnectionFindings, StreamFindings};
+use dupack_diagnosis::findings::{AcksSeen, ConnectionFindings, Shut, StreamFindings};
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::vantage::{Place, Reason, Vantage};
 use dupack_diagnosis::sender::{SenderReport, Verdict};
@@ -429,14 +429,20 @@ fn probes(stream: &StreamFindings) -> Option<String> {
 }
 
 fn closed_windows(stream: &StreamFindings) -> Option<String> {
-    let happenings = &stream.happenings;
-    let times = happenings.closed_times();
+    let Shut {
+        times,
+        time,
+        probes,
+    } = stream.shut;
+    let long = match time.is_zero() {
+        true => String::new(),
+        false => format!(", {} in all", words::time(time)),
+    };
     (times > 0).then(|| {
         format!(
-            "{}, {} in all; {}",
+            "{}{long}; {}",
             words::things(times, "time", "times"),
-            words::time(happenings.closed_for()),
-            words::things(happenings.window_probes(), "probe", "probes"),
+            words::things(probes, "probe", "probes"),
         )
     })
 }

@@ -76,8 +76,11 @@ impl Coverage {
 /// A receive window that was shut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shut {
-    /// How often it was shut.
+    /// How often it was shut and held the sender: it was zero, or had no room for a segment while nothing was outstanding. If it never
+    /// held the sender, how often it was zero.
     pub times: u64,
+    /// Time in which it held the sender, `Limit::ZeroWindow` of the shares.
+    pub time: Duration,
     /// How often the sender probed it.
     pub probes: u64,
 }
@@ -96,6 +99,8 @@ pub struct TurnsTold {
     pub between: Duration,
     /// Time from the end of each request until its answer was over, in the capture.
     pub answering: Duration,
+    /// Time by which the asking end delayed the ACKs of whole answers: data is outstanding that is not on its way.
+    pub ack_held: Duration,
     /// Time of waits with neither an ACK of a request nor its answer that were longer than any host delays an ACK.
     pub unheard: Duration,
 }

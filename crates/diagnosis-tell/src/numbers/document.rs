@@ -278,9 +278,10 @@ pub(super) struct StreamNumbers {
     pub(super) longest_stalls: Vec<StallNumbers>,
     /// Segments that arrived late because others overtook them.
     pub(super) overtaken: u64,
-    /// Number of times that the receive window was zero.
+    /// Number of times that the receive window was shut and held the sender: it was zero, or had no room for a segment while nothing
+    /// was in flight. Where it never held the sender, number of times that it was zero.
     pub(super) window_shut_times: u64,
-    /// Duration of these times.
+    /// Time in which it held the sender: `receive window shut` of the limits.
     pub(super) window_shut_s: f64,
     /// Window probes sent meanwhile.
     pub(super) window_probes: u64,

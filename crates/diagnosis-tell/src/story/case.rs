@@ -271,7 +271,8 @@ impl Case<'_> {
         {
             return Some(Turning::RoundTrips(turns.count, round_trip));
         }
-        let outstanding = self.shares.of(Limit::Pause);
+        // An answer whose ACK is delayed is not on its way.
+        let outstanding = self.shares.of(Limit::Pause) - turns.ack_held;
         let much = outstanding.as_secs_f64() >= MAIN_SHARE * silent.as_secs_f64();
         (!turns.asks && much).then(|| {
             Turning::Answers(

@@ -193,31 +193,30 @@ pub(super) fn in_doubt(case: &Case<'_>) -> String {
     )
 }
 
-/// Why the application sent nothing, if one reason has most of that time: its own data was not ready, or the other end asked
-/// for nothing.
+/// Why the application sent nothing, if one reason has most of that time: its own data was not ready, or it waited for answers or
+/// requests. Where the other end only sends, or neither does, there are no turns, and nobody asks.
 pub(super) fn why_idle(case: &Case<'_>) -> Option<String> {
     let idle = case.shares.of_group(Group::Application).as_secs_f64();
-    let most = |kind| {
-        let total = case.stalls.of(kind);
-        (total.time.as_secs_f64() > HALF * idle).then_some(total)
-    };
-    let times = |count| crate::words::things(count, "time", "times");
-    let asks = case.turns.filter(|turns| turns.asks);
-    if let Some(turns) = asks {
-        let waited = turns.answering.as_secs_f64() > HALF * idle;
-        return waited.then(|| {
+    let is_most = |time: Duration| time.as_secs_f64() > HALF * idle;
+    if let Some(turns) = case.turns.filter(|turns| turns.asks) {
+        return is_most(turns.answering).then(|| {
             let answers = crate::words::things(turns.count, "answer", "answers");
             format!("it waited for {answers}")
         });
     }
-    if let Some(total) = most(StallKind::DataUnavailable) {
-        return Some(format!("its data was not ready {}", times(total.count)));
+    let unready = case.stalls.of(StallKind::DataUnavailable);
+    if is_most(unready.time) {
+        let times = crate::words::things(unready.count, "time", "times");
+        return Some(format!("its data was not ready {times}"));
     }
-    let total = most(StallKind::ClientIdle)?;
-    Some(format!(
-        "the other end asked for nothing {}",
-        times(total.count)
-    ))
+    let asked = case.stalls.of(StallKind::ClientIdle).time;
+    let waits = case
+        .turns
+        .filter(|_| is_most(asked))?
+        .count
+        .saturating_sub(1);
+    let times = crate::words::things(waits, "time", "times");
+    (waits > 0).then(|| format!("it waited {times} for the next request"))
 }
 
 pub(super) const fn went_to(group: Group) -> &'static str {
@@ -310,7 +309,7 @@ pub(super) fn was_shut(case: &Case<'_>) -> String {
         1 => "once".to_owned(),
         times => format!("{times} times"),
     };
-    let spent = case.shares.of(Limit::ZeroWindow);
+    let spent = case.shut.time;
     let long = if spent.is_zero() {
         String::new()
     } else {

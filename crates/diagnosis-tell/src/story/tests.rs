@@ -325,7 +325,11 @@ fn a_window_that_was_shut_is_said_where_there_is_little_else() {
     let stalls = StallList::default();
     let said = |times, probes| {
         let case = Case {
-            shut: Shut { times, probes },
+            shut: Shut {
+                times,
+                time: Duration::ZERO,
+                probes,
+            },
             ..plain(&shares, &stalls)
         };
         tell(&case).1

@@ -137,6 +137,8 @@ pub struct Budget {
     stamp: Option<u32>,
     /// Whether the sender last stopped because the receive window was full.
     at_edge: Edge,
+    /// `true` if what left last only asks whether a window without room for a segment has opened.
+    probes: bool,
     scale: Scale,
     round: Round,
     quiet: Quiet,
@@ -225,6 +227,7 @@ impl Budget {
             pushes: false,
             stamp: None,
             at_edge: Edge::Away,
+            probes: false,
             scale: Scale {
                 round_trip: ROUND_TRIP_UNKNOWN,
                 timeout: Duration::from_secs(1),
@@ -243,6 +246,21 @@ impl Budget {
     /// Returns the time that was spent otherwise than in sending, up to the last segment that left.
     pub(crate) const fn spent(&self) -> Spent {
         self.spent
+    }
+
+    /// Returns how often a segment had waited for an ACK by Nagle's algorithm.
+    pub(crate) const fn nagle_waits(&self) -> u64 {
+        self.notes.nagle_waits
+    }
+
+    /// Returns the time so far in which the receive window was shut and held the sender, up to the last segment that left.
+    pub(crate) const fn shut_for(&self) -> Duration {
+        self.notes.shut()
+    }
+
+    /// `true` if the receive window is shut now: it is zero, or has no room for a segment and nothing is outstanding.
+    pub(crate) const fn is_shut(&self) -> bool {
+        matches!(self.look, Look::Shut(_))
     }
 
     /// The handshake took from then to then. To be called before anything that comes later is told.
@@ -371,7 +389,7 @@ impl Budget {
         if departure.kind == SendingKind::Empty || departure.kind == SendingKind::Acknowledged {
             return Ending::Probe;
         }
-        if self.overrides_silly_window(departure) {
+        if self.probes {
             return Ending::Probe;
         }
         let prompt = if self.quiet.has_ended() {
@@ -441,7 +459,7 @@ impl Budget {
         let is_tiny = self
             .window_left
             .is_some_and(|left| left < self.windows.mss());
-        self.look = if self.window == Some(0) {
+        self.look = if self.window == Some(0) || (self.probes && flight > 0) {
             Look::Shut(outstanding)
         } else if flight == 0 && is_tiny && self.at_edge == Edge::Reached {
             // No room for a segment, and who avoids silly windows waits (RFC 9293 §3.8.6.2.1).
@@ -464,6 +482,7 @@ impl Analysis for Budget {
     fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
         let together = self.left_together(departure, explained);
         let late = self.lateness(departure).filter(|_| !together);
+        self.probes = self.overrides_silly_window(departure);
         self.pass(departure.at - late.unwrap_or_default());
         let len = departure.end.saturating_sub(departure.start);
         if self.place == Place::Receiver && late.is_none() {
@@ -585,6 +604,7 @@ impl Analysis for Budget {
         let bare = flight == 0 && facts.acked_bytes > 0 && arrival.carried == 0;
         self.last_acked = bare.then_some(self.clock);
         self.look_for_end_of_round(view);
+        self.probes = false;
         self.window = arrival.window;
         self.window_left = arrival.window_left;
         self.field = arrival.field;

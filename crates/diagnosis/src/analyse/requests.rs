@@ -167,6 +167,8 @@ pub struct Requests {
     pub between: Duration,
     /// Time from the end of each request until its answer was over, in the capture.
     pub answering: Duration,
+    /// Time by which the asking end delayed the ACKs of whole answers.
+    pub ack_held: Duration,
     /// Time of the waits in which neither an ACK of the request nor its answer came for longer than any host delays an ACK: packets of
     /// the answering end were lost before the capture, mostly.
     pub unheard: Duration,
@@ -196,6 +198,7 @@ pub struct Gathered {
     longest_wait: Duration,
     between: Duration,
     answering: Duration,
+    ack_held: Duration,
     /// Waits with neither an ACK nor an answer: how many, and for how long.
     unheard: (u64, Duration),
     /// Turns with their numbers, and the least duration among them once they are [`WORST_MAX`].
@@ -217,6 +220,7 @@ impl Gathered {
             longest_wait: Duration::ZERO,
             between: Duration::ZERO,
             answering: Duration::ZERO,
+            ack_held: Duration::ZERO,
             unheard: (0, Duration::ZERO),
             worst: Vec::new(),
             least: Duration::ZERO,
@@ -241,6 +245,7 @@ impl Gathered {
         let before = turn.answered_before.unwrap_or(turn.answer.first_at);
         self.between += turn.answer.first_at.since(before);
         self.answering += turn.answer.over_at.since(turn.request.last_at);
+        self.ack_held += turn.answer.ack_held;
         let (request, answered_at) = (&turn.request, turn.answer.first_at);
         let heard_at = request.heard_at.unwrap_or(answered_at).min(answered_at);
         if heard_at.since(request.sent_at) > DELAYED_ACK_MAX {
@@ -296,6 +301,7 @@ impl Gathered {
             round_trip,
             between: self.between,
             answering: self.answering,
+            ack_held: self.ack_held,
             unheard: self.unheard(to_answerer),
             worst: self
                 .worst

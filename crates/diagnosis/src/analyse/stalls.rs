@@ -6,8 +6,10 @@
 //! done here, with two differences: what set off a segment that was sent again is known from the
 //! explanation, and whether it was needless may come later and is then corrected.
 
+mod arrivals;
 mod kind;
 mod list;
+mod shut;
 #[cfg(test)]
 mod tests;
 mod unseen;
@@ -23,6 +25,8 @@ use dupack_tcp::time::{Duration, Instant};
 pub use kind::{Culprit, Remedy, StallKind, WaitedFor};
 pub use list::{KindTotal, LISTED_MAX, StallList};
 
+use self::arrivals::Came;
+use self::shut::Shut;
 use self::unseen::Unseen;
 use crate::analyse::cause::{Cause, Retransmission};
 use crate::path::one_way::OneWay;
@@ -99,6 +103,8 @@ struct Before {
     /// Segments that came after a hole: by SACK, or by duplicate ACKs.
     heard: u64,
     srtt: Option<Duration>,
+    /// The least round-trip time.
+    least: Option<Duration>,
     rto: Duration,
     window_left: Option<u64>,
     window: Option<u64>,
@@ -117,6 +123,7 @@ impl Before {
             heard: board.sacked_segments(),
             missing: segments.saturating_sub(board.sacked_segments()),
             srtt: view.rtt.srtt(),
+            least: view.rtt.min(),
             rto: view.rtt.rto(),
             window_left: None,
             window: None,
@@ -161,6 +168,10 @@ pub struct Stalls {
     before: Option<Before>,
     message: Message,
     mss: u64,
+    /// Bytes of data in a full segment, as far as was announced.
+    smss: u64,
+    /// When data left last.
+    left_at: Instant,
     window: Option<u64>,
     window_left: Option<u64>,
     /// Duplicate ACKs in a row.
@@ -171,6 +182,12 @@ pub struct Stalls {
     /// A timeout for what never came there, until it is known how much that was.
     unseen: Option<Unseen>,
     found: StallList,
+    /// Ended by an ACK alone: what follows it tells whether a segment had waited for that ACK.
+    held: Option<Stall>,
+    /// The receive window is shut.
+    shut: Option<Shut>,
+    /// It was, and has opened since the last segment left.
+    opened: Option<Stall>,
     /// How late segments come to where the capture was taken, if that is the receiver's end.
     one_way: Option<OneWay>,
     /// Waiting for requests since the last data: it belongs to the transfer only if more data comes.
@@ -195,6 +212,8 @@ impl Stalls {
             before: None,
             message: Message::NotBegun,
             mss: 1,
+            smss: 1,
+            left_at: Instant::ZERO,
             window: None,
             window_left: None,
             dup_acks: 0,
@@ -202,6 +221,9 @@ impl Stalls {
             distance: Distance::AtSender,
             unseen: None,
             found: StallList::default(),
+            held: None,
+            shut: None,
+            opened: None,
             one_way: None,
             idle: StallList::default(),
         }
@@ -210,6 +232,11 @@ impl Stalls {
     /// Where the capture was taken.
     pub fn seen_from(&mut self, place: Place) {
         self.one_way = (place == Place::Receiver).then(OneWay::default);
+    }
+
+    /// Full segments have so many bytes of data, as far as was announced.
+    pub fn sized(&mut self, smss: u32) {
+        self.smss = u64::from(smss);
     }
 
     /// `true` if a segment had left before the half of a silence that it ended was over, as its timestamp tells: it was late on the
@@ -233,44 +260,16 @@ impl Stalls {
         });
     }
 
-    /// Data of the peer came, a request perhaps: what ends the waiting for one, though as an ACK it may tell
-    /// nothing new.
-    pub fn asked(&mut self, at: Instant, packet: u64) {
-        let Some(before) = self.before else {
-            return;
-        };
-        self.end_by_arrival(at, packet);
-        self.before = Some(Before {
-            at: before.at.max(at),
-            packet,
-            ..before
-        });
-    }
-
-    fn end_by_arrival(&mut self, at: Instant, packet: u64) {
-        let Some((before, stall)) = self.gap(at, packet) else {
-            return;
-        };
-        let (kind, waited_for, remedy) = self.by_arrival(&before);
-        let stall = Stall {
-            kind,
-            waited_for,
-            remedy,
-            ..stall
-        };
-        match kind {
-            StallKind::ClientIdle => self.idle.add(stall),
-            _ => self.found.add(stall),
-        }
-    }
-
     /// What was found.
     #[must_use]
     pub fn finish(mut self) -> StallList {
         self.tell_unseen();
+        self.settle_held();
+        self.settle_shut();
         for repair in core::mem::take(&mut self.recent) {
             self.settle(&repair);
         }
+        self.doubt_delayed_acks();
         self.found.longest.sort_by_key(|stall| stall.from);
         self.found
     }
@@ -316,25 +315,6 @@ impl Stalls {
             pto
         };
         Some(pto).filter(|pto| *pto < waited)
-    }
-
-    /// Whether the receive window had no room, or too little for a segment while nothing was outstanding
-    /// (RFC 9293 §3.8.6.2.1) and more was to come.
-    fn is_shut(&self, before: &Before) -> bool {
-        let tiny = before.window_left.is_some_and(|left| left < self.mss);
-        let waits = before.flight == 0 && self.message == Message::UnderWay;
-        before.window == Some(0) || (tiny && waits)
-    }
-
-    /// A stall that ended with an ACK.
-    fn by_arrival(&self, before: &Before) -> (StallKind, WaitedFor, Remedy) {
-        if self.is_shut(before) {
-            (StallKind::ZeroWindow, WaitedFor::Window, Remedy::Reading)
-        } else if before.flight == 0 {
-            (StallKind::ClientIdle, WaitedFor::Request, Remedy::None)
-        } else {
-            (StallKind::PacketDelay, WaitedFor::Ack, Remedy::None)
-        }
     }
 
     /// A stall that ended with new data.
@@ -523,6 +503,7 @@ impl Analysis for Stalls {
             let idle = core::mem::take(&mut self.idle);
             self.found.absorb(idle);
         }
+        self.settle_held();
         let gap = self.gap(departure.at, departure.packet);
         let late = self.is_late(departure);
         let made = |(before, stall): (Before, Stall), told: (StallKind, WaitedFor, Remedy)| {
@@ -538,6 +519,7 @@ impl Analysis for Stalls {
         if let Some(again) = explained.retransmission {
             self.note_unseen(departure, again, gap.map(|(before, _)| before));
             let stall = gap.map(|gap| made(gap, self.by_repair(&gap.0, again)).1);
+            let stall = stall.and_then(|stall| self.while_open(stall));
             self.remember(again, stall);
         } else if let Some(gap) = gap {
             let told = match late {
@@ -545,11 +527,14 @@ impl Analysis for Stalls {
                 false => self.by_new_data(&gap.0),
             };
             let (_, stall) = made(gap, told);
-            self.found.add(stall);
+            if let Some(stall) = self.while_open(stall) {
+                self.found.add(stall);
+            }
         }
         let last = departure.sent.last();
         let last = last.map_or(0, |sent| u64::from(sent.segment.len));
         self.mss = self.mss.max(last);
+        self.left_at = departure.at;
         if matches!(departure.kind, SendingKind::First | SendingKind::Both) {
             let flags = departure.flags;
             let pushed = flags.contains(Flags::PSH) || flags.contains(Flags::FIN);
@@ -576,7 +561,12 @@ impl Analysis for Stalls {
     }
 
     fn arrived(&mut self, arrival: &Arrival<'_>, explained: &Explained<'_>) {
-        self.end_by_arrival(arrival.at, arrival.packet);
+        self.settle_held();
+        let came = Came {
+            rest: (arrival.view.flight_size() == 0).then_some(arrival.facts.acked_bytes),
+            carries: arrival.carried > 0,
+        };
+        self.end_by_arrival(arrival.at, arrival.packet, came);
         if arrival.at.since(arrival.captured) > AT_ONCE {
             self.distance = Distance::Away;
         }

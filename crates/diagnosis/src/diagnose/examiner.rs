@@ -10,7 +10,7 @@ use dupack_tcp::facts::View;
 use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::Instant;
 
-use crate::analyse::budget::{AckTimes, Budget, Terms, Window};
+use crate::analyse::budget::{AckTimes, Budget, Limit, Shares, Terms, Window};
 use crate::analyse::cause::{Cause, Need};
 use crate::analyse::explain::{self, End, Explainer};
 use crate::analyse::requests::{Gathered, Requests};
@@ -24,7 +24,7 @@ use crate::path::Survey;
 use crate::path::series::Series;
 use crate::read::connection::Connection;
 use crate::read::follow::{Beginning, Follower, Timer};
-use crate::read::moment::{Analysis, Arrival, Departure};
+use crate::read::moment::{Analysis, Arrival, Departure, Explained};
 use crate::read::side::{Both, Side};
 use crate::read::turns::{Spent, Turn};
 use crate::read::vantage::{Place, Reason};
@@ -105,6 +105,7 @@ impl Follower for Examiner {
         };
         let mut stalls = Stalls::new(beginning.sack);
         stalls.seen_from(beginning.vantage.place);
+        stalls.sized(beginning.smss);
         if let Some((at, packet)) = beginning.established_at.zip(beginning.established_by) {
             stalls.opened(at, packet);
         }
@@ -133,8 +134,7 @@ impl Follower for Examiner {
         self.closing.departed(departure);
         let over = self.closing.is_over(&departure.view);
         if !over {
-            self.budget.departed(departure, &explained);
-            self.stalls.departed(departure, &explained);
+            departed_in_time(&mut self.budget, &mut self.stalls, departure, &explained);
         }
         self.signs.departed(departure, &explained);
         self.survey.departed(departure, &explained);
@@ -162,6 +162,9 @@ impl Follower for Examiner {
         if !over {
             self.budget.arrived(arrival, &explained);
             self.stalls.arrived(arrival, &explained);
+            let is_shut = self.budget.is_shut();
+            let (at, packet) = (arrival.at, arrival.packet);
+            self.stalls.window_is_shut(at, packet, is_shut);
         }
         self.signs.arrived(arrival, &explained);
         self.survey.arrived(arrival, &explained);
@@ -175,8 +178,8 @@ impl Follower for Examiner {
         self.outstanding = self.closing.outstanding(&arrival.view);
     }
 
-    fn asked(&mut self, at: Instant, packet: u64) {
-        self.stalls.asked(at, packet);
+    fn asked(&mut self, at: Instant, packet: u64, rest: Option<u64>) {
+        self.stalls.asked(at, packet, rest);
         self.budget.asked();
     }
 
@@ -198,6 +201,23 @@ impl Follower for Examiner {
     fn foreign_sack(&mut self) {
         self.signs.foreign_sack();
     }
+}
+
+/// Tells the budget and the stalls of what left; where both know something of the same time, the stalls take the budget's word.
+fn departed_in_time(
+    budget: &mut Budget,
+    stalls: &mut Stalls,
+    departure: &Departure<'_>,
+    explained: &Explained<'_>,
+) {
+    let (waits, shut_for) = (budget.nagle_waits(), budget.shut_for());
+    budget.departed(departure, explained);
+    if budget.nagle_waits() > waits {
+        stalls.held_by_nagle();
+    }
+    stalls.departed(departure, explained);
+    stalls.window_is_shut(departure.at, departure.packet, budget.is_shut());
+    stalls.waited_for_window(budget.shut_for() - shut_for);
 }
 
 /// The budget of a stream that begins: its time runs from the SYN on, if the handshake was captured.
@@ -259,7 +279,7 @@ impl Examiner {
         }
         let shares = self.budget.finish(ended, &facts);
         let stalls = self.stalls.finish();
-        let shut = shut(&self.explainer, connection, side);
+        let shut = shut(&self.explainer, &shares, connection, side);
         let found = StreamFindings {
             side,
             smss: self.beginning.smss,
@@ -308,12 +328,21 @@ fn coverage(connection: &Connection<Examiner>, side: Side) -> Coverage {
     }
 }
 
-/// How often the receiver's window was shut: before the first data was seen, its packets say so.
-fn shut(explainer: &Explainer, connection: &Connection<Examiner>, side: Side) -> Shut {
+/// How often the receiver's window was shut. Where it never held the sender, the packets say so, and those before the first data, too.
+fn shut(
+    explainer: &Explainer,
+    shares: &Shares,
+    connection: &Connection<Examiner>,
+    side: Side,
+) -> Shut {
     let happenings = explainer.happenings();
     let seen = u64::from(connection.counts(side.other()).zero_windows > 0);
     Shut {
-        times: happenings.closed_times().max(seen),
+        times: match shares.shut_times {
+            0 => happenings.closed_times().max(seen),
+            times => times,
+        },
+        time: shares.of(Limit::ZeroWindow),
         probes: happenings.window_probes(),
     }
 }
@@ -360,6 +389,7 @@ pub(super) fn findings(
                 round_trip: requests.round_trip,
                 between: requests.between,
                 answering: requests.answering,
+                ack_held: requests.ack_held,
                 unheard: requests.unheard,
             });
         }

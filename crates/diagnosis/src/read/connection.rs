@@ -514,12 +514,11 @@ impl<F: Follower> Connection<F> {
     }
 }
 
-/// Works out when an answer was over, where the capture was not taken at the end that asked.
+/// Works out when an answer was over.
 fn close(turn: &mut Turn, ways: &Ways) {
     let vantage = ways.vantage(turn.asker);
-    if vantage.place != Place::Sender {
-        turn.answer.close(vantage.to_sender);
-    }
+    let way = (vantage.place != Place::Sender).then_some(vantage.to_sender);
+    turn.answer.close(way);
 }
 
 /// The earlier of two numbers.

@@ -80,9 +80,9 @@ pub trait Follower {
     fn arrived(&mut self, arrival: &Arrival<'_>, onlooker: Option<&mut (dyn Analysis + '_)>);
 
     /// Data of the peer came in `packet`, a request perhaps; what it says as an ACK is told as well, if that
-    /// is anything new.
-    fn asked(&mut self, at: Instant, packet: u64) {
-        let _ = (at, packet);
+    /// is anything new. If it acknowledges everything that was sent, `rest` are the bytes that no ACK before did.
+    fn asked(&mut self, at: Instant, packet: u64, rest: Option<u64>) {
+        let _ = (at, packet, rest);
     }
 
     /// The sender has sent a packet without data of the stream, with this IPv4 identification.

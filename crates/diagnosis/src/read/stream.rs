@@ -271,8 +271,7 @@ impl<F: Follower> Stream<F> {
     /// The receiver has sent a packet that acknowledges.
     pub(crate) fn heard(&mut self, packet: &Packet, onlooker: &mut dyn Onlooker) {
         if packet.segment.len > 0 {
-            let at = self.now.max(packet.at + self.waiting.delay());
-            self.follower.asked(at, packet.number);
+            self.ask(packet, onlooker);
         }
         let Some(heard) = self.read_ack(packet) else {
             return;
@@ -287,6 +286,23 @@ impl<F: Follower> Stream<F> {
         while let Some((heard, at)) = self.waiting.next_overdue(packet.at) {
             self.arrive(&heard, at, onlooker);
         }
+    }
+
+    /// The receiver has sent data. If an ACK of everything that was sent came before and is due, the sender has had it: with
+    /// nothing more of the sender's, no echo tells.
+    fn ask(&mut self, packet: &Packet, onlooker: &mut dyn Onlooker) {
+        let nxt = self.replay.view(self.now).scoreboard.nxt();
+        let first = self.first;
+        let rest = |ack: SeqNumber| ack.offset(first, nxt).map(|ack| nxt.saturating_sub(ack));
+        let of_all = |ack: SeqNumber| rest(ack) == Some(0);
+        while let Some((heard, at)) = self.waiting.next_before_silence(packet.at, of_all) {
+            self.arrive(&heard, at, onlooker);
+        }
+        let at = self.now.max(packet.at + self.waiting.delay());
+        let acks_all = packet.segment.ack.is_some_and(of_all);
+        let before = self.last_ack.map_or(Some(nxt), rest);
+        let rest = before.filter(|_| acks_all);
+        self.follower.asked(at, packet.number, rest);
     }
 
     /// Its data answers a request, and the answer is over.

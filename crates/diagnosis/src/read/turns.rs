@@ -61,6 +61,8 @@ pub struct Message {
     /// Time of its last byte at the other end, plus the least time from there to here: the last packet may have waited in a queue, as
     /// its ACK shows. [`Self::last_at`] where that tells nothing.
     pub over_at: Instant,
+    /// Time that the ACK of all of it came later than the end of the message explains: the other end delayed it.
+    pub ack_held: Duration,
     /// When its last byte was sent first.
     pub sent_at: Instant,
     /// When the other end acknowledged all of it by a packet without data, if it did.
@@ -70,9 +72,62 @@ pub struct Message {
     start: SeqNumber,
     end: SeqNumber,
     before: Spent,
-    /// When an ACK of some of it came, and when that of all of it did, if soon after.
-    partly_acked_at: Option<Instant>,
-    acked_at: Option<Instant>,
+    acks: Acks,
+}
+
+/// ACKs of a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Acks {
+    /// The last two that advanced and were not of all of it, the later one second.
+    parts: [Option<(Instant, SeqNumber)>; 2],
+    /// When the first of all of it came.
+    whole_at: Option<Instant>,
+    /// `true` if that ACK travelled alone, `false` if with data or a FIN, which its application had to send.
+    alone: bool,
+}
+
+impl Acks {
+    /// The other end has acknowledged everything before `ack` of a message that ends with `end`. An ACK that does not advance tells
+    /// nothing.
+    fn take(&mut self, at: Instant, ack: SeqNumber, end: SeqNumber, alone: bool) {
+        let [_, last] = self.parts;
+        if self.whole_at.is_some() || last.is_some_and(|(_, last)| !is_after(ack.0, last.0)) {
+            return;
+        }
+        if is_after(end.0, ack.0) {
+            self.parts = [last, Some((at, ack))];
+        } else {
+            (self.whole_at, self.alone) = (Some(at), alone);
+        }
+    }
+
+    /// More of the message was sent. What came before a pause in which nothing was outstanding tells nothing of it.
+    fn goes_on(&mut self) {
+        if self.whole_at.is_some() {
+            *self = Self::default();
+        }
+    }
+
+    /// When an ACK of all that ends with `end` would have come without delay. It is that which came, if it travelled alone less than
+    /// [`DELAYED_ACK`] after another, or after all could have arrived, at `arrived`. Otherwise the rest is taken to have come as the
+    /// part before it did.
+    fn prompt(&self, arrived: Instant, end: SeqNumber) -> Option<Instant> {
+        let [before, last] = self.parts;
+        let sure = last.map_or(arrived, |(at, _)| arrived.max(at));
+        let prompt = |whole: &Instant| self.alone && whole.since(sure) < DELAYED_ACK;
+        if let Some(whole_at) = self.whole_at.filter(prompt) {
+            return Some(whole_at);
+        }
+        let (at, ack) = last?;
+        let Some(whole_at) = self.whole_at else {
+            return Some(at);
+        };
+        let rest = before.map_or(Duration::ZERO, |(before_at, before_ack)| {
+            let part = u64::from(ack.0.wrapping_sub(before_ack.0)).max(1);
+            at.since(before_at) / part * u64::from(end.0.wrapping_sub(ack.0))
+        });
+        Some(whole_at.min(at + rest))
+    }
 }
 
 /// Data of one packet.
@@ -93,6 +148,7 @@ impl Message {
             last_at: piece.at,
             last_packet: piece.packet,
             over_at: piece.at,
+            ack_held: Duration::ZERO,
             sent_at: piece.at,
             heard_at: None,
             bytes: 0,
@@ -100,8 +156,7 @@ impl Message {
             start: piece.start,
             end: piece.start,
             before: piece.spent,
-            partly_acked_at: None,
-            acked_at: None,
+            acks: Acks::default(),
         };
         message.extend(piece);
         message
@@ -116,26 +171,27 @@ impl Message {
         self.over_at = self.last_at;
         self.sent_at = piece.at;
         self.heard_at = None;
-        self.acked_at = None;
+        self.acks.goes_on();
     }
 
-    /// The other end has acknowledged everything before `ack`. An ACK of all that comes soon after another is not delayed.
-    fn acknowledged(&mut self, at: Instant, ack: SeqNumber) {
-        if !is_after(ack.0, self.start.0) || self.acked_at.is_some() {
-            return;
-        }
-        let before = self.partly_acked_at.replace(at);
-        let is_soon = before.is_some_and(|before| at.since(before) < DELAYED_ACK);
-        if !is_after(self.end.0, ack.0) && is_soon {
-            self.acked_at = Some(at);
+    /// The other end has acknowledged everything before `ack`, by a packet that carries nothing else if `alone`.
+    fn acknowledged(&mut self, at: Instant, ack: SeqNumber, alone: bool) {
+        if is_after(ack.0, self.start.0) {
+            self.acks.take(at, ack, self.end, alone);
         }
     }
 
-    /// Works out when it was over, if ACKs take `way` at the least from here to the other end and back.
-    pub(crate) fn close(&mut self, way: Duration) {
-        if let Some(acked_at) = self.acked_at {
-            self.over_at = self.last_at.max(acked_at - way);
+    /// Works out when it was over, if ACKs take `way` at the least from here to the other end and back; `None` where the capture was
+    /// taken at that end.
+    pub(crate) fn close(&mut self, way: Option<Duration>) {
+        let arrived = self.last_at + way.unwrap_or_default();
+        if let Some(way) = way
+            && let Some(prompt) = self.acks.prompt(arrived, self.end)
+        {
+            self.over_at = self.last_at.max(prompt - way);
         }
+        let due = self.over_at + way.unwrap_or_default();
+        self.ack_held = self.acks.whole_at.unwrap_or(due).since(due);
     }
 
     /// Bytes of it were sent again.
@@ -251,7 +307,8 @@ impl Turns {
             if side == self.asker
                 && let Some(answer) = self.open.as_mut().and_then(|open| open.answer.as_mut())
             {
-                answer.acknowledged(packet.at, ack);
+                let alone = packet.segment.len == 0 && !packet.segment.is(Flags::FIN);
+                answer.acknowledged(packet.at, ack, alone);
             }
             let acked = &mut self.numbers.of_mut(side.other()).acked;
             if acked.is_none_or(|acked| is_after(ack.0, acked.0)) {

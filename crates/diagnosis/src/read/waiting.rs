@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 
 use dupack_tcp::connection::Timestamps;
 use dupack_tcp::segment::Ack;
+use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::read::packet::is_after;
@@ -175,6 +176,20 @@ impl Waiting {
         heard.map(|heard| (heard, due.min(now)))
     }
 
+    /// The next ACK, and when it came, if the sender is silent since the last that waits, which is of all that was sent, and is due at
+    /// `now`.
+    pub(crate) fn next_before_silence(
+        &mut self,
+        now: Instant,
+        of_all: impl Fn(SeqNumber) -> bool,
+    ) -> Option<(Heard, Instant)> {
+        let last = self.queue.back()?;
+        if last.captured + self.delay > now || !of_all(last.ack.ack) {
+            return None;
+        }
+        self.next_at_end()
+    }
+
     /// The next ACK that has waited for longer than any does, at `now`.
     pub(crate) fn next_overdue(&mut self, now: Instant) -> Option<(Heard, Instant)> {
         let front = self.queue.front()?;
@@ -205,8 +220,6 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
-    use dupack_tcp::seq::SeqNumber;
-
     use super::*;
     use crate::read::packet::tests::ms;
 

@@ -20,6 +20,7 @@ fn turns(asks: bool, count: u64, round_trip: u64) -> Option<TurnsTold> {
         round_trip: Some(ms(round_trip)),
         between: Duration::ZERO,
         answering: Duration::ZERO,
+        ack_held: Duration::ZERO,
         unheard: Duration::ZERO,
     })
 }
@@ -126,7 +127,13 @@ fn who_asks_waits_for_answers() {
         told(true, 2000),
         "nothing limits it: the application sent nothing for 9.5 of 10 s"
     );
-    assert!(told(false, 2000).ends_with("the other end asked for nothing 50 times"));
+    assert!(told(false, 2000).ends_with("it waited 49 times for the next request"));
+    // Without turns nobody is seen to ask: the other end may send, and this end acknowledge.
+    let unasked = tell(&plain(&idle, &stalls)).1;
+    assert!(
+        unasked.ends_with("sent nothing for 9.5 of 10 s"),
+        "{unasked}"
+    );
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Traffic that no bulk transfer is, written packet by packet: for each, the right sentence and the right counts.
 
 mod answers;
+mod both_ends;
 mod copies;
 mod cut;
+mod delayed_acks;
 mod directions;
 mod ends;
 mod flights;

@@ -122,7 +122,7 @@ fn an_answer_on_its_way_was_ready_as_its_timestamp_tells() {
         "{screen}"
     );
     assert!(
-        !screen.contains("slow start") && !screen.contains("the other end asked"),
+        !screen.contains("slow start") && !screen.contains("for the next request"),
         "{screen}"
     );
     // The same times of an answer that is sent late.

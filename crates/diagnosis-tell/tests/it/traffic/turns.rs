@@ -1,6 +1,7 @@
 //! Turns: requests and answers, pauses, short writes.
 
 use dupack_diagnosis::Side;
+use dupack_diagnosis::analyse::stalls::StallKind;
 use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
@@ -120,6 +121,41 @@ fn nagle_against_delayed_acks_is_named() {
         "{story}"
     );
     told.nothing_was_lost();
+    // The stalls say the same of that time; and the other end, which answers, waits for requests.
+    let stalls = &told.stream(Side::Opener).stalls;
+    let waits = stalls.of(StallKind::Nagle).count;
+    assert!(waits > 30, "{}", told.screen());
+    assert_eq!(waits, stalls.count(), "{}", told.screen());
+    let other = told.screen();
+    assert!(
+        other.contains("it waited 49 times for the next request"),
+        "{other}"
+    );
+}
+
+#[test]
+fn a_download_is_no_waiting_for_requests() {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, 1e-3);
+    let request = packet(0.002, End::Client, 1000).ack(5000).len(150).push();
+    script.add(request);
+    for n in 0..200 {
+        let at = 0.003 + f64::from(n) * 0.005;
+        let data = packet(at, End::Server, 5000 + n * 1460).ack(1150);
+        script.add(data.len(1460));
+        let ack = packet(at + 1e-4, End::Client, 1150);
+        script.add(ack.ack(5000 + (n + 1) * 1460));
+    }
+    let end = packet(1.01, End::Client, 1150).ack(5000 + 200 * 1460);
+    script.add(end.fin());
+    let told = Told::of(&script);
+    let screen = told.screen();
+    let other = screen.lines().find(|line| line.contains("other way"));
+    let other = other.expect("the other way");
+    assert!(
+        other.ends_with("sent nothing for 1.0 of 1.0 s."),
+        "{screen}"
+    );
 }
 
 #[test]

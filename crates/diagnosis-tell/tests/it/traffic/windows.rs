@@ -1,5 +1,7 @@
 //! Receive windows that shut.
 
+use dupack_diagnosis::analyse::budget::{Group, Limit};
+use dupack_diagnosis::analyse::stalls::StallKind;
 use dupack_diagnosis::{Class, Side};
 use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
@@ -87,6 +89,81 @@ fn was_shut(told: &Told, side: Side) {
         story.starts_with("The receive window was shut for 10 of 10 s"),
         "{story}"
     );
+    is_told_once(told, side);
+}
+
+/// The limits, the stalls, the counts and the screen tell one time in which the window was shut, of one length. Returns that.
+#[track_caller]
+fn is_told_once(told: &Told, side: Side) -> f64 {
+    let (stream, screen) = (told.stream(side), told.screen());
+    let stalls = stream.stalls.of(StallKind::ZeroWindow);
+    assert_eq!((stream.shut.times, stalls.count), (1, 1), "{screen}");
+    let limit = stream.shares.of(Limit::ZeroWindow);
+    assert_eq!(stream.shut.time, limit, "{screen}");
+    let [limit, stalled] = [limit, stalls.time].map(|time| time.as_secs_f64());
+    assert!(
+        (limit - stalled).abs() < 1e-3,
+        "{limit} {stalled}\n{screen}"
+    );
+    let unready = stream.stalls.of(StallKind::DataUnavailable).time;
+    let unused = stream.shares.of_group(Group::Application);
+    assert!(unready <= unused, "{unready:?} {unused:?}\n{screen}");
+    let row = screen.lines().find(|line| line.contains("window shut "));
+    let row = row.expect("a row").trim_start();
+    assert!(row.starts_with("window shut   1 time, "), "{screen}");
+    assert!(!row.contains(" 0 s in all"), "{screen}");
+    limit
+}
+
+/// A receiver that stops reading: the last kilobyte of its window is too little for a segment, and is filled by a short one 250 ms later.
+/// The window then stays shut, and the sender probes it; after 3 s it opens, if it `opens`.
+fn filled_to_the_brim(opens: bool) -> Script {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.add(packet(0.0, End::Client, 999).syn(1460, None));
+    script.add(packet(1e-4, End::Server, 4999).syn(1460, None).ack(1000));
+    let client =
+        |at: f64, ack: u32, window: u16| packet(at, End::Client, 1000).ack(ack).window(window);
+    let server = |at: f64, seq: u32, len: u32| packet(at, End::Server, seq).ack(1000).len(len);
+    script.add(client(0.02, 5000, 14_600));
+    let (mut at, mut sent) = (0.021, 5000);
+    for round in 0..4 {
+        for n in 0..10 {
+            script.add(server(at + f64::from(n) * 1e-5, sent, 1460));
+            sent += 1460;
+        }
+        let window = if round == 3 { 1000 } else { 14_600 };
+        script.add(client(at + 0.02, sent, window));
+        at += 0.021;
+    }
+    script.add(server(at + 0.25, sent, 1000).push());
+    sent += 1000;
+    script.add(client(at + 0.27, sent, 0));
+    for wait in [0.5, 1.0, 2.0] {
+        script.add(server(at + wait, sent - 1, 0));
+        script.add(client(at + wait + 0.02, sent, 0));
+    }
+    if opens {
+        script.add(client(at + 3.0, sent, 14_600));
+        for n in 0..10 {
+            script.add(server(at + 3.0001 + f64::from(n) * 1e-5, sent, 1460));
+            sent += 1460;
+        }
+        script.add(client(at + 3.02, sent, 14_600));
+    }
+    script
+}
+
+#[test]
+fn a_shut_window_has_one_length_whatever_tells_of_it() {
+    for (opens, wanted) in [(true, 3.0), (false, 2.02)] {
+        let told = Told::of(&filled_to_the_brim(opens));
+        let shut = is_told_once(&told, Side::Answerer);
+        assert!(
+            (shut - wanted).abs() < 0.003,
+            "{shut} {wanted}\n{}",
+            told.screen()
+        );
+    }
 }
 
 #[test]

@@ -95,6 +95,8 @@ pub struct Shares {
     pub segments: u64,
     /// Segments that were sent again.
     pub retransmissions: u64,
+    /// How often the receive window shut and was the limit: it was zero, or had no room for a segment while nothing was outstanding.
+    pub shut_times: u64,
     /// Short segments that waited for an ACK (Nagle's algorithm).
     pub nagle_waits: u64,
     /// The time in which short segments may have waited so: it is not known when their sender had which ACK.
@@ -234,6 +236,10 @@ impl Shares {
 pub(super) struct Notes {
     pub(super) delivered: u64,
     pub(super) losses: u64,
+    /// Stretches of time that the shut window took, and their sum; `is_shut` if the last piece of time was of one.
+    shut_times: u64,
+    shut: Duration,
+    is_shut: bool,
     pub(super) nagle_waits: u64,
     pub(super) nagle_perhaps: Duration,
     pub(super) cut_short: Duration,
@@ -259,6 +265,11 @@ pub(super) struct Notes {
 impl Notes {
     pub(super) fn sent(&mut self, segments: usize) {
         self.segments = self.segments.saturating_add(segments as u64);
+    }
+
+    /// Time that the shut window took.
+    pub(super) const fn shut(&self) -> Duration {
+        self.shut
     }
 
     /// New data left, and so much of the receive window is beyond it, if that is known.
@@ -296,6 +307,11 @@ impl Notes {
         window: Option<u64>,
         rtt: Duration,
     ) {
+        if !time.is_zero() {
+            let was_shut = core::mem::replace(&mut self.is_shut, settled.kind == Kind::ZeroWindow);
+            self.shut_times += u64::from(self.is_shut && !was_shut);
+            self.shut += time.saturating_mul(u64::from(self.is_shut));
+        }
         match (settled.kind, settled.look) {
             (Kind::Handshake | Kind::Idle, _) => self.idle += time,
             (Kind::Pause, _) => {}
@@ -359,6 +375,7 @@ pub(super) fn divide(
         delivered: notes.delivered,
         segments: notes.segments,
         retransmissions: notes.retransmissions,
+        shut_times: notes.shut_times,
         nagle_waits: notes.nagle_waits,
         nagle_perhaps: notes.nagle_perhaps,
         cut_short: notes.cut_short,

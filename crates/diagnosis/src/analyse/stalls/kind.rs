@@ -6,7 +6,7 @@ use serde::Serialize;
 use dupack_tcp::time::Duration;
 
 /// Why nothing happened for a while (Zhou et al., "Demystifying and Mitigating TCP Stalls at the Server Side",
-/// CoNEXT 2015, §3).
+/// CoNEXT 2015, §3; delayed ACKs and Nagle's algorithm are ours, which TAPO counts as packet delay).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StallKind {
@@ -20,6 +20,10 @@ pub enum StallKind {
     ZeroWindow,
     /// ACKs came late, and nothing was sent again.
     PacketDelay,
+    /// The receiver delayed its ACKs, as it may where less than two segments came (RFC 9293 §3.8.6.3).
+    DelayedAck,
+    /// A short segment waited for the ACK of the one before, by Nagle's algorithm (RFC 9293 §3.7.4).
+    Nagle,
     /// A retransmission was lost, that had been sent before a timeout (TAPO: f-double).
     FastDouble,
     /// A retransmission was lost, that a timer had sent (TAPO: t-double).
@@ -57,7 +61,7 @@ pub enum Culprit {
 
 impl StallKind {
     /// How many there are.
-    pub const COUNT: usize = 14;
+    pub const COUNT: usize = 16;
 
     /// All of them, in the order of their names above.
     pub const ALL: [Self; Self::COUNT] = [
@@ -66,6 +70,8 @@ impl StallKind {
         Self::ClientIdle,
         Self::ZeroWindow,
         Self::PacketDelay,
+        Self::DelayedAck,
+        Self::Nagle,
         Self::FastDouble,
         Self::TimeoutDouble,
         Self::TailOpen,
@@ -87,8 +93,8 @@ impl StallKind {
     #[must_use]
     pub const fn culprit(self) -> Culprit {
         match self {
-            Self::DataUnavailable | Self::ResourceConstraint => Culprit::Server,
-            Self::ClientIdle | Self::ZeroWindow => Culprit::Client,
+            Self::DataUnavailable | Self::ResourceConstraint | Self::Nagle => Culprit::Server,
+            Self::ClientIdle | Self::ZeroWindow | Self::DelayedAck => Culprit::Client,
             _ => Culprit::Network,
         }
     }
@@ -108,6 +114,8 @@ impl StallKind {
             Self::ClientIdle => "the peer asked for nothing",
             Self::ZeroWindow => "the receive window was shut",
             Self::PacketDelay => "late ACKs",
+            Self::DelayedAck => "delayed ACKs",
+            Self::Nagle => "Nagle waits for ACKs",
             Self::FastDouble => "retransmissions that were lost",
             Self::TimeoutDouble => "timeouts one after the other",
             Self::TailOpen => "tail losses",
@@ -155,6 +163,8 @@ pub enum Remedy {
     Reading,
     /// An application that has its data ready.
     Application,
+    /// TCP_NODELAY, or one write instead of two.
+    NoDelay,
     /// A timeout that is not believed when the ACKs come after all (F-RTO, RFC 5682; Eifel, RFC 3522).
     SpuriousTimeout,
     /// Nothing that a sender does.

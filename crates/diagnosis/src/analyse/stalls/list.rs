@@ -94,6 +94,21 @@ impl StallList {
         self.longest.retain(|stall| stall.kind != kind);
     }
 
+    /// Makes all stalls of a kind stalls of another.
+    pub(super) fn rename(&mut self, kind: StallKind, other: StallKind) {
+        let mut renamed = Self::default();
+        if let Some(total) = self.totals.get_mut(kind.index())
+            && let Some(into) = renamed.totals.get_mut(other.index())
+        {
+            *into = core::mem::take(total);
+        }
+        self.absorb(renamed);
+        let listed = self.longest.iter_mut();
+        for stall in listed.filter(|stall| stall.kind == kind) {
+            stall.kind = other;
+        }
+    }
+
     /// Adds a stall; of the longest, [`LISTED_MAX`] are listed.
     pub fn add(&mut self, stall: Stall) {
         if let Some(total) = self.totals.get_mut(stall.kind.index()) {

@@ -57,7 +57,7 @@ fn the_peer_may_be_idle_or_its_window_shut() {
     idle.send_last(at(110), 300);
     idle.ack(at(210), MSS + 300);
     // The request repeats the last ACK.
-    idle.told.asked(at(9000), 6);
+    idle.told.asked(at(9000), 6, Some(0));
     idle.send(at(9001), 1);
     assert_eq!(only(idle).kind, StallKind::ClientIdle);
 
@@ -171,4 +171,39 @@ fn the_list_is_bounded_and_the_totals_are_not() {
     let shortest = list.longest.iter().map(Stall::duration).min();
     assert_eq!(shortest, Some(ms(900 + 99 - LISTED_MAX as u64)));
     assert!(list.longest.is_sorted_by_key(|stall| stall.from));
+}
+
+/// A segment whose ACK comes alone after `wait`, so many times, beside a round trip of 100 ms; `nagle` if the ACK let the next one go.
+fn delayed(wait: u64, times: u64, nagle: bool) -> StallList {
+    let mut film = film(100_000);
+    let mut now = 1000;
+    for _ in 0..times {
+        film.send_last(at(now), 300);
+        film.ack(at(now + wait), film.next());
+        if nagle {
+            film.told.held_by_nagle();
+        }
+        now += 10_000;
+    }
+    film.send(at(now), 1);
+    film.told.finish()
+}
+
+#[test]
+fn acks_that_a_timer_of_the_receiver_sent_are_no_late_ones() {
+    // 200 ms beyond the round trip.
+    let list = delayed(285, 1, false);
+    assert_eq!(list.of(StallKind::PacketDelay).count, 1, "once: {list:?}");
+    assert_eq!(list.of(StallKind::DelayedAck).count, 0, "once: {list:?}");
+    let list = delayed(285, 2, false);
+    assert_eq!(list.of(StallKind::DelayedAck).count, 2, "{list:?}");
+    // No timer of a receiver runs for so long.
+    let list = delayed(385, 2, false);
+    assert_eq!(list.of(StallKind::PacketDelay).count, 2, "{list:?}");
+    let list = delayed(285, 2, true);
+    assert_eq!(list.of(StallKind::Nagle).count, 2, "{list:?}");
+    let mut waits = list.longest.iter();
+    let wait = waits.find(|stall| stall.kind == StallKind::Nagle).unwrap();
+    assert_eq!(wait.remedy, Remedy::NoDelay);
+    assert_eq!(wait.kind.culprit(), Culprit::Server);
 }

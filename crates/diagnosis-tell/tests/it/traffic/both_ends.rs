@@ -1,0 +1,151 @@
+//! One conversation captured at each end: both captures tell the same times of its requests.
+
+use dupack_diagnosis::Requests;
+use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
+
+use super::Told;
+
+/// The way between both ends, in seconds.
+const WAY: f64 = 0.0015;
+
+/// Time that a link takes for a full segment.
+const GAP: f64 = 0.001;
+
+/// A conversation over a link on which answers queue.
+struct Conversation {
+    /// The captures of the client's and of the server's end.
+    ends: [Script; 2],
+    at: f64,
+    client: u32,
+    server: u32,
+    /// Duration of each request at the client.
+    durations: Vec<f64>,
+}
+
+/// When the client acknowledges the last segment of an answer, if that is not the second of two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Last {
+    /// Alone, after 40 ms.
+    Delayed,
+    /// With the next request.
+    Riding,
+}
+
+impl Conversation {
+    fn new() -> Self {
+        let mut conversation = Self {
+            ends: [
+                Script::new(Ip::V4, Link::Raw),
+                Script::new(Ip::V4, Link::Raw),
+            ],
+            at: 0.1,
+            client: 1000,
+            server: 5000,
+            durations: Vec::new(),
+        };
+        let syn = |at, ack: Option<u32>| {
+            let (end, seq) = match ack {
+                Some(_) => (End::Server, 4999),
+                None => (End::Client, 999),
+            };
+            let syn = packet(at, end, seq).syn(1460, Some(7));
+            ack.map_or(syn, |ack| syn.ack(ack))
+        };
+        conversation.from_client(0.0, |at| syn(at, None));
+        conversation.from_server(WAY, |at| syn(at, Some(1000)));
+        let ack = |at| packet(at, End::Client, 1000).ack(5000).window(500);
+        conversation.from_client(2.0 * WAY, ack);
+        conversation
+    }
+
+    /// A packet that the client sends at `at`.
+    fn from_client(&mut self, at: f64, packet: impl Fn(f64) -> Packet) {
+        self.ends[0].add(packet(at));
+        self.ends[1].add(packet(at + WAY));
+    }
+
+    /// A packet that the server sends at `at`.
+    fn from_server(&mut self, at: f64, packet: impl Fn(f64) -> Packet) {
+        self.queued(at, 0.0, packet);
+    }
+
+    /// A packet that the server sends at `at`, and that waits for so long in a queue.
+    fn queued(&mut self, at: f64, wait: f64, packet: impl Fn(f64) -> Packet) {
+        self.ends[0].add(packet(at + WAY + wait));
+        self.ends[1].add(packet(at));
+    }
+
+    /// A request, its answer of so many segments at once, and the time until the next request.
+    fn turn(&mut self, segments: u32, think: f64, last: Last) {
+        let (asked, first, at) = (self.client, self.server, self.at);
+        let request = |at| packet(at, End::Client, asked).ack(first).window(500);
+        self.from_client(at, |at| request(at).len(200).push());
+        let client = asked + 200;
+        let begun = at + WAY + 1e-4;
+        let end = |n: u32| first + (n + 1) * 1448;
+        let ack = |at, number| packet(at, End::Client, client).ack(number).window(500);
+        for n in 0..segments {
+            let data = |at| {
+                packet(at, End::Server, first + n * 1448)
+                    .ack(client)
+                    .len(1448)
+            };
+            let pushed = n + 1 == segments;
+            let wait = f64::from(n) * GAP;
+            let sent = |at| if pushed { data(at).push() } else { data(at) };
+            self.queued(begun, wait, sent);
+            let arrived = begun + WAY + wait;
+            if n % 2 == 1 {
+                self.from_client(arrived, |at| ack(at, end(n)));
+            } else if pushed && last == Last::Delayed && think > 0.04 {
+                self.from_client(arrived + 0.04, |at| ack(at, end(n)));
+            }
+        }
+        let over = begun + WAY + f64::from(segments - 1) * GAP;
+        self.durations.push(over - at);
+        self.client = client;
+        self.server = first + segments * 1448;
+        self.at = over + think;
+    }
+
+    /// What each end tells of the requests.
+    fn told(&self) -> [(Requests, String); 2] {
+        [0, 1].map(|end| {
+            let told = Told::of(&self.ends[end]);
+            let requests = told.connection().requests.clone();
+            (requests.expect("requests"), told.screen())
+        })
+    }
+}
+
+#[test]
+fn both_ends_tell_the_same_durations_whenever_the_last_ack_comes() {
+    for last in [Last::Riding, Last::Delayed] {
+        for think in [0.001, 0.026, 0.2] {
+            let mut talk = Conversation::new();
+            for n in 0..60 {
+                talk.turn([1, 3, 2, 7, 5, 6][n % 6], think, last);
+            }
+            let mut durations = talk.durations.clone();
+            durations.sort_by(f64::total_cmp);
+            let [p50, p95] = [durations[29], durations[56]];
+            for (requests, screen) in talk.told() {
+                assert_eq!(requests.count, 60, "{screen}");
+                let near = |told: dupack_tcp::time::Duration, right: f64| {
+                    let told = told.as_secs_f64();
+                    assert!(
+                        (told - right).abs() < 0.0015,
+                        "{last:?} {think}: {told} is not {right}\n{screen}"
+                    );
+                };
+                near(requests.duration.p50, p50);
+                near(requests.duration.p95, p95);
+                // An ACK that waited for the next request, or for a timer, is not the network's.
+                assert!(!screen.contains("late ACKs"), "{last:?} {think}\n{screen}");
+                // What is outstanding because its ACK is delayed is not on its way.
+                let on_its_way = screen.contains("on its way until");
+                assert!(!on_its_way || think < 0.01, "{last:?} {think}\n{screen}");
+            }
+        }
+    }
+}

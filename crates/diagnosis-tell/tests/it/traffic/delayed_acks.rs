@@ -1,0 +1,104 @@
+//! ACKs that a receiver delays, and the silences around them.
+
+use dupack_diagnosis::analyse::budget::Group;
+use dupack_diagnosis::analyse::stalls::{Culprit, KindTotal, StallKind};
+use dupack_diagnosis::{Side, StreamFindings};
+use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
+
+use super::Told;
+
+/// The round trip in seconds.
+const RTT: f64 = 0.03;
+
+/// Whether segments have timestamps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Clock {
+    Stamped,
+    Plain,
+}
+
+/// Turns of one segment each way, captured at `seen_at`, with `think` seconds between an answer and the next request. The client
+/// delays its ACKs by 40 ms, unless a request goes out sooner.
+fn talk(seen_at: End, clock: Clock, turns: u32, think: f64) -> Script {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    let stamped = |packet: Packet, at: f64, heard: f64| match clock {
+        Clock::Stamped => packet.stamps((at * 1e3) as u32 + 9000, (heard * 1e3) as u32 + 9000),
+        Clock::Plain => packet,
+    };
+    // What the server sends is seen later at the client, and the other way round.
+    let (up, down) = match seen_at {
+        End::Client => (0.0, RTT / 2.0),
+        End::Server => (RTT / 2.0, 0.0),
+    };
+    let mut from = |end: End, at: f64, heard: f64, seq: u32, made: &dyn Fn(Packet) -> Packet| {
+        let way = if end == End::Client { up } else { down };
+        let made = made(packet(at + way, end, seq).window(500));
+        script.add(stamped(made, at, heard));
+    };
+    let half = RTT / 2.0;
+    let syn = |packet: Packet| packet.syn(1460, Some(7));
+    from(End::Client, 0.0, 0.0, 999, &syn);
+    from(End::Server, half, 0.0, 4999, &|packet| {
+        syn(packet).ack(1000)
+    });
+    from(End::Client, RTT, half, 1000, &|packet| packet.ack(5000));
+    let (mut at, mut asked, mut sent, mut heard) = (RTT + 0.001, 1000, 5000, half);
+    for _ in 0..turns {
+        let request = |packet: Packet| packet.ack(sent).len(50).push();
+        from(End::Client, at, heard, asked, &request);
+        asked += 50;
+        let left = at + half + 1e-3;
+        let answer = |packet: Packet| packet.ack(asked).len(70).push();
+        from(End::Server, left, at, sent, &answer);
+        sent += 70;
+        let came = left + half;
+        heard = left;
+        if think > 0.04 {
+            let ack = |packet: Packet| packet.ack(sent);
+            from(End::Client, came + 0.04, heard, asked, &ack);
+        }
+        at = came + think;
+    }
+    script
+}
+
+/// All stalls of the server's, and those of a kind.
+fn stalls(stream: &StreamFindings, kind: StallKind) -> KindTotal {
+    stream.stalls.of(kind)
+}
+
+#[test]
+fn a_silence_after_a_delayed_ack_is_the_applications() {
+    for seen_at in [End::Client, End::Server] {
+        for clock in [Clock::Plain, Clock::Stamped] {
+            for think in [0.3, 3.0] {
+                let told = Told::of(&talk(seen_at, clock, 12, think));
+                let stream = told.stream(Side::Answerer);
+                let name = format!("{seen_at:?} {clock:?} {think}\n{}", told.screen());
+                assert_eq!(stalls(stream, StallKind::PacketDelay).count, 0, "{name}");
+                let idle = stalls(stream, StallKind::ClientIdle);
+                assert_eq!(idle.count, 11, "{name}");
+                let each = idle.time.as_secs_f64() / 11.0;
+                assert!((each - (think - 0.04)).abs() < 0.04, "{each} {name}");
+                // No stall is the network's, and they are no longer than what the application did not use.
+                let network = stream.stalls.longest.iter();
+                let network = network.filter(|stall| stall.kind.culprit() == Culprit::Network);
+                assert_eq!(network.count(), 0, "{name}");
+                let unused = stream.shares.of_group(Group::Application);
+                assert!(stream.stalls.time() <= unused, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_ack_that_waits_for_the_next_request_is_neither_late_nor_delayed() {
+    // The round trip is short beside the time that the client thinks.
+    for seen_at in [End::Client, End::Server] {
+        let told = Told::of(&talk(seen_at, Clock::Stamped, 12, 0.035));
+        let stream = told.stream(Side::Answerer);
+        for kind in [StallKind::PacketDelay, StallKind::DelayedAck] {
+            assert_eq!(stalls(stream, kind).count, 0, "{}", told.screen());
+        }
+    }
+}
