@@ -11,6 +11,7 @@ mod headlines;
 mod middleboxes;
 mod opening;
 mod order;
+mod pages;
 mod policers;
 mod queued_answers;
 mod rates;
@@ -23,6 +24,7 @@ mod sizes;
 mod timeouts;
 mod timers;
 mod turns;
+mod untold;
 mod what_if;
 mod windows;
 
