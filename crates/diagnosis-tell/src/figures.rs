@@ -14,6 +14,7 @@ use crate::words;
 use dupack_diagnosis::analyse::budget::{Band, Limit};
 use dupack_diagnosis::analyse::cause::{Class, Need, Retransmission};
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
+use dupack_diagnosis::untold::Untold;
 
 /// From so many bytes on they are shown in MB.
 const MEGA_FROM: f64 = 2e6;
@@ -41,7 +42,13 @@ impl Unit {
     }
 }
 
-/// The figure of a stream.
+/// `true` if the figure has more than the packets: the capture tells what was in flight.
+#[must_use]
+pub fn has_panels(stream: &StreamFindings) -> bool {
+    matches!(stream.limits_untold(), None | Some(Untold::OptionsCut))
+}
+
+/// The figure of a stream; no more than its packets where the capture does not tell what was in flight.
 #[must_use]
 pub fn timeline(
     connection: &ConnectionFindings,
@@ -59,7 +66,9 @@ pub fn timeline(
             plot: TimelinePlot::Bands(shares.bands.iter().map(band).collect()),
         });
     }
-    rows.extend([in_flight(scene), round_trips(scene), losses(scene)]);
+    if has_panels(stream) {
+        rows.extend([in_flight(scene), round_trips(scene), losses(scene)]);
+    }
     Timeline {
         title: title(connection),
         subtitle: headline(connection),
@@ -79,8 +88,10 @@ fn in_words(stream: &StreamFindings) -> String {
         None => most.collect::<Vec<_>>().join(", "),
     };
     let again = retransmissions(stream).map_or(UNTOLD.to_owned(), |number| {
-        let timeouts = stream.account.of(Class::Timeout);
-        format!("{number} segments, {timeouts} of them by timeouts")
+        stream.timeouts().map_or_else(
+            || format!("{number} segments"),
+            |timeouts| format!("{number} segments, {timeouts} of them by timeouts"),
+        )
     });
     format!(
         "{} of data in {}. Limited by: {most}. Sent again: {again}.",

@@ -10,7 +10,6 @@ use dupack_tcp::time::Duration;
 use crate::{keys, words};
 use dupack_diagnosis::Diagnosis;
 use dupack_diagnosis::analyse::budget::Limit;
-use dupack_diagnosis::analyse::cause::Class;
 use dupack_diagnosis::analyse::requests::Quantiles;
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::read::side::Side;
@@ -166,7 +165,10 @@ impl Measure {
                 let all = segments();
                 (tells && all > 0).then(|| connection.retransmissions() as f64 / all as f64)
             }
-            Self::Timeouts => tells.then(|| sum(|stream| stream.account.of(Class::Timeout)) as f64),
+            Self::Timeouts => {
+                let all = connection.all_streams().map(StreamFindings::timeouts);
+                all.sum::<Option<u64>>().map(|sum| sum as f64)
+            }
             Self::Rtt => round_trips().map(|(_, mean)| long(mean)),
             Self::RttMin => round_trips().map(|(least, _)| long(least)),
             Self::Stalled => stream.and_then(StreamFindings::stalled).map(long),

@@ -8,7 +8,7 @@ use dupack_report::page::{Block, Cell, Depth, Emphasis, Link, Page, Section};
 use dupack_tcp::time::Duration;
 
 use crate::asking::{Asked, commands, compared, duration, in_words, replies_in_words};
-use crate::figures::timeline;
+use crate::figures::{has_panels, timeline};
 use crate::film::{Scene, cause_in_words, needless_in_words};
 use crate::notes::notes;
 use crate::story::headline;
@@ -173,7 +173,7 @@ fn of_connection(
     if let Some((svg, file)) = figure {
         blocks.push(Block::Figure {
             svg,
-            caption: CAPTION.to_owned(),
+            caption: caption(stream),
         });
         blocks.push(Block::Files {
             links: vec![Link::to(&file)],
@@ -181,7 +181,10 @@ fn of_connection(
     }
     let mut sections = vec![Section {
         heading,
-        note: lost_to(stream),
+        note: match stream.limits_untold() {
+            Some(_) => format!("the limit {UNTOLD}"),
+            None => lost_to(stream),
+        },
         blocks,
         ..Section::default()
     }];
@@ -206,10 +209,24 @@ fn of_connection(
     sections
 }
 
-const CAPTION: &str = "First panel: position of each segment in the stream, and the ACKs; retransmissions are marked by their cause. \
-    If other senders were simulated, their transfers are drawn beside it: where the simulated captured sender follows the \
-    captured one, the model of the path fits. Panels below: limit of the sender, bytes in flight, round-trip times, and losses \
-    with their repairs.";
+const PACKETS: &str = "position of each segment in the stream, and the ACKs; retransmissions are marked by their cause.";
+
+const SIMULATED: &str = "If other senders were simulated, their transfers are drawn beside it: where the simulated captured sender \
+    follows the captured one, the model of the path fits.";
+
+/// What the figure of a stream shows.
+fn caption(stream: &StreamFindings) -> String {
+    if !has_panels(stream) {
+        return words::capital(PACKETS);
+    }
+    let limit = match stream.limits_untold() {
+        None => "limit of the sender, ",
+        Some(_) => "",
+    };
+    format!(
+        "First panel: {PACKETS} {SIMULATED} Panels below: {limit}bytes in flight, round-trip times, and losses with their repairs."
+    )
+}
 
 fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
     let (from, to) = ends(connection, stream);

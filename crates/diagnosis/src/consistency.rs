@@ -2,7 +2,8 @@
 //!
 //! Each analysis sees its own part. Here stands what must hold between them, whatever they are:
 //!
-//! - A capture without ACKs, or one that lacks much of the data, says nothing of limits, of the path or of the sender.
+//! - A capture without ACKs, or one that lacks much of the data, says nothing of limits, of the path or of the sender, nor of what
+//!   set retransmissions off.
 //! - At the sender's end every retransmission repeats bytes that the capture shows.
 //! - The bottleneck passes what arrived: its rate is no less than the goodput.
 //! - Where something before the capture sets the rate, no pause is the application's, and no window shows.
@@ -14,6 +15,7 @@
 //! - No more segments were retransmitted than were sent.
 
 use crate::analyse::budget::{Group, Limit};
+use crate::analyse::cause::Cause;
 use crate::analyse::signs::ConstantRate;
 use crate::analyse::stalls::StallKind;
 use dupack_tcp::time::Duration;
@@ -129,6 +131,7 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
         withdrawn.push(why);
         forget_path(&mut found.path, why);
         forget_sender(&mut found.sender, why);
+        forget_causes(found);
     }
     let goodput = found.goodput() - held_in_the_bucket(&found.path);
     if found
@@ -247,6 +250,15 @@ fn forget_losses(path: &mut Path, why: Withdrawn) {
     path.loss = why.cannot();
     path.random_loss = why.cannot();
     path.queue_share = why.cannot();
+}
+
+/// Withdraws what set retransmissions off: ACKs that the capture lacks, or packets before.
+fn forget_causes(found: &mut StreamFindings) {
+    found.account.forget_causes();
+    let all = found.retransmissions.iter_mut();
+    for again in all.filter(|again| !again.cause.class().is_probe()) {
+        (again.cause, again.trigger) = (Cause::Unknown, None);
+    }
 }
 
 fn forget_sender(sender: &mut SenderReport, why: Withdrawn) {

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::analyse::budget::{Group, Shares};
-use crate::analyse::cause::Retransmission;
+use crate::analyse::cause::{Class, Retransmission};
 use crate::analyse::explain::{Account, Happenings};
 use crate::analyse::requests::Requests;
 use crate::analyse::signs::Signs;
@@ -155,6 +155,16 @@ impl StreamFindings {
     pub fn tells_retransmissions(&self) -> bool {
         let contradictory = Withdrawn::RetransmissionsBeyondSegments;
         !self.withdrawn.contains(&contradictory)
+    }
+
+    /// Its retransmission timeouts; `None` if the capture does not tell which of its retransmissions they are.
+    #[must_use]
+    pub fn timeouts(&self) -> Option<u64> {
+        use Withdrawn::{PacketsMissing, RetransmissionsBeyondSegments, WithoutAcks};
+        let causes_untold = [WithoutAcks, PacketsMissing, RetransmissionsBeyondSegments];
+        let untold = self.withdrawn.iter().any(|why| causes_untold.contains(why));
+        let told = !untold || self.account.retransmissions == 0;
+        told.then(|| self.account.of(Class::Timeout))
     }
 
     /// The least and the mean round-trip time of its segments; `None` if no ACK tells, or the path's least one cannot be told.

@@ -8,7 +8,7 @@ use crate::keys::{self, key};
 use crate::story::story;
 use dupack_diagnosis::Diagnosis;
 use dupack_diagnosis::analyse::budget::Limit;
-use dupack_diagnosis::analyse::cause::{Cause, Class};
+use dupack_diagnosis::analyse::cause::Cause;
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 
 /// A table as CSV.
@@ -88,7 +88,9 @@ pub fn connections_csv(diagnosis: &Diagnosis) -> Vec<u8> {
             time(stream.lost()),
             shares.segments.to_string(),
             again(stream.account.retransmissions),
-            again(stream.account.of(Class::Timeout)),
+            stream
+                .timeouts()
+                .map_or(String::new(), |count| count.to_string()),
             again(stream.account.needless()),
             again(stream.account.lost_again),
             time(round_trips.map(|(least, _)| least)),

@@ -54,7 +54,7 @@ pub(super) struct Document {
     pub(super) shared_bottlenecks: SharedNumbers,
     /// Durations with other senders; null if none were simulated.
     pub(super) what_if: Option<WhatIfNumbers>,
-    /// Connections in order of the time that they lost.
+    /// Connections in order of the time that somebody waited for them; those whose limits are not told come last.
     pub(super) connections: Vec<ConnectionNumbers>,
 }
 

@@ -1,6 +1,7 @@
 //! Findings that are made to contradict each other, one at a time.
 
 use super::*;
+use crate::analyse::cause::Class;
 use crate::path::Policer;
 use crate::sender::{Control, Recovery};
 use crate::testing::transfer;
@@ -167,6 +168,23 @@ fn where_most_is_missing_no_sender_is_told() {
     let why = "the ACKs are not in this capture";
     assert_eq!((recovery.why.as_str(), control.why.as_str()), (why, why));
     assert!(recovery.candidates.is_empty() && control.candidates.is_empty());
+}
+
+#[test]
+fn where_most_is_missing_no_cause_of_a_retransmission_is_told() {
+    let before = found();
+    assert!(before.account.retransmissions > before.account.of(Class::Unknown));
+    assert!(before.timeouts().is_some());
+    let left = settled(|found| found.coverage.unseen_bytes = found.coverage.bytes);
+    let account = &left.account;
+    assert_eq!(account.retransmissions, before.account.retransmissions);
+    assert_eq!(account.of(Class::Unknown), account.retransmissions);
+    assert_eq!(left.timeouts(), None);
+    let all = left.retransmissions.iter();
+    assert!(all.clone().count() > 0);
+    for again in all {
+        assert_eq!((again.cause, again.trigger), (Cause::Unknown, None));
+    }
 }
 
 #[test]

@@ -103,6 +103,29 @@ fn with_half_of_the_packets_no_form_shows_a_limit() {
 }
 
 #[test]
+fn without_acks_retransmissions_are_counted_and_their_causes_are_not_told() {
+    let mut script = transfer();
+    let last = 5000 + 50 * 40 * 1460 - 1460;
+    for at in [1.5, 2.5] {
+        script.add(
+            packet(at, End::Server, last)
+                .ack(1000)
+                .len(1460)
+                .window(500),
+        );
+    }
+    script.retain(|packet: &Packet| packet.from() == End::Server);
+    let told = Told::of(&script);
+    let screen = told.screen();
+    assert!(screen.contains("2 of unknown cause"), "{screen}");
+    assert!(!screen.contains("contradict"), "{screen}");
+    let timeouts: Condition = "timeouts >= 0".parse().unwrap();
+    assert_eq!(timeouts.met_by(told.connection()), None, "{screen}");
+    let again: Condition = "retransmissions == 2".parse().unwrap();
+    assert!(again.met_by(told.connection()).is_some(), "{screen}");
+}
+
+#[test]
 fn a_condition_on_what_is_not_told_holds_for_no_connection_and_says_so() {
     let told = Told::of(&without_acks());
     for text in [
