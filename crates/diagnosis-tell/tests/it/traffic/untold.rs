@@ -220,3 +220,36 @@ fn a_path_that_cannot_be_told_is_no_experiment() {
     let stream = told.connection().main_stream().unwrap();
     assert!(experiment_files(stream, "path.toml".into()).is_ok());
 }
+
+/// Two transfers at once between the same addresses and ports: their numbers are `apart`, and one is `later`.
+fn merged(apart: u32, later: f64) -> Script {
+    let mut script = transfer();
+    let mut sent = 5000 + apart;
+    for round in 0..50 {
+        let at = 0.021 + later + f64::from(round) * 0.0205;
+        for n in 0..40 {
+            let data = packet(at + f64::from(n) * 1e-5, End::Server, sent);
+            script.add(data.ack(1000).len(1460).window(500));
+            sent += 1460;
+        }
+        for n in 0..20 {
+            let ack = packet(at + 0.02 + f64::from(n) * 1e-5, End::Client, 1000);
+            script.add(ack.ack(sent - 2920 * (19 - n)).window(900));
+        }
+    }
+    script
+}
+
+#[test]
+fn retransmissions_of_what_is_acknowledged_are_segments_as_well() {
+    for (apart, later) in [(700, 0.5), (14_600, 0.5), (730_000, 0.003)] {
+        let told = Told::of(&merged(apart, later));
+        let stream = told.connection().main_stream().unwrap();
+        let (again, all) = (stream.account.retransmissions, stream.shares.segments);
+        let came = told.connection().counts.of(stream.side).packets;
+        assert!(again >= 1000, "{apart}: {}", told.screen());
+        // Beside the segments there is the SYN-ACK.
+        assert!(all + 100 >= came, "{all} of {came}: {}", told.screen());
+        assert!(2 * again <= all, "{apart}: {}", told.screen());
+    }
+}
