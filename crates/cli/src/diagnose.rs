@@ -243,8 +243,8 @@ fn failures(conditions: &[Condition], diagnosis: &Diagnosis) -> usize {
     let mut failures = 0;
     for condition in conditions {
         let connections = &diagnosis.connections;
-        if !connections.iter().any(|one| condition.is_told_of(one)) {
-            eprintln!("note: --fail-on '{condition}': the capture tells this of no connection");
+        if let Some(note) = condition.not_told(connections) {
+            eprintln!("note: --fail-on '{condition}': {note}");
         }
         for connection in connections {
             let Some(value) = condition.met_by(connection) else {
@@ -349,7 +349,13 @@ fn write_path(diagnosis: &Diagnosis, path: &Path) -> Result<()> {
     };
     let name = PathBuf::from(path.file_name().unwrap_or_default());
     let folder = path.parent().unwrap_or(Path::new(""));
-    for (file, text) in experiment_files(stream, name) {
+    let files = experiment_files(stream, name).map_err(|error| {
+        miette!(
+            help = format!("{} would tell it", error.remedy),
+            "--path: {error}"
+        )
+    })?;
+    for (file, text) in files {
         let file = folder.join(file);
         let (_, mut made) = new_file(&file)?;
         made.write_all(text.as_bytes())

@@ -20,6 +20,8 @@ use dupack_diagnosis::findings::StreamFindings;
 use dupack_diagnosis::sender::{
     Candidate, Control, InitialBound, SenderReport, TimeoutRule, Traits, Verdict,
 };
+use dupack_diagnosis::told::Told;
+use dupack_diagnosis::untold::Untold;
 
 /// The sender that a path is written for where the captured one cannot be told: what most hosts are.
 const USUAL: (&str, Dialect) = ("rack/cubic", Dialect::Linux);
@@ -147,12 +149,44 @@ pub fn experiment(stream: &StreamFindings) -> Written {
     write(&stream.path, &captured)
 }
 
-/// The files of [`experiment`], its own called `name`.
+/// Why there is no experiment of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the path cannot be told: {why}")]
+pub struct NoPath {
+    why: &'static str,
+    /// A capture that would tell.
+    pub remedy: &'static str,
+}
+
+/// The reason why a path is not told: neither an experiment nor a simulation has anything to rest on.
 #[must_use]
-pub fn experiment_files(stream: &StreamFindings, name: PathBuf) -> Vec<(PathBuf, String)> {
+pub fn no_path(stream: &StreamFindings) -> Option<NoPath> {
+    use Untold::{Contradictory, PacketsMissing, WithoutAcks};
+    let untold = stream.limits_untold();
+    if let Some(untold @ (WithoutAcks | PacketsMissing | Contradictory)) = untold {
+        let (why, remedy) = (untold.why(), untold.remedy());
+        return Some(NoPath { why, remedy });
+    }
+    match stream.path.least_rtt {
+        Told::CannotBeTold { why, remedy } => Some(NoPath { why, remedy }),
+        Told::Between { .. } | Told::AtLeast { .. } => None,
+    }
+}
+
+/// The files of [`experiment`], its own called `name`.
+///
+/// # Errors
+/// If the path cannot be told: an experiment would be of another one.
+pub fn experiment_files(
+    stream: &StreamFindings,
+    name: PathBuf,
+) -> Result<Vec<(PathBuf, String)>, NoPath> {
+    if let Some(untold) = no_path(stream) {
+        return Err(untold);
+    }
     let written = experiment(stream);
     let own = (name, written.toml());
-    std::iter::once(own).chain(written.files).collect()
+    Ok(std::iter::once(own).chain(written.files).collect())
 }
 
 /// Asks what `stacks` would have taken; if none are named, those that Linux has.
@@ -166,6 +200,9 @@ pub fn ask(
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<Asked, String> {
+    if let Some(untold) = no_path(stream) {
+        return Ok(Asked::Refused(untold.to_string()));
+    }
     let captured = captured(stream);
     if captured.is_empty() {
         return Ok(Asked::Refused(no_sender(&stream.sender)));

@@ -8,12 +8,13 @@ use dupack_report::trace::thin::{Marks, Steps};
 
 use crate::film::Scene;
 use crate::story::headline;
-use crate::summary::{in_percent, title};
+use crate::summary::{UNTOLD, in_percent, retransmissions, title};
 use crate::whatif::course::Course;
 use crate::words;
 use dupack_diagnosis::analyse::budget::{Band, Limit};
 use dupack_diagnosis::analyse::cause::{Class, Need, Retransmission};
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
+use dupack_diagnosis::untold::Untold;
 
 /// From so many bytes on they are shown in MB.
 const MEGA_FROM: f64 = 2e6;
@@ -41,7 +42,13 @@ impl Unit {
     }
 }
 
-/// The figure of a stream.
+/// `true` if the figure has more than the packets: the capture tells what was in flight.
+#[must_use]
+pub fn has_panels(stream: &StreamFindings) -> bool {
+    matches!(stream.limits_untold(), None | Some(Untold::OptionsCut))
+}
+
+/// The figure of a stream; no more than its packets where the capture does not tell what was in flight.
 #[must_use]
 pub fn timeline(
     connection: &ConnectionFindings,
@@ -53,15 +60,15 @@ pub fn timeline(
     let (from, until) = (shares.started.as_secs_f64(), shares.ended.as_secs_f64());
     let mut rows = vec![sequence(scene)];
     rows.extend(beside(scene, courses));
-    rows.extend([
-        TimelineRow {
+    if stream.limits_untold().is_none() {
+        rows.push(TimelineRow {
             name: "limited by".to_owned(),
             plot: TimelinePlot::Bands(shares.bands.iter().map(band).collect()),
-        },
-        in_flight(scene),
-        round_trips(scene),
-        losses(scene),
-    ]);
+        });
+    }
+    if has_panels(stream) {
+        rows.extend([in_flight(scene), round_trips(scene), losses(scene)]);
+    }
     Timeline {
         title: title(connection),
         subtitle: headline(connection),
@@ -76,13 +83,20 @@ pub fn timeline(
 fn in_words(stream: &StreamFindings) -> String {
     let most = in_percent(stream).into_iter().take(3);
     let most = most.map(|(limit, _, percent)| format!("{percent} % {}", words::limit(limit)));
+    let most = match stream.limits_untold() {
+        Some(untold) => format!("cannot be told, as {}", untold.why()),
+        None => most.collect::<Vec<_>>().join(", "),
+    };
+    let again = retransmissions(stream).map_or(UNTOLD.to_owned(), |number| {
+        stream.timeouts().map_or_else(
+            || format!("{number} segments"),
+            |timeouts| format!("{number} segments, {timeouts} of them by timeouts"),
+        )
+    });
     format!(
-        "{} of data in {}. Limited by: {}. Sent again: {} segments, {} of them by timeouts.",
+        "{} of data in {}. Limited by: {most}. Sent again: {again}.",
         words::bytes(stream.bytes() as f64),
         words::time(stream.shares.duration()),
-        most.collect::<Vec<_>>().join(", "),
-        stream.account.retransmissions,
-        stream.account.of(Class::Timeout),
     )
 }
 

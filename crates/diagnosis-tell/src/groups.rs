@@ -218,7 +218,7 @@ fn lost(group: &Group) -> Option<String> {
     }
     if group.untold > 0 {
         text += &format!(
-            "; {} left out, as packets are missing from the capture",
+            "; {} left out, as the capture does not tell their limits",
             words::things(group.untold, "connection", "connections")
         );
     }

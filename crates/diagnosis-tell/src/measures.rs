@@ -10,7 +10,6 @@ use dupack_tcp::time::Duration;
 use crate::{keys, words};
 use dupack_diagnosis::Diagnosis;
 use dupack_diagnosis::analyse::budget::Limit;
-use dupack_diagnosis::analyse::cause::Class;
 use dupack_diagnosis::analyse::requests::Quantiles;
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::read::side::Side;
@@ -148,6 +147,8 @@ impl Measure {
         let stream = connection.main_stream();
         let long = |time: Duration| time.as_secs_f64();
         let sum = |of: fn(&StreamFindings) -> u64| connection.all_streams().map(of).sum::<u64>();
+        let tells = connection.tells_retransmissions();
+        let round_trips = || stream.and_then(StreamFindings::round_trips);
         let segments = || sum(|stream| stream.shares.segments);
         let requests = |of: fn(&Quantiles) -> Duration| {
             let requests = connection.requests.as_ref()?;
@@ -156,18 +157,21 @@ impl Measure {
         match self {
             Self::Bytes => Some(connection.bytes() as f64),
             Self::Duration => Some(long(connection.duration())),
-            Self::Goodput => stream.map(StreamFindings::goodput),
-            Self::Lost => Some(long(connection.lost())),
+            Self::Goodput => stream.and_then(StreamFindings::goodput_told),
+            Self::Lost => connection.lost().map(long),
             Self::Segments => Some(segments() as f64),
-            Self::Retransmissions => Some(connection.retransmissions() as f64),
+            Self::Retransmissions => tells.then(|| connection.retransmissions() as f64),
             Self::Retransmitted => {
                 let all = segments();
-                (all > 0).then(|| connection.retransmissions() as f64 / all as f64)
+                (tells && all > 0).then(|| connection.retransmissions() as f64 / all as f64)
             }
-            Self::Timeouts => Some(sum(|stream| stream.account.of(Class::Timeout)) as f64),
-            Self::Rtt => stream.and_then(|stream| stream.shares.rtt_mean).map(long),
-            Self::RttMin => stream.and_then(|stream| stream.shares.rtt_min).map(long),
-            Self::Stalled => stream.map(|stream| long(stream.stalls.time())),
+            Self::Timeouts => {
+                let all = connection.all_streams().map(StreamFindings::timeouts);
+                all.sum::<Option<u64>>().map(|sum| sum as f64)
+            }
+            Self::Rtt => round_trips().map(|(_, mean)| long(mean)),
+            Self::RttMin => round_trips().map(|(least, _)| long(least)),
+            Self::Stalled => stream.and_then(StreamFindings::stalled).map(long),
             Self::Syns => Some(syns(connection) as f64),
             Self::Resets => Some(f64::from(u8::from(connection.ending.reset.is_some()))),
             Self::Requests => {
@@ -178,6 +182,15 @@ impl Measure {
             Self::P95 => requests(|quantiles| quantiles.p95),
             Self::Max => requests(|quantiles| quantiles.max),
         }
+    }
+}
+
+impl Measure {
+    /// `true` if `connection` has what this measures, and nobody is told how much.
+    fn is_missing(self, connection: &ConnectionFindings) -> bool {
+        let has_requests = !matches!(self, Self::Requests | Self::P50 | Self::P95 | Self::Max);
+        let has_data = connection.main_stream().is_some();
+        has_requests && has_data && self.of(connection).is_none()
     }
 }
 
@@ -279,6 +292,9 @@ fn line(connection: &ConnectionFindings) -> Vec<String> {
     let none = || "-".to_owned();
     let stream = connection.main_stream();
     let limit = |stream: &StreamFindings| {
+        if stream.limits_untold().is_some() {
+            return None;
+        }
         let most = Limit::ALL
             .into_iter()
             .max_by_key(|limit| (stream.shares.of(*limit), std::cmp::Reverse(*limit)));
@@ -357,10 +373,27 @@ impl Condition {
         holds.then(|| self.measure.unit().say(value))
     }
 
-    /// `true` if the capture tells the measure of `connection`.
+    /// The connections of which the capture does not tell the measure though they have it, or all, as a sentence; `None` if there are
+    /// none.
     #[must_use]
-    pub fn is_told_of(&self, connection: &ConnectionFindings) -> bool {
-        self.measure.of(connection).is_some()
+    pub fn not_told(&self, connections: &[ConnectionFindings]) -> Option<String> {
+        let told = |one: &&ConnectionFindings| self.measure.of(one).is_some();
+        if !connections.iter().any(|one| told(&one)) {
+            return Some("the capture tells this of no connection".to_owned());
+        }
+        let untold = connections.iter().filter(|one| !told(one));
+        let untold: Vec<&ConnectionFindings> =
+            untold.filter(|one| self.measure.is_missing(one)).collect();
+        let first = untold.first()?;
+        let why = first
+            .limits_untold()
+            .map_or(String::new(), |untold| format!(", as {}", untold.why()));
+        Some(format!(
+            "the capture does not tell this of {} of {}, such as #{}{why}",
+            words::count(untold.len() as u64),
+            words::things(connections.len() as u64, "connection", "connections"),
+            first.number
+        ))
     }
 }
 

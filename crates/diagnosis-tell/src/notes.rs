@@ -92,7 +92,10 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
             use Withdrawn as W;
             !matches!(
                 why,
-                W::RateBelowGoodput | W::LossesWithoutRepairs | W::RetransmissionsUnseen
+                W::RateBelowGoodput
+                    | W::LossesWithoutRepairs
+                    | W::RetransmissionsUnseen
+                    | W::RetransmissionsBeyondSegments
             )
         };
         let withdrawn = stream.withdrawn.iter();

@@ -18,7 +18,7 @@ use document::{
     AnswerNumbers, BandNumbers, CandidateNumbers, ConnectionNumbers, Document, LeftOutPackets,
     Named, NotListed, PacketNumbers, PathNumbers, Quantity, ReplyNumbers, RetransmissionNumbers,
     SeenFrom, SenderNumbers, SentAgain, SilenceNumbers, SoonerNumbers, StallNumbers, StreamNumbers,
-    SynNumbers, WhatIfNumbers,
+    SynNumbers, UntoldNumbers, WhatIfNumbers,
 };
 use dupack_tcp::time::{Duration, Instant};
 use groups::GroupsNumbers;
@@ -38,6 +38,7 @@ use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::silence::Silence;
 use dupack_diagnosis::sender::{SenderReport, Verdict};
 use dupack_diagnosis::told::Told;
+use dupack_diagnosis::untold::Untold;
 use dupack_diagnosis::{Diagnosis, Extent};
 
 /// All of it, as one JSON object.
@@ -188,7 +189,7 @@ impl ConnectionNumbers {
             headline: headline(found),
             silence: found.silence.as_ref().map(SilenceNumbers::of),
             notes: notes(found),
-            lost_s: long(found.lost()),
+            lost_s: found.lost().map(long),
             requests: found.requests.as_ref().map(RequestsNumbers::of),
             both_ends: found.both.as_deref().map(BothEndsNumbers::of),
             streams: found
@@ -218,6 +219,12 @@ impl StreamNumbers {
     fn of(connection: &ConnectionFindings, stream: &StreamFindings) -> Self {
         let shares = &stream.shares;
         let happenings = &stream.happenings;
+        let told = stream.limits_untold().is_none();
+        let limits = Limit::ALL.into_iter();
+        let limits = limits.map(|limit| (limit, long(shares.of(limit))));
+        let kinds = StallKind::ALL.into_iter();
+        let by_kind = kinds.map(|kind| (kind, long(stream.stalls.of(kind).time)));
+        let longest = stream.stalls.longest.iter();
         let bands = shares.bands.iter().map(|band| BandNumbers {
             from_s: secs(band.from),
             until_s: secs(band.to),
@@ -230,34 +237,31 @@ impl StreamNumbers {
             began_s: secs(shares.started),
             ended_s: secs(shares.ended),
             duration_s: long(shares.duration()),
-            goodput_bit_per_s: stream.goodput(),
-            lost_s: long(stream.lost()),
+            goodput_bit_per_s: stream.goodput_told(),
+            lost_s: stream.lost().map(long),
+            limits_untold: stream.limits_untold().map(UntoldNumbers::of),
             segment_bytes: stream.smss,
-            rtt_min_s: shares.rtt_min.map(long),
-            rtt_mean_s: shares.rtt_mean.map(long),
+            rtt_min_s: stream.round_trips().map(|(least, _)| long(least)),
+            rtt_mean_s: stream.round_trips().map(|(_, mean)| long(mean)),
             seen_from: SeenFrom {
                 place: stream.vantage.place,
                 to_sender_and_back_s: long(stream.vantage.to_sender),
                 to_receiver_and_back_s: long(stream.vantage.to_receiver),
                 by: stream.vantage.reason,
             },
-            limits_s: Limit::ALL
-                .into_iter()
-                .map(|limit| (limit, long(shares.of(limit))))
-                .collect(),
-            limits_over_time: bands.collect(),
-            kernel_busy_s: long(shares.kernel.busy),
-            kernel_receive_window_limited_s: long(shares.kernel.receive_window),
-            kernel_send_buffer_limited_s: long(shares.kernel.sender_buffer),
+            limits_s: told.then(|| limits.collect()),
+            limits_over_time: bands.filter(|_| told).collect(),
+            kernel_busy_s: told.then(|| long(shares.kernel.busy)),
+            kernel_receive_window_limited_s: told.then(|| long(shares.kernel.receive_window)),
+            kernel_send_buffer_limited_s: told.then(|| long(shares.kernel.sender_buffer)),
             segments: shares.segments,
-            sent_again: SentAgain::of(stream),
-            stalls: stream.stalls.count(),
-            stalled_s: long(stream.stalls.time()),
-            stalled_by_kind_s: StallKind::ALL
-                .into_iter()
-                .map(|kind| (kind, long(stream.stalls.of(kind).time)))
-                .collect(),
-            longest_stalls: stream.stalls.longest.iter().map(StallNumbers::of).collect(),
+            sent_again: stream
+                .tells_retransmissions()
+                .then(|| SentAgain::of(stream)),
+            stalls: told.then(|| stream.stalls.count()),
+            stalled_s: stream.stalled().map(long),
+            stalled_by_kind_s: told.then(|| by_kind.collect()),
+            longest_stalls: longest.filter(|_| told).map(StallNumbers::of).collect(),
             overtaken: stream.overtaken + stream.reordered,
             window_shut_times: stream.shut.times,
             window_shut_s: long(stream.shut.time),
@@ -266,6 +270,15 @@ impl StreamNumbers {
             path: PathNumbers::of(&stream.path),
             sender: SenderNumbers::of(&stream.sender),
             packets: PacketNumbers::of(connection, stream.side),
+        }
+    }
+}
+
+impl UntoldNumbers {
+    const fn of(untold: Untold) -> Self {
+        Self {
+            why: untold.why(),
+            remedy: untold.remedy(),
         }
     }
 }

@@ -5,22 +5,25 @@ use std::collections::BTreeMap;
 use dupack_report::figure::FigureError;
 use dupack_report::files::Files;
 use dupack_report::page::{Block, Cell, Depth, Emphasis, Link, Page, Section};
+use dupack_tcp::time::Duration;
 
 use crate::asking::{Asked, commands, compared, duration, in_words, replies_in_words};
-use crate::figures::timeline;
+use crate::figures::{has_panels, timeline};
 use crate::film::{Scene, cause_in_words, needless_in_words};
+use crate::notes::notes;
 use crate::story::headline;
 use crate::summary::{
-    ends, in_percent, lost_to, packets, path_in_words, seen_from, sent_again, syns_again, title,
-    without_data,
+    UNTOLD, closed_windows, ending, ends, in_percent, lost_to, other_way, packets, path_in_words,
+    probes, seen_from, sent_again, syns_again, title, without_data,
 };
 use crate::whatif::course::Course;
 use crate::whatif::{Answer, Offer, Role};
 use crate::{keys, numbers, words};
 use dupack_diagnosis::analyse::cause::Class;
-use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
+use dupack_diagnosis::findings::{AcksSeen, ConnectionFindings, StreamFindings};
 use dupack_diagnosis::read::follow::StreamId;
 use dupack_diagnosis::sender::Verdict;
+use dupack_diagnosis::untold::Untold;
 use dupack_diagnosis::{Diagnosis, Extent};
 
 /// The most retransmissions that a page lists; the CSV has more (ours).
@@ -149,26 +152,39 @@ fn of_connection(
     asked: Option<&Asked>,
     figure: Option<(String, String)>,
 ) -> Vec<Section> {
-    let Some(stream) = connection.main_stream() else {
-        return Vec::new();
-    };
     let mut blocks = vec![
         Block::text(headline(connection)),
         Block::text(title(connection)),
-        facts(connection, stream),
     ];
+    let notes = notes(connection).into_iter();
+    blocks.extend(notes.map(|note| Block::Warning {
+        text: format!("{}.", words::capital(&note)),
+    }));
+    let heading = format!("Connection #{}", connection.number);
+    let Some(stream) = connection.main_stream() else {
+        blocks.extend(facts_without_data(connection));
+        return vec![Section {
+            heading,
+            blocks,
+            ..Section::default()
+        }];
+    };
+    blocks.push(facts(connection, stream));
     if let Some((svg, file)) = figure {
         blocks.push(Block::Figure {
             svg,
-            caption: CAPTION.to_owned(),
+            caption: caption(stream),
         });
         blocks.push(Block::Files {
             links: vec![Link::to(&file)],
         });
     }
     let mut sections = vec![Section {
-        heading: format!("Connection #{}", connection.number),
-        note: lost_to(stream),
+        heading,
+        note: match stream.limits_untold() {
+            Some(_) => format!("the limit {UNTOLD}"),
+            None => lost_to(stream),
+        },
         blocks,
         ..Section::default()
     }];
@@ -182,7 +198,7 @@ fn of_connection(
             });
         }
     };
-    part("What limited it", vec![limits(stream)]);
+    part("What limited it", vec![limits_or_why(stream)]);
     part("Retransmissions", retransmissions(stream));
     part("Stalls", stalls(stream));
     part("Requests", crate::requests::table(connection));
@@ -193,43 +209,108 @@ fn of_connection(
     sections
 }
 
-const CAPTION: &str = "First panel: position of each segment in the stream, and the ACKs; retransmissions are marked by their cause. \
-    If other senders were simulated, their transfers are drawn beside it: where the simulated captured sender follows the \
-    captured one, the model of the path fits. Panels below: limit of the sender, bytes in flight, round-trip times, and losses \
-    with their repairs.";
+const PACKETS: &str = "position of each segment in the stream, and the ACKs; retransmissions are marked by their cause.";
+
+const SIMULATED: &str = "If other senders were simulated, their transfers are drawn beside it: where the simulated captured sender \
+    follows the captured one, the model of the path fits.";
+
+/// What the figure of a stream shows.
+fn caption(stream: &StreamFindings) -> String {
+    if !has_panels(stream) {
+        return words::capital(PACKETS);
+    }
+    let limit = match stream.limits_untold() {
+        None => "limit of the sender, ",
+        Some(_) => "",
+    };
+    format!(
+        "First panel: {PACKETS} {SIMULATED} Panels below: {limit}bytes in flight, round-trip times, and losses with their repairs."
+    )
+}
 
 fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
     let (from, to) = ends(connection, stream);
-    let shares = &stream.shares;
-    let rtt = match (shares.rtt_min, shares.rtt_mean) {
-        (Some(least), Some(mean)) => format!(
-            "{} at least, {} on average",
-            words::time(least),
-            words::time(mean)
-        ),
-        _ => "not known: no ACK tells".to_owned(),
-    };
     let mut rows = vec![
         ("sender", from),
         ("receiver", to),
         ("data", words::bytes(stream.bytes() as f64)),
-        ("time", words::time(shares.duration())),
-        ("goodput", words::rate(stream.goodput())),
-        ("round-trip time", rtt),
+        ("time", words::time(stream.shares.duration())),
+        (
+            "goodput",
+            stream.goodput_told().map_or_else(
+                || format!("{UNTOLD}: {}", Untold::WithoutAcks.why()),
+                words::rate,
+            ),
+        ),
+        ("round-trip time", round_trips(stream)),
         ("retransmitted", sent_again(stream)),
-        ("seen from", seen_from(&stream.vantage)),
     ];
-    if let Some(syns) = syns_again(connection) {
-        rows.push(("handshake", syns));
+    if stream.coverage.acks == AcksSeen::Some {
+        rows.push(("seen from", seen_from(&stream.vantage)));
     }
+    let optional = [
+        ("handshake", syns_again(connection)),
+        ("window shut", closed_windows(stream)),
+        ("probes", probes(stream)),
+        ("ended", ending(connection)),
+    ];
+    rows.extend(optional.into_iter().filter_map(told));
+    if let Some(other) = connection.other_stream() {
+        rows.push(("other way", other_way(connection, other)));
+    }
+    table_of(
+        "The direction whose data an end waited for the longest.",
+        rows,
+    )
+}
+
+/// A row, if there is something to tell in it.
+fn told((name, text): (&'static str, Option<String>)) -> Option<(&'static str, String)> {
+    Some((name, text?))
+}
+
+/// Names with what is to be told of each.
+fn table_of(caption: &str, rows: Vec<(&str, String)>) -> Block {
+    let rows = rows.into_iter();
+    let rows = rows.map(|(name, text)| vec![Cell::new(name, Emphasis::Group), text.into()]);
     Block::Table {
-        caption: "The direction whose data an end waited for the longest.".to_owned(),
+        caption: caption.to_owned(),
         header: vec![String::new(), String::new()],
-        rows: rows
-            .into_iter()
-            .map(|(name, text)| vec![Cell::new(name, Emphasis::Group), text.into()])
-            .collect(),
+        rows: rows.collect(),
     }
+}
+
+/// What there is to tell of a connection without data beside its first sentence.
+fn facts_without_data(connection: &ConnectionFindings) -> Option<Block> {
+    let rows = [
+        ("handshake", syns_again(connection)),
+        ("ended", ending(connection)),
+    ];
+    let rows: Vec<(&str, String)> = rows.into_iter().filter_map(told).collect();
+    (!rows.is_empty()).then(|| table_of("The connection carried no data.", rows))
+}
+
+/// The least and the mean round-trip time, or why they cannot be told.
+fn round_trips(stream: &StreamFindings) -> String {
+    match (stream.round_trips(), &stream.path.least_rtt) {
+        (Some((least, mean)), _) => format!(
+            "{} at least, {} on average",
+            words::time(least),
+            words::time(mean)
+        ),
+        (None, untold) => words::told(untold, |least| words::way(*least)),
+    }
+}
+
+/// What limited a stream, or why that cannot be told.
+fn limits_or_why(stream: &StreamFindings) -> Block {
+    stream.limits_untold().map_or_else(
+        || limits(stream),
+        |untold| {
+            let (why, remedy) = (untold.why(), untold.remedy());
+            Block::text(format!("The limit {UNTOLD}: {why}; {remedy} would tell."))
+        },
+    )
 }
 
 fn limits(stream: &StreamFindings) -> Block {
@@ -250,7 +331,7 @@ fn limits(stream: &StreamFindings) -> Block {
 
 fn retransmissions(stream: &StreamFindings) -> Vec<Block> {
     let account = &stream.account;
-    if account.retransmissions == 0 {
+    if account.retransmissions == 0 || !stream.tells_retransmissions() {
         return Vec::new();
     }
     let classes = Class::ALL
@@ -508,7 +589,7 @@ fn all_connections(diagnosis: &Diagnosis) -> Section {
     let beyond = diagnosis.beyond.connections + diagnosis.connections.len() as u64
         - diagnosis.connections.len().min(CONNECTIONS_LISTED) as u64;
     let mut caption = "Ordered by the time that an end waited for data. Lost is the time that was spent neither at the bottleneck, nor \
-        waiting for the application, nor in the handshake."
+        waiting for the application, nor in the handshake. Connections whose limits cannot be told come last."
         .to_owned();
     if beyond > 0 {
         caption += &format!(" {} more are not listed.", words::count(beyond));
@@ -541,6 +622,14 @@ fn all_connections(diagnosis: &Diagnosis) -> Section {
     }
 }
 
+/// A cell without a value.
+const NONE: &str = "–";
+
+/// Lost time, if it is told.
+fn lost(time: Option<Duration>) -> String {
+    time.map_or(NONE.to_owned(), words::time)
+}
+
 fn row(connection: &ConnectionFindings) -> Vec<Cell> {
     let number = |text: String| Cell::new(text, Emphasis::Number);
     let Some(stream) = connection.main_stream() else {
@@ -551,7 +640,7 @@ fn row(connection: &ConnectionFindings) -> Vec<Cell> {
             connection.addresses.answerer.to_string().into(),
             none(),
             number(words::time(connection.duration())),
-            number(words::time(connection.lost())),
+            number(lost(connection.lost())),
             none(),
             none(),
             without_data(connection).into(),
@@ -564,9 +653,9 @@ fn row(connection: &ConnectionFindings) -> Vec<Cell> {
         to.into(),
         number(words::bytes(stream.bytes() as f64)),
         number(words::time(stream.shares.duration())),
-        number(words::time(stream.lost())),
-        number(words::rate(stream.goodput())),
-        number(words::count(stream.account.retransmissions)),
+        number(lost(stream.lost())),
+        number(stream.goodput_told().map_or(NONE.to_owned(), words::rate)),
+        number(crate::summary::retransmissions(stream).map_or(NONE.to_owned(), words::count)),
         lost_to(stream).into(),
     ]
 }

@@ -17,17 +17,17 @@ mod tests;
 pub mod words;
 
 use dupack_diagnosis::StreamFindings;
-use dupack_diagnosis::analyse::budget::{Group, Limit};
-use dupack_diagnosis::consistency::MISSING_MAX;
-use dupack_diagnosis::findings::AcksSeen;
+use dupack_diagnosis::analyse::budget::Group;
+use dupack_diagnosis::untold::Untold;
 
 pub use case::Case;
-use case::{HALF, NAGLE_MIN, REST_SHARE, is_a_window};
+use case::{NAGLE_MIN, REST_SHARE, is_a_window};
 pub use headline::{headline, silent_later};
 use sentences::{
-    application, black_hole, constant_rate, handshake, in_doubt, losses, missing_packets, mixed,
-    nagle, nothing, one_direction, options_cut, path, policer, receive_window, sender, shut_window,
-    slow_start, small, timers, too_short, turns, unscaled, was_shut, went_to,
+    application, black_hole, constant_rate, contradictory, handshake, in_doubt, losses,
+    missing_packets, mixed, nagle, nothing, one_direction, options_cut, path, policer,
+    receive_window, sender, shut_window, slow_start, small, timers, too_short, turns, unscaled,
+    was_shut, went_to,
 };
 
 /// From this part on, waste speaks before all else. Ours.
@@ -43,7 +43,7 @@ pub struct Template {
 }
 
 /// All sentences, in the order in which they are tried.
-pub const TEMPLATES: [Template; 23] = [
+pub const TEMPLATES: [Template; 24] = [
     Template {
         name: "nothing",
         holds: |case| case.shares.segments == 0,
@@ -51,20 +51,22 @@ pub const TEMPLATES: [Template; 23] = [
     },
     Template {
         name: "one direction",
-        holds: |case| case.coverage.acks == AcksSeen::None,
+        holds: |case| case.untold == Some(Untold::WithoutAcks),
         say: one_direction,
     },
     Template {
         name: "missing packets",
-        holds: |case| {
-            let shut = case.shares.share(case.shares.of(Limit::ZeroWindow));
-            case.coverage.missing() > MISSING_MAX && shut < HALF
-        },
+        holds: |case| case.untold == Some(Untold::PacketsMissing),
         say: missing_packets,
     },
     Template {
+        name: "contradictory",
+        holds: |case| case.untold == Some(Untold::Contradictory),
+        say: contradictory,
+    },
+    Template {
         name: "options cut",
-        holds: |case| case.lacks_options(),
+        holds: |case| case.untold == Some(Untold::OptionsCut),
         say: options_cut,
     },
     Template {
@@ -171,11 +173,10 @@ pub const TEMPLATES: [Template; 23] = [
 #[must_use]
 pub fn story(stream: &StreamFindings) -> String {
     let (_, said) = tell(&Case::of(stream));
-    let mut letters = said.chars();
-    let Some(first) = letters.next() else {
-        return String::new();
-    };
-    format!("{}{}.", first.to_uppercase(), letters.as_str())
+    if said.is_empty() {
+        return said;
+    }
+    format!("{}.", crate::words::capital(&said))
 }
 
 /// The sentence for a stream, without a full stop; and the template it comes from.
@@ -185,7 +186,8 @@ pub fn tell(case: &Case<'_>) -> (&'static str, String) {
     template.map_or(("nothing", String::new()), |template| {
         let mut said = (template.say)(case);
         let timers = case.shares.of_group(Group::Timers);
-        let of_others = !["application", "turns", "timers", "mixed"].contains(&template.name);
+        let of_others = case.untold.is_none()
+            && !["application", "turns", "timers", "mixed"].contains(&template.name);
         if of_others && case.part(Group::Timers) >= REST_SHARE {
             let long = crate::words::time(timers);
             said.push_str(&format!("; {long} {}", went_to(Group::Timers)));

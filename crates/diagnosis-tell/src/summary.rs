@@ -22,6 +22,7 @@ use crate::words;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::Class;
 use dupack_diagnosis::analyse::stalls::StallKind;
+use dupack_diagnosis::consistency::Withdrawn;
 use dupack_diagnosis::findings::{AcksSeen, ConnectionFindings, Shut, StreamFindings};
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::vantage::{Place, Reason, Vantage};
@@ -132,9 +133,7 @@ fn detailed(
     text.push('\n');
     text += &paragraph(&title(connection), width);
     let has_acks = stream.coverage.acks == AcksSeen::Some;
-    if has_acks {
-        text += &limits(stream, columns_of(width));
-    }
+    text += &limits(stream, columns_of(width));
     let mut rows: Vec<(Option<Ink>, [String; 2])> = Vec::new();
     let mut row = |name: &str, sentence: String| {
         rows.push((None, [format!("  {name}"), sentence]));
@@ -143,7 +142,7 @@ fn detailed(
         row("handshake", syns);
     }
     row("retransmitted", sent_again(stream));
-    if let Some(stalls) = stalls(stream).filter(|_| has_acks) {
+    if let Some(stalls) = stalls(stream) {
         row("stalls", stalls);
     }
     if let Some(requests) = requests(connection) {
@@ -205,11 +204,13 @@ fn unopened(connection: &ConnectionFindings, look: &Look) -> String {
 }
 
 /// The stream of the other direction, in a line.
-fn other_way(connection: &ConnectionFindings, stream: &StreamFindings) -> String {
+#[must_use]
+pub fn other_way(connection: &ConnectionFindings, stream: &StreamFindings) -> String {
     let (from, _) = ends(connection, stream);
     let bytes = words::bytes(stream.bytes() as f64);
     let again = match stream.account.retransmissions {
         0 => String::new(),
+        _ if !stream.tells_retransmissions() => String::new(),
         again => format!(
             ", {}{} retransmitted",
             words::at_least(stream.may_lack_repairs()),
@@ -330,12 +331,23 @@ fn limits(stream: &StreamFindings, width: usize) -> String {
     text
 }
 
+/// The number of retransmissions; `None` if it is not told.
+#[must_use]
+pub fn retransmissions(stream: &StreamFindings) -> Option<u64> {
+    let told = stream.tells_retransmissions();
+    told.then_some(stream.account.retransmissions)
+}
+
 /// What was sent again, by cause.
 #[must_use]
 pub fn sent_again(stream: &StreamFindings) -> String {
     let account = &stream.account;
     if account.retransmissions == 0 {
         return "nothing".to_owned();
+    }
+    if !stream.tells_retransmissions() {
+        let why = Withdrawn::RetransmissionsBeyondSegments.why();
+        return format!("cannot be told: {why}");
     }
     let segments = stream.shares.segments.max(1);
     let classes = Class::ALL.into_iter().filter(|class| !class.is_probe());
@@ -382,11 +394,11 @@ const fn class_in_words(class: Class, number: u64) -> &'static str {
 /// Kinds of stalls that are named: the rest is a number.
 const KINDS_SHOWN: usize = 3;
 
-/// Stalls by kind, with the longest.
+/// Stalls by kind, with the longest; `None` without stalls, and where the limits are not told.
 #[must_use]
 pub fn stalls(stream: &StreamFindings) -> Option<String> {
     let stalls = &stream.stalls;
-    if stalls.count() == 0 {
+    if stalls.count() == 0 || stream.limits_untold().is_some() {
         return None;
     }
     let mut kinds = StallKind::ALL.map(|kind| (kind, stalls.of(kind)));
@@ -423,12 +435,15 @@ pub fn stalls(stream: &StreamFindings) -> Option<String> {
 }
 
 /// Packets that only asked for an answer.
-fn probes(stream: &StreamFindings) -> Option<String> {
+#[must_use]
+pub fn probes(stream: &StreamFindings) -> Option<String> {
     let keep_alives = stream.happenings.keep_alives();
     (keep_alives > 0).then(|| words::things(keep_alives, "keep-alive", "keep-alives"))
 }
 
-fn closed_windows(stream: &StreamFindings) -> Option<String> {
+/// How often and for how long the receive window was zero.
+#[must_use]
+pub fn closed_windows(stream: &StreamFindings) -> Option<String> {
     let Shut {
         times,
         time,
@@ -494,7 +509,9 @@ pub fn seen_from(vantage: &Vantage) -> String {
     format!("{place}: {ways}, {by}")
 }
 
-fn ending(connection: &ConnectionFindings) -> Option<String> {
+/// The reset that ended a connection.
+#[must_use]
+pub fn ending(connection: &ConnectionFindings) -> Option<String> {
     let reset = connection.ending.reset?;
     let who = connection.addresses.of(reset.side);
     let at = words::time(reset.at.since(connection.first_at));
@@ -573,23 +590,33 @@ fn table_row(connection: &ConnectionFindings) -> [String; 8] {
         words::bytes(stream.bytes() as f64),
         words::time(stream.shares.duration()),
         words::rate(stream.goodput()),
-        words::count(stream.account.retransmissions),
+        retransmissions(stream).map_or("–".to_owned(), words::count),
         lost_to(stream),
     ]
 }
 
+/// What stands where a limit would, if it is not told.
+pub(crate) const UNTOLD: &str = "cannot be told";
+
 /// The limit that took the most time, with its share.
 #[must_use]
 pub fn lost_to(stream: &StreamFindings) -> String {
+    if stream.limits_untold().is_some() {
+        return UNTOLD.to_owned();
+    }
     let most = in_percent(stream).into_iter().next();
     most.map_or(String::new(), |(limit, _, percent)| {
         format!("{percent} % {}", words::limit(limit))
     })
 }
 
-/// The limits that took any time, the longest first, with whole percents of the time that sum to 100.
+/// The limits that took any time, the longest first, with whole percents of the time that sum to 100; none where the limits are not
+/// told.
 #[must_use]
 pub fn in_percent(stream: &StreamFindings) -> Vec<(Limit, Duration, u32)> {
+    if stream.limits_untold().is_some() {
+        return Vec::new();
+    }
     let shares = &stream.shares;
     let all = Limit::ALL
         .into_iter()

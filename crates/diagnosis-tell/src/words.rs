@@ -124,6 +124,15 @@ pub fn told<T>(told: &Told<T>, say: impl Fn(&T) -> String) -> String {
     }
 }
 
+/// The same with a capital letter first.
+#[must_use]
+pub fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or(String::new(), |first| {
+        format!("{}{}", first.to_uppercase(), letters.as_str())
+    })
+}
+
 /// A time between packets that a capture shows: none takes no time, and captures count in microseconds at least.
 #[must_use]
 pub fn way(span: Duration) -> String {

@@ -2,7 +2,8 @@
 //!
 //! Each analysis sees its own part. Here stands what must hold between them, whatever they are:
 //!
-//! - A capture without ACKs, or one that lacks much of the data, says nothing of limits, of the path or of the sender.
+//! - A capture without ACKs, or one that lacks much of the data, says nothing of limits, of the path or of the sender, nor of what
+//!   set retransmissions off.
 //! - At the sender's end every retransmission repeats bytes that the capture shows.
 //! - The bottleneck passes what arrived: its rate is no less than the goodput.
 //! - Where something before the capture sets the rate, no pause is the application's, and no window shows.
@@ -11,9 +12,10 @@
 //!   it ticks.
 //! - Where other streams of the capture run the same way at the same time, times between the packets of one tell nothing of the bottleneck.
 //! - As many segments were lost as repairs were needed, and no more than were retransmitted.
+//! - No more segments were retransmitted than were sent.
 
 use crate::analyse::budget::{Group, Limit};
-use crate::analyse::cause::Need;
+use crate::analyse::cause::{Cause, Need};
 use crate::analyse::explain::Account;
 use crate::analyse::signs::ConstantRate;
 use crate::analyse::stalls::StallKind;
@@ -23,6 +25,7 @@ use crate::findings::{AcksSeen, OptionsSeen, StreamFindings};
 use crate::path::Path;
 use crate::read::counts::Counts;
 use crate::read::vantage::Place;
+use crate::sender::SenderReport;
 use crate::told::Told;
 
 /// If more of the data than this is missing from the capture, times between its packets say nothing of the sender (ours).
@@ -54,6 +57,8 @@ pub enum Withdrawn {
     LossesWithoutRepairs,
     /// Retransmissions, as the capture does not show their bytes twice.
     RetransmissionsUnseen,
+    /// Retransmissions and all that rests on them, as there are more than segments.
+    RetransmissionsBeyondSegments,
     /// The congestion control, as segments leave at a rate that no ACK changes.
     ConstantRate,
     /// The sender, as options are cut off.
@@ -78,6 +83,7 @@ impl Withdrawn {
             Self::RetransmissionsUnseen => {
                 "the capture does not show the bytes of some retransmissions twice"
             }
+            Self::RetransmissionsBeyondSegments => "more retransmissions were found than segments",
             Self::ConstantRate => "segments leave at a constant rate, which hides the window",
             Self::OptionsCut => "the TCP options of packets are cut off in this capture",
             Self::RoundTripTooShort => "samples are shorter than the ways to both ends",
@@ -91,7 +97,8 @@ impl Withdrawn {
     }
 
     /// A capture that would tell.
-    const fn remedy(self) -> &'static str {
+    #[must_use]
+    pub const fn remedy(self) -> &'static str {
         match self {
             Self::WithoutAcks => "a capture of both directions",
             Self::PacketsMissing => "a capture without drops",
@@ -99,6 +106,9 @@ impl Withdrawn {
                 "a capture at the sender"
             }
             Self::ConstantRate => "a transfer without a shaper",
+            Self::RetransmissionsBeyondSegments => {
+                "a capture in which connections with these addresses and ports do not overlap"
+            }
             Self::OptionsCut => "a capture of 128 bytes of each packet",
             Self::RoundTripTooShort => "a capture at the sender",
             Self::RateBeyondClock => "a slower path",
@@ -117,12 +127,12 @@ impl Withdrawn {
 /// Compares the findings of a stream, and withdraws what they contradict; `counts` are those of its sender's packets.
 pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
     let mut withdrawn = Vec::new();
-    if found.coverage.acks == AcksSeen::None {
-        withdrawn.push(Withdrawn::WithoutAcks);
-        forget_path(&mut found.path, Withdrawn::WithoutAcks);
-    } else if found.coverage.missing() > MISSING_MAX {
-        withdrawn.push(Withdrawn::PacketsMissing);
-        forget_path(&mut found.path, Withdrawn::PacketsMissing);
+    let beyond_all = lacks_most(found);
+    if let Some(why) = beyond_all {
+        withdrawn.push(why);
+        forget_path(&mut found.path, why);
+        forget_sender(&mut found.sender, why);
+        forget_causes(found);
     }
     let goodput = found.goodput() - held_in_the_bucket(&found.path);
     if found
@@ -136,7 +146,8 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
         found.path.room = Withdrawn::RateBelowGoodput.cannot();
         found.path.policer = None;
     }
-    if found.path.losses > found.account.retransmissions + LOSSES_OPEN {
+    // Where they are withdrawn already, nobody is told of the losses.
+    if beyond_all.is_none() && found.path.losses > found.account.retransmissions + LOSSES_OPEN {
         withdrawn.push(Withdrawn::LossesWithoutRepairs);
         forget_losses(&mut found.path, Withdrawn::LossesWithoutRepairs);
     }
@@ -173,6 +184,18 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
         found.sender.stack = None;
     }
     found.withdrawn = withdrawn;
+}
+
+/// The reason why nothing of the limits, of the path and of the sender can be told, if there is one.
+fn lacks_most(found: &StreamFindings) -> Option<Withdrawn> {
+    if found.coverage.acks == AcksSeen::None {
+        Some(Withdrawn::WithoutAcks)
+    } else if found.coverage.missing() > MISSING_MAX {
+        Some(Withdrawn::PacketsMissing)
+    } else {
+        let beyond = found.account.retransmissions > found.shares.segments;
+        beyond.then_some(Withdrawn::RetransmissionsBeyondSegments)
+    }
 }
 
 /// The most that a policer's bucket adds to its rate over the whole transfer, in bit per second.
@@ -247,10 +270,30 @@ fn forget_losses(path: &mut Path, why: Withdrawn) {
     path.queue_share = why.cannot();
 }
 
+/// Withdraws what set retransmissions off: ACKs that the capture lacks, or packets before.
+fn forget_causes(found: &mut StreamFindings) {
+    found.account.forget_causes();
+    let all = found.retransmissions.iter_mut();
+    for again in all.filter(|again| !again.cause.class().is_probe()) {
+        (again.cause, again.trigger) = (Cause::Unknown, None);
+    }
+}
+
+fn forget_sender(sender: &mut SenderReport, why: Withdrawn) {
+    let (recovery, control) = (&mut sender.recovery, &mut sender.control);
+    (recovery.name, recovery.nearest) = (None, None);
+    (control.name, control.nearest) = (None, None);
+    recovery.candidates.clear();
+    control.candidates.clear();
+    why.why().clone_into(&mut recovery.why);
+    why.why().clone_into(&mut control.why);
+    sender.stack = None;
+}
+
 fn forget_path(path: &mut Path, why: Withdrawn) {
     path.rate = why.cannot();
     path.room = why.cannot();
-    if why == Withdrawn::WithoutAcks {
+    if why != Withdrawn::PacketsMissing {
         path.least_rtt = why.cannot();
     }
     path.policer = None;

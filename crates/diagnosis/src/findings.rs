@@ -9,7 +9,7 @@ use std::str::FromStr;
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::analyse::budget::{Group, Shares};
-use crate::analyse::cause::Retransmission;
+use crate::analyse::cause::{Class, Retransmission};
 use crate::analyse::explain::{Account, Happenings};
 use crate::analyse::requests::Requests;
 use crate::analyse::signs::Signs;
@@ -24,6 +24,7 @@ use crate::read::side::{Both, Side};
 use crate::read::silence::Silence;
 use crate::read::vantage::{Place, Vantage};
 use crate::sender::SenderReport;
+use crate::untold::Untold;
 
 /// Connections whose findings are kept, the worst: those beyond are counted (ours: a table of so many is
 /// long, and they take some 100 MB at worst).
@@ -160,14 +161,51 @@ pub struct Sharing {
 }
 
 impl StreamFindings {
-    /// The time that it lost to something that a sender, a receiver or a host could do something about:
-    /// all that was spent neither at the bottleneck, nor waiting for the application, nor on the handshake.
+    /// Why its limits are not told, nor its stalls and its lost time; `None` if they are.
     #[must_use]
-    pub fn lost(&self) -> Duration {
+    pub fn limits_untold(&self) -> Option<Untold> {
+        if !self.tells_retransmissions() {
+            return Some(Untold::Contradictory);
+        }
+        Untold::of(&self.coverage, &self.shares, self.account.needless())
+    }
+
+    /// `true` if its retransmissions are told: their number does not contradict that of the segments.
+    #[must_use]
+    pub fn tells_retransmissions(&self) -> bool {
+        let contradictory = Withdrawn::RetransmissionsBeyondSegments;
+        !self.withdrawn.contains(&contradictory)
+    }
+
+    /// Its retransmission timeouts; `None` if the capture does not tell which of its retransmissions they are.
+    #[must_use]
+    pub fn timeouts(&self) -> Option<u64> {
+        use Withdrawn::{PacketsMissing, RetransmissionsBeyondSegments, WithoutAcks};
+        let causes_untold = [WithoutAcks, PacketsMissing, RetransmissionsBeyondSegments];
+        let untold = self.withdrawn.iter().any(|why| causes_untold.contains(why));
+        let told = !untold || self.account.retransmissions == 0;
+        told.then(|| self.account.of(Class::Timeout))
+    }
+
+    /// The least and the mean round-trip time of its segments; `None` if no ACK tells, or the path's least one cannot be told.
+    #[must_use]
+    pub fn round_trips(&self) -> Option<(Duration, Duration)> {
+        let least = self.path.least_rtt.value()?;
+        self.shares.rtt_mean.map(|mean| (least, mean))
+    }
+
+    /// The time that it lost to something that a sender, a receiver or a host could do something about:
+    /// all that was spent neither at the bottleneck, nor waiting for the application, nor on the handshake. `None` if its limits are
+    /// not told.
+    #[must_use]
+    pub fn lost(&self) -> Option<Duration> {
+        if self.limits_untold().is_some() {
+            return None;
+        }
         let idle = [Group::Path, Group::Application, Group::Handshake];
         let spent = idle.into_iter().map(|group| self.shares.of_group(group));
         let spent = spent.fold(Duration::ZERO, |sum, time| sum + time);
-        self.shares.duration().saturating_sub(spent)
+        Some(self.shares.duration().saturating_sub(spent))
     }
 
     /// Bytes of data that arrived, without a FIN; where the capture has no ACKs, bytes that were sent.
@@ -183,6 +221,19 @@ impl StreamFindings {
         }
     }
 
+    /// [`Self::goodput`]; `None` if the capture has no ACKs: then nothing tells what arrived.
+    #[must_use]
+    pub fn goodput_told(&self) -> Option<f64> {
+        (self.coverage.acks == AcksSeen::Some).then(|| self.goodput())
+    }
+
+    /// The duration of all its stalls; `None` if its limits are not told.
+    #[must_use]
+    pub fn stalled(&self) -> Option<Duration> {
+        let told = self.limits_untold().is_none();
+        told.then(|| self.stalls.time())
+    }
+
     /// `true` if retransmissions may be missing from the capture: those that were lost before they came where it was taken, or those
     /// that it lacks.
     #[must_use]
@@ -190,7 +241,8 @@ impl StreamFindings {
         self.vantage.place != Place::Sender || self.coverage.unseen_bytes > 0
     }
 
-    /// The time in which somebody waited for this data: all that the application let pass is not among it.
+    /// The time in which somebody waited for this data: all that the application let pass is not among it. An estimate for the choice
+    /// between two streams where the limits are not told.
     #[must_use]
     pub fn waited(&self) -> Duration {
         let idle = self.shares.of_group(Group::Application);
@@ -275,10 +327,19 @@ impl ConnectionFindings {
         self.streams.of(main.other()).as_ref()
     }
 
-    /// The time that somebody waited for its data, and for its SYNs to be sent again.
+    /// Why the limits of the stream to tell of first are not told; `None` if they are, or if there is no data.
+    #[must_use]
+    pub fn limits_untold(&self) -> Option<Untold> {
+        self.main_stream().and_then(StreamFindings::limits_untold)
+    }
+
+    /// The time that somebody is known to have waited: for its data, as far as its limits are told, and for its SYNs to be sent again.
     #[must_use]
     pub fn waited(&self) -> Duration {
-        let waited = self.all_streams().map(StreamFindings::waited);
+        let is_told = |stream: &&StreamFindings| stream.limits_untold().is_none();
+        let told = self.limits_untold().is_none();
+        let told = self.all_streams().filter(|_| told).filter(is_told);
+        let waited = told.map(StreamFindings::waited);
         waited.max().unwrap_or(Duration::ZERO) + self.handshake.again.waited()
     }
 
@@ -288,11 +349,15 @@ impl ConnectionFindings {
         self.last_at.since(self.first_at)
     }
 
-    /// The time that it waited for SYNs to be sent again, and the most that one of its streams lost.
+    /// The time that it waited for SYNs to be sent again, and the most that one of its streams lost. `None` if the limits of the stream to
+    /// tell of first are not told.
     #[must_use]
-    pub fn lost(&self) -> Duration {
-        let lost = self.all_streams().map(StreamFindings::lost);
-        lost.max().unwrap_or(Duration::ZERO) + self.handshake.again.waited()
+    pub fn lost(&self) -> Option<Duration> {
+        if self.limits_untold().is_some() {
+            return None;
+        }
+        let lost = self.all_streams().filter_map(StreamFindings::lost);
+        Some(lost.max().unwrap_or(Duration::ZERO) + self.handshake.again.waited())
     }
 
     /// Bytes of data of both ends, each counted once.
@@ -302,19 +367,27 @@ impl ConnectionFindings {
         one.saturating_add(other)
     }
 
-    /// Segments of both ends that were sent again.
+    /// `true` if the retransmissions of both ends are told.
+    #[must_use]
+    pub fn tells_retransmissions(&self) -> bool {
+        self.all_streams()
+            .all(StreamFindings::tells_retransmissions)
+    }
+
+    /// Segments of both ends that were sent again, of the streams whose retransmissions are told.
     #[must_use]
     pub fn retransmissions(&self) -> u64 {
         let all = self.all_streams();
+        let all = all.filter(|stream| stream.tells_retransmissions());
         all.map(|stream| stream.account.retransmissions).sum()
     }
 
     /// The first to tell of: whose data somebody waited for the longest; of equals, that which lost the most time to
-    /// something avoidable.
+    /// something avoidable. Where the limits are not told, neither is known, and only SYNs and the amount of data count.
     fn badness(&self) -> (Duration, Duration, u64, std::cmp::Reverse<u64>) {
         (
             self.waited(),
-            self.lost(),
+            self.lost().unwrap_or_default(),
             self.bytes(),
             std::cmp::Reverse(self.number),
         )

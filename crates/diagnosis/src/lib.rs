@@ -36,6 +36,7 @@ pub mod shared;
 #[cfg(test)]
 mod testing;
 pub mod told;
+pub mod untold;
 
 pub use analyse::cause::{Cause, Class, Need, Repeat, Retransmission};
 pub use analyse::explain::Explainer;

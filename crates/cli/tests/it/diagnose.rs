@@ -391,6 +391,39 @@ fn two_connections() -> Vec<u8> {
     file
 }
 
+#[test]
+fn without_acks_there_is_no_path_and_a_condition_says_that_it_is_not_told() {
+    let folder = Folder::new("one-way");
+    let folder = folder.path();
+    let ends = [1000, 80];
+    let mut file = PCAP.to_vec();
+    file.extend(segment(0, ends, 0, 0, 0x02, 0));
+    for n in 0..100 {
+        file.extend(segment(100 * (n + 1), ends, 1 + n * 1000, 1, 0x10, 1000));
+    }
+    fs::write(folder.join("one"), file).unwrap();
+    let args = ["diagnose", "--no-what-if", "one", "--path", "path.toml"];
+    let output = run(folder, &args);
+    assert_eq!(output.status.code(), Some(2));
+    let said = errors(&output)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(
+        said.contains("--path: the path cannot be told: the ACKs are not in this capture")
+            && said.contains("a capture of both directions would tell it"),
+        "{said}"
+    );
+    assert!(!folder.join("path.toml").exists());
+    let args = ["one", "--summary", "--fail-on", "lost > 0.5s"];
+    let (code, told, said) = checked(folder, &args);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(
+        said.contains("--fail-on 'lost > 0.5s': the capture tells this of no connection"),
+        "{said}"
+    );
+}
+
 /// The JSON, and the notes.
 fn selected(folder: &Path, args: &[&str]) -> (Value, String) {
     let args = [

@@ -56,6 +56,21 @@ fn a_figure_has_a_row_for_each_thing_and_its_unit() {
 }
 
 #[test]
+fn where_no_limit_is_told_the_figure_has_the_packets_alone() {
+    let mut found = found();
+    let side = found.connections[0].main_stream().unwrap().side;
+    let stream = found.connections[0].streams.of_mut(side);
+    let coverage = &mut stream.as_mut().unwrap().coverage;
+    coverage.unseen_bytes = coverage.bytes;
+    let connection = &found.connections[0];
+    let stream = connection.main_stream().unwrap();
+    let figure = timeline(connection, stream, &scene(Remarks::None), &[]);
+    assert_eq!(names(&figure), ["place in the stream (kB)"]);
+    let said = "Limited by: cannot be told, as packets are missing from this capture.";
+    assert!(figure.description.contains(said), "{}", figure.description);
+}
+
+#[test]
 fn segments_stand_at_their_places_and_retransmissions_by_their_causes() {
     let figure = figure(&[]);
     let plotted = plotted(&figure.rows[0]);

@@ -8,7 +8,7 @@ use crate::keys::{self, key};
 use crate::story::story;
 use dupack_diagnosis::Diagnosis;
 use dupack_diagnosis::analyse::budget::Limit;
-use dupack_diagnosis::analyse::cause::{Cause, Class};
+use dupack_diagnosis::analyse::cause::Cause;
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 
 /// A table as CSV.
@@ -69,7 +69,12 @@ pub fn connections_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     ]);
     for (found, stream) in streams(diagnosis) {
         let shares = &stream.shares;
-        let rtt = |rtt: Option<Duration>| rtt.map_or(String::new(), |rtt| number(long(rtt)));
+        let time = |told: Option<Duration>| told.map_or(String::new(), |time| number(long(time)));
+        let again = |count: u64| {
+            let told = stream.tells_retransmissions();
+            told.then(|| count.to_string()).unwrap_or_default()
+        };
+        let round_trips = stream.round_trips();
         let (recovery, control) = (stream.sender.recovery.name, stream.sender.control.name);
         table.row([
             found.number.to_string(),
@@ -79,15 +84,17 @@ pub fn connections_csv(diagnosis: &Diagnosis) -> Vec<u8> {
             number(secs(shares.started)),
             number(long(shares.duration())),
             stream.bytes().to_string(),
-            number(stream.goodput()),
-            number(long(stream.lost())),
+            stream.goodput_told().map_or(String::new(), number),
+            time(stream.lost()),
             shares.segments.to_string(),
-            stream.account.retransmissions.to_string(),
-            stream.account.of(Class::Timeout).to_string(),
-            stream.account.needless().to_string(),
-            stream.account.lost_again.to_string(),
-            rtt(shares.rtt_min),
-            rtt(shares.rtt_mean),
+            again(stream.account.retransmissions),
+            stream
+                .timeouts()
+                .map_or(String::new(), |count| count.to_string()),
+            again(stream.account.needless()),
+            again(stream.account.lost_again),
+            time(round_trips.map(|(least, _)| least)),
+            time(round_trips.map(|(_, mean)| mean)),
             key(&stream.vantage.place),
             recovery.map_or("unknown".to_owned(), |name| name.to_string()),
             control.map_or("unknown".to_owned(), |name| name.to_string()),
@@ -97,19 +104,21 @@ pub fn connections_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     table.bytes()
 }
 
-/// A line per stream and limit.
+/// A line per stream and limit; empty cells where the limits are not told.
 #[must_use]
 pub fn limits_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     let mut table = Table::new(&["connection", "sent_by", "limit", "time_s", "share"]);
     for (found, stream) in streams(diagnosis) {
+        let told = stream.limits_untold().is_none();
+        let cell = |value: f64| told.then(|| number(value)).unwrap_or_default();
         for limit in Limit::ALL {
             let time = stream.shares.of(limit);
             table.row([
                 found.number.to_string(),
                 key(&stream.side),
                 key(&limit),
-                number(long(time)),
-                number(stream.shares.share(time)),
+                cell(long(time)),
+                cell(stream.shares.share(time)),
             ]);
         }
     }
@@ -134,7 +143,8 @@ pub fn retransmissions_csv(diagnosis: &Diagnosis) -> Vec<u8> {
         "need",
         "lost_again",
     ]);
-    for (found, stream) in streams(diagnosis) {
+    let told = streams(diagnosis).filter(|(_, stream)| stream.tells_retransmissions());
+    for (found, stream) in told {
         for again in &stream.retransmissions {
             let numbers = RetransmissionNumbers::of(again);
             let or_nothing = |number: Option<String>| number.unwrap_or_default();
@@ -177,7 +187,8 @@ pub fn stalls_csv(diagnosis: &Diagnosis) -> Vec<u8> {
         "in_flight_bytes",
         "something_else_would_have_acted_after_s",
     ]);
-    for (found, stream) in streams(diagnosis) {
+    let told = streams(diagnosis).filter(|(_, stream)| stream.limits_untold().is_none());
+    for (found, stream) in told {
         for stall in &stream.stalls.longest {
             let numbers = StallNumbers::of(stall);
             table.row([

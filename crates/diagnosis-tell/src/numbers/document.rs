@@ -54,7 +54,7 @@ pub(super) struct Document {
     pub(super) shared_bottlenecks: SharedNumbers,
     /// Durations with other senders; null if none were simulated.
     pub(super) what_if: Option<WhatIfNumbers>,
-    /// Connections in order of the time that they lost.
+    /// Connections in order of the time that somebody waited for them; those whose limits are not told come last.
     pub(super) connections: Vec<ConnectionNumbers>,
 }
 
@@ -183,8 +183,9 @@ pub(super) struct ConnectionNumbers {
     /// Oddities of the connection and of its capture, as sentences: copies, missing packets, resets without effect, findings that
     /// contradict each other.
     pub(super) notes: Vec<String>,
-    /// Time lost to retransmitted SYNs, and in the stream that lost the most.
-    pub(super) lost_s: f64,
+    /// Time lost to retransmitted SYNs, and in the stream that lost the most; null if the limits of the first stream to tell of are not
+    /// told.
+    pub(super) lost_s: Option<f64>,
     /// Requests and answers; null if the connection has fewer than two.
     pub(super) requests: Option<RequestsNumbers>,
     /// Findings of a second capture at the other end, with `--both`; null without, or if that capture does not have the connection.
@@ -242,39 +243,41 @@ pub(super) struct StreamNumbers {
     pub(super) ended_s: f64,
     /// Time between the two.
     pub(super) duration_s: f64,
-    /// Bytes delivered per second, in bit/s.
-    pub(super) goodput_bit_per_s: f64,
-    /// Time spent neither at the bottleneck, nor waiting for the application, nor in the handshake.
-    pub(super) lost_s: f64,
+    /// Bytes delivered per second, in bit/s; null where the capture has no ACKs.
+    pub(super) goodput_bit_per_s: Option<f64>,
+    /// Time spent neither at the bottleneck, nor waiting for the application, nor in the handshake; null if the limits are not told.
+    pub(super) lost_s: Option<f64>,
+    /// Why the limits, the stalls and the lost time are not told; null if they are.
+    pub(super) limits_untold: Option<UntoldNumbers>,
     /// Bytes of data in a full segment.
     pub(super) segment_bytes: u32,
-    /// Least round-trip time of a segment; null if no ACK tells.
+    /// Least round-trip time of a segment; null if it cannot be told (`path.least_rtt_s`).
     pub(super) rtt_min_s: Option<f64>,
-    /// Mean round-trip time; null if no ACK tells.
+    /// Mean round-trip time; null if no ACK tells, or the least one cannot be told.
     pub(super) rtt_mean_s: Option<f64>,
     /// Place where the capture was taken.
     pub(super) seen_from: SeenFrom,
-    /// Time by limit; the sum is the duration.
-    pub(super) limits_s: BTreeMap<Limit, f64>,
-    /// Limits over time, in order and without gaps.
+    /// Time by limit; the sum is the duration. Null if the limits are not told.
+    pub(super) limits_s: Option<BTreeMap<Limit, f64>>,
+    /// Limits over time, in order and without gaps; empty if the limits are not told.
     pub(super) limits_over_time: Vec<BandNumbers>,
-    /// Time that Linux would count as busy (`tcpi_busy_time`).
-    pub(super) kernel_busy_s: f64,
-    /// Time that Linux would count as limited by the receive window (`tcpi_rwnd_limited`).
-    pub(super) kernel_receive_window_limited_s: f64,
-    /// Time that Linux would count as limited by the send buffer (`tcpi_sndbuf_limited`).
-    pub(super) kernel_send_buffer_limited_s: f64,
+    /// Time that Linux would count as busy (`tcpi_busy_time`); null if the limits are not told.
+    pub(super) kernel_busy_s: Option<f64>,
+    /// Time that Linux would count as limited by the receive window (`tcpi_rwnd_limited`); null if the limits are not told.
+    pub(super) kernel_receive_window_limited_s: Option<f64>,
+    /// Time that Linux would count as limited by the send buffer (`tcpi_sndbuf_limited`); null if the limits are not told.
+    pub(super) kernel_send_buffer_limited_s: Option<f64>,
     /// Segments sent, retransmissions included.
     pub(super) segments: u64,
-    /// Retransmissions.
-    pub(super) sent_again: SentAgain,
-    /// Number of stalls: times longer than two round trips without an event.
-    pub(super) stalls: u64,
-    /// Duration of all stalls.
-    pub(super) stalled_s: f64,
-    /// Duration of the stalls by kind.
-    pub(super) stalled_by_kind_s: BTreeMap<StallKind, f64>,
-    /// The longest stalls, at most 32.
+    /// Retransmissions; null if more were found than segments, which contradicts itself.
+    pub(super) sent_again: Option<SentAgain>,
+    /// Number of stalls: times longer than two round trips without an event. Null if the limits are not told.
+    pub(super) stalls: Option<u64>,
+    /// Duration of all stalls; null if the limits are not told.
+    pub(super) stalled_s: Option<f64>,
+    /// Duration of the stalls by kind; null if the limits are not told.
+    pub(super) stalled_by_kind_s: Option<BTreeMap<StallKind, f64>>,
+    /// The longest stalls, at most 32; empty if the limits are not told.
     pub(super) longest_stalls: Vec<StallNumbers>,
     /// Segments that arrived late because others overtook them.
     pub(super) overtaken: u64,
@@ -293,6 +296,15 @@ pub(super) struct StreamNumbers {
     pub(super) sender: SenderNumbers,
     /// Packets as tcptrace counts them.
     pub(super) packets: PacketNumbers,
+}
+
+/// Reason why something is not told.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct UntoldNumbers {
+    /// Reason, as a sentence without its full stop.
+    pub(super) why: &'static str,
+    /// Capture that would tell.
+    pub(super) remedy: &'static str,
 }
 
 /// Place where the capture was taken.

@@ -79,7 +79,7 @@ pub(super) struct GroupNumbers {
     pub(super) most_lost_s: f64,
     /// Time by limit of the streams that lost the most of each connection, summed up.
     pub(super) limits_s: BTreeMap<Limit, f64>,
-    /// Connections whose time cannot be told, as packets or all ACKs are missing from the capture.
+    /// Connections whose limits cannot be told, as packets, all ACKs or TCP options are missing from the capture.
     pub(super) connections_untold: u64,
     /// Time from the first packet of a connection to its last. Exact up to 64 connections, within 1.6 % beyond.
     pub(super) duration_s: Option<QuantileNumbers>,

@@ -7,14 +7,12 @@ use dupack_diagnosis::analyse::budget::{
 use dupack_diagnosis::analyse::signs::Signs;
 use dupack_diagnosis::analyse::stalls::{StallKind, StallList};
 use dupack_diagnosis::consistency::Withdrawn;
-use dupack_diagnosis::findings::{Coverage, OptionsSeen, Sharing, Shut, TurnsTold};
+use dupack_diagnosis::findings::{Coverage, Sharing, Shut, TurnsTold};
 use dupack_diagnosis::read::vantage::Place;
+use dupack_diagnosis::untold::{self, MAIN_SHARE, Untold};
 use dupack_tcp::time::Duration;
 
 use super::words::part;
-
-/// From this part on, a limit is said to be the transfer's. Ours.
-pub(super) const MAIN_SHARE: f64 = 1.0 / 3.0;
 
 /// From this part on, nobody asks for the rest. Ours.
 pub(super) const HALF: f64 = 0.5;
@@ -27,9 +25,6 @@ pub(super) const REST_SHARE: f64 = 0.1;
 
 /// A window that still grows for the first time loses no more of its segments than this. Ours.
 pub(super) const LOSSES_IN_SLOW_START: f64 = 0.02;
-
-/// Losses of this part keep a window below 12 segments, whatever the receiver grants (Mathis et al., CCR 1997: 1.2 / √p).
-const LOSSES_PLAIN: f64 = 0.01;
 
 /// A path is full if this part of its rate moves. Ours.
 pub(super) const FULL: f64 = 0.75;
@@ -101,6 +96,8 @@ pub struct Case<'a> {
     pub shut: Shut,
     /// How much of it the capture has.
     pub coverage: Coverage,
+    /// Why the limit is not told; `None` if it is.
+    pub untold: Option<Untold>,
     /// Signs of middleboxes and shapers.
     pub signs: Signs,
     /// Bytes of the headers of a data packet.
@@ -137,6 +134,7 @@ impl<'a> Case<'a> {
             path: stream.path.facts(),
             shut: stream.shut,
             coverage: stream.coverage,
+            untold: stream.limits_untold(),
             signs: stream.signs,
             headers: stream.path.headers,
             place: stream.vantage.place,
@@ -309,18 +307,6 @@ impl Case<'_> {
             .is_none_or(|rtt| handshake > ROUND_TRIPS_MIN * rtt.as_secs_f64())
     }
 
-    /// `true` if the limit seems to be one that TCP options would tell, and they are not in the capture.
-    pub(super) fn lacks_options(&self) -> bool {
-        let again = self.shares.retransmissions as f64;
-        let lossy = again >= LOSSES_PLAIN * self.shares.segments as f64 && !self.is_all_spurious();
-        let needs = |group: Group| match group {
-            Group::Sender | Group::SlowStart => true,
-            Group::Losses => !lossy,
-            _ => false,
-        };
-        self.coverage.options == OptionsSeen::Cut && self.main().is_none_or(needs)
-    }
-
     pub(super) fn is_short(&self) -> bool {
         let moving = self.active() - self.shares.of(Limit::Handshake);
         let few = self.shares.segments <= SMALL_SEGMENTS;
@@ -347,18 +333,12 @@ impl Case<'_> {
 
     /// Groups by their time, the largest first.
     pub(super) fn ranked(&self) -> Vec<(Group, Duration)> {
-        let mut groups = Group::ALL.map(|group| (group, self.shares.of_group(group)));
-        groups.sort_by_key(|(_, time)| core::cmp::Reverse(*time));
-        groups
-            .into_iter()
-            .filter(|(_, time)| !time.is_zero())
-            .collect()
+        untold::ranked(self.shares)
     }
 
     /// The group that took most of the time, if that is much of it.
     pub(super) fn main(&self) -> Option<Group> {
-        let (first, _) = *self.ranked().first()?;
-        (self.part(first) >= MAIN_SHARE).then_some(first)
+        untold::main(self.shares)
     }
 
     /// `true` if losses, timers and the path took most of the time.

@@ -94,6 +94,12 @@ pub(super) fn missing_packets(case: &Case<'_>) -> String {
     )
 }
 
+pub(super) fn contradictory(_: &Case<'_>) -> String {
+    "more retransmissions were found than segments, as where connections with the same addresses and ports overlap: the limit \
+     cannot be told"
+        .to_owned()
+}
+
 pub(super) fn options_cut(_: &Case<'_>) -> String {
     "the TCP options are cut off in this capture, and the limit cannot be told without them: 128 bytes of each packet would do"
         .to_owned()

@@ -68,6 +68,7 @@ fn plain<'a>(shares: &'a Shares, stalls: &'a StallList) -> Case<'a> {
         path: PathFacts::default(),
         shut: Shut::default(),
         coverage: whole(),
+        untold: None,
         signs: Signs::default(),
         headers: 40,
         place: Place::Sender,

@@ -534,7 +534,11 @@ impl Analysis for Budget {
             self.windows
                 .left(now, len, last, flight, self.scale.timeout);
         }
-        self.notes.sent(departure.sent.len());
+        // What is acknowledged already is in no scoreboard, and left all the same.
+        let again = explained.retransmission;
+        let repeats = again.is_some_and(|again| !again.cause.class().is_probe());
+        let left = departure.sent.len().max(usize::from(repeats));
+        self.notes.sent(left);
         let segments = departure.sent.len() as u64;
         self.notes.after_bursts += self.bursts.came(departure.at, segments);
         self.notes.stamps = match departure.timestamps {

@@ -24,8 +24,7 @@ pub use service::service;
 pub use times::{EXACT_MAX, Times};
 
 use crate::analyse::budget::{Group as LimitGroup, Limit};
-use crate::consistency::Withdrawn;
-use crate::findings::{ConnectionFindings, StreamFindings};
+use crate::findings::ConnectionFindings;
 use crate::read::side::Side;
 
 /// Servers of which the connections are counted apart (ours: some 30 MB at most times). Connections to further ones are counted
@@ -177,7 +176,7 @@ pub struct Group {
     pub segments: u64,
     /// Those that were retransmitted.
     pub retransmissions: u64,
-    /// Connections with data whose time cannot be told: packets are missing from the capture, or all ACKs.
+    /// Connections with data whose limits cannot be told ([`crate::untold`]).
     pub untold: u64,
     /// Time of the streams that lost the most of each connection, by limit, in the order of [`Limit::ALL`].
     pub times: [Duration; Limit::COUNT],
@@ -247,12 +246,13 @@ impl Group {
     }
 
     fn take_times(&mut self, found: &ConnectionFindings) {
-        let told = || found.all_streams().filter(|stream| is_told(stream));
-        self.untold = u64::from(told().count() < found.all_streams().count());
+        self.untold = u64::from(found.limits_untold().is_some());
         self.lost = found.handshake.again.waited();
-        if let Some(stream) = told().max_by_key(|stream| stream.lost()) {
+        let told = found.all_streams().filter(|_| self.untold == 0);
+        let told = told.filter_map(|stream| Some((stream, stream.lost()?)));
+        if let Some((stream, lost)) = told.max_by_key(|(_, lost)| *lost) {
             self.times = Limit::ALL.map(|limit| stream.shares.of(limit));
-            self.lost += stream.lost();
+            self.lost += lost;
         }
         self.most_lost = (!self.lost.is_zero()).then_some(Worst {
             connection: found.number,
@@ -309,12 +309,6 @@ impl Group {
         let members = Limit::ALL.into_iter().filter(|l| l.group() == group);
         members.fold(Duration::ZERO, |sum, limit| sum + self.time(limit))
     }
-}
-
-/// Whether the budget of a stream holds.
-fn is_told(stream: &StreamFindings) -> bool {
-    let withdrawn = &stream.withdrawn;
-    !withdrawn.contains(&Withdrawn::WithoutAcks) && !withdrawn.contains(&Withdrawn::PacketsMissing)
 }
 
 fn failures(found: &ConnectionFindings, server: Side, until: Instant) -> Failures {

@@ -1,9 +1,11 @@
 //! Findings that are made to contradict each other, one at a time.
 
 use super::*;
+use crate::analyse::cause::Class;
 use crate::path::Policer;
 use crate::sender::{Control, Recovery};
 use crate::testing::transfer;
+use crate::untold::Untold;
 
 /// What is found of a stream in which nothing contradicts anything.
 fn found() -> StreamFindings {
@@ -129,6 +131,74 @@ fn no_more_is_lost_than_is_repaired_but_for_the_end_of_a_capture() {
         (why_not, why_not)
     );
     assert!(left.path.rate.value().is_some());
+}
+
+#[test]
+fn losses_that_nobody_is_told_of_contradict_nothing() {
+    let of = |coverage: fn(&mut StreamFindings)| {
+        settled(|found| {
+            found.path.losses = found.account.retransmissions + 9;
+            coverage(found);
+        })
+    };
+    let left = of(|found| found.coverage.acks = AcksSeen::None);
+    assert_eq!(left.withdrawn, [Withdrawn::WithoutAcks]);
+    let left = of(|found| found.coverage.unseen_bytes = found.coverage.bytes);
+    assert_eq!(left.withdrawn, [Withdrawn::PacketsMissing]);
+}
+
+#[test]
+fn no_more_is_retransmitted_than_is_sent() {
+    let of = |more| settled(|found| found.account.retransmissions = found.shares.segments + more);
+    assert_eq!(of(0).withdrawn, []);
+    let left = of(1);
+    assert_eq!(left.withdrawn, [Withdrawn::RetransmissionsBeyondSegments]);
+    assert!(!left.tells_retransmissions());
+    assert_eq!(left.limits_untold(), Some(Untold::Contradictory));
+    assert_eq!(
+        why(&left.path.loss),
+        "more retransmissions were found than segments"
+    );
+}
+
+#[test]
+fn where_most_is_missing_no_sender_is_told() {
+    let left = settled(|found| found.coverage.acks = AcksSeen::None);
+    let (recovery, control) = (&left.sender.recovery, &left.sender.control);
+    let why = "the ACKs are not in this capture";
+    assert_eq!((recovery.why.as_str(), control.why.as_str()), (why, why));
+    assert!(recovery.candidates.is_empty() && control.candidates.is_empty());
+}
+
+#[test]
+fn where_most_is_missing_no_cause_of_a_retransmission_is_told() {
+    let before = found();
+    assert!(before.account.retransmissions > before.account.of(Class::Unknown));
+    assert!(before.timeouts().is_some());
+    let left = settled(|found| found.coverage.unseen_bytes = found.coverage.bytes);
+    let account = &left.account;
+    assert_eq!(account.retransmissions, before.account.retransmissions);
+    assert_eq!(account.of(Class::Unknown), account.retransmissions);
+    assert_eq!(left.timeouts(), None);
+    let all = left.retransmissions.iter();
+    assert!(all.clone().count() > 0);
+    for again in all {
+        assert_eq!((again.cause, again.trigger), (Cause::Unknown, None));
+    }
+}
+
+#[test]
+fn limits_stalls_and_lost_time_are_told_together_or_not_at_all() {
+    let of = |change: fn(&mut StreamFindings)| {
+        let found = settled(change);
+        (found.limits_untold(), found.lost(), found.stalled())
+    };
+    let (untold, lost, stalled) = of(|_| ());
+    assert!(untold.is_none() && lost.is_some() && stalled.is_some());
+    let left = of(|found| found.coverage.acks = AcksSeen::None);
+    assert_eq!(left, (Some(Untold::WithoutAcks), None, None));
+    let left = of(|found| found.coverage.unseen_bytes = found.coverage.bytes);
+    assert_eq!(left, (Some(Untold::PacketsMissing), None, None));
 }
 
 #[test]

@@ -261,19 +261,16 @@ impl Survey {
         let told = self.least_of_samples(packet, slowest);
         // At the receiver samples are of how long data was under way beyond the least.
         let mean = self.trips.mean().filter(|_| self.place != Place::Receiver);
-        // A full segment takes longer than a SYN, by what the bottleneck's rate says; where that has only a bound, by no more.
-        let handshake = |longer: Duration| self.handshake.map(|short| short + longer);
-        let least = |handshake: Option<Duration>| [mean, handshake].into_iter().flatten().min();
-        let Some((bound, high_bound)) =
-            least(handshake(packet)).zip(least(handshake(slowest.max(packet))))
-        else {
+        let handshake = self.handshake.map(|short| short + slowest.max(packet));
+        let bounds = [mean, handshake];
+        let Some(bound) = bounds.into_iter().flatten().min() else {
             return told;
         };
         match told {
             Told::Between { value, low, high } => Told::Between {
                 value: value.min(bound),
                 low: low.min(bound),
-                high: high.min(high_bound),
+                high: high.min(bound.max(value.min(bound))),
             },
             other => other,
         }

@@ -8,7 +8,7 @@ use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 use super::Told;
 
 /// 3 MB in 1 s.
-fn transfer() -> Script {
+pub(super) fn transfer() -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.02);
     let mut sent = 5000;

@@ -219,7 +219,7 @@ fn a_group_lost_what_its_connections_lost() {
         .0
         .connections
         .iter()
-        .map(|one| one.lost().as_secs_f64())
+        .map(|one| one.lost().unwrap().as_secs_f64())
         .sum();
     let grouped: f64 = told
         .0

@@ -13,6 +13,7 @@ mod headlines;
 mod middleboxes;
 mod opening;
 mod order;
+mod pages;
 mod policers;
 mod queued_answers;
 mod rates;
@@ -25,6 +26,7 @@ mod sizes;
 mod timeouts;
 mod timers;
 mod turns;
+mod untold;
 mod what_if;
 mod windows;
 

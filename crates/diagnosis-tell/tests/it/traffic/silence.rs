@@ -218,5 +218,5 @@ fn the_page_begins_with_the_first_sentence_and_lists_the_connection() {
     assert!(page.contains("no answer to 3 SYNs"), "{page}");
     let screen = found.screen();
     assert!(screen.contains("1 connection without data"), "{screen}");
-    assert_eq!(found.connection().lost(), Duration::from_secs(3));
+    assert_eq!(found.connection().lost(), Some(Duration::from_secs(3)));
 }

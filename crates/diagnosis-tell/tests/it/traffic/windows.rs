@@ -9,7 +9,7 @@ use super::Told;
 
 /// How a sender probes a window that is shut.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Probe {
+pub(super) enum Probe {
     /// As Linux: the byte before, without data.
     Before,
     /// As BSD and Windows: the next byte.
@@ -19,7 +19,7 @@ enum Probe {
 }
 
 /// 146 kB whose receiver does not read for 10 s.
-fn transfer(probe: Probe) -> Script {
+pub(super) fn transfer(probe: Probe) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, None));
     script.add(packet(1e-4, End::Server, 4999).syn(1460, None).ack(1000));

@@ -65,6 +65,20 @@ impl Account {
         self.lost_again += u64::from(record.lost);
     }
 
+    /// Tells of no retransmission any more what set it off.
+    pub(crate) fn forget_causes(&mut self) {
+        let mut unknown = 0;
+        for class in Class::ALL.into_iter().filter(|class| !class.is_probe()) {
+            if let Some(count) = self.by_class.get_mut(class as usize) {
+                unknown += std::mem::take(count);
+            }
+        }
+        if let Some(count) = self.by_class.get_mut(Class::Unknown as usize) {
+            *count = unknown;
+        }
+        (self.needless_overtaken, self.needless_by_timer) = (0, 0);
+    }
+
     /// Retransmissions of a class.
     #[must_use]
     pub fn of(&self, class: Class) -> u64 {

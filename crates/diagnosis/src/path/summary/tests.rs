@@ -61,28 +61,3 @@ fn without_a_handshake_nothing_tells_how_far_a_sender_is() {
     survey.trips.observe(ms(30), 0, Length::Full);
     assert_eq!(survey.path().least_rtt.at_least(), None);
 }
-
-#[test]
-fn an_application_that_sends_seldom_makes_the_round_trip_no_longer_than_the_handshake() {
-    let mut survey = Survey::new(1460, &Catalog::builtin());
-    let vantage = Vantage {
-        place: Place::Sender,
-        to_sender: Duration::ZERO,
-        to_receiver: ms(40),
-        reason: Reason::Handshake,
-    };
-    survey.seen_from(&vantage, Some(Duration::ZERO), Some(ms(40)));
-    for _ in 0..8 {
-        survey.trips.observe(ms(55), 0, Length::Full);
-    }
-    // A packet takes 12 ms at the bottleneck; or no more than 20, as nothing was faster.
-    let known = survey.least_rtt(ms(12), ms(12));
-    assert_eq!(known.value(), Some(ms(52)));
-    let bound = survey.least_rtt(Duration::ZERO, ms(20));
-    assert_eq!(bound.value(), Some(ms(40)));
-    assert!(
-        bound
-            .interval()
-            .is_some_and(|(low, high)| low <= ms(40) && high <= ms(60))
-    );
-}
