@@ -192,7 +192,14 @@ mod tests {
     /// Packets of 100 Mbit/s that leave eight at once, over a path whose round trip is no multiple of that.
     #[test]
     fn bursts_at_a_constant_rate_are_no_cycle() {
-        for (base, burst) in [(0.01, 8), (0.02, 8), (0.0101, 10), (0.03, 16), (0.005, 8)] {
+        for (base, burst) in [
+            (0.0327, 10),
+            (0.033, 4),
+            (0.0345, 2),
+            (0.0348, 8),
+            (0.0366, 16),
+            (0.0371, 3),
+        ] {
             let mut cycle = Cycle::default();
             for n in 0..80_000_u64 {
                 let at = Instant::ZERO + Duration::from_micros(n / burst * burst * 120 + n % burst);
