@@ -212,7 +212,7 @@ pub(super) fn why_idle(case: &Case<'_>) -> Option<String> {
     }
     let unready = case.stalls.of(StallKind::DataUnavailable);
     if is_most(unready.time) {
-        let times = crate::words::things(unready.count, "time", "times");
+        let times = often(unready.count);
         return Some(format!("its data was not ready {times}"));
     }
     let asked = case.stalls.of(StallKind::ClientIdle).time;
@@ -221,8 +221,16 @@ pub(super) fn why_idle(case: &Case<'_>) -> Option<String> {
         .filter(|_| is_most(asked))?
         .count
         .saturating_sub(1);
-    let times = crate::words::things(waits, "time", "times");
+    let times = often(waits);
     (waits > 0).then(|| format!("it waited {times} for the next request"))
+}
+
+/// `once`, `3 times`.
+fn often(times: u64) -> String {
+    match times {
+        1 => "once".to_owned(),
+        times => crate::words::things(times, "time", "times"),
+    }
 }
 
 pub(super) const fn went_to(group: Group) -> &'static str {
@@ -311,10 +319,7 @@ pub(super) fn shut_window(case: &Case<'_>) -> String {
 }
 
 pub(super) fn was_shut(case: &Case<'_>) -> String {
-    let times = match case.shut.times {
-        1 => "once".to_owned(),
-        times => format!("{times} times"),
-    };
+    let times = often(case.shut.times);
     let spent = case.shut.time;
     let long = if spent.is_zero() {
         String::new()

@@ -184,6 +184,8 @@ pub struct Stalls {
     found: StallList,
     /// Ended by an ACK alone: what follows it tells whether a segment had waited for that ACK.
     held: Option<Stall>,
+    /// ACKs that a timer of the receiver sent.
+    delays: u64,
     /// The receive window is shut.
     shut: Option<Shut>,
     /// It was, and has opened since the last segment left.
@@ -222,6 +224,7 @@ impl Stalls {
             unseen: None,
             found: StallList::default(),
             held: None,
+            delays: 0,
             shut: None,
             opened: None,
             one_way: None,
@@ -566,6 +569,7 @@ impl Analysis for Stalls {
             rest: (arrival.view.flight_size() == 0).then_some(arrival.facts.acked_bytes),
             carries: arrival.carried > 0,
         };
+        self.count_delay(arrival.at, came);
         self.end_by_arrival(arrival.at, arrival.packet, came);
         if arrival.at.since(arrival.captured) > AT_ONCE {
             self.distance = Distance::Away;

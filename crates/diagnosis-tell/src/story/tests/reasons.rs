@@ -128,6 +128,13 @@ fn who_asks_waits_for_answers() {
         "nothing limits it: the application sent nothing for 9.5 of 10 s"
     );
     assert!(told(false, 2000).ends_with("it waited 49 times for the next request"));
+    let mut case = plain(&idle, &stalls);
+    case.turns = turns(false, 2, 2);
+    assert!(
+        tell(&case)
+            .1
+            .ends_with("it waited once for the next request")
+    );
     // Without turns nobody is seen to ask: the other end may send, and this end acknowledge.
     let unasked = tell(&plain(&idle, &stalls)).1;
     assert!(

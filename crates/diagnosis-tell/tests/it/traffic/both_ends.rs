@@ -51,21 +51,21 @@ impl Conversation {
             let syn = packet(at, end, seq).syn(1460, Some(7));
             ack.map_or(syn, |ack| syn.ack(ack))
         };
-        conversation.from_client(0.0, |at| syn(at, None));
-        conversation.from_server(WAY, |at| syn(at, Some(1000)));
+        conversation.client_sends(0.0, |at| syn(at, None));
+        conversation.server_sends(WAY, |at| syn(at, Some(1000)));
         let ack = |at| packet(at, End::Client, 1000).ack(5000).window(500);
-        conversation.from_client(2.0 * WAY, ack);
+        conversation.client_sends(2.0 * WAY, ack);
         conversation
     }
 
     /// A packet that the client sends at `at`.
-    fn from_client(&mut self, at: f64, packet: impl Fn(f64) -> Packet) {
+    fn client_sends(&mut self, at: f64, packet: impl Fn(f64) -> Packet) {
         self.ends[0].add(packet(at));
         self.ends[1].add(packet(at + WAY));
     }
 
     /// A packet that the server sends at `at`.
-    fn from_server(&mut self, at: f64, packet: impl Fn(f64) -> Packet) {
+    fn server_sends(&mut self, at: f64, packet: impl Fn(f64) -> Packet) {
         self.queued(at, 0.0, packet);
     }
 
@@ -79,7 +79,7 @@ impl Conversation {
     fn turn(&mut self, segments: u32, think: f64, last: Last) {
         let (asked, first, at) = (self.client, self.server, self.at);
         let request = |at| packet(at, End::Client, asked).ack(first).window(500);
-        self.from_client(at, |at| request(at).len(200).push());
+        self.client_sends(at, |at| request(at).len(200).push());
         let client = asked + 200;
         let begun = at + WAY + 1e-4;
         let end = |n: u32| first + (n + 1) * 1448;
@@ -96,9 +96,9 @@ impl Conversation {
             self.queued(begun, wait, sent);
             let arrived = begun + WAY + wait;
             if n % 2 == 1 {
-                self.from_client(arrived, |at| ack(at, end(n)));
+                self.client_sends(arrived, |at| ack(at, end(n)));
             } else if pushed && last == Last::Delayed && think > 0.04 {
-                self.from_client(arrived + 0.04, |at| ack(at, end(n)));
+                self.client_sends(arrived + 0.04, |at| ack(at, end(n)));
             }
         }
         let over = begun + WAY + f64::from(segments - 1) * GAP;

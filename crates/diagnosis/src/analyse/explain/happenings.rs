@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::time::Instant;
 
 use crate::read::moment::Stage;
 
@@ -52,7 +52,6 @@ pub struct Happenings {
     zero_windows: VecDeque<ZeroWindow>,
     now_closed: Option<ZeroWindow>,
     closed_times: u64,
-    closed_for: Duration,
     window_probes: u64,
     keep_alives: u64,
     reset: Option<Reset>,
@@ -68,12 +67,6 @@ impl Happenings {
     #[must_use]
     pub const fn closed_times(&self) -> u64 {
         self.closed_times
-    }
-
-    /// For how long, those times that ended.
-    #[must_use]
-    pub const fn closed_for(&self) -> Duration {
-        self.closed_for
     }
 
     /// How often the sender asked whether the window is open again.
@@ -112,7 +105,6 @@ impl Happenings {
             }
             (1.., Some(closed)) => {
                 self.now_closed = None;
-                self.closed_for += at.since(closed.from);
                 if self.zero_windows.len() < LISTED_MAX {
                     self.zero_windows.push_back(ZeroWindow {
                         to: Some(at),

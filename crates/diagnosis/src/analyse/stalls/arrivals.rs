@@ -16,7 +16,7 @@ const DELAYS: [(Duration, Duration); 2] = [
     (Duration::from_millis(180), Duration::from_millis(220)),
 ];
 
-/// No receiver delays an ACK by more.
+/// Hardly any receiver delays an ACK by more (ours; RFC 9293 §3.8.6.3 permits half a second).
 const DELAY_MAX: Duration = Duration::from_millis(220);
 
 /// A receiver that delays ACKs does so more than once (ours).
@@ -97,19 +97,13 @@ impl Stalls {
         if self.is_shut(before) {
             return (StallKind::ZeroWindow, WaitedFor::Window, Remedy::Reading);
         }
-        let flight = before.flight.min(came.rest.unwrap_or(before.flight));
-        let few = came.rest.is_some() && self.is_too_little(flight);
-        let delay = self.delay_of_ack(before, at).filter(|_| few);
-        let of_a_timer = |delay| {
-            let mut ranges = DELAYS.into_iter();
-            ranges.any(|(from, to)| (from..=to).contains(&delay))
-        };
+        let (flight, delay) = self.delay_of_ack(before, at, came);
         match delay {
             _ if flight == 0 => (StallKind::ClientIdle, WaitedFor::Request, Remedy::None),
             Some(delay) if came.carries && delay <= DELAY_MAX => {
                 (StallKind::ClientIdle, WaitedFor::Request, Remedy::None)
             }
-            Some(delay) if !came.carries && of_a_timer(delay) => {
+            Some(delay) if !came.carries && is_of_a_timer(delay) => {
                 (StallKind::DelayedAck, WaitedFor::Ack, Remedy::None)
             }
             _ => (StallKind::PacketDelay, WaitedFor::Ack, Remedy::None),
@@ -122,19 +116,37 @@ impl Stalls {
         bytes < full.saturating_mul(SEGMENTS_FOR_ACK)
     }
 
-    /// How much later than a round trip after the last data an ACK came.
-    fn delay_of_ack(&self, before: &Before, at: Instant) -> Option<Duration> {
+    /// The bytes that were outstanding, and how much later than a round trip after the last data an ACK of them came, if its receiver
+    /// may have delayed it.
+    fn delay_of_ack(&self, before: &Before, at: Instant, came: Came) -> (u64, Option<Duration>) {
+        let flight = before.flight.min(came.rest.unwrap_or(before.flight));
+        let few = came.rest.is_some() && self.is_too_little(flight);
         let waited = at.since(self.left_at);
-        before.least.map(|least| waited - least)
+        let delay = before.least.filter(|_| few).map(|least| waited - least);
+        (flight, delay)
+    }
+
+    /// Counts an ACK that a timer of the receiver sent, whether its delay was a stall or not.
+    pub(super) fn count_delay(&mut self, at: Instant, came: Came) {
+        let Some(before) = self.before.filter(|_| !came.carries) else {
+            return;
+        };
+        let (flight, delay) = self.delay_of_ack(&before, at, came);
+        let delayed = flight > 0 && delay.is_some_and(is_of_a_timer);
+        self.delays += u64::from(delayed);
     }
 
     /// Takes a delay that came but once for the network's.
     pub(super) fn doubt_delayed_acks(&mut self) {
-        let kinds = [StallKind::DelayedAck, StallKind::Nagle];
-        let seen: u64 = kinds.iter().map(|kind| self.found.of(*kind).count).sum();
-        if seen < DELAYED_MIN {
+        if self.delays < DELAYED_MIN {
             let (one, other) = (StallKind::DelayedAck, StallKind::PacketDelay);
             self.found.rename(one, other);
         }
     }
+}
+
+/// `true` if a receiver's timer delays an ACK by so much.
+fn is_of_a_timer(delay: Duration) -> bool {
+    let mut ranges = DELAYS.into_iter();
+    ranges.any(|(from, to)| (from..=to).contains(&delay))
 }

@@ -207,3 +207,14 @@ fn acks_that_a_timer_of_the_receiver_sent_are_no_late_ones() {
     assert_eq!(wait.remedy, Remedy::NoDelay);
     assert_eq!(wait.kind.culprit(), Culprit::Server);
 }
+
+#[test]
+fn delays_that_are_no_stalls_show_that_a_receiver_delays_acks() {
+    let mut film = film(100_000);
+    for (now, wait) in [(1000, 135), (2000, 285)] {
+        film.send_last(at(now), 300);
+        film.ack(at(now + wait), film.next());
+    }
+    let list = film.told.finish();
+    assert_eq!(list.of(StallKind::DelayedAck).count, 1, "{list:?}");
+}
