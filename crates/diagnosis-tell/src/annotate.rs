@@ -12,6 +12,7 @@ use thiserror::Error;
 use crate::film::{Remarks, retell};
 use crate::words;
 use dupack_diagnosis::findings::ConnectionFindings;
+use dupack_diagnosis::read::follow::StreamId;
 use dupack_diagnosis::read::handshake::{SynAgain, SynCause};
 use dupack_diagnosis::{Selection, Watch, each_packet};
 
@@ -39,7 +40,18 @@ pub fn annotate<R: Read, W: Write>(
     watch: &mut dyn Watch,
 ) -> Result<u64, AnnotateError> {
     let numbers: Vec<u64> = connections.iter().map(|found| found.number).collect();
-    let scenes = retell(first, &numbers, selection, Remarks::Kept, watch)?;
+    let mut scenes = retell(first, &numbers, selection, Remarks::Kept, watch)?;
+    for found in connections {
+        for stream in found.all_streams().filter(|one| !one.tells_causes()) {
+            let id = StreamId {
+                connection: found.number,
+                sender: stream.side,
+            };
+            if let Some(scene) = scenes.get_mut(&id) {
+                scene.forget_causes();
+            }
+        }
+    }
     let mut remarks: BTreeMap<u64, String> = BTreeMap::new();
     for (packet, said) in scenes
         .into_values()
@@ -107,6 +119,7 @@ fn has(found: &ConnectionFindings, ends: [SocketAddr; 2], at: Instant) -> bool {
 #[cfg(test)]
 mod tests {
     use dupack_diagnosis::Side;
+    use dupack_diagnosis::consistency::Withdrawn;
     use dupack_tcp::time::Duration;
 
     use super::*;
@@ -141,6 +154,19 @@ mod tests {
         assert!(copy.contains("retransmission: SACK blocks beyond it, set off by #13"));
         assert!(copy.contains("opens the receive window again"));
         assert_eq!(copied(&[]).0, 0);
+    }
+
+    #[test]
+    fn where_packets_are_missing_no_comment_has_a_cause() {
+        let mut found = found();
+        let side = found.connections[0].main_stream().unwrap().side;
+        let stream = found.connections[0].streams.of_mut(side).as_mut();
+        let withdrawn = &mut stream.unwrap().withdrawn;
+        withdrawn.push(Withdrawn::PacketsMissing);
+        let (_, copy) = copied(&[&found.connections[0]]);
+        assert_eq!(copy.matches("retransmission: of unknown cause").count(), 2);
+        assert!(!copy.contains("set off by") && !copy.contains("sets off"));
+        assert!(copy.contains("opens the receive window again"));
     }
 
     #[test]

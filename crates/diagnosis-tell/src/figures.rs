@@ -1,5 +1,7 @@
 //! The figure of a connection: its packets, what limited it, what was in flight, round-trip times, losses.
 
+use std::collections::BTreeMap;
+
 use dupack_report::figure::{
     Depth, FromZero, Hue, RowHeight, Shape, Timeline, TimelineBand, TimelineLine, TimelineMarks,
     TimelinePlot, TimelineRow, TimelineSpans, TimelineTicks,
@@ -58,7 +60,7 @@ pub fn timeline(
 ) -> Timeline {
     let shares = &stream.shares;
     let (from, until) = (shares.started.as_secs_f64(), shares.ended.as_secs_f64());
-    let mut rows = vec![sequence(scene)];
+    let mut rows = vec![sequence(stream, scene)];
     rows.extend(beside(scene, courses));
     if stream.limits_untold().is_none() {
         rows.push(TimelineRow {
@@ -123,7 +125,30 @@ const fn looks(class: Class) -> (Hue, Shape) {
     }
 }
 
-fn sequence(scene: &Scene) -> TimelineRow {
+/// Retransmissions by their causes, as far as these are told.
+fn repeated(stream: &StreamFindings, scene: &Scene, unit: f64) -> Vec<TimelineMarks> {
+    let mut by_class: BTreeMap<Class, Vec<(f64, f64)>> = BTreeMap::new();
+    for (class, again) in Class::ALL.into_iter().zip(&scene.again) {
+        let told = stream.tells_causes() || class.is_probe();
+        let class = if told { class } else { Class::Unknown };
+        by_class
+            .entry(class)
+            .or_default()
+            .extend(points(again, unit));
+    }
+    let marks = by_class.into_iter().map(|(class, points)| {
+        let (hue, shape) = looks(class);
+        TimelineMarks {
+            name: format!("again: {}", class.name()),
+            hue,
+            shape,
+            points,
+        }
+    });
+    marks.collect()
+}
+
+fn sequence(stream: &StreamFindings, scene: &Scene) -> TimelineRow {
     let most = scene.sent.kept().iter().map(|mark| mark.high);
     let unit = Unit::of(most.fold(0.0, f64::max));
     let sacks = scene.sacks.kept().iter();
@@ -161,15 +186,7 @@ fn sequence(scene: &Scene) -> TimelineRow {
         shape: Shape::Ring,
         points: points(&scene.overtaken, unit.bytes),
     });
-    for (class, again) in Class::ALL.into_iter().zip(&scene.again) {
-        let (hue, shape) = looks(class);
-        marks.push(TimelineMarks {
-            name: format!("again: {}", class.name()),
-            hue,
-            shape,
-            points: points(again, unit.bytes),
-        });
-    }
+    marks.extend(repeated(stream, scene, unit.bytes));
     TimelineRow {
         name: format!("place in the stream ({})", unit.name),
         plot: TimelinePlot::Values {

@@ -81,6 +81,13 @@ impl Scene {
         }
     }
 
+    /// Says of no packet any more what set a retransmission off, as where the capture does not tell that.
+    pub fn forget_causes(&mut self) {
+        if let Some(remarks) = &mut self.remarks {
+            remarks.forget_causes();
+        }
+    }
+
     /// What is said of each packet, by its number in the capture.
     #[must_use]
     pub fn into_remarks(self) -> BTreeMap<u64, String> {
@@ -165,6 +172,16 @@ impl Analysis for Scene {
     }
 }
 
+/// Beginning of what is said of a retransmission.
+const AGAIN: &str = "retransmission: ";
+/// Beginning of what is said of the ACK that set one off.
+const SETS_OFF: &str = "sets off the retransmission ";
+/// Causes that need no ACK.
+const PROBES: [&str; 2] = [
+    cause_in_words(Cause::KeepAlive),
+    cause_in_words(Cause::WindowProbe),
+];
+
 /// What is said of packets.
 #[derive(Debug, Default)]
 struct RemarksOn {
@@ -199,7 +216,7 @@ impl RemarksOn {
         if let Some(again) = explained.retransmission {
             self.say(packet, &again_in_words(again));
             if let Some(trigger) = again.trigger {
-                self.say(trigger, &format!("sets off the retransmission #{packet}"));
+                self.say(trigger, &format!("{SETS_OFF}#{packet}"));
             }
             if let Some(before) = self.carried.get(&again.start).copied()
                 && self.before.len() < REMARKS_MAX
@@ -241,6 +258,22 @@ impl RemarksOn {
         if facts.acked_bytes > 0 {
             self.carried = self.carried.split_off(&facts.una);
         }
+    }
+
+    /// Says of no retransmission any more what set it off.
+    fn forget_causes(&mut self) {
+        for said in self.said.values_mut() {
+            let parts = said.split("; ").filter(|part| !part.starts_with(SETS_OFF));
+            let parts = parts.map(|part| match part.strip_prefix(AGAIN) {
+                Some(cause) if !PROBES.contains(&cause) => {
+                    format!("{AGAIN}{}", cause_in_words(Cause::Unknown))
+                }
+                _ => part.to_owned(),
+            });
+            let parts: Vec<String> = parts.collect();
+            *said = parts.join("; ");
+        }
+        self.said.retain(|_, said| !said.is_empty());
     }
 
     /// What is known of a retransmission at the end.
@@ -294,7 +327,7 @@ pub const fn cause_in_words(cause: Cause) -> &'static str {
 }
 
 fn again_in_words(again: &Retransmission) -> String {
-    let mut text = format!("retransmission: {}", cause_in_words(again.cause));
+    let mut text = format!("{AGAIN}{}", cause_in_words(again.cause));
     if let Cause::Timeout { expiry } = again.cause
         && expiry > 1
     {

@@ -1,5 +1,7 @@
 //! The report: one page, its figures, and tables for other programs.
 
+mod facts;
+
 use std::collections::BTreeMap;
 
 use dupack_report::figure::FigureError;
@@ -13,18 +15,17 @@ use crate::film::{Scene, cause_in_words, needless_in_words};
 use crate::notes::notes;
 use crate::story::headline;
 use crate::summary::{
-    UNTOLD, closed_windows, ending, ends, in_percent, lost_to, other_way, packets, path_in_words,
-    probes, seen_from, sent_again, syns_again, title, without_data,
+    UNTOLD, ends, lost_to, packets, path_in_words, sent_again, title, without_data,
 };
 use crate::whatif::course::Course;
 use crate::whatif::{Answer, Offer, Role};
 use crate::{keys, numbers, words};
 use dupack_diagnosis::analyse::cause::Class;
-use dupack_diagnosis::findings::{AcksSeen, ConnectionFindings, StreamFindings};
+use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::read::follow::StreamId;
 use dupack_diagnosis::sender::Verdict;
-use dupack_diagnosis::untold::Untold;
 use dupack_diagnosis::{Diagnosis, Extent};
+use facts::{facts, facts_without_data, limits_or_why};
 
 /// The most retransmissions that a page lists; the CSV has more (ours).
 const LISTED_MAX: usize = 40;
@@ -226,107 +227,6 @@ fn caption(stream: &StreamFindings) -> String {
     format!(
         "First panel: {PACKETS} {SIMULATED} Panels below: {limit}bytes in flight, round-trip times, and losses with their repairs."
     )
-}
-
-fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
-    let (from, to) = ends(connection, stream);
-    let mut rows = vec![
-        ("sender", from),
-        ("receiver", to),
-        ("data", words::bytes(stream.bytes() as f64)),
-        ("time", words::time(stream.shares.duration())),
-        (
-            "goodput",
-            stream.goodput_told().map_or_else(
-                || format!("{UNTOLD}: {}", Untold::WithoutAcks.why()),
-                words::rate,
-            ),
-        ),
-        ("round-trip time", round_trips(stream)),
-        ("retransmitted", sent_again(stream)),
-    ];
-    if stream.coverage.acks == AcksSeen::Some {
-        rows.push(("seen from", seen_from(&stream.vantage)));
-    }
-    let optional = [
-        ("handshake", syns_again(connection)),
-        ("window shut", closed_windows(stream)),
-        ("probes", probes(stream)),
-        ("ended", ending(connection)),
-    ];
-    rows.extend(optional.into_iter().filter_map(told));
-    if let Some(other) = connection.other_stream() {
-        rows.push(("other way", other_way(connection, other)));
-    }
-    table_of(
-        "The direction whose data an end waited for the longest.",
-        rows,
-    )
-}
-
-/// A row, if there is something to tell in it.
-fn told((name, text): (&'static str, Option<String>)) -> Option<(&'static str, String)> {
-    Some((name, text?))
-}
-
-/// Names with what is to be told of each.
-fn table_of(caption: &str, rows: Vec<(&str, String)>) -> Block {
-    let rows = rows.into_iter();
-    let rows = rows.map(|(name, text)| vec![Cell::new(name, Emphasis::Group), text.into()]);
-    Block::Table {
-        caption: caption.to_owned(),
-        header: vec![String::new(), String::new()],
-        rows: rows.collect(),
-    }
-}
-
-/// What there is to tell of a connection without data beside its first sentence.
-fn facts_without_data(connection: &ConnectionFindings) -> Option<Block> {
-    let rows = [
-        ("handshake", syns_again(connection)),
-        ("ended", ending(connection)),
-    ];
-    let rows: Vec<(&str, String)> = rows.into_iter().filter_map(told).collect();
-    (!rows.is_empty()).then(|| table_of("The connection carried no data.", rows))
-}
-
-/// The least and the mean round-trip time, or why they cannot be told.
-fn round_trips(stream: &StreamFindings) -> String {
-    match (stream.round_trips(), &stream.path.least_rtt) {
-        (Some((least, mean)), _) => format!(
-            "{} at least, {} on average",
-            words::time(least),
-            words::time(mean)
-        ),
-        (None, untold) => words::told(untold, |least| words::way(*least)),
-    }
-}
-
-/// What limited a stream, or why that cannot be told.
-fn limits_or_why(stream: &StreamFindings) -> Block {
-    stream.limits_untold().map_or_else(
-        || limits(stream),
-        |untold| {
-            let (why, remedy) = (untold.why(), untold.remedy());
-            Block::text(format!("The limit {UNTOLD}: {why}; {remedy} would tell."))
-        },
-    )
-}
-
-fn limits(stream: &StreamFindings) -> Block {
-    let rows = in_percent(stream).into_iter();
-    let rows = rows.map(|(limit, time, percent)| {
-        vec![
-            words::limit(limit).into(),
-            Cell::new(format!("{percent} %"), Emphasis::Number),
-            Cell::new(words::time(time), Emphasis::Number),
-        ]
-    });
-    Block::Table {
-        caption: "Each instant has one limit; the times add up to the duration.".to_owned(),
-        header: ["limited by", "share", "time"].map(str::to_owned).to_vec(),
-        rows: rows.collect(),
-    }
 }
 
 fn retransmissions(stream: &StreamFindings) -> Vec<Block> {

@@ -177,13 +177,19 @@ impl StreamFindings {
         !self.withdrawn.contains(&contradictory)
     }
 
+    /// `true` if it is told what set its retransmissions off.
+    #[must_use]
+    pub fn tells_causes(&self) -> bool {
+        use Withdrawn::{PacketsMissing, RetransmissionsBeyondSegments, WithoutAcks};
+        let untold = [WithoutAcks, PacketsMissing, RetransmissionsBeyondSegments];
+        let mut withdrawn = self.withdrawn.iter();
+        !withdrawn.any(|why| untold.contains(why))
+    }
+
     /// Its retransmission timeouts; `None` if the capture does not tell which of its retransmissions they are.
     #[must_use]
     pub fn timeouts(&self) -> Option<u64> {
-        use Withdrawn::{PacketsMissing, RetransmissionsBeyondSegments, WithoutAcks};
-        let causes_untold = [WithoutAcks, PacketsMissing, RetransmissionsBeyondSegments];
-        let untold = self.withdrawn.iter().any(|why| causes_untold.contains(why));
-        let told = !untold || self.account.retransmissions == 0;
+        let told = self.tells_causes() || self.account.retransmissions == 0;
         told.then(|| self.account.of(Class::Timeout))
     }
 

@@ -1,5 +1,7 @@
 //! The rows of a download's figure.
 
+use dupack_diagnosis::consistency::Withdrawn;
+
 use super::*;
 use crate::film::Remarks;
 use crate::testing::{found, scene};
@@ -62,10 +64,19 @@ fn where_no_limit_is_told_the_figure_has_the_packets_alone() {
     let stream = found.connections[0].streams.of_mut(side);
     let coverage = &mut stream.as_mut().unwrap().coverage;
     coverage.unseen_bytes = coverage.bytes;
+    let withdrawn = &mut stream.as_mut().unwrap().withdrawn;
+    withdrawn.push(Withdrawn::PacketsMissing);
     let connection = &found.connections[0];
     let stream = connection.main_stream().unwrap();
     let figure = timeline(connection, stream, &scene(Remarks::None), &[]);
     assert_eq!(names(&figure), ["place in the stream (kB)"]);
+    let rows = plotted(&figure.rows[0]);
+    let again = rows.iter().filter(|(name, _)| name.starts_with("again: "));
+    let again: Vec<(&str, usize)> = again
+        .map(|(name, all)| (name.as_str(), all.len()))
+        .collect();
+    assert!(again.contains(&("again: unknown", 2)), "{again:?}");
+    assert_eq!(again.iter().map(|(_, count)| count).sum::<usize>(), 2);
     let said = "Limited by: cannot be told, as packets are missing from this capture.";
     assert!(figure.description.contains(said), "{}", figure.description);
 }

@@ -71,8 +71,11 @@ pub fn connections_csv(diagnosis: &Diagnosis) -> Vec<u8> {
         let shares = &stream.shares;
         let time = |told: Option<Duration>| told.map_or(String::new(), |time| number(long(time)));
         let again = |count: u64| {
-            let told = stream.tells_retransmissions();
-            told.then(|| count.to_string()).unwrap_or_default()
+            if stream.tells_retransmissions() {
+                count.to_string()
+            } else {
+                String::new()
+            }
         };
         let round_trips = stream.round_trips();
         let (recovery, control) = (stream.sender.recovery.name, stream.sender.control.name);
@@ -110,7 +113,7 @@ pub fn limits_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     let mut table = Table::new(&["connection", "sent_by", "limit", "time_s", "share"]);
     for (found, stream) in streams(diagnosis) {
         let told = stream.limits_untold().is_none();
-        let cell = |value: f64| told.then(|| number(value)).unwrap_or_default();
+        let cell = |value: f64| if told { number(value) } else { String::new() };
         for limit in Limit::ALL {
             let time = stream.shares.of(limit);
             table.row([

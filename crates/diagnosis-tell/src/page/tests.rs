@@ -75,7 +75,7 @@ fn the_facts_of_a_connection_are_those_of_its_stream() {
 #[test]
 fn shares_of_the_limits_sum_to_a_hundred() {
     let found = found();
-    let block = limits(found.connections[0].main_stream().unwrap());
+    let block = facts::limits(found.connections[0].main_stream().unwrap());
     let (_, rows) = table(&block);
     let percents = rows.iter().map(|row| row[1].trim_end_matches(" %"));
     let sum: u32 = percents

@@ -1,0 +1,113 @@
+//! What the page tells of a connection in a table of names and sentences, and of its limits.
+
+use dupack_report::page::{Block, Cell, Emphasis};
+
+use crate::summary::{
+    UNTOLD, closed_windows, ending, ends, in_percent, other_way, probes, seen_from, sent_again,
+    syns_again,
+};
+use crate::words;
+use dupack_diagnosis::findings::{AcksSeen, ConnectionFindings, StreamFindings};
+use dupack_diagnosis::untold::Untold;
+
+/// The stream to tell of first, and what became of its connection.
+pub(super) fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
+    let (from, to) = ends(connection, stream);
+    let mut rows = vec![
+        ("sender", from),
+        ("receiver", to),
+        ("data", words::bytes(stream.bytes() as f64)),
+        ("time", words::time(stream.shares.duration())),
+        (
+            "goodput",
+            stream.goodput_told().map_or_else(
+                || format!("{UNTOLD}: {}", Untold::WithoutAcks.why()),
+                words::rate,
+            ),
+        ),
+        ("round-trip time", round_trips(stream)),
+        ("retransmitted", sent_again(stream)),
+    ];
+    if stream.coverage.acks == AcksSeen::Some {
+        rows.push(("seen from", seen_from(&stream.vantage)));
+    }
+    let optional = [
+        ("handshake", syns_again(connection)),
+        ("window shut", closed_windows(stream)),
+        ("probes", probes(stream)),
+        ("ended", ending(connection)),
+    ];
+    rows.extend(optional.into_iter().filter_map(told));
+    if let Some(other) = connection.other_stream() {
+        rows.push(("other way", other_way(connection, other)));
+    }
+    table_of(
+        "The direction whose data an end waited for the longest.",
+        rows,
+    )
+}
+
+/// A row, if there is something to tell in it.
+fn told((name, text): (&'static str, Option<String>)) -> Option<(&'static str, String)> {
+    Some((name, text?))
+}
+
+/// Names with what is to be told of each.
+fn table_of(caption: &str, rows: Vec<(&str, String)>) -> Block {
+    let rows = rows.into_iter();
+    let rows = rows.map(|(name, text)| vec![Cell::new(name, Emphasis::Group), text.into()]);
+    Block::Table {
+        caption: caption.to_owned(),
+        header: vec![String::new(), String::new()],
+        rows: rows.collect(),
+    }
+}
+
+/// What there is to tell of a connection without data beside its first sentence.
+pub(super) fn facts_without_data(connection: &ConnectionFindings) -> Option<Block> {
+    let rows = [
+        ("handshake", syns_again(connection)),
+        ("ended", ending(connection)),
+    ];
+    let rows: Vec<(&str, String)> = rows.into_iter().filter_map(told).collect();
+    (!rows.is_empty()).then(|| table_of("The connection carried no data.", rows))
+}
+
+/// The least and the mean round-trip time, or why they cannot be told.
+fn round_trips(stream: &StreamFindings) -> String {
+    match (stream.round_trips(), &stream.path.least_rtt) {
+        (Some((least, mean)), _) => format!(
+            "{} at least, {} on average",
+            words::time(least),
+            words::time(mean)
+        ),
+        (None, untold) => words::told(untold, |least| words::way(*least)),
+    }
+}
+
+/// What limited a stream, or why that cannot be told.
+pub(super) fn limits_or_why(stream: &StreamFindings) -> Block {
+    stream.limits_untold().map_or_else(
+        || limits(stream),
+        |untold| {
+            let (why, remedy) = (untold.why(), untold.remedy());
+            Block::text(format!("The limit {UNTOLD}: {why}; {remedy} would tell."))
+        },
+    )
+}
+
+pub(super) fn limits(stream: &StreamFindings) -> Block {
+    let rows = in_percent(stream).into_iter();
+    let rows = rows.map(|(limit, time, percent)| {
+        vec![
+            words::limit(limit).into(),
+            Cell::new(format!("{percent} %"), Emphasis::Number),
+            Cell::new(words::time(time), Emphasis::Number),
+        ]
+    });
+    Block::Table {
+        caption: "Each instant has one limit; the times add up to the duration.".to_owned(),
+        header: ["limited by", "share", "time"].map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    }
+}
