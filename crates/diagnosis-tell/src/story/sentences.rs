@@ -391,14 +391,14 @@ pub(super) fn path(case: &Case<'_>) -> String {
     }
     if case.beside {
         return format!(
-            "{long}packets queue at a bottleneck that other connections of this capture may share, and {} of it are this transfer's",
+            "{long}packets queue at a bottleneck that other connections of this capture may share, and {} of it is this transfer's",
             rate(moved)
         );
     }
     let all = case.path.bytes_per_second.filter(|all| *all >= moved);
     if let Some(all) = all.filter(|all| moved < FULL * all) {
         return format!(
-            "{long}packets queue at a bottleneck of {}, and {} of it are this transfer's",
+            "{long}packets queue at a bottleneck of {}, and {} of it is this transfer's",
             rate(all),
             rate(moved)
         );
