@@ -493,7 +493,8 @@ pub(super) fn sender(case: &Case<'_>) -> String {
     let shares = case.shares;
     let spent = part(shares.of(Limit::SenderBuffer), shares.duration());
     format!(
-        "the sender held back for {spent} though all windows had room: its send buffer, most likely"
+        "the sender held back for {spent} though the receive window had room: its send buffer, a congestion window that does \
+         not grow, or a shaper before the capture"
     )
 }
 

@@ -103,6 +103,17 @@ fn a_bottleneck_that_others_are_known_to_share_is_told_with_the_share() {
 }
 
 #[test]
+fn a_sender_that_holds_back_names_all_that_it_may_be() {
+    let (name, said) = say(&shares(&[
+        (Limit::SenderBuffer, 2000),
+        (Limit::SlowStart, 100),
+    ]));
+    assert_eq!(name, "sender");
+    let causes = "though the receive window had room: its send buffer, a congestion window that does not grow, or a shaper before the capture";
+    assert!(said.contains(causes), "{said}");
+}
+
+#[test]
 fn names_tell_templates_apart() {
     let mut names = TEMPLATES.map(|template| template.name);
     names.sort_unstable();
