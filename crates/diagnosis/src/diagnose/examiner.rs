@@ -271,12 +271,7 @@ impl Examiner {
         self.survey.seen_from(&vantage, handshake, whole);
         let path = self.survey.path();
         let signs = self.signs.finish();
-        let mut facts = path.facts();
-        if vantage.place == Place::Receiver {
-            // What arrives at a constant rate has passed the bottleneck at that rate.
-            let constant = signs.constant_rate.map(|rate| rate.bytes_per_second);
-            facts.bytes_per_second = facts.bytes_per_second.or(constant);
-        }
+        let facts = path.facts();
         let shares = self.budget.finish(ended, &facts);
         let stalls = self.stalls.finish();
         let shut = shut(&self.explainer, &shares, connection, side);
