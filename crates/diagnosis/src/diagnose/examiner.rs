@@ -192,6 +192,7 @@ impl Follower for Examiner {
     }
 
     fn answered(&mut self, turn: &Turn) {
+        self.survey.answered(&turn.answer);
         let requests = self
             .requests
             .get_or_insert_with(|| Box::new(Gathered::new(turn.asker)));
