@@ -211,7 +211,13 @@ pub fn ask(
     let passed = match question.gate(progress, interrupt) {
         Gate::Passed(passed) => passed,
         Gate::Refused { reason, checked } => {
-            return Ok(Asked::Refused(refusal(&reason, &checked)));
+            let mut why = refusal(&reason, &checked);
+            if reason == Reason::Differs {
+                let transfer = &stream.path.transfer;
+                let acknowledged = (transfer.bytes, transfer.duration);
+                why.extend(acknowledged_only(acknowledged, stream.shares.duration()));
+            }
+            return Ok(Asked::Refused(why));
         }
         Gate::Interrupted => return Ok(Asked::Interrupted),
     };
@@ -331,6 +337,17 @@ fn refusal(reason: &Reason, checked: &[Checked]) -> String {
     }
 }
 
+/// What was compared, where that is less than half of the `whole` time: it ends when the last was acknowledged that ever was.
+fn acknowledged_only((bytes, took): (u64, Duration), whole: Duration) -> Option<String> {
+    (took + took < whole).then(|| {
+        format!(
+            "; only what was acknowledged is compared: {} in {}",
+            words::bytes(bytes as f64),
+            words::time(took)
+        )
+    })
+}
+
 fn differs(checked: &Checked) -> String {
     let Checked {
         captured,
@@ -412,13 +429,16 @@ pub fn compared(answer: &Answer) -> String {
 }
 
 /// Single answers of a connection with turns, in words: `"the longest of 40 answers would have taken 210 ms instead of
-/// 1.2 s, half of them no more than 45 ms instead of 44 ms; 3 would have come sooner: answer 23 by 1 s"`.
+/// 1.2 s, and the median 45 ms instead of 44 ms, and 3 would have come sooner, answer 23 the most, by 1 s"`; nothing where none
+/// would have.
 #[must_use]
 pub fn replies_in_words(answer: &Answer) -> Option<String> {
     let replies = answer.replies.as_ref()?;
     let seconds = words::seconds;
     let (median, longest) = replies.captured;
     let (its_median, its_longest) = replies.predicted;
+    // Where none would have come sooner there is nothing to tell of single ones.
+    let most = replies.most.first()?;
     let mut text = format!(
         "with {}, the longest of {} answers would have taken {} instead of {}, and the median {} instead of {}",
         answer.stack,
@@ -428,16 +448,14 @@ pub fn replies_in_words(answer: &Answer) -> Option<String> {
         seconds(its_median),
         seconds(median)
     );
-    if let Some(most) = replies.most.first() {
-        let by = most.captured - most.duration.mean;
-        let _ = write!(
-            text,
-            ", and {} would have come sooner, answer {} the most, by {}",
-            replies.sooner,
-            most.number,
-            seconds(by)
-        );
-    }
+    let by = most.captured - most.duration.mean;
+    let _ = write!(
+        text,
+        ", and {} would have come sooner, answer {} the most, by {}",
+        replies.sooner,
+        most.number,
+        seconds(by)
+    );
     Some(text)
 }
 

@@ -81,12 +81,7 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
         }
     }
     notes.extend(not_in_the_capture(connection));
-    if let Some(bytes) = connection.handshake.fast_open_refused {
-        notes.push(format!(
-            "the server did not take the {} in the SYN (TCP Fast Open, RFC 7413): they were sent again, and nothing was lost",
-            words::bytes(f64::from(bytes))
-        ));
-    }
+    notes.extend(fast_open(connection));
     for stream in connection.all_streams() {
         let is_said_elsewhere = |why: &&Withdrawn| {
             use Withdrawn as W;
@@ -105,4 +100,22 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
     notes.extend(ignored_resets(connection));
     notes.extend(silent_later(connection));
     notes
+}
+
+/// What became of the data in a SYN that its answer does not acknowledge. Where that SYN was sent again, the server may never have
+/// had it.
+fn fast_open(connection: &ConnectionFindings) -> Option<String> {
+    let handshake = &connection.handshake;
+    let bytes = words::bytes(f64::from(handshake.fast_open_refused?));
+    let syn = handshake.syns.opener.as_ref()?;
+    Some(if syn.times > 1 {
+        format!(
+            "the answer to the SYN does not acknowledge the {bytes} in the SYN (TCP Fast Open, RFC 7413), and \
+             they were sent again; the SYN was sent again, too: it or its answer was lost, or the answer came late"
+        )
+    } else {
+        format!(
+            "the server did not take the {bytes} in the SYN (TCP Fast Open, RFC 7413): they were sent again, and nothing was lost"
+        )
+    })
 }

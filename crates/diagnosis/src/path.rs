@@ -51,6 +51,7 @@ pub use votes::Vote;
 
 use crate::analyse::cause::{Cause, Need, Repeat, Retransmission};
 use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
+use crate::read::turns::Message;
 use crate::read::vantage::{Place, Vantage};
 use acks::Acks;
 use bins::LogBins;
@@ -223,6 +224,12 @@ impl Survey {
     /// What came through over time.
     pub(crate) fn into_series(self) -> Series {
         self.series
+    }
+
+    /// An answer to a request is over.
+    pub(crate) fn answered(&mut self, answer: &Message) {
+        self.writes
+            .answered(answer.bytes, answer.first_at, answer.over_at);
     }
 
     /// Bytes on the wire of `segments` that carry `payload`.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::answer;
+use crate::whatif::{Replies, Reply};
 use dupack_diagnosis::sender::LeastTimeout;
 
 #[test]
@@ -140,6 +141,49 @@ fn where_a_simulation_does_something_else_it_is_said_what_in_its_own_unit() {
     assert_eq!(
         differs(&all[1]),
         "its goodput is 4.1 Mbit/s, and 4 Mbit/s ± 600 kbit/s in the capture"
+    );
+}
+
+#[test]
+fn what_is_compared_is_named_where_it_is_little_of_the_transfer() {
+    let of = |seconds| {
+        let took = Duration::from_millis(30);
+        acknowledged_only((700, took), Duration::from_millis(seconds))
+    };
+    assert_eq!(
+        of(30_000).as_deref(),
+        Some("; only what was acknowledged is compared: 700 B in 30 ms")
+    );
+    assert_eq!(of(50), None);
+}
+
+#[test]
+fn single_answers_are_told_where_one_would_have_come_sooner_only() {
+    let mut one = answer("rack/cubic", (7.0, 8.0, 9.0), Role::Another, Offer::Given);
+    let mut replies = Replies {
+        count: 22,
+        captured: (0.0011, 0.041),
+        predicted: (0.0011, 0.0011),
+        sooner: 0,
+        most: Vec::new(),
+    };
+    one.replies = Some(replies.clone());
+    assert_eq!(replies_in_words(&one), None);
+    replies.sooner = 1;
+    replies.most.push(Reply {
+        number: 3,
+        captured: 0.041,
+        duration: Estimate {
+            mean: 0.001,
+            low: 0.001,
+            high: 0.001,
+        },
+    });
+    one.replies = Some(replies);
+    let said = replies_in_words(&one).unwrap();
+    assert!(
+        said.ends_with("1 would have come sooner, answer 3 the most, by 40 ms"),
+        "{said}"
     );
 }
 

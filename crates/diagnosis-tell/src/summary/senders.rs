@@ -41,8 +41,7 @@ pub fn what_if(asked: &Asked) -> String {
     } else {
         said.extend(far);
     }
-    let told = given.clone().find(|answer| answer.replies.is_some());
-    said.extend(told.and_then(replies_in_words));
+    said.extend(given.clone().find_map(replies_in_words));
     if said.is_empty() {
         return "no answer: the capture does not tell the path well enough".to_owned();
     }

@@ -7,8 +7,8 @@
 //! doing.
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
+use dupack_diagnosis::path::Path;
 use dupack_diagnosis::path::writes::{Rhythm, Write, rhythm};
-use dupack_diagnosis::path::{Path, Transfer};
 use dupack_lab::experiment::Seeds;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Interrupt, Job, Plan};
@@ -36,7 +36,8 @@ const OWN_TIMES: f64 = 1.25;
 /// What is acknowledged is looked at so often.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Answers of a connection with turns, by another sender. Each takes from its first segment until all of it is acknowledged.
+/// Answers of a connection with turns, by another sender. Each takes from its first segment until all of it is acknowledged, without the
+/// time for which a receiver holds that ACK back.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Replies {
@@ -78,7 +79,7 @@ pub(crate) fn replies(
     (catalog, seeds): (&Catalog, u32),
     interrupt: &Interrupt,
 ) -> Result<Option<Vec<Replies>>, String> {
-    let Some(took) = of_capture(&path.transfer) else {
+    let Some(took) = of_capture(path) else {
         return Ok(None);
     };
     let mut names = vec![captured.stack.clone()];
@@ -97,8 +98,11 @@ pub(crate) fn replies(
     ))
 }
 
-/// What each answer took in the capture, in seconds: until the pause before the next began.
-fn of_capture(transfer: &Transfer) -> Option<Vec<f64>> {
+/// What each answer took in the capture, in seconds: until the pause before the next began, and no longer than the table of requests
+/// has it, with the round trip that its ACK needs: a receiver that holds an ACK back makes no answer slow.
+fn of_capture(path: &Path) -> Option<Vec<f64>> {
+    let transfer = &path.transfer;
+    let round_trip = path.least_rtt.value().unwrap_or_default();
     let writes = transfer.writes.as_slice();
     if writes.len() < ANSWERS_MIN || rhythm(writes) != Rhythm::Answers {
         return None;
@@ -109,7 +113,11 @@ fn of_capture(transfer: &Transfer) -> Option<Vec<f64>> {
         .map(|next| next.at.saturating_sub(next.after));
     let ends = ends.chain(std::iter::once(transfer.duration));
     let took = writes.iter().zip(ends);
-    let took = took.map(|(write, end): (&Write, Duration)| end.saturating_sub(write.at));
+    let took = took.map(|(write, end): (&Write, Duration)| {
+        let took = end.saturating_sub(write.at);
+        let arrived = write.answered_in.map(|arrived| arrived + round_trip);
+        arrived.map_or(took, |arrived| took.min(arrived))
+    });
     Some(took.map(|time| time.as_secs_f64()).collect())
 }
 
@@ -309,6 +317,9 @@ impl Observer for Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dupack_diagnosis::{Flow, diagnose};
+    use dupack_packet::captured::CaptureReader;
+    use dupack_truth::script::{End, Ip, Link, Script, packet};
 
     #[test]
     fn only_what_the_sender_makes_slow_would_have_come_sooner() {
@@ -331,6 +342,41 @@ mod tests {
         assert_eq!(compare(&unlucky, &own, &by).sooner, 2);
     }
 
+    /// Answers of 200 bytes over a path of a millisecond, captured at the client, which asks at once, but each fifth time acknowledges
+    /// after 40 ms and pauses.
+    fn answers_at_the_client() -> Script {
+        let mut script = Script::new(Ip::V4, Link::Raw);
+        script.open(0.0, 0.001);
+        let (mut at, mut client, mut server) = (0.0012, 1000, 5000);
+        for n in 1..=25 {
+            let request = packet(at, End::Client, client).ack(server);
+            script.add(request.len(100).push().window(500));
+            client += 100;
+            let data = packet(at + 0.001, End::Server, server).ack(client);
+            script.add(data.len(200).push().window(500));
+            server += 200;
+            at += 0.0011;
+            if n % 5 == 0 {
+                let ack = packet(at + 0.04, End::Client, client).ack(server);
+                script.add(ack.window(500));
+                at += 1.0;
+            }
+        }
+        script
+    }
+
+    #[test]
+    fn an_ack_that_is_held_back_makes_no_answer_slow() {
+        let file = answers_at_the_client().pcap();
+        let mut reader = CaptureReader::new(file.as_slice()).unwrap();
+        let found = diagnose(&mut reader, Flow::All, &mut ()).unwrap();
+        let stream = found.connections[0].main_stream().unwrap();
+        let took = of_capture(&stream.path).unwrap();
+        assert_eq!(took.len(), 25);
+        let most = longest(&took);
+        assert!(most < 0.003, "{took:?}");
+    }
+
     #[test]
     fn an_answer_takes_until_it_is_acknowledged() {
         let write = |bytes| Write {
@@ -338,6 +384,7 @@ mod tests {
             after: Duration::ZERO,
             bytes,
             cause: dupack_diagnosis::path::writes::WriteCause::Request,
+            answered_in: None,
         };
         let mut watch = Watch::of(&[write(200), write(100)]);
         let at = |millis| Instant::ZERO + Duration::from_millis(millis);

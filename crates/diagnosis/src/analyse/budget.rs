@@ -120,8 +120,10 @@ pub struct Budget {
     kind: Kind,
     stage: Stage,
     last_arrival: Option<(Instant, Outstanding)>,
-    /// When the last ACK came, if it was for everything and had no data with it.
-    last_acked: Option<Instant>,
+    /// When the last ACK came, if it was for everything and had no data with it, and the packet that it is.
+    last_acked: Option<(Instant, u64)>,
+    /// The last packet with data of the peer.
+    asked_by: u64,
     /// When something left, or an ACK moved SND.UNA: since then a timer runs that expires next.
     moved_at: Instant,
     /// When something left last.
@@ -219,6 +221,7 @@ impl Budget {
             stage: Stage::Open,
             last_arrival: None,
             last_acked: None,
+            asked_by: 0,
             moved_at: started,
             left_at: started,
             window: None,
@@ -291,9 +294,10 @@ impl Budget {
         shares
     }
 
-    /// Data of the peer came: what the application sends next, it sends for that, and not because an ACK came before.
-    pub(crate) const fn asked(&mut self) {
-        self.last_acked = None;
+    /// Data of the peer came in `packet`: what the application sends next, it sends for that, and not because an ACK came before.
+    /// Where the capture was taken elsewhere, that ACK may be told later than the data.
+    pub(crate) fn asked(&mut self, packet: u64) {
+        self.asked_by = self.asked_by.max(packet);
     }
 
     /// Time passed until `at`; it never goes back.
@@ -421,7 +425,7 @@ impl Budget {
         let prompt = prompt.min(PROMPT_AFTER_MESSAGE.max(self.elsewhere()));
         let bare = self
             .last_acked
-            .is_some_and(|came| self.clock.since(came) <= prompt);
+            .is_some_and(|(came, by)| by > self.asked_by && self.clock.since(came) <= prompt);
         // What ends the stream is not held back (Linux: `tcp_nagle_check`).
         let held = !departure.flags.contains(Flags::FIN);
         held && short && bare && departure.kind == SendingKind::First && self.stage == Stage::Open
@@ -606,7 +610,7 @@ impl Analysis for Budget {
             },
         ));
         let bare = flight == 0 && facts.acked_bytes > 0 && arrival.carried == 0;
-        self.last_acked = bare.then_some(self.clock);
+        self.last_acked = bare.then_some((self.clock, arrival.packet));
         self.look_for_end_of_round(view);
         self.probes = false;
         self.window = arrival.window;

@@ -180,7 +180,7 @@ impl Follower for Examiner {
 
     fn asked(&mut self, at: Instant, packet: u64, rest: Option<u64>) {
         self.stalls.asked(at, packet, rest);
-        self.budget.asked();
+        self.budget.asked(packet);
     }
 
     fn numbered(&mut self, id: u16) {
@@ -192,6 +192,7 @@ impl Follower for Examiner {
     }
 
     fn answered(&mut self, turn: &Turn) {
+        self.survey.answered(&turn.answer);
         let requests = self
             .requests
             .get_or_insert_with(|| Box::new(Gathered::new(turn.asker)));

@@ -25,6 +25,9 @@ pub struct Write {
     pub bytes: u64,
     /// What went before it.
     pub cause: WriteCause,
+    /// Where it is the answer to a request: from its first segment until its last byte arrived, as the table of requests has it,
+    /// without the time for which its ACK was held back.
+    pub answered_in: Option<Duration>,
 }
 
 /// What went before a write.
@@ -88,6 +91,7 @@ impl Writes {
                     true => WriteCause::Request,
                     false => WriteCause::Pause,
                 },
+                answered_in: None,
             }),
         }
     }
@@ -97,6 +101,18 @@ impl Writes {
         self.idle_since.get_or_insert(at);
         let soonest = self.left.zip(least).map(|(left, least)| left + least);
         self.arrived.get_or_insert(soonest.unwrap_or(at).min(at));
+    }
+
+    /// What left first at `from` is an answer of so many bytes, whose last one arrived at `over`.
+    pub(super) fn answered(&mut self, bytes: u64, from: Instant, over: Instant) {
+        let Some(begin) = self.begin else { return };
+        let at = from.since(begin);
+        // The next answer may have begun.
+        let mut latest = self.writes.iter_mut().rev().take(2);
+        // A write of more is several answers.
+        if let Some(write) = latest.find(|write| write.at == at && write.bytes <= bytes) {
+            write.answered_in = Some(over.since(from));
+        }
     }
 
     /// The other end has sent data, when everything was acknowledged.
@@ -206,9 +222,32 @@ mod tests {
             after: ms(100 + 37 * (n % 3)),
             bytes: 1000,
             cause: WriteCause::Request,
+            answered_in: None,
         };
         let all: Vec<Write> = (0..10).map(write).collect();
         assert_eq!(rhythm(&all), Rhythm::Answers);
+    }
+
+    #[test]
+    fn an_answer_is_over_when_the_table_of_requests_says_so() {
+        let mut writes = Writes::default();
+        let at = |millis| Instant::ZERO + ms(millis);
+        writes.departed(at(10), 1000);
+        writes.idle(at(50), None);
+        writes.asked();
+        writes.departed(at(500), 2000);
+        // The first is over when the second begins; its ACK was held back.
+        writes.answered(1000, at(10), at(11));
+        // What is no write begins none.
+        writes.answered(1000, at(12), at(400));
+        let answered = |n: usize| writes.kept()[n].answered_in;
+        assert_eq!((answered(0), answered(1)), (Some(ms(1)), None));
+        // Two answers that look like one write are not one of them.
+        writes.idle(at(540), None);
+        writes.departed(at(542), 3000);
+        writes.answered(1000, at(500), at(501));
+        assert_eq!(writes.kept().len(), 2);
+        assert_eq!(writes.kept()[1].answered_in, None);
     }
 
     #[test]
@@ -218,6 +257,7 @@ mod tests {
             after: ms(after),
             bytes: 1000,
             cause: WriteCause::Pause,
+            answered_in: None,
         };
         let clock = [
             write(0, 0),

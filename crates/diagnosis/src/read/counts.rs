@@ -173,6 +173,7 @@ impl Counts {
         if peer.windows.last == 0 && peer.packets > 0 && !is_syn {
             self.window_probe_packets += 1;
             self.window_probe_bytes += u64::from(segment.len);
+            self.seen.probe(segment.seq, len);
             return false;
         }
         let added = self.seen.add(segment.seq, len);

@@ -2,12 +2,17 @@
 
 use dupack_tcp::seq::SeqNumber;
 
+use crate::read::packet::is_after;
+
 /// Most holes that are remembered; the lowest are forgotten, as if they had been seen (ours: after a hole is
 /// filled nobody asks for it again, and a window has few).
 const HOLES_MAX: usize = 64;
 
 /// An ACK of more bytes beyond all that was seen is of something else (ours: what is outstanding on the largest path).
 const BEYOND_MAX: u64 = 1 << 30;
+
+/// Most probes of a shut window that are remembered until they are acknowledged (ours: a sender repeats one byte).
+const PROBES_MAX: usize = 8;
 
 /// Where the first byte that was seen is put, so that others may lie before it.
 const ORIGIN: u64 = 1 << 32;
@@ -29,6 +34,10 @@ enum Acked {
     No,
     Yes,
 }
+
+/// Starts and ends of what probed a shut window: few connections have any.
+#[derive(Clone, Debug, Default)]
+struct Probes(Vec<(SeqNumber, SeqNumber)>);
 
 /// What a segment adds to what was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +62,8 @@ pub(crate) struct SeenBytes {
     acked: u64,
     /// Where nothing was seen: the first ACK, and how many bytes were acknowledged since.
     blind: Option<Box<(SeqNumber, u64)>>,
+    /// What probed a shut window, which is seen once the receiver takes it: otherwise it is sent first later.
+    probes: Option<Box<Probes>>,
 }
 
 impl SeenBytes {
@@ -96,8 +107,38 @@ impl SeenBytes {
         }
     }
 
+    /// `len` numbers from `seq` on probed a shut window.
+    pub(crate) fn probe(&mut self, seq: SeqNumber, len: u32) {
+        let end = SeqNumber(seq.0.wrapping_add(len));
+        let Probes(probes) = &mut **self.probes.get_or_insert_default();
+        if probes.contains(&(seq, end)) {
+            return;
+        }
+        if probes.len() >= PROBES_MAX {
+            probes.remove(0);
+        }
+        probes.push((seq, end));
+    }
+
+    /// What probed a shut window before `ack` was taken.
+    fn take_probes(&mut self, ack: SeqNumber) {
+        let Some(mut probes) = self.probes.take() else {
+            return;
+        };
+        probes.0.retain(|(start, end)| {
+            let is_taken = is_after(ack.0, start.0);
+            if is_taken {
+                let end = if is_after(end.0, ack.0) { ack } else { *end };
+                self.add(*start, end.0.wrapping_sub(start.0));
+            }
+            !is_taken
+        });
+        self.probes = Some(probes).filter(|probes| !probes.0.is_empty());
+    }
+
     /// The receiver has acknowledged all before `ack`.
     pub(crate) fn acknowledged(&mut self, ack: SeqNumber) {
+        self.take_probes(ack);
         let Some(first) = self.first else {
             let blind = self.blind.get_or_insert_with(|| Box::new((ack, 0)));
             if let Some(at) = ack.offset(blind.0, blind.1) {
@@ -249,6 +290,32 @@ mod tests {
             seen.acknowledged(SeqNumber(n * 2000 + 1000));
         }
         assert_eq!(seen.unseen(), 2500 + 1000 * 196);
+    }
+
+    #[test]
+    fn what_probes_a_shut_window_is_seen_when_the_receiver_takes_it() {
+        let mut seen = SeenBytes::default();
+        add(&mut seen, 1000, 2000);
+        // It takes the byte of each probe.
+        for at in 2000..2005 {
+            seen.probe(SeqNumber(at), 1);
+            seen.acknowledged(SeqNumber(at + 1));
+        }
+        assert_eq!(seen.unseen(), 0);
+        // One that it does not take is sent first when the window is open.
+        seen.probe(SeqNumber(2005), 1);
+        seen.acknowledged(SeqNumber(2005));
+        assert_eq!(add(&mut seen, 2005, 3005), (0, false));
+        seen.acknowledged(SeqNumber(3005));
+        assert_eq!(seen.unseen(), 0);
+        // Of a whole segment it takes a part; many probes are bounded.
+        for n in 0..100 {
+            seen.probe(SeqNumber(3005 + n), 1000);
+        }
+        assert_eq!(seen.probes.as_ref().unwrap().0.len(), PROBES_MAX);
+        seen.probe(SeqNumber(3005), 1000);
+        seen.acknowledged(SeqNumber(3505));
+        assert_eq!(seen.unseen(), 0);
     }
 
     #[test]

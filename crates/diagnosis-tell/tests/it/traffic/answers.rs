@@ -185,3 +185,56 @@ fn waiting_for_requests_after_the_last_data_is_no_stall_of_the_transfer() {
     assert_eq!(idle.count, 0, "{}", told.screen());
     assert!(stream.stalls.time() <= stream.shares.duration());
 }
+
+#[test]
+fn a_request_after_an_answer_is_not_held_back_where_the_server_is_watched() {
+    // The server acknowledges each request before it answers; the client asks for the next at once, and the capture is the server's.
+    let rtt = 0.03;
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
+    script.add(packet(1e-4, End::Server, 4999).syn(1460, Some(7)).ack(1000));
+    script.add(packet(rtt, End::Client, 1000).ack(5000).window(500));
+    let (mut at, mut client, mut server) = (rtt + 1e-4, 1000, 5000);
+    for _ in 0..20 {
+        script.add(packet(at, End::Client, client).ack(server).len(300).push());
+        client += 300;
+        script.add(packet(at + 1e-4, End::Server, server).ack(client));
+        let data = packet(at + 9e-4, End::Server, server).ack(client);
+        script.add(data.len(700).push());
+        server += 700;
+        at += 9e-4 + rtt;
+        script.add(packet(at, End::Client, client).ack(server));
+        at += 1e-4;
+    }
+    let told = Told::of(&script);
+    let shares = &told.stream(Side::Opener).shares;
+    assert_eq!(shares.nagle_waits, 0, "{}", told.screen());
+    assert!(shares.of(Limit::Nagle).is_zero(), "{}", told.screen());
+}
+
+#[test]
+fn what_waits_for_an_ack_is_held_back_where_the_server_is_watched_too() {
+    // Each request is in two writes; the server delays the ACK of the first, and answers when it has both.
+    let rtt = 0.03;
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
+    script.add(packet(1e-4, End::Server, 4999).syn(1460, Some(7)).ack(1000));
+    script.add(packet(rtt, End::Client, 1000).ack(5000).window(500));
+    let (mut at, mut client, mut server) = (rtt + 1e-4, 1000, 5000);
+    for _ in 0..20 {
+        script.add(packet(at, End::Client, client).ack(server).len(60).push());
+        client += 60;
+        at += 0.04;
+        script.add(packet(at, End::Server, server).ack(client));
+        at += rtt;
+        script.add(packet(at, End::Client, client).ack(server).len(140).push());
+        client += 140;
+        let data = packet(at + 5e-4, End::Server, server).ack(client);
+        script.add(data.len(300).push());
+        server += 300;
+        at += 5e-4 + rtt;
+    }
+    let told = Told::of(&script);
+    let shares = &told.stream(Side::Opener).shares;
+    assert!(shares.nagle_waits > 10, "{}", told.screen());
+}

@@ -94,6 +94,34 @@ fn the_data_of_a_syn_that_the_server_does_not_take_is_not_lost() {
 }
 
 #[test]
+fn a_syn_with_data_that_is_sent_again_may_have_been_lost() {
+    // The second SYN has no data, and is answered.
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.add(packet(0.0, End::Client, 999).syn(1460, None).len(500));
+    script.add(packet(1.0, End::Client, 999).syn(1460, None));
+    script.add(packet(1.02, End::Server, 4999).syn(1460, None).ack(1000));
+    let first = packet(1.0201, End::Client, 1000).ack(5000);
+    script.add(first.len(500).push());
+    script.add(packet(1.04, End::Server, 5000).ack(1500));
+    let end = rounds(&mut script, End::Server, (1.041, 0.02), 5000, 1500);
+    script.add(packet(1.6, End::Client, 1500).ack(end).len(60).push());
+    script.add(packet(1.62, End::Server, end).ack(1560));
+    let told = Told::of(&script);
+    let screen = told.screen();
+    let words: Vec<&str> = screen.split_whitespace().collect();
+    let screen = words.join(" ");
+    assert!(
+        screen.contains("does not acknowledge the 500 B"),
+        "{screen}"
+    );
+    assert!(
+        screen.contains("it or its answer was lost, or the answer came late"),
+        "{screen}"
+    );
+    assert!(!screen.contains("nothing was lost"), "{screen}");
+}
+
+#[test]
 fn the_data_of_a_syn_that_the_server_takes_is_sent_once() {
     let told = Told::of(&fast_open(500));
     told.nothing_was_lost();

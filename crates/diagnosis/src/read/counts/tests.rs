@@ -152,3 +152,24 @@ fn a_reset_acknowledges_and_grants_nothing() {
     );
     assert_eq!((answerer.zero_windows, opener.urgent_packets), (0, 1));
 }
+
+#[test]
+fn the_byte_of_a_probe_that_is_taken_is_in_the_capture() {
+    let [opener, _] = counts(&[
+        data(50.0, 0, 1000),
+        ack(90.0, 1000).granting(0),
+        data(300.0, 1000, 1),
+        ack(340.0, 1001).granting(0),
+        data(700.0, 1001, 1),
+        ack(740.0, 1002).granting(0),
+        // This one is not, and is sent first when the window is open.
+        data(1500.0, 1002, 1),
+        ack(1540.0, 1002).granting(0),
+        ack(1600.0, 1002).granting(5000),
+        data(1601.0, 1002, 1000),
+        ack(1641.0, 2002).granting(5000),
+    ]);
+    assert_eq!(opener.window_probe_packets, 3);
+    assert_eq!(opener.unseen_bytes(), 0);
+    assert_eq!(opener.retransmitted_packets, 0);
+}
