@@ -71,14 +71,15 @@ pub(super) struct GroupNumbers {
     pub(super) segments: u64,
     /// Retransmitted segments.
     pub(super) retransmissions: u64,
-    /// Sum of the `lost_s` of the connections, without those whose time cannot be told.
-    pub(super) lost_s: f64,
+    /// Sum of the `lost_s` of the connections, without those whose limits cannot be told; null if these are all.
+    pub(super) lost_s: Option<f64>,
     /// Number of the connection that lost the most; null if none lost any.
     pub(super) most_lost_connection: Option<u64>,
     /// Time that it lost.
     pub(super) most_lost_s: f64,
-    /// Time by limit of the streams that lost the most of each connection, summed up.
-    pub(super) limits_s: BTreeMap<Limit, f64>,
+    /// Time by limit of the streams that lost the most of each connection, summed up; null if the limits of none are
+    /// told.
+    pub(super) limits_s: Option<BTreeMap<Limit, f64>>,
     /// Connections whose limits cannot be told, as packets, all ACKs or TCP options are missing from the capture.
     pub(super) connections_untold: u64,
     /// Time from the first packet of a connection to its last. Exact up to 64 connections, within 1.6 % beyond.
@@ -103,6 +104,8 @@ impl GroupsNumbers {
 impl GroupNumbers {
     pub(super) fn of(group: &Group) -> Self {
         let limits = Limit::ALL.into_iter();
+        let limits = limits.map(|limit| (limit, long(group.time(limit))));
+        let told = !group.is_untold();
         Self {
             server: match group.key {
                 GroupKey::Server(address) => Some(address.to_string()),
@@ -131,12 +134,10 @@ impl GroupNumbers {
             handshakes: group.handshakes.count(),
             segments: group.segments,
             retransmissions: group.retransmissions,
-            lost_s: long(group.lost),
+            lost_s: told.then(|| long(group.lost)),
             most_lost_connection: group.most_lost.map(|worst| worst.connection),
             most_lost_s: group.most_lost.map_or(0.0, |worst| long(worst.time)),
-            limits_s: limits
-                .map(|limit| (limit, long(group.time(limit))))
-                .collect(),
+            limits_s: told.then(|| limits.collect()),
             connections_untold: group.untold,
             duration_s: group
                 .durations
@@ -208,7 +209,7 @@ impl GroupNumbers {
             quantile(&self.handshake_s, |all| all.p95),
             self.segments.to_string(),
             self.retransmissions.to_string(),
-            number(self.lost_s),
+            self.lost_s.map_or(String::new(), number),
             worst.map_or(String::new(), |worst| worst.to_string()),
             number(self.most_lost_s),
             self.connections_untold.to_string(),

@@ -1,7 +1,7 @@
 //! The sentences.
 
 use dupack_diagnosis::analyse::budget::{Group, Limit};
-use dupack_diagnosis::analyse::signs::Unscaled;
+use dupack_diagnosis::analyse::signs::{Evidence, Unscaled};
 use dupack_diagnosis::analyse::stalls::StallKind;
 use dupack_diagnosis::read::vantage::Place;
 use dupack_tcp::time::Duration;
@@ -18,6 +18,17 @@ pub(super) fn black_hole(case: &Case<'_>) -> String {
         return String::new();
     };
     let packet = |payload: u32| u64::from(payload) + case.headers;
+    if hole.evidence == Evidence::ArrivedCut {
+        return format!(
+            "a segment of {} bytes was sent {} times in vain and arrived once it was cut to {}; none of its size arrived \
+             after that: the path seems to pass packets of {} bytes and to lose those of {} (an MTU black hole)",
+            hole.fails,
+            hole.transmissions,
+            hole.passes,
+            packet(hole.passes),
+            packet(hole.fails)
+        );
+    }
     format!(
         "segments of {} bytes never arrive and those of {} do: packets of {} bytes pass, packets of {} are lost without an \
          ICMP message (an MTU black hole)",

@@ -291,6 +291,12 @@ impl Group {
         self.longest = self.longest.or(other.longest);
     }
 
+    /// `true` if the limits of no connection with data are told: then nobody knows what was lost.
+    #[must_use]
+    pub const fn is_untold(&self) -> bool {
+        self.untold > 0 && self.untold == self.with_data
+    }
+
     /// The time that a limit took.
     #[must_use]
     pub fn time(&self, limit: Limit) -> Duration {

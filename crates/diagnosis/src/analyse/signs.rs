@@ -4,6 +4,7 @@
 //! Each is told only where many packets speak for it and none against.
 
 mod pace;
+mod pieces;
 mod sizes;
 
 use dupack_tcp::replay::SendingKind;
@@ -18,15 +19,26 @@ use sizes::Sizes;
 const EXACT_MIN: u64 = 8;
 const EXACT_OF: u64 = 2;
 
+/// What shows that a path swallows segments of a size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// None of that size or larger arrived in the whole stream, while smaller ones did.
+    NeverArrives,
+    /// One was sent several times in vain and arrived once it was cut, and nothing of its size after that (RFC 4821).
+    ArrivedCut,
+}
+
 /// A path on which segments of a size vanish while smaller ones pass (RFC 2923 §2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlackHole {
-    /// Bytes of data of the largest segment that arrived.
+    /// Bytes of data of the largest segment that arrived, or of the pieces.
     pub passes: u32,
-    /// Bytes of data of the smallest of those that never did.
+    /// Bytes of data of the smallest of those that never did, or of the segment that was cut.
     pub fails: u32,
-    /// Transmissions of segments that never arrived.
+    /// Transmissions of segments that never arrived, or of that which was cut.
     pub transmissions: u64,
+    /// What shows it.
+    pub evidence: Evidence,
 }
 
 /// Flight that is bounded by the window field as it stands, though its scale was agreed on.

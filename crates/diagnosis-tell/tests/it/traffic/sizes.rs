@@ -1,7 +1,7 @@
 //! Paths that swallow segments of a size, whatever the sizes are.
 
 use dupack_diagnosis::Side;
-use dupack_diagnosis::analyse::signs::BlackHole;
+use dupack_diagnosis::analyse::signs::{BlackHole, Evidence};
 use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
@@ -61,11 +61,110 @@ fn both_sizes_are_those_of_packets_whatever_they_are() {
                 passes: passes.into(),
                 fails: fails.into(),
                 transmissions: u64::from(flight) + 4,
+                evidence: Evidence::NeverArrives,
             };
             let name = format!("{fails} {passes} {flight}\n{}", told.screen());
             assert_eq!(found, Some(wanted), "{name}");
             let said = format!("Segments of {fails} bytes never arrive and those of {passes} do");
             assert!(told.story().starts_with(&said), "{name}");
+        }
+    }
+}
+
+/// Where a sender that cuts its segments goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    /// In pieces up to the end.
+    Pieces,
+    /// The first piece is lost as well.
+    PieceLost,
+    /// In full segments after three pieces, which arrive.
+    FullAgain,
+}
+
+/// A server's `before` full segments arrive; the flight of ten after them does not, but for the SACKed ones after the first if
+/// `sacked`; the first is sent again `repeats` times and then cut.
+fn cut(before: u32, sacked: bool, repeats: i32, then: Then) -> Script {
+    const FULL: u32 = 1460;
+    const PIECE: u32 = 1024;
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, 0.03);
+    let server = |at: f64, seq: u32, len: u32| packet(at, End::Server, seq).ack(1000).len(len);
+    let client = |at: f64, ack: u32| packet(at, End::Client, 1000).ack(ack).window(60_000);
+    let (mut at, mut sent) = (0.031, 5000);
+    for _ in 0..before {
+        script.add(server(at, sent, FULL));
+        sent += FULL;
+        script.add(client(at + 0.03, sent));
+        at += 0.031;
+    }
+    for n in 0..10 {
+        script.add(server(at + f64::from(n) * 1e-5, sent + n * FULL, FULL));
+    }
+    if sacked {
+        let sack = client(at + 0.03, sent);
+        script.add(sack.sack(sent + FULL, sent + 2 * FULL));
+    }
+    let all = sent + 10 * FULL;
+    for n in 0..repeats {
+        at += 0.25 * f64::from(1 << n);
+        script.add(server(at, sent, FULL));
+    }
+    at += 0.25 * f64::from(1 << repeats);
+    let mut pieces = 0;
+    while sent < all {
+        let full = then == Then::FullAgain && pieces >= 3;
+        let len = if full { FULL } else { PIECE }.min(all - sent);
+        script.add(server(at, sent, len));
+        if pieces == 0 && then == Then::PieceLost {
+            at += 0.25 * f64::from(2 << repeats);
+            script.add(server(at, sent, len));
+        }
+        sent += len;
+        pieces += 1;
+        script.add(client(at + 0.03, sent));
+        at += 0.031;
+    }
+    script
+}
+
+#[test]
+fn a_segment_that_arrives_once_it_is_cut_is_told() {
+    for before in [0, 1, 50] {
+        for repeats in [2, 3, 5] {
+            let told = Told::of(&cut(before, false, repeats, Then::Pieces));
+            let name = format!("{before} {repeats}\n{}", told.screen());
+            let found = told.stream(Side::Answerer).signs.black_hole.expect(&name);
+            assert_eq!((found.passes, found.fails), (1024, 1460), "{name}");
+            let said = format!(
+                "A segment of 1460 bytes was sent {} times in vain and arrived once it was cut to 1024",
+                repeats + 1
+            );
+            let never = "Segments of 1460 bytes never arrive and those of 1024 do";
+            let wanted = if before == 0 && repeats > 3 {
+                never
+            } else {
+                &said
+            };
+            assert!(told.story().starts_with(wanted), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_segment_that_is_cut_after_losses_is_no_black_hole() {
+    for before in [1, 50] {
+        for (sacked, repeats, then) in [
+            (false, 1, Then::Pieces),
+            (true, 2, Then::Pieces),
+            (false, 3, Then::PieceLost),
+            (false, 3, Then::FullAgain),
+            (true, 4, Then::FullAgain),
+        ] {
+            let told = Told::of(&cut(before, sacked, repeats, then));
+            let found = told.stream(Side::Answerer).signs.black_hole;
+            let name = format!("{before} {sacked} {repeats} {then:?}\n{}", told.screen());
+            assert_eq!(found, None, "{name}");
         }
     }
 }

@@ -315,3 +315,60 @@ fn repeats_whose_waits_double_are_timeouts() {
         }
     }
 }
+
+/// A server's answers of one segment, each of which is lost `repeats` times and sent again after waits that double from `wait` on;
+/// captured at the server.
+fn answers(wait: f64, repeats: u32, stamps: bool) -> Script {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, RTT);
+    let stamped = |packet: dupack_truth::script::Packet, at: f64, echo: f64| match stamps {
+        true => packet.stamps(stamp(at), stamp(echo)),
+        false => packet,
+    };
+    let (mut at, mut asked, mut sent) = (RTT + 1e-3, 1000, 5000);
+    for _ in 0..6 {
+        let request = packet(at, End::Client, asked).ack(sent).len(100).push();
+        script.add(stamped(request, at, at - RTT));
+        asked += 100;
+        let came = at;
+        at += 1e-3;
+        for n in 0..=repeats {
+            let answer = packet(at, End::Server, sent).ack(asked).len(FULL).push();
+            script.add(stamped(answer, at, came));
+            if n < repeats {
+                at += wait * f64::from(1 << n);
+            }
+        }
+        sent += FULL;
+        let ack = packet(at + RTT, End::Client, asked).ack(sent).window(500);
+        script.add(stamped(ack, at + RTT, at));
+        at += RTT + 0.01;
+    }
+    script
+}
+
+#[test]
+fn waits_that_double_are_those_of_timers_however_short_they_are() {
+    for wait in [0.05, 0.08, 0.12, 0.16] {
+        for repeats in [2, 4] {
+            for stamps in [true, false] {
+                let told = Told::of(&answers(wait, repeats, stamps));
+                let account = &told.stream(Side::Answerer).account;
+                let name = format!("{wait} {repeats} {stamps}\n{}", told.screen());
+                assert_eq!(account.of(Class::Timeout), 6 * u64::from(repeats), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn repeats_of_short_timers_among_answers_that_come_are_timeouts() {
+    for stamps in [true, false] {
+        for rto in [0.06, 0.08, 0.12] {
+            let told = Told::of(&backoff(rto, End::Client, stamps));
+            let account = &told.stream(Side::Opener).account;
+            let counts = [Class::Timeout, Class::TailLossProbe].map(|class| account.of(class));
+            assert_eq!(counts, [24, 0], "{stamps} {rto} {}", told.screen());
+        }
+    }
+}

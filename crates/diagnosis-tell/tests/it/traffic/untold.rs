@@ -77,6 +77,11 @@ fn check(script: &Script, untold: Untold) {
         assert_eq!(stream[field], Value::Null, "{field}");
     }
     assert_eq!(stream["limits_untold"]["why"], untold.why());
+    let server = &document["groups"]["servers"][0];
+    assert_eq!(
+        (&server["lost_s"], &server["limits_s"]),
+        (&Value::Null, &Value::Null)
+    );
     assert_eq!(stream["longest_stalls"], Value::Array(Vec::new()));
     let limits = String::from_utf8(numbers::limits_csv(&told.0)).unwrap();
     assert!(limits.lines().skip(1).all(|line| line.ends_with(",,")));

@@ -23,6 +23,7 @@ mod case;
 mod doubt;
 mod singles;
 mod timers;
+mod waits;
 
 use dupack_tcp::options::Sack;
 use dupack_tcp::time::{Duration, Instant};
@@ -32,6 +33,7 @@ pub(super) use self::case::{Case, DUP_THRESHOLD, Earlier, News, Verdict};
 use self::doubt::Doubt;
 use self::singles::Singles;
 use self::timers::{PROBE_AFTER, Probe};
+use self::waits::Wait;
 use super::clock::{Distance, Known, Timing};
 use crate::analyse::cause::Cause;
 use crate::read::moment::Stage;
@@ -97,6 +99,8 @@ pub(super) struct Judge {
     doubt: Option<Doubt>,
     /// Repairs of the first segment, one of which may have been a timeout away from here.
     singles: Singles,
+    /// The last repetition, if it was one of the first segment.
+    wait: Option<Wait>,
     /// The last repair that is over.
     over: Option<Over>,
     /// Whether the sender sends everything again after a fast retransmit (Tahoe).
@@ -133,6 +137,7 @@ impl Judge {
             expiries: 0,
             doubt: None,
             singles: Singles::NONE,
+            wait: None,
             over: None,
             goes_back: Habit::NotYet,
         }
@@ -152,11 +157,14 @@ impl Judge {
     pub fn sent_again(&mut self, case: &Case) -> Verdict {
         let before = self.timeout_before(case);
         let timeout_of = self.after_single(case);
-        let verdict = match self.phase {
-            Phase::Loss { point, since, .. } => self.in_loss(case, point, since),
-            Phase::Recovery { point } => self.in_recovery(case, point),
-            Phase::Open => self.left_over(case).unwrap_or_else(|| self.in_open(case)),
+        let probes = self.probes;
+        let verdict = match (self.by_doubled_wait(case), self.phase) {
+            (Some(verdict), _) => verdict,
+            (None, Phase::Loss { point, since, .. }) => self.in_loss(case, point, since),
+            (None, Phase::Recovery { point }) => self.in_recovery(case, point),
+            (None, Phase::Open) => self.left_over(case).unwrap_or_else(|| self.in_open(case)),
         };
+        self.waited(case, verdict.cause, probes);
         let doubtful =
             matches!(self.phase, Phase::Recovery { .. }) && case.is_head() && case.is_doubtful();
         if doubtful {
@@ -169,7 +177,7 @@ impl Judge {
         }
         Verdict {
             timeout_before: before,
-            timeout_of,
+            timeout_of: timeout_of.or(verdict.timeout_of),
             doubtful,
             ..verdict
         }

@@ -261,6 +261,32 @@ fn a_lone_segment_timed_out_if_the_next_wait_is_twice_as_long() {
 }
 
 #[test]
+fn a_probe_after_two_round_trips_remains_one_though_the_next_wait_doubles_by_chance() {
+    // A smoothed round trip of 60 ms: two of them, and the timeout of Linux, 250 ms, after that.
+    let mut line = Line::new(Sack::Permitted);
+    line.send(0, 0);
+    line.ack(60, 1, &[]);
+    line.send(60, 1);
+    assert_eq!(line.send(185, 1), again(Cause::TailLossProbe));
+    assert_eq!(line.send(436, 1), timeout(1));
+    let causes: Vec<Cause> = line.explainer.records().map(|r| r.cause).collect();
+    assert_eq!(causes, [Cause::TailLossProbe, Cause::Timeout { expiry: 1 }]);
+}
+
+#[test]
+fn a_wait_that_is_no_probes_and_is_doubled_was_a_timers() {
+    let mut line = Line::warm(Sack::Permitted);
+    line.send(60, 1);
+    line.send(220, 1);
+    assert_eq!(line.send(540, 1), timeout(2));
+    let causes: Vec<Cause> = line.explainer.records().map(|r| r.cause).collect();
+    assert_eq!(
+        causes,
+        [Cause::Timeout { expiry: 1 }, Cause::Timeout { expiry: 2 }]
+    );
+}
+
+#[test]
 fn a_timeout_that_came_too_early_is_taken_back() {
     let mut line = Line::warm(Sack::Permitted);
     line.stamps = true;

@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 
 use dupack_tcp::time::Instant;
 
-use super::BlackHole;
+use super::pieces::{Again, Arrived, Pieces};
+use super::{BlackHole, Evidence};
 use crate::read::moment::{Arrival, Departure};
 
 /// Sizes of segments that are told apart (ours: a stream has a full size, that before or after a change of the MTU, and ends
@@ -53,16 +54,18 @@ pub(super) struct Sizes {
     repeats: VecDeque<Repeated>,
     /// The largest that arrived, of all sizes.
     passes: Option<u32>,
+    pieces: Pieces,
 }
 
 impl Sizes {
-    pub(super) const fn new(full: u32) -> Self {
+    pub(super) fn new(full: u32) -> Self {
         Self {
             full,
             fates: Vec::new(),
             latest: 0,
             repeats: VecDeque::new(),
             passes: None,
+            pieces: Pieces::default(),
         }
     }
 
@@ -88,6 +91,17 @@ impl Sizes {
             return;
         }
         let (start, at) = (departure.start, departure.at);
+        let first = departure
+            .sent
+            .first()
+            .map_or(0, |sent| sent.segment.transmissions);
+        if first > 1 {
+            self.pieces.again(Again {
+                start,
+                len,
+                transmissions: first,
+            });
+        }
         if let Some(fate) = self.fate(len) {
             let before = fate.last.filter(|(known, _)| *known == start);
             let times = before.map_or(1, |(_, times)| times.saturating_add(1));
@@ -112,6 +126,8 @@ impl Sizes {
             // Of a packet that an interface cuts up, the segment arrives.
             let len = if len > self.full { segment.len } else { len };
             self.passes = self.passes.max(Some(len));
+            let start = by.map_or(segment.start, |by| by.start);
+            self.pieces.arrived(Arrived { start, len });
             if let Some(fate) = self.fate(len) {
                 fate.arrived_at = fate.arrived_at.max(arrival.at);
             }
@@ -119,6 +135,10 @@ impl Sizes {
     }
 
     pub(super) fn black_hole(&self) -> Option<BlackHole> {
+        self.never_arrives().or_else(|| self.pieces.black_hole())
+    }
+
+    fn never_arrives(&self) -> Option<BlackHole> {
         let passes = self.passes?;
         let failing = self.fates.iter().filter(|(size, _)| *size > passes);
         let fails = failing.clone().map(|(size, _)| *size).min();
@@ -139,6 +159,7 @@ impl Sizes {
             passes,
             fails: fails?,
             transmissions,
+            evidence: Evidence::NeverArrives,
         })
     }
 

@@ -84,5 +84,8 @@ impl Judge {
         {
             last.number = Some(number);
         }
+        if let Some(wait) = &mut self.wait {
+            wait.recorded(number);
+        }
     }
 }

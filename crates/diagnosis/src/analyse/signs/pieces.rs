@@ -1,0 +1,197 @@
+//! A full segment that was sent in vain and arrives once it is cut: what packetization layer path MTU discovery does after a few
+//! timeouts (RFC 4821 §7.7; Linux: `tcp_mtu_probing`).
+//!
+//! Losses alone look so only if they take all full transmissions of the segment and none of its pieces, and no full segment arrives
+//! from then on.
+
+use super::{BlackHole, Evidence};
+
+/// A segment was sent so often in its full size since any of that size arrived (ours: at 10 % loss, chance takes one of a thousand).
+const FULL_MIN: u32 = 3;
+
+/// So many pieces of one size have arrived since (ours: what is short for other reasons has an end).
+const PIECES_MIN: u32 = 3;
+
+/// A packet that repeats bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Again {
+    pub(super) start: u64,
+    pub(super) len: u32,
+    /// How often its first byte has been sent, with this time.
+    pub(super) transmissions: u32,
+}
+
+/// A packet that arrived.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrived {
+    pub(super) start: u64,
+    pub(super) len: u32,
+}
+
+/// Repetitions of one segment in one size.
+#[derive(Clone, Copy, Debug)]
+struct Full {
+    start: u64,
+    len: u32,
+    /// Transmissions since a segment of this size arrived.
+    times: u32,
+    /// And in all.
+    sent: u32,
+}
+
+/// A segment that was cut.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    full: Full,
+    piece: u32,
+    /// Pieces of that size that arrived, and where the last begins.
+    arrived: u32,
+    latest: Option<u64>,
+}
+
+/// Follows segments that are sent again and are cut.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pieces {
+    full: Option<Full>,
+    cut: Option<Cut>,
+    /// The last in the stream of the largest packets that arrived.
+    passed: Option<Arrived>,
+}
+
+impl Pieces {
+    /// Bytes left that had been sent before.
+    pub(super) fn again(&mut self, packet: Again) {
+        if let Some(cut) = &mut self.cut
+            && cut.full.start == packet.start
+        {
+            // Cut once more, or the piece was lost as well.
+            let smaller = packet.len < cut.piece && cut.arrived == 0;
+            let start = cut.full.start;
+            if smaller {
+                cut.piece = packet.len;
+            } else {
+                self.cut = None;
+            }
+            self.full = self.full.filter(|full| full.start != start);
+            return;
+        }
+        match self.full.filter(|full| full.start == packet.start) {
+            Some(full) if packet.len < full.len && self.was_in_vain(&full) => {
+                self.cut = Some(Cut {
+                    full,
+                    piece: packet.len,
+                    arrived: 0,
+                    latest: None,
+                });
+                self.full = None;
+            }
+            Some(full) if packet.len == full.len => {
+                self.full = Some(Full {
+                    times: full.times.saturating_add(1),
+                    sent: packet.transmissions,
+                    ..full
+                });
+            }
+            _ => self.full = Some(self.begun(packet)),
+        }
+    }
+
+    /// Whether it is of the full size, as far as is known, and did not arrive.
+    fn was_in_vain(&self, full: &Full) -> bool {
+        full.times >= FULL_MIN && self.passed.is_none_or(|passed| passed.len <= full.len)
+    }
+
+    fn begun(&self, packet: Again) -> Full {
+        // What arrived and is behind it in the stream left after it did.
+        let passed = self
+            .passed
+            .is_some_and(|passed| passed.len >= packet.len && passed.start > packet.start);
+        let times = if passed { 1 } else { packet.transmissions };
+        Full {
+            start: packet.start,
+            len: packet.len,
+            times,
+            sent: packet.transmissions,
+        }
+    }
+
+    /// A packet arrived.
+    pub(super) fn arrived(&mut self, packet: Arrived) {
+        let further = |known: Arrived| (packet.len, packet.start) > (known.len, known.start);
+        if self.passed.is_none_or(further) {
+            self.passed = Some(packet);
+        }
+        if let Some(full) = &mut self.full
+            && packet.len >= full.len
+        {
+            full.times = 0;
+        }
+        let Some(cut) = &mut self.cut else {
+            return;
+        };
+        if packet.len >= cut.full.len {
+            self.cut = None;
+        } else if packet.len == cut.piece && cut.latest != Some(packet.start) {
+            cut.arrived = cut.arrived.saturating_add(1);
+            cut.latest = Some(packet.start);
+        }
+    }
+
+    /// What is known.
+    pub(super) fn black_hole(&self) -> Option<BlackHole> {
+        let cut = self.cut.filter(|cut| cut.arrived >= PIECES_MIN)?;
+        Some(BlackHole {
+            passes: cut.piece,
+            fails: cut.full.len,
+            transmissions: cut.full.sent.into(),
+            evidence: Evidence::ArrivedCut,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Again, Arrived, Pieces};
+
+    /// Lengths in which the first segment is sent again, after one of `passed` bytes arrived that lies before it; then pieces of
+    /// `piece` bytes arrive.
+    fn after(passed: u32, lens: &[u32], piece: u32) -> Option<(u32, u32, u64)> {
+        let mut pieces = Pieces::default();
+        pieces.arrived(Arrived {
+            start: 0,
+            len: passed,
+        });
+        for (n, &len) in (2..).zip(lens) {
+            pieces.again(Again {
+                start: 10_000,
+                len,
+                transmissions: n,
+            });
+        }
+        for n in 0..3 {
+            pieces.arrived(Arrived {
+                start: 10_000 + n * u64::from(piece),
+                len: piece,
+            });
+        }
+        let hole = pieces.black_hole()?;
+        Some((hole.passes, hole.fails, hole.transmissions))
+    }
+
+    #[test]
+    fn a_segment_may_be_cut_more_than_once() {
+        let cut = after(1460, &[1460, 1460, 1460, 1024, 512], 512);
+        assert_eq!(cut, Some((512, 1460, 4)));
+    }
+
+    #[test]
+    fn what_is_no_full_segment_tells_nothing() {
+        assert_eq!(after(1460, &[500, 500, 500, 300], 300), None);
+        assert_eq!(after(500, &[500, 500, 500, 300], 300), Some((300, 500, 4)));
+    }
+
+    #[test]
+    fn a_piece_that_is_lost_as_well_tells_nothing() {
+        assert_eq!(after(1460, &[1460, 1460, 1460, 1024, 1024], 1024), None);
+    }
+}
