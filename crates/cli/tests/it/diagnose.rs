@@ -489,7 +489,8 @@ fn a_filter_leaves_one_of_two_connections() {
     );
     let said = fails(folder, &["diagnose", "two", "--filter", "port 22"]);
     assert!(
-        said.contains("nothing of two is selected") && said.contains("--filter leaves out 404 of 404"),
+        said.contains("nothing of two is selected")
+            && said.contains("--filter leaves out 404 of 404"),
         "{said}"
     );
 }
@@ -513,7 +514,10 @@ fn since_and_until_cut_a_capture() {
         assert_eq!(cut["connections_all"], 2, "{args:?}");
         // Ten segments of each connection and their ACKs.
         assert_eq!(cut["left_out_packets"]["since_until"], 404 - 40, "{args:?}");
-        assert!(notes.contains("--since and --until leave out 364 of 404"), "{notes}");
+        assert!(
+            notes.contains("--since and --until leave out 364 of 404"),
+            "{notes}"
+        );
         let connection = &cut["connections"][0];
         assert_eq!(connection["streams"][0]["bytes"], 10_000, "{connection}");
     }
