@@ -337,7 +337,7 @@ fn refusal(reason: &Reason, checked: &[Checked]) -> String {
     }
 }
 
-/// What was compared, where that is less than half of the `whole` time: it ends when the last was acknowledged that ever was.
+/// Text on what was compared, if that is less than half of the `whole` time: it ends when the last was acknowledged that ever was.
 fn acknowledged_only((bytes, took): (u64, Duration), whole: Duration) -> Option<String> {
     (took + took < whole).then(|| {
         format!(

@@ -102,7 +102,7 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
     notes
 }
 
-/// What became of the data in a SYN that its answer does not acknowledge. Where that SYN was sent again, the server may never have
+/// Text on the data in a SYN that its answer does not acknowledge. Where that SYN was sent again, the server may never have
 /// had it.
 fn fast_open(connection: &ConnectionFindings) -> Option<String> {
     let handshake = &connection.handshake;

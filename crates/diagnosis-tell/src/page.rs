@@ -215,7 +215,7 @@ const PACKETS: &str = "position of each segment in the stream, and the ACKs; ret
 const SIMULATED: &str = "If other senders were simulated, their transfers are drawn beside it: where the simulated captured sender \
     follows the captured one, the model of the path fits.";
 
-/// What the figure of a stream shows.
+/// Parts of a stream's figure.
 fn caption(stream: &StreamFindings) -> String {
     if !has_panels(stream) {
         return words::capital(PACKETS);

@@ -595,7 +595,7 @@ fn table_row(connection: &ConnectionFindings) -> [String; 8] {
     ]
 }
 
-/// What stands where a limit would, if it is not told.
+/// Text in the place of a limit that is not told.
 pub(crate) const UNTOLD: &str = "cannot be told";
 
 /// The limit that took the most time, with its share.

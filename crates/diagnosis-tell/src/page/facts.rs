@@ -1,4 +1,4 @@
-//! What the page tells of a connection in a table of names and sentences, and of its limits.
+//! A connection on the page: a table of names and sentences, and its limits.
 
 use dupack_report::page::{Block, Cell, Emphasis};
 
@@ -63,7 +63,7 @@ fn table_of(caption: &str, rows: Vec<(&str, String)>) -> Block {
     }
 }
 
-/// What there is to tell of a connection without data beside its first sentence.
+/// Facts of a connection without data beside its first sentence.
 pub(super) fn facts_without_data(connection: &ConnectionFindings) -> Option<Block> {
     let rows = [
         ("handshake", syns_again(connection)),
@@ -85,7 +85,7 @@ fn round_trips(stream: &StreamFindings) -> String {
     }
 }
 
-/// What limited a stream, or why that cannot be told.
+/// Limits of a stream, or the reason why they cannot be told.
 pub(super) fn limits_or_why(stream: &StreamFindings) -> Block {
     stream.limits_untold().map_or_else(
         || limits(stream),

@@ -87,7 +87,7 @@ impl Answer {
         Gain::of((self.duration.low, self.duration.high), self.captured)
     }
 
-    /// Whether the captured transfer took as long as this.
+    /// Returns `true` if the captured transfer took as long as this.
     #[must_use]
     pub fn contains_captured(&self) -> bool {
         self.beside_capture() == Gain::None
