@@ -165,7 +165,7 @@ fn caption(requests: &Requests, listed: usize) -> String {
     let duration = &requests.duration;
     let server = &requests.server;
     let mut text = format!(
-        "{}: half took {} or less, 95 % took {} or less, the longest {}; of these the server's part was {}, {} and {}.",
+        "{}: half took {} or less, 95 % took {} or less, the longest {}; the server's part was {} or less in half, {} or less in 95 %, and {} at most.",
         words::things(requests.count, "request", "requests"),
         words::time(duration.p50),
         words::time(duration.p95),

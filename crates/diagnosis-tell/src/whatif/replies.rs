@@ -98,7 +98,7 @@ pub(crate) fn replies(
     ))
 }
 
-/// What each answer took in the capture, in seconds: until the pause before the next began, and no longer than the table of requests
+/// Durations of the answers in the capture, in seconds: until the pause before the next began, and no longer than the table of requests
 /// has it, with the round trip that its ACK needs: a receiver that holds an ACK back makes no answer slow.
 fn of_capture(path: &Path) -> Option<Vec<f64>> {
     let transfer = &path.transfer;

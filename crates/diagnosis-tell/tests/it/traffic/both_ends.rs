@@ -108,7 +108,7 @@ impl Conversation {
         self.at = over + think;
     }
 
-    /// What each end tells of the requests.
+    /// The requests as each end tells them.
     fn told(&self) -> [(Requests, String); 2] {
         [0, 1].map(|end| {
             let told = Told::of(&self.ends[end]);

@@ -10,7 +10,7 @@ use super::Told;
 /// The round trip in seconds.
 const RTT: f64 = 0.03;
 
-/// Whether segments have timestamps.
+/// Presence of timestamps in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Clock {
     Stamped,

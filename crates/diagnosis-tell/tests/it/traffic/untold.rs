@@ -50,7 +50,7 @@ const LIMITS: [&str; 8] = [
     "late ACKs",
 ];
 
-/// What a script's capture does not tell, and every word and number of every form of its diagnosis.
+/// The untold part of a script's capture, and every word and number of every form of its diagnosis.
 fn check(script: &Script, untold: Untold) {
     let told = Told::of(script);
     let connection = told.connection();

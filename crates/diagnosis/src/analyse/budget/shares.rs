@@ -40,11 +40,11 @@ pub struct PathFacts {
     pub bytes_per_second: Option<f64>,
     /// What the queue before the bottleneck delays by when it is full.
     pub queue_max: Option<Duration>,
-    /// Whether anything waited at a bottleneck.
+    /// Evidence that something waited at a bottleneck.
     pub filling: Filling,
 }
 
-/// Whether anything of a stream waited at a bottleneck, as the times between what came through tell.
+/// Evidence that something of a stream waited at a bottleneck: the times between what came through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Filling {
     /// It did, or that is not known.

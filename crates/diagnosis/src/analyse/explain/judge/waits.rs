@@ -30,7 +30,7 @@ pub(super) struct Wait {
     waited: Duration,
     /// The round trip as known then.
     smoothed: Duration,
-    /// What was known of the sender's probes before.
+    /// The sender's habit of probing, as known before.
     probes: Habit,
     cause: Cause,
     /// Its number in the ledger, once it has one.
@@ -45,7 +45,7 @@ impl Wait {
         }
     }
 
-    /// Whether the next wait is twice this one, and nothing happened in it.
+    /// Returns `true` if the next wait is twice this one, and nothing happened in it.
     fn is_doubled_by(&self, case: &Case) -> bool {
         let wait = case.timing.at.since(self.at);
         let undisturbed = case.timing.silence + SAME >= wait;
