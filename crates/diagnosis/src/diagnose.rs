@@ -194,12 +194,12 @@ impl<R: Read> Feed<'_, R> {
             let packet = captured.tcp();
             self.tally.count(&captured, &packet);
             self.last = self.last.max(Some(captured.at));
-            match (packet, &mut self.opening) {
-                (Ok(packet), Some(opening)) if opening.len() < LATE_MAX => opening.push(packet),
-                (Ok(packet), None) => self.take(&packet),
+            match (&packet, &mut self.opening) {
+                (Ok(packet), Some(opening)) if opening.len() < LATE_MAX => opening.push(*packet),
+                (Ok(packet), None) => self.take(packet),
                 (Ok(packet), Some(_)) => {
                     self.open();
-                    self.take(&packet);
+                    self.take(packet);
                 }
                 (Err(_), _) => {}
             }

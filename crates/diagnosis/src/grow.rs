@@ -1,20 +1,22 @@
-//! Lists that grow by half. A capture has thousands of streams, and a list that doubles holds up to twice what it needs.
+//! Lists that grow by a quarter, and no further than their bound. A capture has thousands of streams, and a list that doubles
+//! holds up to twice what it needs.
 
 /// Room is made for so many at least.
 const LEAST: usize = 16;
 
-/// Makes room for `count` in all, and for half as many more as there are now, if there is none.
-pub(crate) fn make_room<T>(list: &mut Vec<T>, count: usize) {
+/// Makes room for `count` in all, and for a quarter more than there are now, if there is none; for no more than `most` unless
+/// that is fewer than `count`.
+pub(crate) fn make_room<T>(list: &mut Vec<T>, count: usize, most: usize) {
     if count > list.capacity() {
-        let half = (list.len() / 2).max(LEAST);
-        let more = count.saturating_sub(list.len()).max(half);
-        list.reserve_exact(more);
+        let quarter = (list.len() / 4).max(LEAST);
+        let wanted = list.len().saturating_add(quarter).min(most).max(count);
+        list.reserve_exact(wanted.saturating_sub(list.len()));
     }
 }
 
-/// Appends an item.
-pub(crate) fn push<T>(list: &mut Vec<T>, item: T) {
-    make_room(list, list.len() + 1);
+/// Appends an item to a list that is to hold `most`.
+pub(crate) fn push<T>(list: &mut Vec<T>, item: T, most: usize) {
+    make_room(list, list.len() + 1, most);
     list.push(item);
 }
 
@@ -23,14 +25,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_holds_no_more_than_half_too_much() {
+    fn a_list_holds_no_more_than_a_quarter_too_much_and_not_more_than_its_bound() {
         let mut list = Vec::new();
         for n in 0..10_000_u32 {
-            push(&mut list, n);
-            assert!(list.capacity() <= (list.len() * 3 / 2).max(list.len() + LEAST));
+            push(&mut list, n, 10_000);
+            assert!(list.capacity() <= (list.len() * 5 / 4).max(list.len() + LEAST));
+            assert!(list.capacity() <= 10_000);
         }
         assert!(list.iter().copied().eq(0..10_000));
-        make_room(&mut list, 50_000);
+        // More than the bound finds room all the same.
+        make_room(&mut list, 50_000, 10_000);
         assert_eq!(list.capacity(), 50_000);
     }
 }

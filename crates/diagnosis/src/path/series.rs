@@ -134,7 +134,7 @@ impl Series {
                 continue;
             }
             if place >= self.windows.len() {
-                grow::make_room(&mut self.windows, place + 1);
+                grow::make_room(&mut self.windows, place + 1, WINDOWS_MAX);
                 self.windows.resize(place + 1, Window::default());
             }
             let from = self.beginning(number, width);

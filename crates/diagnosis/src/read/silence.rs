@@ -61,6 +61,8 @@ struct Asking {
     /// The end of what it has sent.
     end: Option<SeqNumber>,
     asked: Asked,
+    /// It has asked anything.
+    has_asked: bool,
     /// The number of its own last packet, and when it was captured; 0 before the first.
     last: u64,
     last_at: Instant,
@@ -88,7 +90,7 @@ impl Asking {
             return;
         }
         let asked = &mut self.asked;
-        if *asked == Asked::default() {
+        if !core::mem::replace(&mut self.has_asked, true) {
             asked.first = packet.at;
         }
         asked.last = packet.at;
@@ -116,9 +118,9 @@ impl Silences {
         }
         let both = self.0.get_or_insert_default();
         both.of_mut(side).take(packet);
-        let asked = &mut both.of_mut(side.other()).asked;
-        if *asked != Asked::default() {
-            *asked = Asked::default();
+        let other = both.of_mut(side.other());
+        if core::mem::take(&mut other.has_asked) {
+            other.asked = Asked::default();
         }
     }
 

@@ -18,6 +18,7 @@ use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
 
 use dupack_tcp::time::{Duration, Instant};
+use foldhash::quality::RandomState;
 
 use crate::read::connection::Connection;
 use crate::read::follow::{Follower, Onlooker};
@@ -128,8 +129,8 @@ struct Slot<F> {
 #[derive(Debug)]
 pub struct Table<F> {
     limits: Limits,
-    /// The standard library's hash withstands whoever chooses addresses so that they collide.
-    places: HashMap<Pair, usize>,
+    /// A hash with a random seed: whoever chooses the addresses of a capture does not know which of them collide.
+    places: HashMap<Pair, usize, RandomState>,
     slots: Vec<Slot<F>>,
     /// The place of the last packet's connection: the next packet is often of the same.
     last: Option<(Pair, usize)>,
@@ -173,7 +174,7 @@ impl<F: Follower> Table<F> {
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
-            places: HashMap::new(),
+            places: HashMap::default(),
             slots: Vec::new(),
             last: None,
             hand: 0,

@@ -98,7 +98,7 @@ impl Ledger {
         if self.current.delivered < self.bytes_min {
             return Level::Clear;
         }
-        let least = self.rtt_min.zip(self.current.rtt.min);
+        let least = self.rtt_min.zip(self.current.rtt.min());
         let Some((least, of_round)) = least else {
             return self.last_level.min(Level::Standing);
         };
@@ -123,7 +123,7 @@ impl Ledger {
         if span.is_empty() {
             return;
         }
-        if span.rtt.count > 0 {
+        if span.rtt.count() > 0 {
             self.last_level = level;
         }
         let mut before = self.pending.take();
@@ -145,7 +145,7 @@ impl Ledger {
 
     /// Whether the queue was near its fullest in a stretch.
     fn near_full(&self, span: &Span) -> bool {
-        let (Some(least), Some(most), Some(here)) = (self.rtt_min, self.rtt_max, span.rtt.max)
+        let (Some(least), Some(most), Some(here)) = (self.rtt_min, self.rtt_max, span.rtt.max())
         else {
             return false;
         };
@@ -167,7 +167,7 @@ impl Ledger {
         if self.epochs.len() >= self.epochs_max {
             self.thin_out();
         }
-        grow::push(&mut self.epochs, span);
+        grow::push(&mut self.epochs, span, self.epochs_max);
     }
 
     /// Merges neighbours until half as many are left: amortised, a few steps per stretch.

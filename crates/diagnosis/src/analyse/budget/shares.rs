@@ -488,10 +488,10 @@ impl Verdict {
             let full = path.queue_max?;
             Some(rtt.saturating_sub(least).saturating_mul(share.1) >= full.saturating_mul(share.0))
         };
-        let always_full = queue(FULL_SHARE, span.rtt.min) == Some(true);
-        let never_full = queue(LOSS_SHARE, span.rtt.max) == Some(false);
-        let queued = path.rtt_min.zip(span.rtt.min).is_some_and(|(least, min)| {
-            min.saturating_sub(least) > super::queue_noise(least) && span.rtt.count > 1
+        let always_full = queue(FULL_SHARE, span.rtt.min()) == Some(true);
+        let never_full = queue(LOSS_SHARE, span.rtt.max()) == Some(false);
+        let queued = path.rtt_min.zip(span.rtt.min()).is_some_and(|(least, min)| {
+            min.saturating_sub(least) > super::queue_noise(least) && span.rtt.count() > 1
         });
         let standing = if always_full {
             Limit::OverflowingQueue
@@ -543,7 +543,7 @@ fn time_to_drain(span: &Span, path: &PathFacts) -> Duration {
 fn queue_of_drain(span: &Span, path: &PathFacts) -> Limit {
     let none = path
         .rtt_min
-        .zip(span.rtt.max)
+        .zip(span.rtt.max())
         .is_some_and(|(least, max)| max.saturating_sub(least) <= super::queue_noise(least));
     if none {
         Limit::EmptyQueue

@@ -142,36 +142,54 @@ impl Queued {
     }
 }
 
-/// Round-trip samples of a stretch.
+/// Round-trip samples of a stretch. The least and the greatest are zero where there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Samples {
-    pub(super) min: Option<Duration>,
-    pub(super) max: Option<Duration>,
-    pub(super) sum: Duration,
-    pub(super) count: u32,
+    min: Duration,
+    max: Duration,
+    sum: Duration,
+    count: u32,
 }
 
 impl Samples {
     pub(super) fn take(&mut self, sample: Duration) {
-        self.min = Some(self.min.map_or(sample, |min| min.min(sample)));
-        self.max = Some(self.max.map_or(sample, |max| max.max(sample)));
-        self.sum += sample;
-        self.count = self.count.saturating_add(1);
+        self.merge(&Self {
+            min: sample,
+            max: sample,
+            sum: sample,
+            count: 1,
+        });
     }
 
     fn merge(&mut self, other: &Self) {
-        let either = |one: Option<Duration>, two: Option<Duration>, pick: fn(_, _) -> _| match two {
-            Some(two) => Some(one.map_or(two, |one| pick(one, two))),
-            None => one,
-        };
-        self.min = either(self.min, other.min, Duration::min);
-        self.max = either(self.max, other.max, Duration::max);
-        self.sum += other.sum;
-        self.count = self.count.saturating_add(other.count);
+        if self.count == 0 {
+            *self = *other;
+        } else if other.count > 0 {
+            self.min = self.min.min(other.min);
+            self.max = self.max.max(other.max);
+            self.sum += other.sum;
+            self.count = self.count.saturating_add(other.count);
+        }
+    }
+
+    pub(super) const fn count(&self) -> u32 {
+        self.count
+    }
+
+    fn known(&self, time: Duration) -> Option<Duration> {
+        (self.count > 0).then_some(time)
+    }
+
+    pub(super) fn min(&self) -> Option<Duration> {
+        self.known(self.min)
+    }
+
+    pub(super) fn max(&self) -> Option<Duration> {
+        self.known(self.max)
     }
 
     pub(super) fn mean(&self) -> Option<Duration> {
-        (self.count > 0).then(|| self.sum / u64::from(self.count))
+        self.known(self.sum / u64::from(self.count.max(1)))
     }
 }
 
@@ -333,14 +351,14 @@ mod tests {
         let mut both = samples(&[30, 50]);
         both.merge(&samples(&[20, 100]));
         assert_eq!(both, samples(&[30, 50, 20, 100]));
-        assert_eq!((both.min, both.max), (Some(ms(20)), Some(ms(100))));
+        assert_eq!((both.min(), both.max()), (Some(ms(20)), Some(ms(100))));
         assert_eq!(both.mean(), Some(ms(50)));
         both.merge(&Samples::default());
         assert_eq!(both.count, 4);
         let mut none = Samples::default();
         assert_eq!(none.mean(), None);
         none.merge(&samples(&[7]));
-        assert_eq!((none.min, none.max), (Some(ms(7)), Some(ms(7))));
+        assert_eq!((none.min(), none.max()), (Some(ms(7)), Some(ms(7))));
     }
 
     #[test]

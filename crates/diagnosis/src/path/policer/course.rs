@@ -8,15 +8,18 @@ use super::LOSSES_MIN;
 use crate::grow;
 use crate::read::packet::is_after;
 
-/// So many steps are kept, of 4 bytes each (ours: 24 MB of full packets, more than shows a rate); and a stream whose first so
-/// many lost too few is followed no more.
-pub(super) const STEPS: usize = 16_384;
+/// So many steps are kept, of 2 or 3 bytes each (ours: 24 MB of full packets, more than shows a rate); and a stream whose first
+/// so many lost too few is followed no more.
+pub(super) const STEPS: u16 = 16_384;
 
 /// Times are counted in these (ours): a full packet takes as long at 12 Gbit/s.
 const TICK_NS: u64 = 1024;
 
-/// Ticks of a step of time.
-const LONG: u64 = 1 << u16::BITS;
+/// What comes after a longer silence is not followed (ours: a bit more than an hour).
+const SILENCE_TICKS: u64 = (1 << 32) - 1;
+
+/// Most bytes that a step takes: five of its ticks, and two of its bytes on the wire.
+const STEP_BYTES: usize = 7;
 
 /// So many transmissions are remembered of which it may turn out that they were lost (ours: more than are outstanding
 /// at the rates that policers have).
@@ -25,33 +28,86 @@ pub(super) const RECENT: usize = 1024;
 /// What left when, and what of it was lost; at the receiver's end, what came.
 #[derive(Clone, Debug, Default)]
 pub(in crate::path) struct Course {
-    pub(super) steps: Vec<Step>,
-    /// What was lost, by the place in `steps`.
+    pub(super) steps: Steps,
+    /// What was lost, by its step.
     lost: Vec<(u16, Fate)>,
     /// The time of the first step, and that of the last in ticks since then.
     begin: Option<Instant>,
     ticks: u64,
     /// The last transmissions.
     pub(super) recent: VecDeque<Recent>,
-    /// Losses that are marked: where in the stream, and where in `steps`.
+    /// Losses that are marked: where in the stream, and at which step.
     pub(super) marked: VecDeque<(u64, u16, Mark)>,
     pub(super) losses: usize,
     /// It has as many steps as are kept.
     is_over: bool,
 }
 
-/// A segment that left, or came; or a long time in which nothing did.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
-    /// Ticks since the step before: of a long time, times [`LONG`].
-    ticks: u16,
-    /// On the wire; zero for a long time.
+/// A segment that left, or came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Step {
+    /// Ticks since the step before.
+    ticks: u64,
+    /// On the wire.
     bytes: u16,
 }
 
-impl Step {
-    const fn is_time(self) -> bool {
-        self.bytes == 0
+/// Steps, packed: the ticks times two in groups of seven bits, the lowest first, and each but the last with its eighth bit set; one
+/// more if the bytes on the wire are others than those of the step before, which then follow.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Steps {
+    packed: Vec<u8>,
+    /// There are so many.
+    pub(super) count: u16,
+    /// Bytes on the wire of the last one.
+    bytes: u16,
+}
+
+impl Steps {
+    fn push(&mut self, step: Step) {
+        let differs = step.bytes != self.bytes;
+        let mut word = (step.ticks << 1) | u64::from(differs);
+        let most = STEP_BYTES * usize::from(STEPS);
+        let room = self.packed.len() + STEP_BYTES;
+        grow::make_room(&mut self.packed, room, most);
+        while word >= 0x80 {
+            self.packed.push(word as u8 | 0x80);
+            word >>= 7;
+        }
+        self.packed.push(word as u8);
+        if differs {
+            self.packed.extend(step.bytes.to_le_bytes());
+            self.bytes = step.bytes;
+        }
+        self.count += 1;
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Step> {
+        let mut rest = self.packed.iter().copied();
+        let mut bytes = 0;
+        core::iter::from_fn(move || {
+            let (mut word, mut shift) = (0, 0);
+            loop {
+                let group = rest.next()?;
+                word |= u64::from(group & 0x7f) << shift;
+                shift += 7;
+                if group & 0x80 == 0 {
+                    break;
+                }
+            }
+            if word & 1 == 1 {
+                bytes = u16::from_le_bytes([rest.next()?, rest.next()?]);
+            }
+            Some(Step {
+                ticks: word >> 1,
+                bytes,
+            })
+        })
+    }
+
+    #[cfg(test)]
+    pub(super) const fn memory(&self) -> usize {
+        self.packed.capacity()
     }
 }
 
@@ -79,7 +135,7 @@ pub(super) struct Event {
 pub(super) struct Recent {
     /// The lower half of its offset in the stream: what is remembered lies no farther apart.
     start: u32,
-    /// Its place in `steps`, of which there are no more than [`STEPS`].
+    /// Which step it was.
     step: u16,
     /// It had not been sent before.
     is_new: bool,
@@ -97,39 +153,30 @@ impl Course {
         if self.is_over {
             return;
         }
-        if self.steps.len() >= STEPS {
+        if self.steps.count >= STEPS {
             self.end();
             return;
         }
         let begin = *self.begin.get_or_insert(at);
         let ticks = at.since(begin).as_nanos() / TICK_NS;
         let since = ticks.saturating_sub(self.ticks);
-        // What comes after a silence of more than an hour is not followed.
-        let Ok(long) = u16::try_from(since / LONG) else {
+        if since > SILENCE_TICKS {
             self.end();
             return;
-        };
-        self.ticks += since;
-        if long > 0 {
-            let step = Step {
-                ticks: long,
-                bytes: 0,
-            };
-            grow::push(&mut self.steps, step);
         }
+        self.ticks += since;
         if self.recent.len() >= RECENT {
             self.recent.pop_front();
         }
         self.recent.push_back(Recent {
             start: start as u32,
-            step: self.steps.len() as u16,
+            step: self.steps.count,
             is_new,
         });
-        let step = Step {
-            ticks: (since % LONG) as u16,
-            bytes: u16::try_from(bytes).unwrap_or(u16::MAX).max(1),
-        };
-        grow::push(&mut self.steps, step);
+        self.steps.push(Step {
+            ticks: since,
+            bytes: u16::try_from(bytes).unwrap_or(u16::MAX),
+        });
     }
 
     /// Nothing more is followed; and what was is forgotten, if it shows nothing.
@@ -144,13 +191,9 @@ impl Course {
     pub(super) fn events(&self) -> Vec<Event> {
         let mut lost = self.lost.iter().peekable();
         let mut ticks = 0;
-        let mut events = Vec::with_capacity(self.steps.len());
-        for (place, step) in (0_u16..).zip(&self.steps) {
-            if step.is_time() {
-                ticks += u64::from(step.ticks) * LONG;
-                continue;
-            }
-            ticks += u64::from(step.ticks);
+        let mut events = Vec::with_capacity(usize::from(self.steps.count));
+        for (place, step) in (0_u16..).zip(self.steps.iter()) {
+            ticks += step.ticks;
             let fate = lost.next_if(|(of, _)| *of == place);
             let fate = fate.map_or(Fate::default(), |(_, fate)| *fate);
             events.push(Event {
@@ -163,7 +206,7 @@ impl Course {
         events
     }
 
-    /// The fate of the segment at this place.
+    /// The fate of the segment of this step.
     fn fate(&mut self, step: u16) -> Option<&mut Fate> {
         let place = self.lost.partition_point(|(of, _)| *of < step);
         if self.lost.get(place).is_none_or(|(of, _)| *of != step) {
@@ -204,11 +247,7 @@ impl Course {
         let start = start as u32;
         let mut new = self.recent.iter().filter(|came| came.is_new);
         let next = new.clone().find(|came| is_after(came.start, start));
-        let before_next = next.and_then(|next| {
-            let before = self.steps.get(..usize::from(next.step))?;
-            let place = before.iter().rposition(|step| !step.is_time())?;
-            u16::try_from(place).ok()
-        });
+        let before_next = next.and_then(|next| next.step.checked_sub(1));
         before_next.or_else(|| {
             let last = new.rfind(|came| is_after(start, came.start))?;
             Some(last.step)
@@ -249,5 +288,29 @@ impl Event {
 
     pub(super) fn losses(&self) -> usize {
         usize::from(self.is_lost) + usize::from(self.lost_after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_packed_without_loss() {
+        let ticks = [0, 1, 63, 64, 8191, 8192, 1 << 20, SILENCE_TICKS, 5];
+        let sizes = [1500, 1500, 0, u16::MAX, 1500];
+        let given: Vec<_> = ticks
+            .into_iter()
+            .zip(sizes.into_iter().cycle())
+            .map(|(ticks, bytes)| Step { ticks, bytes })
+            .collect();
+        let mut steps = Steps::default();
+        for step in &given {
+            let before = steps.packed.len();
+            steps.push(*step);
+            assert!(steps.packed.len() - before <= STEP_BYTES);
+        }
+        assert_eq!(usize::from(steps.count), given.len());
+        assert!(steps.iter().eq(given));
     }
 }

@@ -161,17 +161,17 @@ fn what_had_arrived_was_not_lost() {
 #[test]
 fn a_long_course_takes_no_more_memory() {
     let mut course = Course::default();
-    for n in 0..2 * STEPS as u64 {
+    for n in 0..2 * u64::from(STEPS) {
         course.sent(Instant::from_nanos(n), n * PACKET, PACKET, true);
         course.lost(n * PACKET);
     }
-    assert_eq!((course.steps.len(), course.losses), (STEPS, STEPS));
+    assert_eq!((course.steps.count, course.losses), (STEPS, STEPS.into()));
     assert_eq!((course.recent.len(), course.marked.len()), (RECENT, RECENT));
     let mut whole = Course::default();
-    for n in 0..=STEPS as u64 {
+    for n in 0..=u64::from(STEPS) {
         whole.sent(Instant::from_nanos(n), n * PACKET, PACKET, true);
     }
-    assert_eq!(whole.steps.capacity(), 0);
+    assert_eq!(whole.steps.memory(), 0);
 }
 
 #[test]
