@@ -188,11 +188,7 @@ fn at(n: usize, found: &mut ConnectionFindings, records: &Records) -> Result<(),
     let tracks = own.tracks.get(n).zip(other.tracks.get(n));
     let tracks = tracks.ok_or(Apart::NotShared)?;
     let windows = [own.window(), other.window()];
-    let extent = match own.is_cut || other.is_cut {
-        true => Joined::First,
-        false => Joined::All,
-    };
-    connection(found, tracks, (place, windows, extent))
+    connection(found, tracks, (place, windows, own.extent(other)))
 }
 
 /// The same packets of both captures, with the sequence numbers of the capture here, and what the path leaves alone of them.

@@ -8,7 +8,7 @@ use dupack_packet::CaptureTime;
 use dupack_packet::captured::{CaptureReader, ReadError};
 use dupack_tcp::connection::Flags;
 
-use super::PACKETS_MAX;
+use super::{Joined, PACKETS_MAX};
 use super::names::{Direction, Shared, at, by_direction};
 use super::pieces::Piece;
 use crate::diagnose::{Extent, Watch, each_packet};
@@ -67,7 +67,7 @@ pub(super) struct Recorded {
     pub(super) tracks: Vec<Track>,
     packets: usize,
     /// Whether there were more than [`PACKETS_MAX`].
-    pub(super) is_cut: bool,
+    is_cut: bool,
 }
 
 impl Recorded {
@@ -82,6 +82,14 @@ impl Recorded {
     /// When its capture began and was over.
     pub(super) fn window(&self) -> (i64, i64) {
         (self.first.unwrap_or(0), self.last)
+    }
+
+    /// How much can be joined of what was recorded here and of the other capture.
+    pub(super) const fn extent(&self, other: &Self) -> Joined {
+        match self.is_cut || other.is_cut {
+            true => Joined::First,
+            false => Joined::All,
+        }
     }
 
     /// The time of a TCP packet.
@@ -218,4 +226,21 @@ pub(super) fn there<R: Read>(
     })?;
     recorded.finish();
     Ok((extent == Extent::Whole).then_some(recorded))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn captures_are_joined_whole_if_both_were_recorded_whole() {
+        let [whole, cut] = [false, true].map(|is_cut| Recorded {
+            is_cut,
+            ..Recorded::default()
+        });
+        assert_eq!(whole.extent(&whole), Joined::All);
+        for (own, other) in [(&whole, &cut), (&cut, &whole), (&cut, &cut)] {
+            assert_eq!(own.extent(other), Joined::First);
+        }
+    }
 }

@@ -237,6 +237,9 @@ fn dips_tell_the_versions_of_bbr() {
     let report = dips(40, 5, 4);
     let first = &report.control.candidates[0];
     assert_eq!(first.name, Control::Bbr, "{report:#?}");
+    let told = "dipped 4 times without a loss, once in 5.";
+    let tells = |sentence: &String| sentence.contains(told);
+    assert!(first.evidence_for.iter().any(tells), "{report:#?}");
     let report = dips(4, 10, 3);
     let first = &report.control.candidates[0];
     assert_eq!(first.name, Control::BbrOne, "{report:#?}");
