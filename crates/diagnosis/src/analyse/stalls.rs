@@ -176,6 +176,8 @@ pub struct Stalls {
     window_left: Option<u64>,
     /// Duplicate ACKs in a row.
     dup_acks: u64,
+    /// ACKs since the last that acknowledged something whose SACK blocks name bytes never sent.
+    foreign_acks: u64,
     recent: Vec<Repair>,
     /// Whether what a sender sends may be lost before it comes to where the capture was taken.
     distance: Distance,
@@ -219,6 +221,7 @@ impl Stalls {
             window: None,
             window_left: None,
             dup_acks: 0,
+            foreign_acks: 0,
             recent: Vec::new(),
             distance: Distance::AtSender,
             unseen: None,
@@ -235,6 +238,11 @@ impl Stalls {
     /// Where the capture was taken.
     pub fn seen_from(&mut self, place: Place) {
         self.one_way = (place == Place::Receiver).then(OneWay::default);
+    }
+
+    /// An ACK came whose SACK blocks name bytes that were never sent.
+    pub const fn foreign_sack(&mut self) {
+        self.foreign_acks += 1;
     }
 
     /// Full segments have so many bytes of data, as far as was announced.
@@ -361,6 +369,9 @@ impl Stalls {
         if first == Some(Timer::Not) || again.transmission > 2 {
             return StallKind::FastDouble;
         }
+        if self.foreign_acks >= DUP_THRESHOLD {
+            return StallKind::ForeignSack;
+        }
         if before.segments == 0 {
             // What was lost never came to where the capture was taken.
             return StallKind::Undetermined;
@@ -465,8 +476,8 @@ impl Stalls {
         }
     }
 
-    /// Something has arrived that was sent before a silence, and not again: it was not all that was lost, but
-    /// the ACKs.
+    /// Something has arrived that was sent before a silence, and not again: it was not all that was lost. Whether the rest was, or
+    /// ACKs, is not known.
     fn had_arrived(&mut self, sent_at: Instant) {
         let stalls = self
             .recent
@@ -474,8 +485,8 @@ impl Stalls {
             .filter_map(|repair| repair.stall.as_mut());
         for stall in stalls.filter(|stall| stall.kind == StallKind::ContinuousLoss) {
             if sent_at <= stall.from {
-                stall.kind = StallKind::AckDelayOrLoss;
-                stall.remedy = Remedy::SpuriousTimeout;
+                stall.kind = StallKind::Undetermined;
+                stall.remedy = Remedy::None;
             }
         }
     }
@@ -592,6 +603,9 @@ impl Analysis for Stalls {
         self.window = arrival.window;
         self.window_left = arrival.window_left;
         self.dup_acks = u64::from(arrival.facts.dup_acks);
+        if arrival.facts.acked_bytes > 0 {
+            self.foreign_acks = 0;
+        }
         self.follow(arrival.at, arrival.packet, explained.stage, &arrival.view);
     }
 }

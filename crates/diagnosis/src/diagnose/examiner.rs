@@ -201,6 +201,7 @@ impl Follower for Examiner {
 
     fn foreign_sack(&mut self) {
         self.signs.foreign_sack();
+        self.stalls.foreign_sack();
     }
 }
 

@@ -1,6 +1,7 @@
 //! Middleboxes: an MTU that nobody announces, rewritten numbers, a scale that is taken out.
 
 use dupack_diagnosis::Side;
+use dupack_diagnosis::analyse::stalls::StallKind;
 use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
@@ -116,6 +117,13 @@ fn sack_blocks_of_other_bytes_are_named() {
     let stream = told.stream(Side::Answerer);
     assert_eq!(stream.path.losses, 20, "{}", told.screen());
     assert!(!story.contains("had arrived"), "{story}");
+    assert_eq!(
+        stream.stalls.of(StallKind::ForeignSack).count,
+        20,
+        "{}",
+        told.screen()
+    );
+    assert_eq!(stream.stalls.count(), 20, "{}", told.screen());
 }
 
 #[test]

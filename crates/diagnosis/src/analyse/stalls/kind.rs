@@ -39,6 +39,9 @@ pub enum StallKind {
     SmallReceiveWindow,
     /// All that was in flight was lost, or most of it, at least four segments.
     ContinuousLoss,
+    /// A loss whose duplicate ACKs have SACK blocks that name bytes never sent: a sender that goes by SACK repairs it by its timer
+    /// alone (ours: something on the path rewrites sequence numbers, but not those in the blocks).
+    ForeignSack,
     /// Nothing was lost: ACKs came so late, or so few, that the timer expired.
     AckDelayOrLoss,
     /// A timer expired, and none of the above explains it.
@@ -61,7 +64,7 @@ pub enum Culprit {
 
 impl StallKind {
     /// How many there are.
-    pub const COUNT: usize = 16;
+    pub const COUNT: usize = 17;
 
     /// All of them, in the order of their names above.
     pub const ALL: [Self; Self::COUNT] = [
@@ -79,6 +82,7 @@ impl StallKind {
         Self::SmallCongestionWindow,
         Self::SmallReceiveWindow,
         Self::ContinuousLoss,
+        Self::ForeignSack,
         Self::AckDelayOrLoss,
         Self::Undetermined,
     ];
@@ -123,6 +127,7 @@ impl StallKind {
             Self::SmallCongestionWindow => "losses with a small congestion window",
             Self::SmallReceiveWindow => "losses with a small receive window",
             Self::ContinuousLoss => "losses of whole flights",
+            Self::ForeignSack => "losses whose SACK blocks name bytes never sent",
             Self::AckDelayOrLoss => "ACKs that were late or lost",
             Self::Undetermined => "timeouts of unknown cause",
         }

@@ -144,6 +144,17 @@ fn all_that_was_in_flight_may_be_lost() {
 }
 
 #[test]
+fn what_else_had_arrived_does_not_tell_whether_the_first_was_lost() {
+    let mut film = film(100_000);
+    film.send(at(110), 10);
+    film.repeat(at(500), MSS, Cause::Timeout { expiry: 1 }, Stage::Loss);
+    film.ack(at(600), 11 * MSS);
+    let stall = only(film);
+    assert_eq!(stall.kind, StallKind::Undetermined);
+    assert_eq!(stall.remedy, Remedy::None);
+}
+
+#[test]
 fn a_dsack_says_that_the_ack_was_late() {
     let mut film = film(100_000);
     film.send(at(110), 10);
