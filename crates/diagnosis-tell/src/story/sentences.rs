@@ -296,7 +296,9 @@ pub(super) fn why_timers(case: &Case<'_>) -> Option<String> {
     if tail && total.mean_flight().is_some_and(|flight| flight <= small) {
         said.push_str(" of small responses");
     }
-    if let Some(remedy) = remedy(kind, total.remedy_after()) {
+    // That its data had arrived must be known of each: other data that had tells only that ACKs were lost.
+    let is_sure = kind != StallKind::AckDelayOrLoss || case.early >= total.count;
+    if let Some(remedy) = remedy(kind, total.remedy_after()).filter(|_| is_sure) {
         said.push_str("; ");
         said.push_str(&remedy);
     }

@@ -240,7 +240,7 @@ impl Stalls {
         self.one_way = (place == Place::Receiver).then(OneWay::default);
     }
 
-    /// An ACK came whose SACK blocks name bytes that were never sent.
+    /// The ACK that arrives next has SACK blocks that name bytes that were never sent.
     pub const fn foreign_sack(&mut self) {
         self.foreign_acks += 1;
     }
@@ -476,8 +476,8 @@ impl Stalls {
         }
     }
 
-    /// Something has arrived that was sent before a silence, and not again: it was not all that was lost. Whether the rest was, or
-    /// ACKs, is not known.
+    /// Something has arrived that was sent before a silence, and not again: it was not all that was lost, but its ACKs. Whether what
+    /// was sent again was lost is not known.
     fn had_arrived(&mut self, sent_at: Instant) {
         let stalls = self
             .recent
@@ -485,7 +485,7 @@ impl Stalls {
             .filter_map(|repair| repair.stall.as_mut());
         for stall in stalls.filter(|stall| stall.kind == StallKind::ContinuousLoss) {
             if sent_at <= stall.from {
-                stall.kind = StallKind::Undetermined;
+                stall.kind = StallKind::AckDelayOrLoss;
                 stall.remedy = Remedy::None;
             }
         }

@@ -329,9 +329,6 @@ impl<F: Follower> Stream<F> {
             self.sack = Sack::Permitted;
             self.replay.learn(self.size.smss(), self.sack);
         }
-        if self.are_foreign(packet) {
-            self.follower.foreign_sack();
-        }
         let window = u64::from(segment.window);
         let scale = self.scale.filter(|_| packet.window().is_some());
         let scaled = scale.map(|shift| window << shift.min(14));
@@ -386,10 +383,9 @@ impl<F: Follower> Stream<F> {
         }
     }
 
-    /// `true` if all SACK blocks of a packet name bytes far from all that was sent (ours: by more than is outstanding at once).
-    fn are_foreign(&self, packet: &Packet) -> bool {
-        let blocks = packet.segment.options.sacks.as_slice();
-        let nxt = self.replay.view(self.now).scoreboard.nxt();
+    /// `true` if all SACK blocks of an ACK name bytes far from all that was sent (ours: by more than is outstanding at once).
+    fn are_foreign(&self, ack: &Ack, nxt: u64) -> bool {
+        let blocks = ack.sacks.as_slice();
         let foreign = |number: SeqNumber| {
             let beyond = number.0.wrapping_sub(self.first.at(nxt).0) as i32;
             !(-FOREIGN..=FOREIGN).contains(&beyond)
@@ -405,6 +401,9 @@ impl<F: Follower> Stream<F> {
         let board = self.replay.view(at).scoreboard;
         let (una, nxt) = (board.una(), board.nxt());
         self.guess_scale(nxt);
+        if self.are_foreign(&heard.ack, nxt) {
+            self.follower.foreign_sack();
+        }
         let result = match self.replay.acknowledged(at, &heard.ack) {
             Ok(result) => result,
             Err(why) => return self.astray.note(why, None),

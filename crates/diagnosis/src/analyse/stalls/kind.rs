@@ -42,7 +42,7 @@ pub enum StallKind {
     /// A loss whose duplicate ACKs have SACK blocks that name bytes never sent: a sender that goes by SACK repairs it by its timer
     /// alone (ours: something on the path rewrites sequence numbers, but not those in the blocks).
     ForeignSack,
-    /// Nothing was lost: ACKs came so late, or so few, that the timer expired.
+    /// ACKs of what had arrived came so late, or so few, that the timer expired.
     AckDelayOrLoss,
     /// A timer expired, and none of the above explains it.
     Undetermined,

@@ -144,13 +144,13 @@ fn all_that_was_in_flight_may_be_lost() {
 }
 
 #[test]
-fn what_else_had_arrived_does_not_tell_whether_the_first_was_lost() {
+fn what_else_had_arrived_tells_that_its_acks_were_lost_and_no_more() {
     let mut film = film(100_000);
     film.send(at(110), 10);
     film.repeat(at(500), MSS, Cause::Timeout { expiry: 1 }, Stage::Loss);
     film.ack(at(600), 11 * MSS);
     let stall = only(film);
-    assert_eq!(stall.kind, StallKind::Undetermined);
+    assert_eq!(stall.kind, StallKind::AckDelayOrLoss);
     assert_eq!(stall.remedy, Remedy::None);
 }
 
