@@ -10,6 +10,7 @@ use serde::Serialize;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::{Cause, Class, Need};
 use dupack_diagnosis::analyse::stalls::{Culprit, StallKind, WaitedFor};
+use dupack_diagnosis::doubt::Doubt;
 use dupack_diagnosis::read::handshake::SynCause;
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::vantage::{Place, Reason};
@@ -246,9 +247,12 @@ pub(super) struct StreamNumbers {
     /// Bytes delivered per second, in bit/s; null where the capture has no ACKs.
     pub(super) goodput_bit_per_s: Option<f64>,
     /// Time spent neither at the bottleneck, nor waiting for the application, nor in the handshake; null if the limits are not told.
+    /// At least this if `limits_in_doubt` has `lost_at_least`.
     pub(super) lost_s: Option<f64>,
     /// Why the limits, the stalls and the lost time are not told; null if they are.
     pub(super) limits_untold: Option<UntoldNumbers>,
+    /// Limits that the capture does not tell from other causes; null if there are none, or if the limits are not told.
+    pub(super) limits_in_doubt: Option<InDoubtNumbers>,
     /// Bytes of data in a full segment.
     pub(super) segment_bytes: u32,
     /// Least round-trip time of a segment; null if it cannot be told (`path.least_rtt_s`).
@@ -305,6 +309,17 @@ pub(super) struct UntoldNumbers {
     pub(super) why: &'static str,
     /// Capture that would tell.
     pub(super) remedy: &'static str,
+}
+
+/// Limits that the capture does not tell from other causes.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct InDoubtNumbers {
+    /// Limits whose time may have another cause, keys of `limits_s`.
+    pub(super) limits: Vec<Limit>,
+    /// The other causes.
+    pub(super) or: Vec<Doubt>,
+    /// `true` if one of the other causes would count as lost time, and the limits do not: `lost_s` is a lower bound.
+    pub(super) lost_at_least: bool,
 }
 
 /// Place where the capture was taken.

@@ -6,6 +6,7 @@ mod copies;
 mod cut;
 mod delayed_acks;
 mod directions;
+mod doubt;
 mod ends;
 mod flights;
 mod groups;
