@@ -82,6 +82,9 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
     }
     notes.extend(not_in_the_capture(connection));
     notes.extend(fast_open(connection));
+    if connection.handshake.is_simultaneous() {
+        notes.push("both ends opened the connection at once (RFC 9293 §3.5, figure 7)".to_owned());
+    }
     for stream in connection.all_streams() {
         let is_said_elsewhere = |why: &&Withdrawn| {
             use Withdrawn as W;
