@@ -242,10 +242,13 @@ fn a_slow_handshake_is_no_round_trip() {
         let stream = told.stream(Side::Answerer);
         let rtt = stream.path.least_rtt.value().unwrap().as_secs_f64();
         assert!(
-            (0.33..0.42).contains(&rtt),
+            (0.355..0.365).contains(&rtt),
             "{slow}: {rtt}\n{}",
             told.screen()
         );
+        // The bottleneck may be slow, so that a full segment takes longer than a short one.
+        let (_, high) = stream.path.least_rtt.interval().unwrap();
+        assert!(high.as_secs_f64() > 0.38, "{slow}: {high}");
         assert_eq!(
             stream.account.retransmissions,
             20,
