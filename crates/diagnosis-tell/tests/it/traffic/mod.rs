@@ -3,6 +3,7 @@
 mod answers;
 mod both_ends;
 mod copies;
+mod counts;
 mod cut;
 mod delayed_acks;
 mod directions;
