@@ -503,6 +503,11 @@ pub fn seen_from(vantage: &Vantage) -> String {
         Reason::Repairs => "by how soon repairs follow duplicate ACKs",
         Reason::Nothing => "as nothing tells otherwise",
     };
+    if vantage.place == Place::Receiver && vantage.to_sender.is_zero() {
+        return format!(
+            "{place}, by how soon data is acknowledged; nothing tells how far the sender is"
+        );
+    }
     let to = |end: &str, way| format!("{} to the {end} and back", words::way(way));
     let ways = match vantage.place {
         Place::Sender => to("receiver", vantage.to_receiver),

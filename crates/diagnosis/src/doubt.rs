@@ -179,8 +179,10 @@ impl Evidence<'_> {
         let asked = self.stalls.of(StallKind::ClientIdle).time.as_secs_f64() <= HALF * silent;
         let guessed = self.shares.ack_times == AckTimes::Guessed;
         let unready = self.stalls.of(StallKind::DataUnavailable);
-        let brief = unready.time <= self.round_trip_max().saturating_mul(unready.count);
-        if guessed && bulk && asked && brief && unready.count >= ROUND_TRIPS_OFTEN {
+        let stopped = self.stalls.of(StallKind::ResourceConstraint);
+        let (often, long) = (unready.count + stopped.count, unready.time + stopped.time);
+        let brief = long <= self.round_trip_max().saturating_mul(often);
+        if guessed && bulk && asked && brief && often >= ROUND_TRIPS_OFTEN {
             return Some(Doubt::RoundTrip);
         }
         if self.shares.nagle_perhaps.as_secs_f64() >= HALF * silent {

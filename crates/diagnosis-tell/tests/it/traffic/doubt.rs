@@ -1,6 +1,7 @@
 //! Captures that show a limit and cannot exclude another cause: every form of the diagnosis names both.
 
 use dupack_diagnosis_tell::measures::{self, Condition};
+use dupack_diagnosis_tell::notes::notes;
 use dupack_diagnosis_tell::numbers;
 use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 use serde_json::Value;
@@ -161,4 +162,42 @@ fn a_limit_that_is_certain_has_no_other_cause() {
     let (stream, _) = document(&told);
     assert_eq!(stream["limits_in_doubt"], Value::Null);
     assert!(!told.screen().contains("paused, or"));
+}
+
+/// 40 rounds of ten segments, 360 ms from each to the next, captured at their receiver without the SYN.
+fn rounds_at_the_receiver() -> Script {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    let mut sent = 5000;
+    for round in 0..40 {
+        let at = 0.1 + 0.36 * f64::from(round);
+        for n in 0..10 {
+            let when = at + 2e-4 * f64::from(n);
+            script.add(packet(when, End::Server, sent).ack(1000).len(1460));
+            sent += 1460;
+            if n % 2 == 1 {
+                let ack = packet(when + 1e-4, End::Client, 1000).ack(sent);
+                script.add(ack.window(500));
+            }
+        }
+    }
+    script
+}
+
+#[test]
+fn silences_of_a_round_trip_each_may_be_round_trips_where_nothing_tells_their_length() {
+    let told = Told::of(&rounds_at_the_receiver());
+    let (story, screen) = (told.story(), told.screen());
+    assert!(
+        story.contains("the application, the bottleneck or round trips"),
+        "{screen}"
+    );
+    let limit = cell(&told, "limit");
+    assert!(limit.ends_with("|round_trips|bottleneck"), "{limit}");
+    assert!(
+        screen.contains("nothing tells how far the sender is"),
+        "{screen}"
+    );
+    assert!(!screen.contains("1 µs"), "{screen}");
+    let note = "the capture has no SYN of this connection: all times and numbers are those of the part that it has";
+    assert_eq!(notes(told.connection()), [note]);
 }
