@@ -93,6 +93,12 @@ pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
     all.collect()
 }
 
+/// `true` if the report names a sender, and no family of them. Without `losses` all recoveries do the same.
+fn is_named(report: &SenderReport, losses: u64) -> bool {
+    let is_one = |control: Control| control.in_stack() == Some(control.name());
+    report.control.name.is_some_and(is_one) && (losses == 0 || report.recovery.name.is_some())
+}
+
 /// The candidates that fit, the likeliest first, each with how far it is behind that: of those that the name includes, if
 /// there is one.
 fn fitting<N: Copy>(verdict: &Verdict<N>, includes: fn(N, N) -> bool) -> Vec<(N, f64)> {
@@ -207,7 +213,8 @@ pub fn ask(
     if captured.is_empty() {
         return Ok(Asked::Refused(no_sender(&stream.sender)));
     }
-    let question = WhatIf::of_any(&stream.path, &captured, catalog);
+    let mut question = WhatIf::of_any(&stream.path, &captured, catalog);
+    question.is_named = is_named(&stream.sender, stream.path.losses);
     let passed = match question.gate(progress, interrupt) {
         Gate::Passed(passed) => passed,
         Gate::Refused { reason, checked } => {
@@ -385,6 +392,12 @@ pub fn in_words(answer: &Answer) -> String {
         ),
         Offer::Given => {
             let may_be = match answer.role {
+                Role::PerhapsCaptured if answer.gain() == Gain::None => {
+                    let takes = duration(answer);
+                    return format!(
+                        "{stack}, which may be what was captured, takes {takes} in simulations"
+                    );
+                }
                 Role::PerhapsCaptured => ", which may be what was captured,",
                 Role::Captured | Role::Another => "",
             };
@@ -420,6 +433,9 @@ pub fn compared(answer: &Answer) -> String {
         ),
         Gain::None if answer.contains_captured() => {
             format!("no significant difference from the {captured} captured")
+        }
+        Gain::None if answer.is_rivalled => {
+            "no significant difference from a sender that may be what was captured".to_owned()
         }
         // This transfer was luckier than most, or less lucky.
         Gain::None => format!(

@@ -84,7 +84,8 @@ pub fn timeline(
 /// What is seen, for those who do not see it.
 fn in_words(stream: &StreamFindings) -> String {
     let most = in_percent(stream).into_iter().take(3);
-    let most = most.map(|(limit, _, percent)| format!("{percent} % {}", words::limit(limit)));
+    let most =
+        most.map(|(limit, _, percent)| format!("{percent} % {}", words::limit_of(stream, limit)));
     let most = match stream.limits_untold() {
         Some(untold) => format!("cannot be told, as {}", untold.why()),
         None => most.collect::<Vec<_>>().join(", "),
@@ -96,7 +97,7 @@ fn in_words(stream: &StreamFindings) -> String {
         )
     });
     format!(
-        "{} of data in {}. Limited by: {most}. Sent again: {again}.",
+        "{} of data in {}. Limited by: {most}. Retransmitted: {again}.",
         words::bytes(stream.bytes() as f64),
         words::time(stream.shares.duration()),
     )

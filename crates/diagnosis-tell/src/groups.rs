@@ -216,6 +216,12 @@ fn lost(group: &Group) -> Option<String> {
             worst.connection
         );
     }
+    if group.in_doubt > 0 {
+        text += &format!(
+            "; at least, as {} may have lost more",
+            words::things(group.in_doubt, "connection", "connections")
+        );
+    }
     if group.untold > 0 {
         text += &format!(
             "; {} left out, as the capture does not tell their limits",

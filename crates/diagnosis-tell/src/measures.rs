@@ -186,6 +186,11 @@ impl Measure {
 }
 
 impl Measure {
+    /// `true` if the value of `connection` is only a lower bound.
+    fn is_at_least(self, connection: &ConnectionFindings) -> bool {
+        self == Self::Lost && connection.may_have_lost_more()
+    }
+
     /// `true` if `connection` has what this measures, and nobody is told how much.
     fn is_missing(self, connection: &ConnectionFindings) -> bool {
         let has_requests = !matches!(self, Self::Requests | Self::P50 | Self::P95 | Self::Max);
@@ -298,7 +303,7 @@ fn line(connection: &ConnectionFindings) -> Vec<String> {
         let most = Limit::ALL
             .into_iter()
             .max_by_key(|limit| (stream.shares.of(*limit), std::cmp::Reverse(*limit)));
-        most.map(|limit| keys::key(&limit))
+        most.map(|limit| keys::limit_of(stream, limit))
     };
     let mut cells = vec![
         connection.number.to_string(),
@@ -337,6 +342,16 @@ impl Comparison {
         ("=", Self::Equal),
     ];
 
+    /// `true` if a value that is `least` or more is known to hold, `false` if it is known not to; `None` if nobody knows.
+    fn holds_from(self, least: f64, bound: f64) -> Option<bool> {
+        match self {
+            Self::More | Self::AtLeast => self.holds(least, bound).then_some(true),
+            Self::Less | Self::AtMost => (!self.holds(least, bound)).then_some(false),
+            Self::Unequal => (least > bound).then_some(true),
+            Self::Equal => (least > bound).then_some(false),
+        }
+    }
+
     fn holds(self, value: f64, bound: f64) -> bool {
         match self {
             Self::Less => value < bound,
@@ -369,8 +384,23 @@ impl Condition {
     #[must_use]
     pub fn met_by(&self, connection: &ConnectionFindings) -> Option<String> {
         let value = self.measure.of(connection)?;
-        let holds = self.comparison.holds(value, self.bound);
-        holds.then(|| self.measure.unit().say(value))
+        let said = self.measure.unit().say(value);
+        if self.measure.is_at_least(connection) {
+            let known = self.comparison.holds_from(value, self.bound);
+            return (known == Some(true)).then(|| format!("at least {said}"));
+        }
+        self.comparison.holds(value, self.bound).then_some(said)
+    }
+
+    /// `true` if `connection` has what this measures, and the capture does not tell whether the condition holds.
+    fn is_undecided(&self, connection: &ConnectionFindings) -> bool {
+        match self.measure.of(connection) {
+            None => self.measure.is_missing(connection),
+            Some(least) if self.measure.is_at_least(connection) => {
+                self.comparison.holds_from(least, self.bound).is_none()
+            }
+            Some(_) => false,
+        }
     }
 
     /// The connections of which the capture does not tell the measure though they have it, or all, as a sentence; `None` if there are
@@ -381,13 +411,17 @@ impl Condition {
         if !connections.iter().any(|one| told(&one)) {
             return Some("the capture tells this of no connection".to_owned());
         }
-        let untold = connections.iter().filter(|one| !told(one));
-        let untold: Vec<&ConnectionFindings> =
-            untold.filter(|one| self.measure.is_missing(one)).collect();
+        let untold = connections.iter().filter(|one| self.is_undecided(one));
+        let untold: Vec<&ConnectionFindings> = untold.collect();
         let first = untold.first()?;
-        let why = first
-            .limits_untold()
-            .map_or(String::new(), |untold| format!(", as {}", untold.why()));
+        let why = match (first.limits_untold(), self.measure.of(first)) {
+            (Some(untold), _) => format!(", as {}", untold.why()),
+            (None, Some(least)) => {
+                let least = self.measure.unit().say(least);
+                format!(", as it is only known to be {least} or more")
+            }
+            (None, None) => String::new(),
+        };
         Some(format!(
             "the capture does not tell this of {} of {}, such as #{}{why}",
             words::count(untold.len() as u64),

@@ -55,10 +55,19 @@ fn not_in_the_capture(connection: &ConnectionFindings) -> Vec<String> {
     notes
 }
 
+/// A beginning that the capture lacks.
+fn in_the_middle(connection: &ConnectionFindings) -> Option<String> {
+    let syns = &connection.handshake.syns;
+    let has_data = connection.main_stream().is_some();
+    (has_data && syns.opener.is_none() && syns.answerer.is_none()).then(|| {
+        "the capture has no SYN of this connection: all times and numbers are those of the part that it has".to_owned()
+    })
+}
+
 /// Oddities of a connection and of its capture, a sentence each.
 #[must_use]
 pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = in_the_middle(connection).into_iter().collect();
     let copies = Side::BOTH.map(|side| connection.counts.of(side).copies);
     let copies: u64 = copies.iter().sum();
     if copies > 0 {
@@ -82,6 +91,9 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
     }
     notes.extend(not_in_the_capture(connection));
     notes.extend(fast_open(connection));
+    if connection.handshake.is_simultaneous() {
+        notes.push("both ends opened the connection at once (RFC 9293 §3.5, figure 7)".to_owned());
+    }
     for stream in connection.all_streams() {
         let is_said_elsewhere = |why: &&Withdrawn| {
             use Withdrawn as W;

@@ -15,10 +15,10 @@ pub use groups::{groups_csv, server_lines};
 
 use both::BothEndsNumbers;
 use document::{
-    AnswerNumbers, BandNumbers, CandidateNumbers, ConnectionNumbers, Document, LeftOutPackets,
-    Named, NotListed, PacketNumbers, PathNumbers, Quantity, ReplyNumbers, RetransmissionNumbers,
-    SeenFrom, SenderNumbers, SentAgain, SilenceNumbers, SoonerNumbers, StallNumbers, StreamNumbers,
-    SynNumbers, UntoldNumbers, WhatIfNumbers,
+    AnswerNumbers, BandNumbers, CandidateNumbers, ConnectionNumbers, Document, InDoubtNumbers,
+    LeftOutPackets, Named, NotListed, PacketNumbers, PathNumbers, Quantity, ReplyNumbers,
+    RetransmissionNumbers, SeenFrom, SenderNumbers, SentAgain, SilenceNumbers, SoonerNumbers,
+    StallNumbers, StreamNumbers, SynNumbers, UntoldNumbers, WhatIfNumbers,
 };
 use dupack_tcp::time::{Duration, Instant};
 use groups::GroupsNumbers;
@@ -32,6 +32,7 @@ use crate::whatif::{Offer, Replies};
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::{Class, Retransmission};
 use dupack_diagnosis::analyse::stalls::{Stall, StallKind};
+use dupack_diagnosis::doubt::InDoubt;
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::path::Path;
 use dupack_diagnosis::read::side::Side;
@@ -240,6 +241,9 @@ impl StreamNumbers {
             goodput_bit_per_s: stream.goodput_told(),
             lost_s: stream.lost().map(long),
             limits_untold: stream.limits_untold().map(UntoldNumbers::of),
+            limits_in_doubt: stream
+                .limits_in_doubt()
+                .map(|doubt| InDoubtNumbers::of(&doubt)),
             segment_bytes: stream.smss,
             rtt_min_s: stream.round_trips().map(|(least, _)| long(least)),
             rtt_mean_s: stream.round_trips().map(|(_, mean)| long(mean)),
@@ -279,6 +283,17 @@ impl UntoldNumbers {
         Self {
             why: untold.why(),
             remedy: untold.remedy(),
+        }
+    }
+}
+
+impl InDoubtNumbers {
+    fn of(doubt: &InDoubt) -> Self {
+        let limits = Limit::ALL.into_iter();
+        Self {
+            limits: limits.filter(|limit| doubt.has(*limit)).collect(),
+            or: doubt.causes().collect(),
+            lost_at_least: doubt.hides_lost_time(),
         }
     }
 }

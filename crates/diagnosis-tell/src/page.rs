@@ -384,7 +384,7 @@ fn stalls(stream: &StreamFindings) -> Vec<Block> {
         vec![
             number(format!("{:.3}", stall.from.as_secs_f64())),
             number(words::time(stall.duration())),
-            stall.kind.words().into(),
+            words::stall_of(stream, stall.kind).into(),
             keys::key(&stall.kind.culprit()).into(),
             number(words::bytes(stall.flight as f64)),
             number(format!("#{} to #{}", stall.before, stall.after)),

@@ -291,6 +291,8 @@ pub fn syns_again(connection: &ConnectionFindings) -> Option<String> {
 
 /// A line with numbers beside its bar takes so many columns without the bar.
 const BESIDE_BAR: usize = 52;
+/// So many of them are before the name.
+const BEFORE_NAME: usize = 20;
 /// A bar is no longer, and no shorter: then there is none.
 const BAR_MAX: usize = 24;
 const BAR_MIN: usize = 4;
@@ -300,7 +302,11 @@ const SHARE_SHOWN: f64 = 0.005;
 /// What limited it, as shares that sum to 100 %.
 fn limits(stream: &StreamFindings, width: usize) -> String {
     let shares = &stream.shares;
-    let room = width.saturating_sub(BESIDE_BAR).min(BAR_MAX);
+    let named = in_percent(stream).into_iter();
+    let names = named.map(|(limit, ..)| words::limit_of(stream, limit));
+    let longest = names.map(|name| name.chars().count()).max();
+    let beside = BESIDE_BAR.max(BEFORE_NAME + longest.unwrap_or(0));
+    let room = width.saturating_sub(beside).min(BAR_MAX);
     let mut text = String::new();
     let mut rest = (0_u32, 0_usize);
     for (place, (limit, time, percent)) in in_percent(stream).into_iter().enumerate() {
@@ -309,7 +315,7 @@ fn limits(stream: &StreamFindings, width: usize) -> String {
             rest = (rest.0 + percent, rest.1 + 1);
             continue;
         }
-        let name = words::limit(limit);
+        let name = words::limit_of(stream, limit);
         text += &match room {
             BAR_MIN.. => {
                 // What is said to be 0 % has no block.
@@ -408,7 +414,8 @@ pub fn stalls(stream: &StreamFindings) -> Option<String> {
     let mut named: Vec<String> = named
         .map(|(kind, total)| {
             let time = words::time(total.time);
-            format!("{} × {} ({time})", words::count(total.count), kind.words())
+            let kind = words::stall_of(stream, *kind);
+            format!("{} × {kind} ({time})", words::count(total.count))
         })
         .collect();
     let rest = there.skip(KINDS_SHOWN);
@@ -496,6 +503,11 @@ pub fn seen_from(vantage: &Vantage) -> String {
         Reason::Repairs => "by how soon repairs follow duplicate ACKs",
         Reason::Nothing => "as nothing tells otherwise",
     };
+    if vantage.place == Place::Receiver && vantage.to_sender.is_zero() {
+        return format!(
+            "{place}, by how soon data is acknowledged; nothing tells how far the sender is"
+        );
+    }
     let to = |end: &str, way| format!("{} to the {end} and back", words::way(way));
     let ways = match vantage.place {
         Place::Sender => to("receiver", vantage.to_receiver),
@@ -606,7 +618,7 @@ pub fn lost_to(stream: &StreamFindings) -> String {
     }
     let most = in_percent(stream).into_iter().next();
     most.map_or(String::new(), |(limit, _, percent)| {
-        format!("{percent} % {}", words::limit(limit))
+        format!("{percent} % {}", words::limit_of(stream, limit))
     })
 }
 

@@ -57,6 +57,7 @@ pub(crate) fn answer(
         },
         offer,
         senders: vec!["rack/reno".to_owned()],
+        is_rivalled: false,
         replies: None,
     }
 }

@@ -48,6 +48,8 @@ pub struct WhatIf<'a> {
     path: &'a Path,
     captured: &'a [Captured],
     catalog: &'a Catalog,
+    /// `true` if the capture tells the sender: otherwise even the only one that does what it did is not known to be it.
+    pub is_named: bool,
     /// How many seeds there are.
     pub seeds: u32,
     /// How many runs at a time.
@@ -68,6 +70,7 @@ impl<'a> WhatIf<'a> {
             path,
             captured,
             catalog,
+            is_named: true,
             seeds: SEEDS,
             execution: Execution::default(),
         }

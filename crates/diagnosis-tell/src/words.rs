@@ -2,7 +2,10 @@
 
 use dupack_tcp::time::Duration;
 
+use dupack_diagnosis::StreamFindings;
 use dupack_diagnosis::analyse::budget::Limit;
+use dupack_diagnosis::analyse::stalls::StallKind;
+use dupack_diagnosis::doubt::{Doubt, InDoubt};
 use dupack_diagnosis::told::Told;
 
 /// `value` with two or three digits that mean something.
@@ -226,6 +229,46 @@ pub const fn limit(limit: Limit) -> &'static str {
         Limit::StandingQueue => "bottleneck, standing queue",
         Limit::OverflowingQueue => "bottleneck, overflowing queue",
     }
+}
+
+/// A cause that a limit may have instead, in a few words for people.
+#[must_use]
+pub const fn doubt(cause: Doubt) -> &'static str {
+    match cause {
+        Doubt::Window => "receive window",
+        Doubt::RoundTrip => "round trips",
+        Doubt::Lost => "packets lost before the capture",
+        Doubt::Nagle => "Nagle",
+        Doubt::Bottleneck => "bottleneck",
+        Doubt::ConstantRate => "shaper or pacing",
+    }
+}
+
+/// A kind of stalls of a stream; a pause of the application has the causes that its time may have instead.
+#[must_use]
+pub fn stall_of(stream: &StreamFindings, kind: StallKind) -> String {
+    let mut said = kind.words().to_owned();
+    let paused = matches!(
+        kind,
+        StallKind::DataUnavailable | StallKind::ResourceConstraint
+    );
+    let doubt = stream.limits_in_doubt();
+    let doubt = doubt.filter(|doubt| paused && doubt.has(Limit::Pause));
+    for cause in doubt.iter().flat_map(InDoubt::causes) {
+        said += &format!(", or {}", self::doubt(cause));
+    }
+    said
+}
+
+/// A limit of a stream, with the causes that its time may have instead: `"application paused, or receive window"`.
+#[must_use]
+pub fn limit_of(stream: &StreamFindings, limit: Limit) -> String {
+    let mut said = self::limit(limit).to_owned();
+    let doubt = stream.limits_in_doubt().filter(|doubt| doubt.has(limit));
+    for cause in doubt.iter().flat_map(InDoubt::causes) {
+        said += &format!(", or {}", self::doubt(cause));
+    }
+    said
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //! - Without TCP options, which hold SACK blocks, timestamps and the scale of windows, no sender is told.
 //! - A round trip is no shorter than the ways to both ends, and no clock of a capture tells packets apart that are closer together than
 //!   it ticks.
+//! - The least round-trip time is no longer than the mean.
 //! - Where other streams of the capture run the same way at the same time, times between the packets of one tell nothing of the bottleneck.
 //! - As many segments were lost as repairs were needed, and no more than were retransmitted.
 //! - No more segments were retransmitted than were sent.
@@ -163,6 +164,7 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
         found.shares.retransmissions = 0;
     }
     withdrawn.extend(forget_what_no_clock_tells(found));
+    agree_on_round_trips(found);
     if found.coverage.options == OptionsSeen::Cut {
         withdrawn.push(Withdrawn::OptionsCut);
         forget_needs(found);
@@ -228,6 +230,24 @@ fn forget_what_no_clock_tells(found: &mut StreamFindings) -> Vec<Withdrawn> {
         policer.link = Withdrawn::RateBeyondClock.cannot();
     }
     withdrawn
+}
+
+/// Makes the least round-trip time no longer than the mean. At the receiver's end nothing shows a round trip: samples are of how long data
+/// was under way beyond the least, so that the mean follows the least.
+fn agree_on_round_trips(found: &mut StreamFindings) {
+    let Some(mean) = found.shares.rtt_mean else {
+        return;
+    };
+    match (&mut found.path.least_rtt, found.vantage.place) {
+        (Told::Between { value, .. }, Place::Receiver) => {
+            found.shares.rtt_mean = Some(mean.max(*value));
+        }
+        (Told::Between { value, low, .. }, _) => {
+            *value = mean.min(*value);
+            *low = mean.min(*low);
+        }
+        (Told::AtLeast { .. } | Told::CannotBeTold { .. }, _) => {}
+    }
 }
 
 /// The constant rate, if it accounts for most of the time in which there was something to send.

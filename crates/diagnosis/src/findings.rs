@@ -16,6 +16,7 @@ use crate::analyse::signs::Signs;
 use crate::analyse::stalls::StallList;
 use crate::both::BothEnds;
 use crate::consistency::Withdrawn;
+use crate::doubt::{Evidence, InDoubt};
 use crate::path::Path;
 use crate::read::counts::Counts;
 use crate::read::ending::Ending;
@@ -170,6 +171,25 @@ impl StreamFindings {
         Untold::of(&self.coverage, &self.shares, self.account.needless())
     }
 
+    /// Its limits that may have another cause; `None` if there are none, or if no limit is told.
+    #[must_use]
+    pub fn limits_in_doubt(&self) -> Option<InDoubt> {
+        if self.limits_untold().is_some() {
+            return None;
+        }
+        let evidence = Evidence {
+            shares: &self.shares,
+            stalls: &self.stalls,
+            shut: self.shut,
+            signs: &self.signs,
+            place: self.vantage.place,
+            to_sender: self.vantage.to_sender,
+            bytes_per_second: self.path.facts().bytes_per_second,
+            turns: self.turns,
+        };
+        evidence.in_doubt()
+    }
+
     /// `true` if its retransmissions are told: their number does not contradict that of the segments.
     #[must_use]
     pub fn tells_retransmissions(&self) -> bool {
@@ -202,7 +222,7 @@ impl StreamFindings {
 
     /// The time that it lost to something that a sender, a receiver or a host could do something about:
     /// all that was spent neither at the bottleneck, nor waiting for the application, nor on the handshake. `None` if its limits are
-    /// not told.
+    /// not told; at least this if [`Self::may_have_lost_more`].
     #[must_use]
     pub fn lost(&self) -> Option<Duration> {
         if self.limits_untold().is_some() {
@@ -212,6 +232,13 @@ impl StreamFindings {
         let spent = idle.into_iter().map(|group| self.shares.of_group(group));
         let spent = spent.fold(Duration::ZERO, |sum, time| sum + time);
         Some(self.shares.duration().saturating_sub(spent))
+    }
+
+    /// `true` if time that is not counted as lost may have a cause that is: see [`Self::limits_in_doubt`].
+    #[must_use]
+    pub fn may_have_lost_more(&self) -> bool {
+        let doubt = self.limits_in_doubt();
+        doubt.is_some_and(|doubt| doubt.hides_lost_time())
     }
 
     /// Bytes of data that arrived, without a FIN; where the capture has no ACKs, bytes that were sent.
@@ -364,6 +391,12 @@ impl ConnectionFindings {
         }
         let lost = self.all_streams().filter_map(StreamFindings::lost);
         Some(lost.max().unwrap_or(Duration::ZERO) + self.handshake.again.waited())
+    }
+
+    /// `true` if it may have lost more time than [`Self::lost`].
+    #[must_use]
+    pub fn may_have_lost_more(&self) -> bool {
+        self.all_streams().any(StreamFindings::may_have_lost_more)
     }
 
     /// Bytes of data of both ends, each counted once.

@@ -26,6 +26,7 @@ pub mod analyse;
 pub mod both;
 pub mod consistency;
 mod diagnose;
+pub mod doubt;
 pub mod findings;
 mod grow;
 pub mod path;

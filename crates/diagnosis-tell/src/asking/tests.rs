@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::answer;
 use crate::whatif::{Replies, Reply};
-use dupack_diagnosis::sender::LeastTimeout;
+use dupack_diagnosis::sender::{LeastTimeout, Recovery};
 
 #[test]
 fn a_short_timer_is_of_ns2_only_where_the_first_flight_does_not_say_otherwise() {
@@ -207,6 +207,40 @@ fn an_answer_is_told_with_its_interval_and_beside_what_was_captured() {
         said((9.0, 9.9, 11.0), Role::Captured),
         "rack/cubic, which was captured, takes 9.9 s (9 to 11 s) in simulations"
     );
+}
+
+#[test]
+fn an_answer_that_a_perhaps_captured_sender_rivals_is_no_gain() {
+    let said = |role| {
+        let mut one = answer("rack/veno", (7.0, 8.0, 9.0), role, Offer::Given);
+        (one.is_rivalled, one.beside) = (true, Gain::None);
+        in_words(&one)
+    };
+    assert_eq!(
+        said(Role::Another),
+        "rack/veno would have taken 8 s (7 to 9 s), no significant difference from a sender that may be what was captured"
+    );
+    assert_eq!(
+        said(Role::PerhapsCaptured),
+        "rack/veno, which may be what was captured, takes 8 s (7 to 9 s) in simulations"
+    );
+}
+
+#[test]
+fn a_sender_is_named_only_where_its_control_and_its_recovery_are() {
+    let of = |control, recovery, losses| {
+        let mut report = report(control, &[], Traits::default());
+        report.recovery.name = recovery;
+        is_named(&report, losses)
+    };
+    let rack = Some(Recovery::Rack);
+    assert!(of(Some(Control::Cubic), rack, 3));
+    assert!(of(Some(Control::Cubic), None, 0));
+    assert!(!of(Some(Control::Cubic), None, 3));
+    assert!(!of(None, rack, 3) && !of(None, rack, 0));
+    // Families.
+    assert!(!of(Some(Control::Halving), rack, 3));
+    assert!(!of(Some(Control::BbrOfSomeVersion), rack, 0));
 }
 
 #[test]

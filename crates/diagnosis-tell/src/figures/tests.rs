@@ -51,7 +51,7 @@ fn a_figure_has_a_row_for_each_thing_and_its_unit() {
         figure.description.starts_with("8 kB of data in ")
             && figure
                 .description
-                .ends_with("Sent again: 2 segments, 1 of them by timeouts."),
+                .ends_with("Retransmitted: 2 segments, 1 of them by timeouts."),
         "{}",
         figure.description
     );

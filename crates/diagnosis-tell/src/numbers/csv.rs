@@ -107,10 +107,10 @@ pub fn connections_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     table.bytes()
 }
 
-/// A line per stream and limit; empty cells where the limits are not told.
+/// A line per stream and limit, with the causes that its time may have instead; empty cells where the limits are not told.
 #[must_use]
 pub fn limits_csv(diagnosis: &Diagnosis) -> Vec<u8> {
-    let mut table = Table::new(&["connection", "sent_by", "limit", "time_s", "share"]);
+    let mut table = Table::new(&["connection", "sent_by", "limit", "time_s", "share", "or"]);
     for (found, stream) in streams(diagnosis) {
         let told = stream.limits_untold().is_none();
         let cell = |value: f64| if told { number(value) } else { String::new() };
@@ -122,6 +122,7 @@ pub fn limits_csv(diagnosis: &Diagnosis) -> Vec<u8> {
                 key(&limit),
                 cell(long(time)),
                 cell(stream.shares.share(time)),
+                keys::doubts(stream, limit),
             ]);
         }
     }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::{Cause, Class, Need};
 use dupack_diagnosis::analyse::stalls::{Culprit, StallKind, WaitedFor};
+use dupack_diagnosis::doubt::Doubt;
 use dupack_diagnosis::read::handshake::SynCause;
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::vantage::{Place, Reason};
@@ -246,9 +247,12 @@ pub(super) struct StreamNumbers {
     /// Bytes delivered per second, in bit/s; null where the capture has no ACKs.
     pub(super) goodput_bit_per_s: Option<f64>,
     /// Time spent neither at the bottleneck, nor waiting for the application, nor in the handshake; null if the limits are not told.
+    /// At least this if `limits_in_doubt` has `lost_at_least`.
     pub(super) lost_s: Option<f64>,
     /// Why the limits, the stalls and the lost time are not told; null if they are.
     pub(super) limits_untold: Option<UntoldNumbers>,
+    /// Limits that the capture does not tell from other causes; null if there are none, or if the limits are not told.
+    pub(super) limits_in_doubt: Option<InDoubtNumbers>,
     /// Bytes of data in a full segment.
     pub(super) segment_bytes: u32,
     /// Least round-trip time of a segment; null if it cannot be told (`path.least_rtt_s`).
@@ -269,7 +273,8 @@ pub(super) struct StreamNumbers {
     pub(super) kernel_send_buffer_limited_s: Option<f64>,
     /// Segments sent, retransmissions included.
     pub(super) segments: u64,
-    /// Retransmissions; null if more were found than segments, which contradicts itself.
+    /// Retransmissions of data and of FINs, without keep-alives, window probes and SYNs: what the sender retransmitted, also if the capture
+    /// lacks the original. Null if more were found than segments, which contradicts itself. `packets` has another count.
     pub(super) sent_again: Option<SentAgain>,
     /// Number of stalls: times longer than two round trips without an event. Null if the limits are not told.
     pub(super) stalls: Option<u64>,
@@ -307,6 +312,17 @@ pub(super) struct UntoldNumbers {
     pub(super) remedy: &'static str,
 }
 
+/// Limits that the capture does not tell from other causes.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct InDoubtNumbers {
+    /// Limits whose time may have another cause, keys of `limits_s`.
+    pub(super) limits: Vec<Limit>,
+    /// The other causes.
+    pub(super) or: Vec<Doubt>,
+    /// `true` if one of the other causes would count as lost time, and the limits do not: `lost_s` is a lower bound.
+    pub(super) lost_at_least: bool,
+}
+
 /// Place where the capture was taken.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SeenFrom {
@@ -334,13 +350,13 @@ pub(super) struct BandNumbers {
 /// Retransmissions of a stream.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SentAgain {
-    /// Retransmitted segments.
+    /// Retransmitted segments: all of `by_class` but `keep_alive` and `window_probe`.
     pub(super) segments: u64,
     /// `true` if the capture may lack some: it was not taken at the sender's end, or lacks packets.
     pub(super) may_be_more: bool,
-    /// Their bytes.
+    /// Their bytes, as sequence numbers count them: a FIN is one.
     pub(super) bytes: u64,
-    /// Number of segments by class of their cause.
+    /// Number of segments by class of their cause, probes included.
     pub(super) by_class: BTreeMap<Class, u64>,
     /// Segments of which the original had arrived.
     pub(super) needless: u64,
@@ -362,7 +378,7 @@ pub(super) struct SentAgain {
     pub(super) lost_first: u64,
     /// Retransmissions that were lost.
     pub(super) lost_again: u64,
-    /// The last retransmissions, at most 512.
+    /// The last retransmissions and probes, at most 512.
     pub(super) last: Vec<RetransmissionNumbers>,
 }
 
@@ -531,14 +547,16 @@ pub(super) struct PacketNumbers {
     pub(super) copies: u64,
     /// Packets with data.
     pub(super) with_data: u64,
-    /// Bytes of data, retransmissions included.
+    /// Bytes of data, retransmissions and probes included.
     pub(super) data_bytes: u64,
     /// Bytes of data, each counted once.
     pub(super) unique_bytes: u64,
-    /// Packets with bytes that the capture has shown before, SYNs and FINs included: retransmissions of which it lacks the
-    /// original are not among them.
+    /// Packets with bytes that the capture has shown before, as tcptrace counts them: SYNs, FINs and keep-alives are among them;
+    /// retransmissions of which the capture lacks the original, and packets to a window of zero, are not. `sent_again.segments` is
+    /// the number of the sender's retransmissions.
     pub(super) with_bytes_seen_before: u64,
-    /// Bytes of retransmitted data.
+    /// Those bytes of these packets, as sequence numbers count them: a SYN and a FIN are one each. `sent_again.bytes` are those of the
+    /// sender's retransmissions.
     pub(super) retransmitted_bytes: u64,
     /// Packets out of order.
     pub(super) out_of_order: u64,

@@ -82,6 +82,8 @@ pub(super) struct GroupNumbers {
     pub(super) limits_s: Option<BTreeMap<Limit, f64>>,
     /// Connections whose limits cannot be told, as packets, all ACKs or TCP options are missing from the capture.
     pub(super) connections_untold: u64,
+    /// Connections that may have lost more than `lost_s` counts, as their `limits_in_doubt` says.
+    pub(super) connections_lost_at_least: u64,
     /// Time from the first packet of a connection to its last. Exact up to 64 connections, within 1.6 % beyond.
     pub(super) duration_s: Option<QuantileNumbers>,
     /// Number of the longest connection.
@@ -139,6 +141,7 @@ impl GroupNumbers {
             most_lost_s: group.most_lost.map_or(0.0, |worst| long(worst.time)),
             limits_s: told.then(|| limits.collect()),
             connections_untold: group.untold,
+            connections_lost_at_least: group.in_doubt,
             duration_s: group
                 .durations
                 .quantiles()
@@ -150,7 +153,7 @@ impl GroupNumbers {
 }
 
 /// Columns of the tables.
-const COLUMNS: [&str; 28] = [
+const COLUMNS: [&str; 29] = [
     "server",
     "port",
     "service",
@@ -179,6 +182,7 @@ const COLUMNS: [&str; 28] = [
     "duration_p95_s",
     "duration_max_s",
     "longest_connection",
+    "connections_lost_at_least",
 ];
 
 impl GroupNumbers {
@@ -217,6 +221,7 @@ impl GroupNumbers {
             quantile(&self.duration_s, |all| all.p95),
             quantile(&self.duration_s, |all| all.max),
             self.longest_connection.to_string(),
+            self.connections_lost_at_least.to_string(),
         ]
     }
 }

@@ -100,7 +100,7 @@ pub(super) fn limits(stream: &StreamFindings) -> Block {
     let rows = in_percent(stream).into_iter();
     let rows = rows.map(|(limit, time, percent)| {
         vec![
-            words::limit(limit).into(),
+            words::limit_of(stream, limit).into(),
             Cell::new(format!("{percent} %"), Emphasis::Number),
             Cell::new(words::time(time), Emphasis::Number),
         ]

@@ -1,12 +1,11 @@
 //! The facts that a sentence rests on, and what follows from them.
 
 use dupack_diagnosis::StreamFindings;
-use dupack_diagnosis::analyse::budget::{
-    AckTimes, Group, Limit, PathFacts, Shares, Stamps, Window,
-};
+use dupack_diagnosis::analyse::budget::{Group, Limit, PathFacts, Shares};
 use dupack_diagnosis::analyse::signs::Signs;
-use dupack_diagnosis::analyse::stalls::{StallKind, StallList};
+use dupack_diagnosis::analyse::stalls::StallList;
 use dupack_diagnosis::consistency::Withdrawn;
+use dupack_diagnosis::doubt::{Doubt, Evidence};
 use dupack_diagnosis::findings::{Coverage, Sharing, Shut, TurnsTold};
 use dupack_diagnosis::read::vantage::Place;
 use dupack_diagnosis::untold::{self, MAIN_SHARE, Untold};
@@ -26,32 +25,11 @@ pub(super) const REST_SHARE: f64 = 0.1;
 /// A window that still grows for the first time loses no more of its segments than this. Ours.
 pub(super) const LOSSES_IN_SLOW_START: f64 = 0.02;
 
-/// A path is full if this part of its rate moves. Ours.
-pub(super) const FULL: f64 = 0.75;
-
 /// Fewer round trips tell nothing of how a window moves. Ours: slow start needs one to show, and a loss two.
 pub(super) const ROUND_TRIPS_MIN: f64 = 3.0;
 
 /// An initial window (RFC 6928): what is no more than this is small, and needs no ACK to be sent.
 pub(super) const SMALL_SEGMENTS: u64 = 10;
-
-/// If the mean segment has this part of a full one, the data is bulk, and no message ends where a silence begins. Ours.
-const BULK: f64 = 0.8;
-
-/// Silences of one cause that come so often, and are so short on average, may be round trips. Ours: the longest paths have half a
-/// second.
-const ROUND_TRIPS_OFTEN: u64 = 16;
-const ROUND_TRIP_MAX: Duration = Duration::from_millis(500);
-
-/// From this part of its segments on, losses may have left silences at the receiver's end. Ours.
-const LOSSES_HIDDEN: f64 = 0.03;
-
-/// Time that a loss takes at most, mostly, if only a timer repairs it. Ours.
-const TIMEOUT: Duration = Duration::from_secs(1);
-
-/// So many segments, that far apart at most on average, may be kept apart by a bottleneck (ours: 120 kbit/s).
-const SPREAD_MIN: u64 = 32;
-const SPREAD_MAX: Duration = Duration::from_millis(100);
 
 /// So many waits for an ACK are no chance. Ours.
 pub(super) const NAGLE_MIN: u64 = 3;
@@ -66,21 +44,6 @@ pub(super) enum Turning {
     RoundTrips(u64, Duration),
     /// So many turns of this length, in each of which the answer was on its way for so long.
     Answers(u64, [Duration; 2]),
-}
-
-/// A limit that a silence may have beside the application, and that the capture cannot exclude.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doubt {
-    /// The scale of the receive window is not known.
-    Window,
-    /// The length of a round trip is not known.
-    RoundTrip,
-    /// Losses before the capture.
-    Lost,
-    /// Short segments that wait for ACKs.
-    Nagle,
-    /// The bottleneck, behind which nothing says when a segment left.
-    Bottleneck,
 }
 
 /// The facts that a sentence rests on.
@@ -172,91 +135,37 @@ impl Case<'_> {
         self.part(Group::Timers) + self.part(Group::Losses)
     }
 
+    const fn evidence(&self) -> Evidence<'_> {
+        Evidence {
+            shares: self.shares,
+            stalls: self.stalls,
+            shut: self.shut,
+            signs: &self.signs,
+            place: self.place,
+            to_sender: self.to_sender,
+            bytes_per_second: self.path.bytes_per_second,
+            turns: self.turns,
+        }
+    }
+
     /// `true` if a rate before the capture explains what would be told of the application or the sender.
     pub(super) fn leaves_at_a_constant_rate(&self) -> bool {
-        let unexplained = self.part(Group::Application) + self.part(Group::Sender);
-        let idle = self.shares.share(self.shares.of(Limit::Idle));
-        let rate = self.signs.constant_rate;
-        let paced = rate.is_some_and(|rate| self.shares.share(rate.time) >= HALF);
-        paced && self.place != Place::Receiver && unexplained - idle >= HALF
+        self.evidence().leaves_at_a_constant_rate()
+    }
+
+    /// A limit that explains the silences as well as the application, or the sender's buffer, does; `None` if there is none.
+    pub(super) fn doubt(&self) -> Option<Doubt> {
+        self.evidence().doubt()
+    }
+
+    /// `true` if the bottleneck may be what keeps segments apart: nothing says when they left.
+    pub(super) fn may_be_spread(&self) -> bool {
+        self.evidence().may_be_spread()
     }
 
     /// `true` if so much is retransmitted that no window grows undisturbed.
     pub(super) fn loses_much(&self) -> bool {
         self.shares.retransmissions as f64 > LOSSES_IN_SLOW_START * self.shares.segments as f64
-    }
-
-    /// A limit that explains the silences as well as the application, or the sender's buffer, does; `None` if there is none.
-    pub(super) fn doubt(&self) -> Option<Doubt> {
-        match self.main()? {
-            Group::Sender if self.shares.window == Window::Unscaled => Some(Doubt::Window),
-            Group::Path if self.shares.window == Window::Unscaled && !self.fills_the_path() => {
-                Some(Doubt::Window)
-            }
-            Group::Application => self.doubt_of_the_application(),
-            _ => None,
-        }
-    }
-
-    /// `true` if the rate of the bottleneck is known, and most of it is this transfer's.
-    fn fills_the_path(&self) -> bool {
-        let moved = self.shares.busy_bytes_per_second.unwrap_or(0.0);
-        let all = self.path.bytes_per_second;
-        all.is_some_and(|all| moved >= FULL * all)
-    }
-
-    fn doubt_of_the_application(&self) -> Option<Doubt> {
-        let bulk = self.is_bulk();
-        let pause = self.shares.of(Limit::Pause);
-        let paused = pause > self.shares.of(Limit::Idle) || self.shut.times > 0;
-        if self.shares.window == Window::Unscaled && bulk && paused {
-            return Some(Doubt::Window);
-        }
-        if self.place == Place::Sender {
-            return None;
-        }
-        let silent = self.shares.of_group(Group::Application).as_secs_f64();
-        if self.may_be_spread() && bulk && self.path_was_empty().as_secs_f64() < HALF * silent {
-            return Some(Doubt::Bottleneck);
-        }
-        let asked = self.stalls.of(StallKind::ClientIdle).time.as_secs_f64() <= HALF * silent;
-        let guessed = self.shares.ack_times == AckTimes::Guessed;
-        let unready = self.stalls.of(StallKind::DataUnavailable);
-        let brief = unready.time <= self.round_trip_max().saturating_mul(unready.count);
-        if guessed && bulk && asked && brief && unready.count >= ROUND_TRIPS_OFTEN {
-            return Some(Doubt::RoundTrip);
-        }
-        if self.shares.nagle_perhaps.as_secs_f64() >= HALF * silent {
-            return Some(Doubt::Nagle);
-        }
-        let answers = self.turns.filter(|turns| !turns.asks);
-        let unheard = answers.map_or(Duration::ZERO, |turns| turns.unheard);
-        if unheard.max(self.shares.cut_short).as_secs_f64() >= HALF * silent {
-            return Some(Doubt::Lost);
-        }
-        let losses = self.shares.retransmissions as f64;
-        let part = losses / self.shares.segments.max(1) as f64;
-        let explained = part * unready.count as f64 * TIMEOUT.as_secs_f64();
-        (asked && part >= LOSSES_HIDDEN && losses > 1.0 && explained >= HALF * silent)
-            .then_some(Doubt::Lost)
-    }
-
-    /// The longest silence that may be a round trip, on average.
-    fn round_trip_max(&self) -> Duration {
-        match self.to_sender {
-            Duration::ZERO => ROUND_TRIP_MAX,
-            way => way.saturating_mul(2).min(ROUND_TRIP_MAX),
-        }
-    }
-
-    /// Time in which nothing of the stream was on its way, whatever its segments say of when they left: between an answer and the
-    /// next, and after bursts.
-    fn path_was_empty(&self) -> Duration {
-        let waiting = self.stalls.of(StallKind::ClientIdle).time
-            + self.stalls.of(StallKind::DataUnavailable).time;
-        let answers = self.turns.filter(|turns| !turns.asks);
-        let between = answers.map_or(Duration::ZERO, |turns| turns.between);
-        waiting.max(between).max(self.shares.after_bursts)
     }
 
     /// The turns of the stream, if waiting for the other end's next one was most of what its application had to do.
@@ -283,21 +192,6 @@ impl Case<'_> {
     /// `true` if every retransmission was spurious: nothing was lost.
     pub(super) fn is_all_spurious(&self) -> bool {
         self.shares.retransmissions > 0 && self.spurious >= self.shares.retransmissions
-    }
-
-    /// `true` if the bottleneck may be what keeps segments apart: nothing says when they left.
-    pub(super) fn may_be_spread(&self) -> bool {
-        let unknown = self.path.bytes_per_second.is_none();
-        let silent = self.shares.of_group(Group::Application);
-        let segments = self.shares.segments;
-        let close = segments >= SPREAD_MIN && silent <= SPREAD_MAX.saturating_mul(segments);
-        let unstamped = self.shares.stamps == Stamps::Missing;
-        self.place == Place::Receiver && unknown && unstamped && close
-    }
-
-    fn is_bulk(&self) -> bool {
-        let full = self.shares.segments as f64 * self.shares.segment_size as f64;
-        self.shares.delivered as f64 >= BULK * full
     }
 
     pub(super) fn waited_to_open(&self) -> bool {

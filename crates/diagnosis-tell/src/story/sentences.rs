@@ -3,10 +3,11 @@
 use dupack_diagnosis::analyse::budget::{Group, Limit};
 use dupack_diagnosis::analyse::signs::{Evidence, Unscaled};
 use dupack_diagnosis::analyse::stalls::StallKind;
+use dupack_diagnosis::doubt::{Doubt, FULL};
 use dupack_diagnosis::read::vantage::Place;
 use dupack_tcp::time::Duration;
 
-use super::case::{ALMOST_ALL, Case, Doubt, FULL, HALF, REST_SHARE, SMALL_SEGMENTS, Turning};
+use super::case::{ALMOST_ALL, Case, HALF, REST_SHARE, SMALL_SEGMENTS, Turning};
 use super::words::{count, number, part, part_of_rate, rate, time};
 
 pub(super) fn nothing(case: &Case<'_>) -> String {

@@ -29,7 +29,17 @@ pub fn what_if(asked: &Asked) -> String {
             said.push(format!("`dupack stacks {}` says how", faster.stack));
         }
         None if !said.is_empty() || !far.is_empty() => {
-            said.insert(0, "none of these would have been faster".to_owned());
+            let unsure = answers
+                .iter()
+                .any(|answer| answer.role == Role::PerhapsCaptured);
+            let none = "none of these would have been faster";
+            said.insert(
+                0,
+                match unsure {
+                    true => format!("{none} than what was captured, as far as this tells"),
+                    false => none.to_owned(),
+                },
+            );
         }
         _ => {}
     }
@@ -41,7 +51,8 @@ pub fn what_if(asked: &Asked) -> String {
     } else {
         said.extend(far);
     }
-    said.extend(given.clone().find_map(replies_in_words));
+    let mut certain = given.clone().filter(|answer| !answer.is_rivalled);
+    said.extend(certain.find_map(replies_in_words));
     if said.is_empty() {
         return "no answer: the capture does not tell the path well enough".to_owned();
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::answer;
-use crate::whatif::{Answer, Offer, Role};
+use crate::whatif::{Answer, Gain, Offer, Role};
 
 fn said(answers: Vec<Answer>) -> String {
     what_if(&Asked::Answered(answers))
@@ -54,6 +54,21 @@ fn where_none_is_faster_that_comes_first() {
     assert_eq!(
         said(vec![far]),
         "none of these would have been faster; newreno/reno: several times slower than the 10 s captured"
+    );
+}
+
+#[test]
+fn nothing_is_advised_where_what_may_have_been_captured_is_as_fast() {
+    let mut faster = given("rack/veno", 8.0, Role::Another);
+    (faster.is_rivalled, faster.beside) = (true, Gain::None);
+    let mut perhaps = given("rack/cubic", 8.1, Role::PerhapsCaptured);
+    (perhaps.is_rivalled, perhaps.beside) = (true, Gain::None);
+    let said = said(vec![faster, perhaps]);
+    assert_eq!(
+        said,
+        "none of these would have been faster than what was captured, as far as this tells; rack/veno would have taken 8 s \
+         (7 to 9 s), no significant difference from a sender that may be what was captured; rack/cubic, which may be what \
+         was captured, takes 8.1 s (7.1 to 9.1 s) in simulations"
     );
 }
 

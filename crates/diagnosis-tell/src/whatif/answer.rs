@@ -7,10 +7,11 @@ use dupack_algorithms::catalog::StackSpec;
 use dupack_lab::run::{Interrupt, Progress};
 use dupack_lab::stats::{Ratio, ratio};
 
-use super::estimate::{Did, Estimate, Guess, Outcomes, guess, together};
+use super::estimate::{Did, Estimate, Guess, MODEL, Outcomes, guess, together};
 use super::gate::{Passed, Simulated};
 use super::replies::{Replies, replies};
 use super::runs::{End, Outcome, Over};
+use crate::experiment::Captured;
 
 /// A prediction with a half width above this share of it is of no use, and not offered.
 const WIDEST: f64 = 0.25;
@@ -48,12 +49,14 @@ pub struct Answer {
     /// How many times as long as the captured sender, simulated beside it on the same paths; nothing where it may
     /// have been one of several.
     pub ratio: Option<Ratio>,
-    /// How it compares with the captured sender, simulated beside it.
+    /// How it compares with each sender that may be the captured one, simulated beside it.
     pub beside: Gain,
     /// Whether it can be relied on.
     pub offer: Offer,
     /// The senders on which it rests: each did what the captured one did, which may have been any of them.
     pub senders: Vec<String>,
+    /// `true` if it is not known which sender was captured, and this one is not faster than each that may be, nor slower.
+    pub is_rivalled: bool,
     /// What it would have made of each answer, where the captured connection has turns and this was asked.
     pub replies: Option<Replies>,
 }
@@ -72,7 +75,8 @@ pub enum Gain {
 
 impl Answer {
     /// How it compares with what was captured: with that transfer, and with what its sender takes in simulations. One transfer
-    /// may have been slow by chance, and the same sender faster the next time.
+    /// may have been slow by chance, and the same sender faster the next time. Where several may be
+    /// the captured one, it compares with each in the same way.
     #[must_use]
     pub fn gain(&self) -> Gain {
         let of_capture = self.beside_capture();
@@ -117,11 +121,13 @@ impl Gain {
         }
     }
 
-    /// What all of these ratios to the captured sender say.
+    /// What all of these ratios to the captured sender say, whose intervals have no part of what simulations are off by.
     fn of_all<'a>(ratios: impl Iterator<Item = Option<&'a Ratio>>) -> Self {
         let each = ratios.map(|ratio| {
             let interval = ratio.and_then(|ratio| ratio.interval_95);
-            interval.map_or(Self::None, |interval| Self::of(interval, 1.0))
+            interval.map_or(Self::None, |(low, high)| {
+                Self::of((low / (1.0 + MODEL), high * (1.0 + MODEL)), 1.0)
+            })
         });
         let all: Vec<Self> = each.collect();
         match all.split_first() {
@@ -148,7 +154,10 @@ pub enum Offer {
 #[derive(Debug)]
 struct Part {
     duration: Guess,
+    /// To the likeliest sender.
     ratio: Option<Ratio>,
+    /// To each sender that may have been captured there.
+    ratios: Vec<Option<Ratio>>,
     end: End,
 }
 
@@ -164,8 +173,8 @@ impl Passed<'_> {
         interrupt: &Interrupt,
     ) -> Result<Option<Vec<Answer>>, String> {
         let mut environments: Vec<(f64, Vec<Part>)> = Vec::new();
-        for (weight, sender) in self.environments() {
-            let Some(parts) = self.ask_as(sender, stacks, progress, interrupt)? else {
+        for (weight, senders) in self.environments() {
+            let Some(parts) = self.ask_as(&senders, stacks, progress, interrupt)? else {
                 return Ok(None);
             };
             environments.push((weight, parts));
@@ -179,50 +188,57 @@ impl Passed<'_> {
         Ok(Some(answers.collect()))
     }
 
-    /// Of the senders that passed one of each kind, with how likely the kind is: another stack would have had the
+    /// The senders that passed by their kinds, with how likely each kind is: another stack would have had the
     /// dialect and the options of the captured one, and nothing else of it.
-    fn environments(&self) -> Vec<(f64, &Simulated)> {
-        let mut kinds: Vec<(f64, &Simulated)> = Vec::new();
+    fn environments(&self) -> Vec<(f64, Vec<&Simulated>)> {
+        let mut kinds: Vec<(f64, Vec<&Simulated>)> = Vec::new();
         for sender in &self.senders {
-            let same = |(_, known): &&mut (f64, &Simulated)| {
-                let (one, other) = (&known.captured, &sender.captured);
-                one.dialect == other.dialect && one.sender == other.sender
+            let same = |(_, known): &&mut (f64, Vec<&Simulated>)| {
+                let other = &sender.captured;
+                let is_like =
+                    |one: &Captured| one.dialect == other.dialect && one.sender == other.sender;
+                known.first().is_some_and(|known| is_like(&known.captured))
             };
             match kinds.iter_mut().find(same) {
-                Some((weight, _)) => *weight += sender.weight(),
-                None => kinds.push((sender.weight(), sender)),
+                Some((weight, known)) => {
+                    *weight += sender.weight();
+                    known.push(sender);
+                }
+                None => kinds.push((sender.weight(), vec![sender])),
             }
         }
         kinds
     }
 
-    /// What `stacks` would have taken if the captured sender was this one.
+    /// What `stacks` would have taken if the captured sender was one of these, which are of one kind, the likeliest first.
     fn ask_as(
         &self,
-        sender: &Simulated,
+        senders: &[&Simulated],
         stacks: &[StackSpec],
         progress: &dyn Progress,
         interrupt: &Interrupt,
     ) -> Result<Option<Vec<Part>>, String> {
         let question = &self.question;
+        let Some(sender) = senders.first() else {
+            return Ok(Some(Vec::new()));
+        };
         let simulation = question.simulation(&sender.captured, progress, interrupt);
-        // A plan has every stack once.
-        let is_captured = |stack: &&StackSpec| stack.to_string() == sender.stack.to_string();
-        let others = stacks.iter().filter(|stack| !is_captured(stack));
-        let beside = std::iter::once(&sender.stack).chain(others);
-        let beside: Vec<StackSpec> = beside.cloned().collect();
+        let perhaps = unique(senders.iter().map(|sender| &sender.stack));
+        let beside = unique(perhaps.iter().chain(stacks));
         let drawn = simulation.of(&beside, Over::Drawn, question.seeds)?;
         let best = simulation.of(stacks, Over::Best, question.seeds)?;
         let (Some(drawn), Some(best)) = (drawn, best) else {
             return Ok(None);
         };
-        let Some((captured, others)) = drawn.split_first() else {
+        let Some(captured) = drawn.first() else {
             return Ok(None);
         };
-        let mut others = others.iter();
-        let drawn = stacks.iter().filter_map(|stack| match is_captured(&stack) {
-            true => Some(captured),
-            false => others.next(),
+        let took: Vec<Vec<f64>> = drawn.iter().map(|outcomes| seconds(outcomes)).collect();
+        let took = took.get(..perhaps.len()).unwrap_or_default();
+        let names: Vec<String> = beside.iter().map(ToString::to_string).collect();
+        let drawn = stacks.iter().filter_map(|stack| {
+            let name = stack.to_string();
+            drawn.get(names.iter().position(|known| *known == name)?)
         });
         let its = Outcomes {
             best: &sender.outcomes,
@@ -239,6 +255,10 @@ impl Passed<'_> {
             Part {
                 duration: guess(Outcomes { best, drawn }, its, did),
                 ratio: ratio(&seconds(captured), &seconds(drawn)),
+                ratios: took
+                    .iter()
+                    .map(|took| ratio(took, &seconds(drawn)))
+                    .collect(),
                 end: if ended { End::Reached } else { End::NotReached },
             }
         });
@@ -256,6 +276,8 @@ impl Passed<'_> {
         let per = |seconds: f64| megabits / seconds.max(f64::MIN_POSITIVE);
         let captured = self.question.path.transfer.duration.as_secs_f64();
         let role = self.role(stack);
+        let ratios = parts.iter().flat_map(|(_, part)| &part.ratios);
+        let beside = Gain::of_all(ratios.map(Option::as_ref));
         Some(Answer {
             stack: stack.clone(),
             role,
@@ -270,7 +292,7 @@ impl Passed<'_> {
                 [(_, one)] => one.ratio,
                 _ => None,
             },
-            beside: Gain::of_all(parts.iter().map(|(_, part)| part.ratio.as_ref())),
+            beside,
             offer: if !reached {
                 Offer::DoesNotEnd
             } else if half > WIDEST * duration.mean {
@@ -281,6 +303,7 @@ impl Passed<'_> {
                 Offer::Given
             },
             senders: self.senders.iter().map(Simulated::name).collect(),
+            is_rivalled: !self.is_certain() && beside == Gain::None,
             replies: None,
         })
     }
@@ -306,14 +329,21 @@ impl Passed<'_> {
     fn role(&self, stack: &StackSpec) -> Role {
         let name = stack.to_string();
         let is_it = |sender: &Simulated| sender.stack.to_string() == name;
-        match (
-            self.senders.iter().any(is_it),
-            self.senders.iter().all(is_it),
-        ) {
-            (true, true) => Role::Captured,
-            (true, false) => Role::PerhapsCaptured,
-            (false, _) => Role::Another,
+        match self.senders.iter().any(is_it) {
+            true if self.is_certain() => Role::Captured,
+            true => Role::PerhapsCaptured,
+            false => Role::Another,
         }
+    }
+
+    /// `true` if the capture names the sender, and no other does what it did.
+    fn is_certain(&self) -> bool {
+        self.question.is_named && unique(self.stacks()).len() == 1
+    }
+
+    /// The stacks that do what the captured one did, the likeliest first; one several times if several senders have it.
+    fn stacks(&self) -> impl Iterator<Item = &StackSpec> {
+        self.senders.iter().map(|sender| &sender.stack)
     }
 
     /// The likeliest stack of those that do what the captured one did; several senders may have it, by different rules.
@@ -321,6 +351,20 @@ impl Passed<'_> {
     pub fn likeliest(&self) -> Option<&StackSpec> {
         self.senders.first().map(|sender| &sender.stack)
     }
+}
+
+/// Each of `stacks` once, in their order: a plan has every stack once.
+fn unique<'a>(stacks: impl IntoIterator<Item = &'a StackSpec>) -> Vec<StackSpec> {
+    let mut names = Vec::new();
+    let mut all = Vec::new();
+    for stack in stacks {
+        let name = stack.to_string();
+        if !names.contains(&name) {
+            names.push(name);
+            all.push(stack.clone());
+        }
+    }
+    all
 }
 
 fn seconds(outcomes: &[Outcome]) -> Vec<f64> {
@@ -341,10 +385,14 @@ mod tests {
         let faster = times([0.5, 0.52, 0.49, 0.5]);
         let slower = times([1.5, 1.52, 1.49, 1.5]);
         let unsure = times([0.5, 1.4, 0.9, 1.1]);
+        // Less than a simulation is off by.
+        let alike = times([0.97, 0.971, 0.97, 0.969]);
         let of = |all: &[Option<Ratio>]| Gain::of_all(all.iter().map(Option::as_ref));
         assert_eq!(of(&[faster]), Gain::Faster);
         assert_eq!(of(&[slower, slower]), Gain::Slower);
         assert_eq!(of(&[unsure]), Gain::None);
+        assert_eq!(of(&[alike]), Gain::None);
+        assert_eq!(of(&[faster, alike]), Gain::None);
         assert_eq!(of(&[faster, unsure]), Gain::None);
         assert_eq!(of(&[faster, slower]), Gain::None);
         assert_eq!(of(&[faster, None]), Gain::None);

@@ -18,7 +18,7 @@ use dupack_diagnosis::path::DEVIATIONS;
 
 /// What a simulation is off by that no seed shows, half of an interval of 95 %: most points of docs/testbed.md agree with
 /// the wire to so much.
-const MODEL: f64 = 0.05;
+pub(super) const MODEL: f64 = 0.05;
 
 /// A predicted quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -130,6 +130,36 @@ fn what_was_captured_is_an_answer_and_what_is_far_slower_is_none() {
 }
 
 #[test]
+fn nothing_is_gained_over_a_sender_that_may_have_been_captured() {
+    let catalog = Catalog::builtin();
+    let path = at_sender(&transfer("rack/reno", "buffer = \"100pkt\"", ""), 3);
+    let of = |senders: &[&str], is_named, asked: &str| {
+        let senders: Vec<Captured> = senders.iter().map(|name| captured(name)).collect();
+        let mut question = WhatIf::of_any(&path, &senders, &catalog);
+        question.is_named = is_named;
+        let Gate::Passed(passed) = question.gate(&(), &Interrupt::new()) else {
+            panic!("{senders:?}");
+        };
+        assert_eq!(passed.senders.len(), senders.len());
+        let stack = StackSpec::parse(asked, &catalog).unwrap();
+        let answers = passed.ask(&[stack], &(), &Interrupt::new()).unwrap();
+        answers.unwrap().remove(0)
+    };
+    let own = of(&["rack/reno"], true, "rack/reno");
+    assert_eq!((own.role, own.is_rivalled), (Role::Captured, false));
+    // Only one does what the captured one did, and the capture does not name it.
+    let own = of(&["rack/reno"], false, "rack/reno");
+    assert_eq!((own.role, own.is_rivalled), (Role::PerhapsCaptured, true));
+    assert_eq!(own.gain(), Gain::None);
+    // The second sender is compared with though nobody asks for it.
+    let both = ["rack/reno", "sack/reno"];
+    let other = of(&both, true, "fack/reno");
+    assert_eq!((other.role, other.is_rivalled), (Role::Another, true));
+    assert_eq!(other.gain(), Gain::None);
+    assert_eq!(of(&both, true, "sack/reno").role, Role::PerhapsCaptured);
+}
+
+#[test]
 fn answers_of_a_connection_with_turns_are_told_one_by_one() {
     let turns =
         "writes = [{ bytes = \"6kB\" }, { after = \"60ms\", bytes = \"6kB\", count = 119 }]";

@@ -178,6 +178,8 @@ pub struct Group {
     pub retransmissions: u64,
     /// Connections with data whose limits cannot be told ([`crate::untold`]).
     pub untold: u64,
+    /// Connections that may have lost more time than [`Self::lost`] counts ([`crate::doubt`]).
+    pub in_doubt: u64,
     /// Time of the streams that lost the most of each connection, by limit, in the order of [`Limit::ALL`].
     pub times: [Duration; Limit::COUNT],
     /// Time that was lost: the sum of [`ConnectionFindings::lost`], but for connections whose time cannot be told.
@@ -215,6 +217,7 @@ impl Group {
             segments: streams().map(|stream| stream.shares.segments).sum(),
             retransmissions: found.retransmissions(),
             untold: 0,
+            in_doubt: 0,
             times: [Duration::ZERO; Limit::COUNT],
             lost: Duration::ZERO,
             most_lost: None,
@@ -247,6 +250,7 @@ impl Group {
 
     fn take_times(&mut self, found: &ConnectionFindings) {
         self.untold = u64::from(found.limits_untold().is_some());
+        self.in_doubt = u64::from(self.untold == 0 && found.may_have_lost_more());
         self.lost = found.handshake.again.waited();
         let told = found.all_streams().filter(|_| self.untold == 0);
         let told = told.filter_map(|stream| Some((stream, stream.lost()?)));
@@ -279,6 +283,7 @@ impl Group {
         self.segments += other.segments;
         self.retransmissions += other.retransmissions;
         self.untold += other.untold;
+        self.in_doubt += other.in_doubt;
         for (sum, time) in self.times.iter_mut().zip(other.times) {
             *sum += time;
         }

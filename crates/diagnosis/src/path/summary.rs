@@ -149,16 +149,10 @@ fn longer(
     let part = full.saturating_sub(SHORT) as f64 / full.max(1) as f64;
     let beyond = |packet: Duration| Duration::from_secs_f64(packet.as_secs_f64() * part);
     let slowest = slowest.max(packet);
-    // Where the rate has only a bound, it is in the middle of what may be; a bound by which one packet takes longer than the
-    // whole round trip is the application's, and tells nothing of the bottleneck's.
-    let likely = |value: Duration| match packet.is_zero() {
-        true if slowest > value => Duration::ZERO,
-        true => slowest / 2,
-        false => packet,
-    };
+    // Where the rate has only a bound, that may be the application's, and nothing tells how much longer a full segment takes.
     match told {
         Told::Between { value, low, high } => Told::Between {
-            value: value + beyond(likely(value)),
+            value: value + beyond(packet),
             low: low + beyond(packet),
             high: high + beyond(slowest),
         },
@@ -256,7 +250,8 @@ impl Survey {
         }
     }
 
-    /// The least round-trip time: no more than the mean of what data shows, nor than the handshake took.
+    /// The least round-trip time: no more than the mean of what data shows, nor than the handshake took and a full packet takes
+    /// at most.
     fn least_rtt(&self, packet: Duration, slowest: Duration) -> Told<Duration> {
         let told = self.least_of_samples(packet, slowest);
         // At the receiver samples are of how long data was under way beyond the least.

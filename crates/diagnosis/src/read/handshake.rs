@@ -56,6 +56,8 @@ pub struct Syn {
     pub acknowledges: Option<SeqNumber>,
     /// When the first that answers the other's was captured.
     pub answered_at: Option<Instant>,
+    /// `true` if it was sent alone first, and answers the other's in a later packet.
+    pub answers_later: bool,
     /// Bytes of data in it (TCP Fast Open, RFC 7413).
     pub len: u32,
     /// Where it was cut off: what its options say is not known if they were.
@@ -80,6 +82,7 @@ impl Syn {
             flags: packet.segment.flags,
             acknowledges: packet.segment.ack,
             answered_at: packet.segment.ack.map(|_| packet.at),
+            answers_later: false,
             len: packet.segment.len,
             cut: packet.cut,
         }
@@ -136,6 +139,7 @@ impl Handshake {
             {
                 known.acknowledges = packet.segment.ack;
                 known.answered_at = Some(packet.at);
+                known.answers_later = true;
             }
             Some(known) if known.isn == packet.segment.seq => {
                 let waited = packet.at.since(known.last_at);
@@ -152,6 +156,17 @@ impl Handshake {
     /// The data of a SYN was not taken.
     pub(crate) const fn refused(&mut self, bytes: u32) {
         self.fast_open_refused = Some(bytes);
+    }
+
+    /// `true` if each end sent a SYN before it had the other's, and answered that: a simultaneous open (RFC 9293 §3.5, figure 7).
+    #[must_use]
+    pub fn is_simultaneous(&self) -> bool {
+        let (Some(one), Some(other)) = (&self.syns.opener, &self.syns.answerer) else {
+            return false;
+        };
+        let answers =
+            |syn: &Syn, of: &Syn| syn.answers_later && syn.acknowledges == Some(of.isn.at(1));
+        answers(one, other) && answers(other, one)
     }
 
     /// When the first SYN was captured, whoever sent it.

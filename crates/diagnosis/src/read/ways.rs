@@ -262,6 +262,12 @@ impl Ways {
             let quickest = near.quickest.filter(|_| guessed)?;
             Some((quickest, Reason::Responses))
         });
+        // Where nothing answers, repairs tell: one that duplicate ACKs have asked for comes no sooner than a round trip.
+        let repaired = || Some((near.repairs.way()?, Reason::Repairs));
+        let least = match place {
+            Place::Receiver => least.or_else(repaired),
+            _ => least,
+        };
         let either = least.or(far_least);
         Vantage {
             place,

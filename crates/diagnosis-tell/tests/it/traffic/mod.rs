@@ -3,9 +3,11 @@
 mod answers;
 mod both_ends;
 mod copies;
+mod counts;
 mod cut;
 mod delayed_acks;
 mod directions;
+mod doubt;
 mod ends;
 mod flights;
 mod groups;
@@ -40,7 +42,35 @@ use dupack_truth::script::Script;
 /// The diagnosis of a capture.
 fn read(file: &[u8]) -> Diagnosis {
     let mut reader = CaptureReader::new(file).unwrap();
-    diagnose(&mut reader, Flow::All, &mut ()).unwrap()
+    let found = diagnose(&mut reader, Flow::All, &mut ()).unwrap();
+    for connection in &found.connections {
+        round_trips_agree(connection);
+    }
+    found
+}
+
+/// Of every capture of these tests: no least round-trip time is longer than the mean, nor than the handshake and what a full packet
+/// takes at most.
+#[track_caller]
+fn round_trips_agree(connection: &ConnectionFindings) {
+    let handshake = &connection.handshake;
+    let ways = Side::BOTH.map(|side| handshake.round_trip_to(side));
+    let short = ways[0].zip(ways[1]).map(|(one, other)| one + other);
+    for stream in connection.all_streams() {
+        let Some((least, mean)) = stream.round_trips() else {
+            continue;
+        };
+        assert!(least <= mean, "{least} and {mean}");
+        let path = &stream.path;
+        // The slowest that the bottleneck may be. A rate that was withdrawn may have told the time of a packet.
+        let slowest = path.rate.interval().map(|(low, _)| low);
+        let Some((slowest, short)) = slowest.or(path.rate.at_least()).zip(short) else {
+            continue;
+        };
+        let packet = (path.smss + path.headers) as f64 * 8.0 / slowest;
+        let bound = short.as_secs_f64() + packet + 1e-9;
+        assert!(least.as_secs_f64() <= bound, "{least} and {short}");
+    }
 }
 
 /// The diagnosis of a script's capture.

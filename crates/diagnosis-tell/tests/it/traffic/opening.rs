@@ -1,6 +1,7 @@
 //! Ways to open a connection.
 
 use dupack_diagnosis::Side;
+use dupack_diagnosis_tell::notes::notes;
 use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
@@ -56,8 +57,32 @@ fn two_ends_may_open_it_at_once() {
     let told = Told::of(&script);
     told.nothing_was_lost();
     assert!(!told.screen().contains("handshake  "), "{}", told.screen());
+    let note = "both ends opened the connection at once (RFC 9293 §3.5, figure 7)";
+    assert_eq!(notes(told.connection()), [note]);
     let rtt = told.stream(Side::Opener).path.least_rtt.value().unwrap();
     assert!((0.098..0.102).contains(&rtt.as_secs_f64()), "{rtt:?}");
+}
+
+#[test]
+fn a_syn_that_is_answered_with_a_syn_alone_is_not_said_to_be_opened_at_once() {
+    // The server's SYN came after the client's, and it never acknowledges that by a SYN.
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
+    script.add(packet(0.05, End::Server, 4999).syn(1460, Some(7)));
+    let answer = packet(0.0501, End::Client, 999).syn(1460, Some(7));
+    script.add(answer.ack(5000));
+    script.add(packet(0.1, End::Server, 5000).ack(1000));
+    rounds(&mut script, End::Client, (0.11, 0.1), 1000, 5000);
+    let screen = Told::of(&script).screen();
+    assert!(!screen.contains("at once (RFC 9293"), "{screen}");
+}
+
+#[test]
+fn an_ordinary_handshake_has_no_note() {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, 0.1);
+    rounds(&mut script, End::Server, (0.11, 0.1), 5000, 1000);
+    assert!(notes(Told::of(&script).connection()).is_empty());
 }
 
 /// A SYN with 500 bytes, of which the answer acknowledges `taken`.

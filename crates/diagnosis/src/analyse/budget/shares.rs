@@ -259,7 +259,7 @@ pub(super) struct Notes {
     rtt_sum: f64,
     full_known: f64,
     samples: u64,
-    samples_sum: f64,
+    samples_sum: Duration,
 }
 
 impl Notes {
@@ -296,7 +296,7 @@ impl Notes {
 
     pub(super) fn rtt(&mut self, rtt: Duration) {
         self.samples = self.samples.saturating_add(1);
-        self.samples_sum += rtt.as_secs_f64();
+        self.samples_sum += rtt;
     }
 
     /// Time was given away while the receive window was `window`.
@@ -386,8 +386,7 @@ pub(super) fn divide(
         flight: mean_flight(&divided),
         busy_bytes_per_second: busy.rate(),
         queue_mean: busy.queue(),
-        rtt_mean: (notes.samples > 0)
-            .then(|| Duration::from_secs_f64(notes.samples_sum / notes.samples as f64)),
+        rtt_mean: (notes.samples > 0).then(|| notes.samples_sum / notes.samples),
         rtt_min: path.rtt_min,
         window: notes.window(),
         ack_times: AckTimes::Known,

@@ -23,6 +23,7 @@ fn one(number: u64, server: SocketAddr, took: u64, lost: u64) -> Group {
         segments: 5,
         retransmissions: 1,
         untold: 0,
+        in_doubt: 0,
         times: [lost / 15; Limit::COUNT],
         lost,
         most_lost: (!lost.is_zero()).then(|| worst(lost)),
