@@ -16,6 +16,7 @@ use crate::whatif::{
     usual_stacks,
 };
 use crate::words;
+use dupack_diagnosis::analyse::budget::Group;
 use dupack_diagnosis::findings::StreamFindings;
 use dupack_diagnosis::sender::{
     Candidate, Control, InitialBound, SenderReport, TimeoutRule, Traits, Verdict,
@@ -248,8 +249,34 @@ pub fn ask(
         let ((one, mean), (other, than)) = (rank(a), rank(b));
         one.cmp(&other).then(mean.total_cmp(&than))
     });
+    let shares = &stream.shares;
+    let silent = (shares.of_group(Group::Application), shares.duration());
+    if let Some(why) = faster_than_its_application(&answers, silent) {
+        return Ok(Asked::Refused(why));
+    }
     reply(&mut answers, &passed, interrupt)?;
     Ok(Asked::Answered(answers))
+}
+
+/// A transfer takes no less than this part of the time in which its application sends nothing (ours: what ACKs take moves the one
+/// by some round trips against the other).
+const APPLICATION_PART: f64 = 0.95;
+
+/// Why there is no answer, where a simulated transfer takes less time than the application was `silent`, of all time: one of the
+/// two is wrong.
+fn faster_than_its_application(answers: &[Answer], silent: (Duration, Duration)) -> Option<String> {
+    let (silent, of) = silent;
+    let given = answers.iter().filter(|answer| answer.offer == Offer::Given);
+    let least = given.map(|answer| answer.duration.mean).reduce(f64::min)?;
+    (least < APPLICATION_PART * silent.as_secs_f64()).then(|| {
+        format!(
+            "the application sent nothing for {} of {}, and simulated transfers take {}: what the simulation rests on is not what \
+             happened",
+            words::time(silent),
+            words::time(of),
+            words::seconds(least)
+        )
+    })
 }
 
 /// These stacks and what was captured; nothing where no other is left.

@@ -269,3 +269,23 @@ fn a_gain_is_none_where_the_captured_sender_itself_gains_in_simulations() {
     let own = answer("rack/cubic", (7.0, 8.0, 9.0), Role::Captured, Offer::Given);
     assert_eq!(own.gain(), Gain::None);
 }
+
+#[test]
+fn no_transfer_takes_less_time_than_its_application_sends_nothing() {
+    let given = |seconds| {
+        let interval = (seconds, seconds, seconds);
+        answer("rack/veno", interval, Role::Another, Offer::Given)
+    };
+    let silent = (Duration::from_secs(8), Duration::from_secs(10));
+    let told = |answers: &[Answer]| faster_than_its_application(answers, silent);
+    assert_eq!(told(&[given(9.0), given(7.9)]), None);
+    assert_eq!(
+        told(&[given(9.0), given(7.0)]).as_deref(),
+        Some(
+            "the application sent nothing for 8 s of 10 s, and simulated transfers take 7 s: what the simulation rests on is not \
+             what happened"
+        )
+    );
+    let unreliable = answer("rack/veno", (1.0, 1.0, 1.0), Role::Another, Offer::TooWide);
+    assert_eq!(told(&[given(9.0), unreliable]), None);
+}

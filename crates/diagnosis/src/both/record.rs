@@ -8,9 +8,9 @@ use dupack_packet::CaptureTime;
 use dupack_packet::captured::{CaptureReader, ReadError};
 use dupack_tcp::connection::Flags;
 
-use super::{Joined, PACKETS_MAX};
 use super::names::{Direction, Shared, at, by_direction};
 use super::pieces::Piece;
+use super::{Joined, PACKETS_MAX};
 use crate::diagnose::{Extent, Watch, each_packet};
 use crate::findings::ConnectionFindings;
 use crate::read::copies::Copies;

@@ -489,9 +489,12 @@ impl Verdict {
         };
         let always_full = queue(FULL_SHARE, span.rtt.min()) == Some(true);
         let never_full = queue(LOSS_SHARE, span.rtt.max()) == Some(false);
-        let queued = path.rtt_min.zip(span.rtt.min()).is_some_and(|(least, min)| {
-            min.saturating_sub(least) > super::queue_noise(least) && span.rtt.count() > 1
-        });
+        let queued = path
+            .rtt_min
+            .zip(span.rtt.min())
+            .is_some_and(|(least, min)| {
+                min.saturating_sub(least) > super::queue_noise(least) && span.rtt.count() > 1
+            });
         let standing = if always_full {
             Limit::OverflowingQueue
         } else {
