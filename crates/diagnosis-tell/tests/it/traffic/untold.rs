@@ -47,7 +47,7 @@ const LIMITS: [&str; 8] = [
     "application had",
     "application paused",
     "congestion window",
-    "late ACKs",
+    "late packets",
 ];
 
 /// The untold part of a script's capture, and every word and number of every form of its diagnosis.

@@ -18,7 +18,7 @@ pub enum StallKind {
     ClientIdle,
     /// The peer's receive window was shut.
     ZeroWindow,
-    /// ACKs came late, and nothing was sent again.
+    /// Packets came late, and nothing was sent again: ACKs, or, where they are seen when they arrive, segments with data.
     PacketDelay,
     /// The receiver delayed its ACKs, as it may where less than two segments came (RFC 9293 §3.8.6.3).
     DelayedAck,
@@ -117,7 +117,7 @@ impl StallKind {
             Self::ResourceConstraint => "the application stopped in the middle",
             Self::ClientIdle => "the peer asked for nothing",
             Self::ZeroWindow => "the receive window was shut",
-            Self::PacketDelay => "late ACKs",
+            Self::PacketDelay => "late packets",
             Self::DelayedAck => "delayed ACKs",
             Self::Nagle => "Nagle waits for ACKs",
             Self::FastDouble => "retransmissions that were lost",
