@@ -3,6 +3,7 @@
 use dupack_diagnosis::Diagnosis;
 use dupack_diagnosis::analyse::groups::{Group, GroupKey};
 use dupack_diagnosis_tell::groups::{sentences, tables};
+use dupack_diagnosis_tell::measures::Condition;
 use dupack_diagnosis_tell::numbers::{groups_csv, json, server_lines};
 use dupack_diagnosis_tell::summary::{Look, summary};
 use dupack_report::page::Block;
@@ -261,6 +262,7 @@ fn files_have_a_line_of_each_group() {
     assert!(lines.iter().all(|line| line.len() == lines[0].len()));
     assert_eq!((lines[1][0], lines[2][16]), ("10.0.0.2:443", "-"));
     let document: serde_json::Value = serde_json::from_str(&json(&told.0, None)).unwrap();
+    assert_eq!(document["first_packet_unix_s"], 1_700_000_000.0);
     let web = &document["groups"]["servers"][0];
     assert_eq!(web["connections_with_syns_retransmitted"], 20);
     assert_eq!(web["service"], "https");
@@ -302,4 +304,35 @@ fn a_service_is_the_sum_of_its_servers() {
     };
     let screen = summary(&found, None, &look);
     assert!(screen.contains("port 443 (https), 3 servers"), "{screen}");
+}
+
+#[test]
+fn connections_whose_limits_are_not_told_are_left_out_of_the_time_lost() {
+    let mut many = Many::new();
+    many.exchange(0.0, 443, &[1.0]);
+    let whole = many.told();
+    assert!(!sentences(of(&whole, 443)).contains("left out"));
+    // Its ACKs are not in the capture.
+    let data = (0..100_u32).map(|n| {
+        let at = 0.01 * f64::from(n);
+        packet(at, End::Server, 5000 + 1460 * n)
+            .ack(1000)
+            .len(1460)
+    });
+    many.add(443, data);
+    let told = many.told();
+    let web = of(&told, 443);
+    assert_eq!((web.connections, web.untold), (2, 1));
+    let said = sentences(web);
+    let left_out = "; 1 connection left out, as the capture does not tell their limits";
+    assert!(said.contains(left_out), "{said}");
+}
+
+#[test]
+fn a_connection_without_data_lacks_no_measure_of_data() {
+    let told = mixed().told();
+    let refused = told.0.connections.iter();
+    assert!(refused.filter(|one| one.main_stream().is_none()).count() > 0);
+    let condition: Condition = "rtt > 100s".parse().unwrap();
+    assert_eq!(condition.not_told(&told.0.connections), None);
 }
