@@ -371,7 +371,7 @@ pub fn sent_again(stream: &StreamFindings) -> String {
         classes.join(", ")
     );
     if account.needless() > 0 {
-        text += &format!("; {} needless", words::count(account.needless()));
+        text += &format!("; {} spurious", words::count(account.needless()));
     }
     if account.lost_again > 0 {
         text += &format!("; {} lost again", words::count(account.lost_again));
@@ -533,7 +533,14 @@ pub fn ending(connection: &ConnectionFindings) -> Option<String> {
 
 /// Columns of the table of connections, and those that it has with less and less room.
 const COLUMNS: [&str; 8] = [
-    "#", "from", "to", "bytes", "time", "rate", "again", "lost to",
+    "#",
+    "from",
+    "to",
+    "bytes",
+    "time",
+    "rate",
+    "retransmitted",
+    "lost to",
 ];
 const FORMS: [&[usize]; 4] = [
     &[0, 1, 2, 3, 4, 5, 6, 7],

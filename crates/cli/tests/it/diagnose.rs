@@ -645,7 +645,7 @@ fn two_captures_of_a_transfer_are_joined_and_others_are_refused() {
     // The losses lie beyond the second capture: it corrects nothing.
     assert!(plain.contains("lies beyond them"), "{screen}");
     assert!(
-        !plain.contains("9 needless") && !plain.contains("one alone"),
+        !plain.contains("9 spurious") && !plain.contains("one alone"),
         "{screen}"
     );
     let json = succeeds(folder, &[&args[..], &["--format", "json"]].concat());
