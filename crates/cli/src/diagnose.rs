@@ -22,9 +22,12 @@ use dupack_diagnosis_tell::numbers;
 use dupack_diagnosis_tell::page::{self, Scenes};
 use dupack_diagnosis_tell::summary::{Look, summary};
 use dupack_diagnosis_tell::whatif::SEEDS;
+use dupack_diagnosis_tell::words;
+use dupack_packet::CaptureTime;
 use dupack_packet::captured::{CaptureReader, ReadError};
 use dupack_report::files::PAGE;
 use dupack_report::folder::OutputFolder;
+use dupack_tcp::time::Duration;
 use miette::{IntoDiagnostic, Report, Result, miette};
 
 use crate::flags::{StackList, whole};
@@ -550,12 +553,24 @@ fn name(file: &Path) -> String {
 fn unreadable(file: &Path, error: ReadError) -> Report {
     let name = name(file);
     match error {
+        ReadError::Io(cause) if cause.kind() == io::ErrorKind::IsADirectory => miette!(
+            help = format!(
+                "name a capture in it, such as {}",
+                file.join("x.pcap").display()
+            ),
+            "cannot read {name}: it is a folder, not a capture"
+        ),
         ReadError::Io(cause) => miette!("cannot read {name}: {cause}"),
         other => miette!(
             help = "`tcpdump -w FILE` and Wireshark write captures that can be read",
             "{name}: {other}"
         ),
     }
+}
+
+/// The time of the last packet of a capture that takes so long from its first.
+fn last_of(first: CaptureTime, duration: Duration) -> CaptureTime {
+    CaptureTime::from_unix_nanos(first.as_unix_nanos().saturating_add(duration.as_nanos()))
 }
 
 /// An error if there is nothing to tell of.
@@ -577,9 +592,9 @@ fn check(args: &DiagnoseArgs, file: &Path, diagnosis: Diagnosis) -> Result<Diagn
                 "without --filter the addresses and ports of its connections are listed".to_owned()
             }
             _ => format!(
-                "its packets were captured from {} on, in {:.3} s",
+                "its first packet was captured at {}, its last at {}",
                 rfc3339(first),
-                diagnosis.duration.as_secs_f64()
+                rfc3339(last_of(first, diagnosis.duration))
             ),
         };
         return Err(miette!(
@@ -591,9 +606,9 @@ fn check(args: &DiagnoseArgs, file: &Path, diagnosis: Diagnosis) -> Result<Diagn
     if diagnosis.connections.is_empty() && args.flow.is_some() {
         return Err(miette!(
             help = format!(
-                "it has {} connections, numbered from 1 in the order of their first packets; without --flow \
-                 the worst of them are shown",
-                diagnosis.connections_all
+                "it has {}, numbered from 1 in the order of their first packets; without --flow the worst of them \
+                 are shown",
+                words::things(diagnosis.connections_all, "connection", "connections")
             ),
             "no connection of {name} is the one that --flow asks for"
         ));

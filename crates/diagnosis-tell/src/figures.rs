@@ -140,7 +140,7 @@ fn repeated(stream: &StreamFindings, scene: &Scene, unit: f64) -> Vec<TimelineMa
     let marks = by_class.into_iter().map(|(class, points)| {
         let (hue, shape) = looks(class);
         TimelineMarks {
-            name: format!("again: {}", class.name()),
+            name: format!("retransmitted: {}", class.name()),
             hue,
             shape,
             points,
@@ -329,7 +329,7 @@ fn losses(scene: &Scene) -> TimelineRow {
             times(&|again| again.need == Need::Needed && !again.lost),
         ),
         ("repair lost", Hue::Vermillion, times(&|again| again.lost)),
-        ("needless", Hue::Grey, times(&is_needless)),
+        ("spurious", Hue::Grey, times(&is_needless)),
         (
             "by a timeout",
             Hue::Black,

@@ -299,10 +299,10 @@ impl RemarksOn {
 pub const fn needless_in_words(need: Need) -> Option<&'static str> {
     match need {
         Need::Needed | Need::Unknown => None,
-        Need::NeedlessByDsack => Some("needless: a DSACK says that it came twice"),
-        Need::NeedlessByTimestamp => Some("needless: its ACK echoes the first one's timestamp"),
-        Need::NeedlessByTime => Some("needless: its ACK came too soon to be for it"),
-        Need::NeedlessByArrival => Some("needless: the first one had come by here, and was ACKed"),
+        Need::NeedlessByDsack => Some("spurious: a DSACK says that it came twice"),
+        Need::NeedlessByTimestamp => Some("spurious: its ACK echoes the first one's timestamp"),
+        Need::NeedlessByTime => Some("spurious: its ACK came too soon to be for it"),
+        Need::NeedlessByArrival => Some("spurious: the first one had come by here, and was ACKed"),
     }
 }
 

@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use dupack_tcp::time::Duration;
 
+use crate::story::has_acks_alone;
 use crate::{keys, words};
 use dupack_diagnosis::Diagnosis;
 use dupack_diagnosis::analyse::budget::Limit;
@@ -297,7 +298,7 @@ fn line(connection: &ConnectionFindings) -> Vec<String> {
     let none = || "-".to_owned();
     let stream = connection.main_stream();
     let limit = |stream: &StreamFindings| {
-        if stream.limits_untold().is_some() {
+        if stream.limits_untold().is_some() || has_acks_alone(connection) {
             return None;
         }
         let most = Limit::ALL

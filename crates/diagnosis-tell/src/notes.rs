@@ -123,11 +123,11 @@ fn fast_open(connection: &ConnectionFindings) -> Option<String> {
     Some(if syn.times > 1 {
         format!(
             "the answer to the SYN does not acknowledge the {bytes} in the SYN (TCP Fast Open, RFC 7413), and \
-             they were sent again; the SYN was sent again, too: it or its answer was lost, or the answer came late"
+             they were retransmitted; the SYN was retransmitted, too: it or its answer was lost, or the answer came late"
         )
     } else {
         format!(
-            "the server did not take the {bytes} in the SYN (TCP Fast Open, RFC 7413): they were sent again, and nothing was lost"
+            "the server did not take the {bytes} in the SYN (TCP Fast Open, RFC 7413): they were retransmitted, and nothing was lost"
         )
     })
 }

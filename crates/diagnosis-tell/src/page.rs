@@ -184,7 +184,7 @@ fn of_connection(
         heading,
         note: match stream.limits_untold() {
             Some(_) => format!("the limit {UNTOLD}"),
-            None => lost_to(stream),
+            None => lost_to(connection, stream),
         },
         blocks,
         ..Section::default()
@@ -556,7 +556,7 @@ fn row(connection: &ConnectionFindings) -> Vec<Cell> {
         number(lost(stream.lost())),
         number(stream.goodput_told().map_or(NONE.to_owned(), words::rate)),
         number(crate::summary::retransmissions(stream).map_or(NONE.to_owned(), words::count)),
-        lost_to(stream).into(),
+        lost_to(connection, stream).into(),
     ]
 }
 

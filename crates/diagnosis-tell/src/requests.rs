@@ -1,7 +1,7 @@
 //! Requests of a connection: a line for the terminal, a table for the page.
 
 use dupack_report::page::{Block, Cell, Emphasis};
-use dupack_tcp::time::Duration;
+use dupack_tcp::time::{Duration, Instant};
 
 use crate::words;
 use dupack_diagnosis::analyse::hints::{Hint, TlsRecord};
@@ -113,7 +113,16 @@ pub fn table(connection: &ConnectionFindings) -> Vec<Block> {
         })
         .map(|(place, (name, _))| (place, name))
         .collect();
-    let mut header = vec!["#", "at (s)", "packets", "request", "answer", "time"];
+    let mut header = vec![
+        "#",
+        "sent (s)",
+        "first byte (s)",
+        "last byte (s)",
+        "packets",
+        "request",
+        "answer",
+        "time",
+    ];
     header.extend(names.iter().map(|(_, name)| *name));
     let has_content = listed.iter().any(|request| content(request).is_some());
     header.push("think time before");
@@ -138,6 +147,11 @@ pub fn table(connection: &ConnectionFindings) -> Vec<Block> {
     }]
 }
 
+/// A time of the capture in seconds.
+fn at(time: Instant) -> Cell {
+    number(format!("{:.3}", time.as_secs_f64()))
+}
+
 fn number(text: String) -> Cell {
     Cell::new(text, Emphasis::Number)
 }
@@ -150,7 +164,9 @@ fn beginning(request: &Request) -> Vec<Cell> {
     };
     vec![
         number(format!("{}{pipelined}", request.number)),
-        number(format!("{:.3}", request.request.first_at.as_secs_f64())),
+        at(request.request.first_at),
+        at(request.answer.first_at),
+        at(request.answer.last_at),
         number(format!(
             "#{} to #{}",
             request.request.first_packet, request.answer.last_packet
@@ -180,6 +196,8 @@ fn caption(requests: &Requests, listed: usize) -> String {
     if (listed as u64) < requests.count {
         text += &format!(" The {listed} longest are listed.");
     }
+    text +=
+        " Sent: first byte of the request; first and last byte: of the answer, all as captured.";
     text += match requests.round_trip {
         Some(_) => {
             " Network is one round trip, the least of the capture; the parts sum to the time of the client."

@@ -22,7 +22,7 @@ use dupack_diagnosis::untold::Untold;
 
 pub use case::Case;
 use case::{NAGLE_MIN, REST_SHARE, is_a_window};
-pub use headline::{headline, silent_later};
+pub use headline::{has_acks_alone, headline, silent_later};
 use sentences::{
     application, black_hole, constant_rate, contradictory, handshake, in_doubt, losses,
     missing_packets, mixed, nagle, nothing, one_direction, options_cut, path, policer,

@@ -17,7 +17,7 @@ use crate::groups;
 use crate::notes::notes;
 use crate::requests::requests;
 use crate::shared;
-use crate::story::{headline, story};
+use crate::story::{has_acks_alone, headline, story};
 use crate::words;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::Class;
@@ -371,7 +371,7 @@ pub fn sent_again(stream: &StreamFindings) -> String {
         classes.join(", ")
     );
     if account.needless() > 0 {
-        text += &format!("; {} needless", words::count(account.needless()));
+        text += &format!("; {} spurious", words::count(account.needless()));
     }
     if account.lost_again > 0 {
         text += &format!("; {} lost again", words::count(account.lost_again));
@@ -533,7 +533,14 @@ pub fn ending(connection: &ConnectionFindings) -> Option<String> {
 
 /// Columns of the table of connections, and those that it has with less and less room.
 const COLUMNS: [&str; 8] = [
-    "#", "from", "to", "bytes", "time", "rate", "again", "lost to",
+    "#",
+    "from",
+    "to",
+    "bytes",
+    "time",
+    "rate",
+    "retransmitted",
+    "lost to",
 ];
 const FORMS: [&[usize]; 4] = [
     &[0, 1, 2, 3, 4, 5, 6, 7],
@@ -603,17 +610,17 @@ fn table_row(connection: &ConnectionFindings) -> [String; 8] {
         words::time(stream.shares.duration()),
         words::rate(stream.goodput()),
         retransmissions(stream).map_or("–".to_owned(), words::count),
-        lost_to(stream),
+        lost_to(connection, stream),
     ]
 }
 
 /// Text in the place of a limit that is not told.
 pub(crate) const UNTOLD: &str = "cannot be told";
 
-/// The limit that took the most time, with its share.
+/// The limit that took the most time of the first stream of a connection, with its share.
 #[must_use]
-pub fn lost_to(stream: &StreamFindings) -> String {
-    if stream.limits_untold().is_some() {
+pub fn lost_to(connection: &ConnectionFindings, stream: &StreamFindings) -> String {
+    if stream.limits_untold().is_some() || has_acks_alone(connection) {
         return UNTOLD.to_owned();
     }
     let most = in_percent(stream).into_iter().next();

@@ -263,8 +263,11 @@ pub fn stall_of(stream: &StreamFindings, kind: StallKind) -> String {
 /// A limit of a stream, with the causes that its time may have instead: `"application paused, or receive window"`.
 #[must_use]
 pub fn limit_of(stream: &StreamFindings, limit: Limit) -> String {
-    let mut said = self::limit(limit).to_owned();
     let doubt = stream.limits_in_doubt().filter(|doubt| doubt.has(limit));
+    let mut said = match (limit, doubt) {
+        (Limit::SenderBuffer, Some(_)) => "sender's buffer".to_owned(),
+        _ => self::limit(limit).to_owned(),
+    };
     for cause in doubt.iter().flat_map(InDoubt::causes) {
         said += &format!(", or {}", self::doubt(cause));
     }

@@ -71,11 +71,13 @@ fn where_no_limit_is_told_the_figure_has_the_packets_alone() {
     let figure = timeline(connection, stream, &scene(Remarks::None), &[]);
     assert_eq!(names(&figure), ["place in the stream (kB)"]);
     let rows = plotted(&figure.rows[0]);
-    let again = rows.iter().filter(|(name, _)| name.starts_with("again: "));
+    let again = rows
+        .iter()
+        .filter(|(name, _)| name.starts_with("retransmitted: "));
     let again: Vec<(&str, usize)> = again
         .map(|(name, all)| (name.as_str(), all.len()))
         .collect();
-    assert!(again.contains(&("again: unknown", 2)), "{again:?}");
+    assert!(again.contains(&("retransmitted: unknown", 2)), "{again:?}");
     assert_eq!(again.iter().map(|(_, count)| count).sum::<usize>(), 2);
     let said = "Limited by: cannot be told, as packets are missing from this capture.";
     assert!(figure.description.contains(said), "{}", figure.description);
@@ -91,8 +93,8 @@ fn segments_stand_at_their_places_and_retransmissions_by_their_causes() {
     };
     let places: Vec<f64> = (0..8).map(f64::from).collect();
     assert_eq!(of("sent"), Some(places));
-    assert_eq!(of("again: fast"), Some(vec![1.0]));
-    assert_eq!(of("again: timeout"), Some(vec![6.0]));
+    assert_eq!(of("retransmitted: fast"), Some(vec![1.0]));
+    assert_eq!(of("retransmitted: timeout"), Some(vec![6.0]));
     assert_eq!(of("overtaken"), Some(vec![]));
     // The window ends at 64 kB, where nothing else is, until it is shut.
     let edge = of("end of the receive window").unwrap();
@@ -102,7 +104,7 @@ fn segments_stand_at_their_places_and_retransmissions_by_their_causes() {
     assert!(highest <= 1.3 * 8.0, "{edge:?}");
     let times = plotted
         .iter()
-        .find(|(name, _)| name == "again: timeout")
+        .find(|(name, _)| name == "retransmitted: timeout")
         .unwrap();
     assert!((times.1[0].0 - 0.403).abs() < 1e-9);
 }
@@ -127,7 +129,7 @@ fn round_trips_are_in_milliseconds_and_losses_have_their_times() {
         [
             ("repaired", &[0.1012][..]),
             ("repair lost", &[]),
-            ("needless", &[0.403]),
+            ("spurious", &[0.403]),
             ("by a timeout", &[0.403]),
         ]
     );

@@ -17,7 +17,7 @@ fn each_packet_is_told_what_it_was() {
             (14, "retransmission: SACK blocks beyond it, set off by #13"),
             (
                 18,
-                "retransmission: timeout, waited 250 ms; needless: a DSACK says that it came twice"
+                "retransmission: timeout, waited 250 ms; spurious: a DSACK says that it came twice"
             ),
             (20, "DSACK: bytes 6000 to 7000 came twice"),
             (21, "shuts the receive window"),

@@ -22,7 +22,7 @@ fn retransmissions_are_listed_with_what_came_of_each() {
     let (caption, rows) = table(&blocks[0]);
     assert_eq!(
         caption,
-        "2 of 10 segments (20 %): 1 fast, 1 by a timeout; 1 needless"
+        "2 of 10 segments (20 %): 1 fast, 1 by a timeout; 1 spurious"
     );
     assert_eq!(rows, [["fast", "1"], ["timeout", "1"]]);
     let (caption, rows) = table(&blocks[1]);
@@ -46,7 +46,7 @@ fn retransmissions_are_listed_with_what_came_of_each() {
                 "timeout",
                 "250 ms",
                 "–",
-                "needless: a DSACK says that it came twice"
+                "spurious: a DSACK says that it came twice"
             ],
         ]
     );

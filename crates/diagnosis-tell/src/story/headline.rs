@@ -26,6 +26,13 @@ pub fn headline(connection: &ConnectionFindings) -> String {
     }
 }
 
+/// `true` if the first sentence on a connection is that the limit cannot be told, as the capture has only ACKs of most of its data.
+#[must_use]
+pub fn has_acks_alone(connection: &ConnectionFindings) -> bool {
+    let stream = connection.main_stream();
+    stream.is_some_and(|stream| acks_alone(connection, stream).is_some())
+}
+
 /// The sentence on a capture of one end that mostly acknowledges what the other sends.
 fn acks_alone(connection: &ConnectionFindings, stream: &StreamFindings) -> Option<String> {
     let other = stream.side.other();

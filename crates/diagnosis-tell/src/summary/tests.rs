@@ -173,6 +173,6 @@ fn needless_and_late_segments_are_told_beside_retransmissions() {
     });
     assert_eq!(
         said,
-        "at least 10 of 1,000 segments (1 %): 10 fast; 3 needless; 4 lost again; 11 came late, overtaken"
+        "at least 10 of 1,000 segments (1 %): 10 fast; 3 spurious; 4 lost again; 11 came late, overtaken"
     );
 }

@@ -2,6 +2,7 @@
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::findings::AcksSeen;
+use dupack_diagnosis_tell::measures;
 use dupack_diagnosis_tell::story::headline;
 use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
@@ -68,6 +69,9 @@ fn a_capture_of_acks_tells_of_the_data_that_it_lacks() {
         "10.0.0.2:443 sent 2.9 MB, and none of its packets is in this capture, only the ACKs of 10.0.0.1:40000: the limit \
          cannot be told."
     );
+    let lines = measures::lines(&Told::of(&script).0);
+    let cells: Vec<&str> = lines.lines().nth(1).unwrap().split('\t').collect();
+    assert_eq!(cells[3..5], ["opener", "-"], "{lines}");
     // Without the request, the capture has no data at all.
     script.retain(|packet: &Packet| packet.at_s() != 0.0205);
     let said = headline(Told::of(&script).connection());

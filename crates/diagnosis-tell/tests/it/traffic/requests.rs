@@ -461,8 +461,14 @@ fn files_have_a_row_per_request() {
         panic!("one table: {blocks:?}");
     };
     assert_eq!(
-        header[5..],
+        header[1..],
         [
+            "sent (s)",
+            "first byte (s)",
+            "last byte (s)",
+            "packets",
+            "request",
+            "answer",
             "time",
             "network",
             "server",
@@ -472,6 +478,12 @@ fn files_have_a_row_per_request() {
         ]
     );
     assert_eq!(rows.len(), 2);
+    // The worst one: its times in the capture.
+    let times: Vec<&str> = rows[0][1..4]
+        .iter()
+        .map(|cell| cell.text.as_str())
+        .collect();
+    assert_eq!(times, ["0.310", "0.315", "0.346"]);
     assert!(rows.iter().all(|row| row.len() == header.len()));
     assert!(
         caption.starts_with("2 requests: half took 40 ms or less, 95 % took 66 ms or less"),

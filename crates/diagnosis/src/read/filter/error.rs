@@ -45,6 +45,13 @@ pub enum Problem {
         /// The network without these bits.
         network: String,
     },
+    /// A prefix that is longer than an address.
+    Prefix {
+        /// The network.
+        found: String,
+        /// The longest prefix of its addresses, in bits.
+        most: u32,
+    },
     /// Wireshark's number of a connection.
     StreamNumber(Option<u64>),
     /// A display filter whose meaning depends on the precedence of its operators.
@@ -89,6 +96,17 @@ impl fmt::Display for Problem {
                 f,
                 "`{found}` has bits beyond its prefix: write `net {network}`"
             ),
+            Self::Prefix { found, most } => {
+                let (version, example) = match most {
+                    32 => ("IPv4", "10.0.0.0/8"),
+                    _ => ("IPv6", "2001:db8::/32"),
+                };
+                write!(
+                    f,
+                    "`{found}` has a prefix longer than {most} bits, the length of an {version} address: write \
+                     `net {example}`, for example"
+                )
+            }
             Self::StreamNumber(number) => {
                 let flow = number.map_or(1, |number| number.saturating_add(1));
                 write!(

@@ -426,6 +426,13 @@ fn host(token: Token<'_>, word: &str) -> Result<Network, FilterError> {
         let example = format!("host {} and port {}", end.ip(), end.port());
         return Err(token.expected("an address without a port", example));
     }
+    if let Some(most) = exceeded(word).filter(|_| parts_of_network(word).is_none()) {
+        let found = shown(word);
+        return Err(token.error(Problem::Prefix { found, most }));
+    }
+    if is_service(word) {
+        return Err(token.expected("an address", format!("port {}", shown(word))));
+    }
     if parts_of_network(word).is_some() {
         let example = format!("net {}", shown(word));
         return Err(token.expected("a whole address", example));
@@ -438,6 +445,10 @@ fn host(token: Token<'_>, word: &str) -> Result<Network, FilterError> {
 
 fn network(token: Token<'_>, word: &str) -> Result<Network, FilterError> {
     let Some(network) = parts_of_network(word) else {
+        if let Some(most) = exceeded(word) {
+            let found = shown(word);
+            return Err(token.error(Problem::Prefix { found, most }));
+        }
         return Err(token.expected("a network", "net 10.0.0.0/8"));
     };
     if network.base() != network.address {
@@ -475,6 +486,14 @@ fn parts_of_network(word: &str) -> Option<Network> {
     .filter(|network| network.prefix <= most)
 }
 
+/// The longest prefix of the addresses of a network that is right but for a longer one.
+fn exceeded(word: &str) -> Option<u32> {
+    let (address, length) = word.split_once('/')?;
+    let is_number = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
+    let network = parts_of_network(address).filter(|_| is_number)?;
+    Some(Network::host(network.address).prefix)
+}
+
 fn port(token: Token<'_>, word: &str) -> Result<RangeInclusive<u16>, FilterError> {
     if let Some(port) = port_number(word) {
         return Ok(port..=port);
@@ -505,6 +524,11 @@ fn port_number(word: &str) -> Option<u16> {
     let lower = word.to_ascii_lowercase();
     let named = SERVICES.iter().find(|(name, _)| *name == lower);
     named.map(|(_, port)| *port).or_else(|| number(word))
+}
+
+fn is_service(word: &str) -> bool {
+    let lower = word.to_ascii_lowercase();
+    SERVICES.iter().any(|(name, _)| *name == lower)
 }
 
 /// A number of digits alone: the standard library takes a sign as well.
