@@ -141,7 +141,10 @@ fn both_ends_tell_the_same_durations_whenever_the_last_ack_comes() {
                 near(requests.duration.p50, p50);
                 near(requests.duration.p95, p95);
                 // An ACK that waited for the next request, or for a timer, is not the network's.
-                assert!(!screen.contains("late packets"), "{last:?} {think}\n{screen}");
+                assert!(
+                    !screen.contains("late packets"),
+                    "{last:?} {think}\n{screen}"
+                );
                 // What is outstanding because its ACK is delayed is not on its way.
                 let on_its_way = screen.contains("on its way until");
                 assert!(!on_its_way || think < 0.01, "{last:?} {think}\n{screen}");

@@ -315,9 +315,7 @@ fn connections_whose_limits_are_not_told_are_left_out_of_the_time_lost() {
     // Its ACKs are not in the capture.
     let data = (0..100_u32).map(|n| {
         let at = 0.01 * f64::from(n);
-        packet(at, End::Server, 5000 + 1460 * n)
-            .ack(1000)
-            .len(1460)
+        packet(at, End::Server, 5000 + 1460 * n).ack(1000).len(1460)
     });
     many.add(443, data);
     let told = many.told();
