@@ -169,10 +169,11 @@ impl Evidence<'_> {
         if self.shares.window == Window::Unscaled && bulk && paused {
             return Some(Doubt::Window);
         }
-        if self.place == Place::Sender {
-            return None;
-        }
         let silent = self.shares.of_group(Group::Application).as_secs_f64();
+        let nagle_perhaps = self.shares.nagle_perhaps.as_secs_f64() >= HALF * silent;
+        if self.place == Place::Sender {
+            return nagle_perhaps.then_some(Doubt::Nagle);
+        }
         if self.may_be_spread() && bulk && self.path_was_empty().as_secs_f64() < HALF * silent {
             return Some(Doubt::Bottleneck);
         }
@@ -185,7 +186,7 @@ impl Evidence<'_> {
         if guessed && bulk && asked && brief && often >= ROUND_TRIPS_OFTEN {
             return Some(Doubt::RoundTrip);
         }
-        if self.shares.nagle_perhaps.as_secs_f64() >= HALF * silent {
+        if nagle_perhaps {
             return Some(Doubt::Nagle);
         }
         let answers = self.turns.filter(|turns| !turns.asks);

@@ -122,6 +122,8 @@ pub struct Budget {
     last_arrival: Option<(Instant, Outstanding)>,
     /// When the last ACK came, if it was for everything and had no data with it, and the packet that it is.
     last_acked: Option<(Instant, u64)>,
+    /// Bytes of what left last, if it was sent as soon as such an ACK came.
+    held: Option<u64>,
     /// The last packet with data of the peer.
     asked_by: u64,
     /// When something left, or an ACK moved SND.UNA: since then a timer runs that expires next.
@@ -221,6 +223,7 @@ impl Budget {
             stage: Stage::Open,
             last_arrival: None,
             last_acked: None,
+            held: None,
             asked_by: 0,
             moved_at: started,
             left_at: started,
@@ -431,6 +434,18 @@ impl Budget {
         held && short && bare && departure.kind == SendingKind::First && self.stage == Stage::Open
     }
 
+    /// One segment of the same size after each ACK may be the messages of an application whose period is about a round trip: if it
+    /// wrote sooner, messages would come together in a segment now and then. How long each waited for its ACK is not known.
+    fn unless_periodic(&mut self, ending: Ending, len: u64) -> Ending {
+        let held = (ending == Ending::LastAck).then_some(len);
+        let before = core::mem::replace(&mut self.held, held);
+        if held.is_none() || before != held {
+            return ending;
+        }
+        self.notes.nagle_perhaps += self.clock.since(self.left_at);
+        Ending::Ack(Outstanding::Nothing)
+    }
+
     /// `true` if a silence came in the middle of a message, with nothing outstanding as far as was seen, and was longer than a
     /// timer runs: before the capture, the rest of the message may have been lost.
     fn was_cut_short(&self, ending: Ending) -> bool {
@@ -495,6 +510,7 @@ impl Analysis for Budget {
         }
         if !together {
             let ending = self.ending(departure, explained.retransmission);
+            let ending = self.unless_periodic(ending, len);
             self.notes.nagle_waits += u64::from(ending == Ending::LastAck);
             let guessed = self.ack_times == AckTimes::Guessed;
             if guessed && self.waited_for_ack(departure, self.scale.round_trip) {

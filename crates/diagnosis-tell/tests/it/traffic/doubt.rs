@@ -201,3 +201,33 @@ fn silences_of_a_round_trip_each_may_be_round_trips_where_nothing_tells_their_le
     let note = "the capture has no SYN of this connection: all times and numbers are those of the part that it has";
     assert_eq!(notes(told.connection()), [note]);
 }
+
+/// 40 messages of these sizes in turn, each of which leaves as soon as the one before is acknowledged, 100 ms later.
+fn after_each_ack(sizes: [u32; 2]) -> Script {
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, 0.1);
+    let (mut at, mut sent) = (0.101, 1000);
+    for n in 0..40 {
+        let len = sizes[n % 2];
+        script.add(packet(at, End::Client, sent).ack(5000).len(len).push());
+        sent += len;
+        at += 0.1;
+        script.add(packet(at, End::Server, 5000).ack(sent).window(500));
+        at += 1e-5;
+    }
+    script
+}
+
+#[test]
+fn messages_that_each_follow_the_ack_of_the_one_before_may_have_the_period_of_a_round_trip() {
+    let told = Told::of(&after_each_ack([700, 700]));
+    let story = told.story();
+    assert!(
+        story.contains("the application or Nagle's algorithm"),
+        "{story}"
+    );
+    assert!(!story.contains("TCP_NODELAY"), "{story}");
+    // A period that is shorter puts two messages into a segment now and then: they had waited.
+    let story = Told::of(&after_each_ack([700, 1400])).story();
+    assert!(story.contains("TCP_NODELAY"), "{story}");
+}
