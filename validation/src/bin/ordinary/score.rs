@@ -14,10 +14,11 @@ use super::plan::Kind;
 use super::truth::{Budget, Class, Stream};
 
 /// The limit that each template of the story names; `None` for those that name none.
-pub const NAMED: [(&str, Option<Class>); 23] = [
+pub const NAMED: [(&str, Option<Class>); 24] = [
     ("nothing", None),
     ("one direction", None),
     ("missing packets", None),
+    ("contradictory", None),
     ("options cut", None),
     ("black hole", Some(Class::Timers)),
     ("unscaled window", Some(Class::Receiver)),
@@ -82,6 +83,37 @@ impl At {
     }
 }
 
+/// What a sentence names.
+#[derive(Clone, Copy, Debug)]
+struct Named {
+    limit: Option<Class>,
+    /// The share of other causes that it names beside that.
+    also: f64,
+    /// It names waste.
+    waste: bool,
+}
+
+impl Named {
+    fn of(template: &str, budget: &Budget, (retransmissions, shaped): (u64, bool)) -> Self {
+        let limit = NAMED.iter().find(|(name, _)| *name == template);
+        // "Its send buffer, a congestion window that does not grow, or a shaper before the capture".
+        let window = match retransmissions {
+            0 => budget.share(Class::Losses),
+            _ => 0.0,
+        };
+        let shaper = if shaped { budget.share(Class::Path) } else { 0.0 };
+        Self {
+            limit: limit.and_then(|(_, class)| *class),
+            also: if template == "sender" {
+                window + shaper
+            } else {
+                0.0
+            },
+            waste: OF_WASTE.contains(&template),
+        }
+    }
+}
+
 /// The worth of a first sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
@@ -123,7 +155,7 @@ impl Verdict {
     }
 
     fn of(
-        (named, waste): (Option<Class>, bool),
+        told: Named,
         budget: &Budget,
         share: impl Fn(&Budget, Class) -> f64,
         brief: f64,
@@ -133,17 +165,17 @@ impl Verdict {
             class => share(budget, class),
         });
         let most = most.into_iter().fold(0.0, f64::max);
-        match named {
+        match told.limit {
             _ if budget.all() < BETWEEN_SAMPLES => Self::Unknown,
             None if most >= MUST && budget.all() >= brief => Self::Missed,
             None => Self::Abstained,
             Some(named) => {
-                let took = share(budget, named) + budget.shared(named.coarse());
+                let took = share(budget, named) + budget.shared(named.coarse()) + told.also;
                 if took >= most - EQUAL {
                     Self::Right
                 } else if took < FLATLY {
                     Self::Flat
-                } else if waste && took >= WASTE - EQUAL {
+                } else if told.waste && took >= WASTE - EQUAL {
                     Self::Waste
                 } else {
                     Self::Wrong
@@ -274,11 +306,6 @@ fn one(
     origin: u64,
 ) -> Score {
     let (template, sentence) = tell(&Case::of(told));
-    let named = NAMED.iter().find(|(name, _)| *name == template);
-    let named = (
-        named.and_then(|(_, class)| *class),
-        OF_WASTE.contains(&template),
-    );
     let shares = &told.shares;
     let budget = truth.budget(
         origin + shares.started.as_nanos(),
@@ -302,6 +329,8 @@ fn one(
         ]
     });
     let brief = BRIEF * record.route.rtt_ms / 1e3;
+    let shaped = record.route.shaper.is_some() && is_bulk(record.kind, from);
+    let named = Named::of(template, &budget, (truth.retransmissions, shaped));
     let coarse = Verdict::of(named, &budget, Budget::coarse_share, brief);
     let fine = Verdict::of(named, &budget, Budget::share, brief);
     Score {
@@ -310,7 +339,7 @@ fn one(
         at: capture.at,
         derived: capture.derived,
         v6: record.route.v6,
-        shaped: record.route.shaper.is_some() && is_bulk(record.kind, from),
+        shaped,
         single: record.route.single.contains(&true),
         file: capture.file.clone(),
         from,
@@ -369,17 +398,37 @@ mod tests {
         budget.classes[Class::Application as usize] = 6.0;
         budget.classes[Class::Losses as usize] = 3.5;
         budget.classes[Class::Timers as usize] = 0.5;
-        let verdict = |named| Verdict::of((named, false), &budget, Budget::share, 1.0);
+        let named = |limit| Named {
+            limit,
+            also: 0.0,
+            waste: false,
+        };
+        let verdict = |limit| Verdict::of(named(limit), &budget, Budget::share, 1.0);
         assert_eq!(verdict(Some(Class::Application)), Verdict::Right);
         assert_eq!(verdict(Some(Class::Losses)), Verdict::Wrong);
         assert_eq!(verdict(Some(Class::Timers)), Verdict::Flat);
         assert_eq!(verdict(None), Verdict::Missed);
         let coarse = Verdict::of(
-            (Some(Class::SlowStart), false),
+            named(Some(Class::SlowStart)),
             &budget,
             Budget::coarse_share,
             1.0,
         );
         assert_eq!(coarse, Verdict::Wrong);
+    }
+
+    #[test]
+    fn a_sender_that_held_back_may_have_had_a_window_that_does_not_grow_or_a_shaper() {
+        let mut budget = Budget::default();
+        budget.classes[Class::Losses as usize] = 6.0;
+        budget.classes[Class::Path as usize] = 4.0;
+        let verdict = |retransmissions, shaped| {
+            let named = Named::of("sender", &budget, (retransmissions, shaped));
+            Verdict::of(named, &budget, Budget::share, 1.0)
+        };
+        assert_eq!(verdict(0, false), Verdict::Right);
+        assert_eq!(verdict(1, false), Verdict::Flat);
+        assert_eq!(verdict(1, true), Verdict::Wrong);
+        assert_eq!(verdict(0, true), Verdict::Right);
     }
 }
