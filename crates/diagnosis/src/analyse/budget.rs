@@ -135,8 +135,7 @@ pub struct Budget {
     window_left: Option<u64>,
     /// The field of the last ACK: whatever its scale, the window is no smaller.
     field: Option<u16>,
-    /// `true` once a segment was pushed.
-    pushes: bool,
+    messages: Messages,
     /// The timestamp of what left last.
     stamp: Option<u32>,
     /// Whether the sender last stopped because the receive window was full.
@@ -185,6 +184,33 @@ impl Terms {
     }
 }
 
+/// Messages of the application, as pushed segments end them (RFC 9293 §3.9.1.2).
+#[derive(Clone, Copy, Debug, Default)]
+struct Messages {
+    /// So many ended.
+    ends: u64,
+    /// New bytes that left.
+    bytes: u64,
+}
+
+impl Messages {
+    fn left(&mut self, departure: &Departure<'_>, new: u64) {
+        self.ends += u64::from(departure.flags.contains(Flags::PSH));
+        self.bytes = self.bytes.saturating_add(new);
+    }
+
+    /// `true` if a message has few segments, on average. The kernel pushes the last segment of what it holds: of a sender that
+    /// always has more to send, one of 64 kB.
+    const fn are_short(&self, mss: u64) -> bool {
+        let most = MESSAGE_SEGMENTS.saturating_mul(mss);
+        self.ends >= MESSAGES_MIN && self.bytes <= most.saturating_mul(self.ends)
+    }
+}
+
+/// Segments of a short message, and the messages that must be known (ours).
+const MESSAGE_SEGMENTS: u64 = 4;
+const MESSAGES_MIN: u64 = 4;
+
 /// How it is known when the sender has an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckTimes {
@@ -230,7 +256,7 @@ impl Budget {
             window: None,
             window_left: None,
             field: None,
-            pushes: false,
+            messages: Messages::default(),
             stamp: None,
             at_edge: Edge::Away,
             probes: false,
@@ -511,6 +537,9 @@ impl Analysis for Budget {
         if !together {
             let ending = self.ending(departure, explained.retransmission);
             let ending = self.unless_periodic(ending, len);
+            if matches!(ending, Ending::Nothing { .. }) && self.quiet.may_have_rest() {
+                self.notes.nagle_perhaps += self.clock.since(self.left_at);
+            }
             self.notes.nagle_waits += u64::from(ending == Ending::LastAck);
             let guessed = self.ack_times == AckTimes::Guessed;
             if guessed && self.waited_for_ack(departure, self.scale.round_trip) {
@@ -577,7 +606,7 @@ impl Analysis for Budget {
             let full = departure.window_left.is_some_and(|left| left < mss);
             self.at_edge = if full { Edge::Reached } else { Edge::Away };
         }
-        self.pushes |= departure.flags.contains(Flags::PSH);
+        self.messages.left(departure, if new { len } else { 0 });
         if new {
             self.quiet.begin(self.tail_of(departure));
         }
@@ -682,8 +711,11 @@ impl Budget {
             .is_some_and(|left| left.saturating_add(last) < self.windows.mss());
         if pushed && last < self.windows.mss() && !fills {
             Tail::EndOfMessage
-        } else if !pushed && self.pushes && last >= self.windows.mss() {
-            Tail::More
+        } else if !pushed && self.messages.ends > 0 && last >= self.windows.mss() {
+            match self.messages.are_short(self.windows.mss()) {
+                true => Tail::Rest,
+                false => Tail::More,
+            }
         } else {
             Tail::Full
         }

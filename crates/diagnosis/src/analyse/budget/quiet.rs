@@ -48,6 +48,9 @@ pub(super) enum Tail {
     EndOfMessage,
     /// Full, and not pushed by a sender that pushes the last of what it has (RFC 9293 §3.9.1.2): the application had written more.
     More,
+    /// The same of a sender whose messages are short: the rest of this one may be no full segment, and wait for ACKs (Nagle's
+    /// algorithm) or for the next message.
+    Rest,
     Full,
 }
 
@@ -148,6 +151,11 @@ impl Quiet {
         self.tail == Tail::More
     }
 
+    /// `true` if a rest of the last message may wait that is no full segment.
+    pub(super) fn may_have_rest(&self) -> bool {
+        self.tail == Tail::Rest
+    }
+
     /// So many bytes were delivered in the silence so far, as an ACK says that came now.
     pub(super) fn delivered(&mut self, bytes: u64) {
         if let Some(last) = self.pieces.last_mut() {
@@ -222,9 +230,12 @@ impl Quiet {
         let ended = self.tail == Tail::EndOfMessage;
         let paused = match ending {
             _ if self.tail == Tail::More => false,
-            Ending::Nothing { .. } => unused || ended,
+            Ending::Nothing { .. } => unused || ended || self.tail == Tail::Rest,
             Ending::Ack(Outstanding::Nothing) => ended || time(Look::Ample) > Duration::ZERO,
-            Ending::Ack(Outstanding::Something) => (ended && unused) || time(Look::Ample) >= long,
+            Ending::Ack(Outstanding::Something) => {
+                let roomy = time(Look::Room) + time(Look::Ample) >= long;
+                (ended && unused) || time(Look::Ample) >= long || (roomy && self.tail == Tail::Rest)
+            }
             _ => false,
         };
         Signs {
