@@ -231,3 +231,41 @@ fn messages_that_each_follow_the_ack_of_the_one_before_may_have_the_period_of_a_
     let story = Told::of(&after_each_ack([700, 1400])).story();
     assert!(story.contains("TCP_NODELAY"), "{story}");
 }
+
+/// Writes of 2,848 bytes every 15 to 75 ms over a path of 125 ms, with Nagle's algorithm: what fills no segment waits for the next
+/// write. The second of two segments is pushed.
+fn periodic_writes(from: End) -> Script {
+    let (to, first, answer) = match from {
+        End::Client => (End::Server, 1000, 5000),
+        End::Server => (End::Client, 5000, 1000),
+    };
+    let mut script = Script::new(Ip::V4, Link::Raw);
+    script.open(0.0, 0.125);
+    let (mut at, mut written, mut sent) = (0.2, 0, 0);
+    for n in 0..120_u32 {
+        at += 0.015 + 0.015 * f64::from(n * n * 3 % 5);
+        written += 2848;
+        let segments = (written - sent) / 1448;
+        for segment in 0..segments {
+            let data = packet(at, from, first + sent).ack(answer);
+            let data = data.len(1448).window(500);
+            script.add(if segment > 0 { data.push() } else { data });
+            sent += 1448;
+            let acked = packet(at + 0.125, to, answer).ack(first + sent);
+            script.add(acked.window(900));
+        }
+    }
+    script
+}
+
+#[test]
+fn a_rest_that_fills_no_segment_may_wait_and_no_window_is_blamed_for_it() {
+    for from in [End::Client, End::Server] {
+        let told = Told::of(&periodic_writes(from));
+        let (story, screen) = (told.story(), told.screen());
+        assert!(story.contains("the application"), "{screen}");
+        for wrong in ["slow start", "losses keep", "held back"] {
+            assert!(!story.contains(wrong), "{screen}");
+        }
+    }
+}
