@@ -232,27 +232,39 @@ fn messages_that_each_follow_the_ack_of_the_one_before_may_have_the_period_of_a_
     assert!(story.contains("TCP_NODELAY"), "{story}");
 }
 
-/// Writes of 2,848 bytes every 15 to 75 ms over a path of 125 ms, with Nagle's algorithm: what fills no segment waits for the next
-/// write. The second of two segments is pushed.
+const RTT: f64 = 0.125;
+
+/// Writes of 2,848 bytes every 35.5 ms over a path of 125 ms, with Nagle's algorithm: what fills no segment leaves once no short
+/// segment is outstanding, or in a full one with the next write.
 fn periodic_writes(from: End) -> Script {
     let (to, first, answer) = match from {
         End::Client => (End::Server, 1000, 5000),
         End::Server => (End::Client, 5000, 1000),
     };
     let mut script = Script::new(Ip::V4, Link::Raw);
-    script.open(0.0, 0.125);
-    let (mut at, mut written, mut sent) = (0.2, 0, 0);
+    script.open(0.0, RTT);
+    let send = |script: &mut Script, at: f64, sent: u32, len: u32, ends: bool| {
+        let data = packet(at, from, first + sent).ack(answer).len(len);
+        script.add(if ends { data.push() } else { data });
+        let acked = packet(at + RTT, to, answer).ack(first + sent + len);
+        script.add(acked.window(900));
+    };
+    let (mut written, mut sent) = (0, 0);
+    // When the last short segment is acknowledged.
+    let mut free_at = 0.0;
     for n in 0..120_u32 {
-        at += 0.015 + 0.015 * f64::from(n * n * 3 % 5);
+        let at = 0.2 + 0.0355 * f64::from(n);
         written += 2848;
-        let segments = (written - sent) / 1448;
-        for segment in 0..segments {
-            let data = packet(at, from, first + sent).ack(answer);
-            let data = data.len(1448).window(500);
-            script.add(if segment > 0 { data.push() } else { data });
-            sent += 1448;
-            let acked = packet(at + 0.125, to, answer).ack(first + sent);
-            script.add(acked.window(900));
+        while written - sent >= 1460 {
+            let whole = written - sent - 1460;
+            send(&mut script, at, sent, 1460, whole < 1460 && n % 2 == 0);
+            sent += 1460;
+        }
+        let leaves = f64::max(at, free_at + 1e-5);
+        if sent < written && leaves < at + 0.0355 {
+            send(&mut script, leaves, sent, written - sent, true);
+            sent = written;
+            free_at = leaves + RTT;
         }
     }
     script
