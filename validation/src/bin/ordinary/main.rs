@@ -15,8 +15,8 @@
 //! | `--again DIR` | diagnoses the captures in DIR again instead of making new ones |
 //! | `--page FILE` | rewrites the section between the markers in this page |
 //!
-//! **Seeds.** 1 to 1000 are for development. Seeds from 500000 on are held out: they are run once, for the page, when the
-//! diagnosis is finished, and never to find out why it is wrong.
+//! **Seeds.** 1 to 1000 are for development. Seeds from 500000 on are held out: each is run once, for the page, when the diagnosis is
+//! finished. What a run shows to be wrong is mended, and the next run has other seeds; the page lists all runs.
 //!
 //! | module | contents |
 //! | --- | --- |
