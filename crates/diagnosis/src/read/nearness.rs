@@ -138,4 +138,20 @@ mod tests {
         }
         assert_eq!(nearness.nearest(), None);
     }
+
+    #[test]
+    fn the_fewest_hops_of_an_end_count() {
+        let mut nearness = Nearness::default();
+        let mut take = |side, hop_limit| {
+            let mut packet = from(side, 0.0, 1);
+            packet.hop_limit = hop_limit;
+            nearness.take(side, &packet, false);
+        };
+        // Routes change: its packets have come over four routers, and over none.
+        take(Side::Opener, 60);
+        take(Side::Opener, 64);
+        take(Side::Opener, 61);
+        take(Side::Answerer, 60);
+        assert_eq!(nearness.nearest(), Some(Side::Opener));
+    }
 }

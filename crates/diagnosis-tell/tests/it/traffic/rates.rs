@@ -156,3 +156,28 @@ fn round_trips_longer_than_the_handshake_are_no_queue_by_themselves() {
     let path = shares.share(shares.of_group(Group::Path));
     assert!(path < 0.1, "{}", told.screen());
 }
+
+/// Segments that leave at a constant rate; after each tenth the client writes something, if it `asks`.
+fn at_a_constant_rate(asks: bool) -> Told {
+    let mut answer = Answer::new(0.0325);
+    for n in 0..600 {
+        answer.segment(0.05 + f64::from(n) * 0.005, n % 10 > 0 || !asks);
+        if asks && n % 10 == 0 {
+            let asked = 1300 + 50 * n / 10;
+            let at = 0.0825 + f64::from(n) * 0.005;
+            let ack = packet(at, End::Client, asked as u32).ack(answer.sent);
+            answer.script.add(ack.window(8000).len(50).push());
+        }
+    }
+    answer.told()
+}
+
+#[test]
+fn what_may_answer_requests_has_no_rate_of_its_own() {
+    let rate = |asks| {
+        let told = at_a_constant_rate(asks);
+        told.stream(Side::Answerer).signs.constant_rate
+    };
+    assert!(rate(false).is_some());
+    assert_eq!(rate(true), None);
+}
