@@ -506,9 +506,14 @@ pub(super) fn slow_start(case: &Case<'_>) -> String {
 pub(super) fn sender(case: &Case<'_>) -> String {
     let shares = case.shares;
     let spent = part(shares.of(Limit::SenderBuffer), shares.duration());
+    // What set off a segment is known where the sender is.
+    let application = match case.place {
+        Place::Sender => "",
+        _ => "its application, ",
+    };
     format!(
-        "the sender held back for {spent} though the receive window had room: its send buffer, a congestion window that does \
-         not grow, or a shaper before the capture"
+        "the sender held back for {spent} though the receive window had room: {application}its send buffer, a congestion window that \
+         does not grow, or a shaper before the capture"
     )
 }
 

@@ -302,6 +302,13 @@ fn the_others() {
     let (name, said) = say(&shares(&[(Limit::SenderBuffer, 60_000)]));
     assert_eq!(name, "sender");
     assert!(said.starts_with("the sender held back for 60 of 60 s"));
+    assert!(said.contains("had room: its send buffer"), "{said}");
+    let held = shares(&[(Limit::SenderBuffer, 60_000)]);
+    let (_, said) = say_at(&held, &StallList::default(), Place::Receiver);
+    assert!(
+        said.contains("had room: its application, its send buffer"),
+        "{said}"
+    );
     let mixed = shares(&[
         (Limit::SenderBuffer, 3000),
         (Limit::SlowStart, 2900),

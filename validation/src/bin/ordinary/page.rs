@@ -49,7 +49,7 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
          (within 5 points), flatly wrong if it took less than a tenth. An abstention is wrong if one limit took half of the \
          time. Waste (timers, Nagle's algorithm, a shut window) that took a quarter or more may be named first; they are counted in a column of their \
          own. \"The sender held back: its send buffer, a congestion window that does not grow, or a shaper\" names the window where nothing was \
-         retransmitted, and the path where a shaper stands on the sending host. Slow start, losses and the path count as one limit, the congestion window, unless the one that is named is right by \
+         retransmitted, and the path where a shaper stands on the sending host; away from the sender it names the application, too. Slow start, losses and the path count as one limit, the congestion window, unless the one that is named is right by \
          itself; the column \"right, in detail\" holds them apart. The budget is right if busy time, receive window and send buffer are within 5 points of the \
          kernel's counters at the sender's own end; the bottleneck's rate, where it is told, if it is the path's or its shaper's \
          within 5 % or within its interval. This section is written by `cargo run --release --manifest-path \

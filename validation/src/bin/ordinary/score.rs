@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use dupack_diagnosis::findings::ConnectionFindings;
+use dupack_diagnosis::read::vantage::Place;
 use dupack_diagnosis::{Flow, Side, StreamFindings, diagnose};
 use dupack_diagnosis_tell::story::{Case, tell};
 use dupack_packet::captured::CaptureReader;
@@ -93,22 +94,29 @@ struct Named {
     waste: bool,
 }
 
+/// What the causes that a sentence names depend on.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    retransmissions: u64,
+    /// A shaper stands on the host that sends.
+    shaped: bool,
+    place: Place,
+}
+
 impl Named {
-    fn of(template: &str, budget: &Budget, (retransmissions, shaped): (u64, bool)) -> Self {
+    fn of(template: &str, budget: &Budget, seen: Seen) -> Self {
         let limit = NAMED.iter().find(|(name, _)| *name == template);
-        // "Its send buffer, a congestion window that does not grow, or a shaper before the capture".
-        let window = match retransmissions {
-            0 => budget.share(Class::Losses),
-            _ => 0.0,
-        };
-        let shaper = if shaped { budget.share(Class::Path) } else { 0.0 };
+        // "Its application, its send buffer, a congestion window that does not grow, or a shaper before the capture".
+        let causes = [
+            (Class::Losses, seen.retransmissions == 0),
+            (Class::Path, seen.shaped),
+            (Class::Application, seen.place != Place::Sender),
+        ];
+        let causes = causes.into_iter().filter(|(_, is_named)| *is_named);
+        let causes: f64 = causes.map(|(class, _)| budget.share(class)).sum();
         Self {
             limit: limit.and_then(|(_, class)| *class),
-            also: if template == "sender" {
-                window + shaper
-            } else {
-                0.0
-            },
+            also: if template == "sender" { causes } else { 0.0 },
             waste: OF_WASTE.contains(&template),
         }
     }
@@ -154,12 +162,7 @@ impl Verdict {
         }
     }
 
-    fn of(
-        told: Named,
-        budget: &Budget,
-        share: impl Fn(&Budget, Class) -> f64,
-        brief: f64,
-    ) -> Self {
+    fn of(told: Named, budget: &Budget, share: impl Fn(&Budget, Class) -> f64, brief: f64) -> Self {
         let most = Class::ALL.map(|class| match class {
             Class::Either => 0.0,
             class => share(budget, class),
@@ -330,7 +333,12 @@ fn one(
     });
     let brief = BRIEF * record.route.rtt_ms / 1e3;
     let shaped = record.route.shaper.is_some() && is_bulk(record.kind, from);
-    let named = Named::of(template, &budget, (truth.retransmissions, shaped));
+    let seen = Seen {
+        retransmissions: truth.retransmissions,
+        shaped,
+        place: told.vantage.place,
+    };
+    let named = Named::of(template, &budget, seen);
     let coarse = Verdict::of(named, &budget, Budget::coarse_share, brief);
     let fine = Verdict::of(named, &budget, Budget::share, brief);
     Score {
@@ -423,7 +431,12 @@ mod tests {
         budget.classes[Class::Losses as usize] = 6.0;
         budget.classes[Class::Path as usize] = 4.0;
         let verdict = |retransmissions, shaped| {
-            let named = Named::of("sender", &budget, (retransmissions, shaped));
+            let seen = Seen {
+                retransmissions,
+                shaped,
+                place: Place::Sender,
+            };
+            let named = Named::of("sender", &budget, seen);
             Verdict::of(named, &budget, Budget::share, 1.0)
         };
         assert_eq!(verdict(0, false), Verdict::Right);
