@@ -349,4 +349,23 @@ mod tests {
         assert_eq!(bar(0.001, 10).chars().count(), 1);
         assert_eq!(bar(0.0, 10), "");
     }
+
+    #[test]
+    fn what_cannot_be_told_has_no_brief_words() {
+        let say = |value: &u32| format!("{value} packets");
+        let least = Told::AtLeast {
+            bound: 7_u32,
+            why: "",
+            remedy: "",
+        };
+        assert_eq!(
+            told_briefly(&least, say).as_deref(),
+            Some("at least 7 packets")
+        );
+        let unknown = Told::<u32>::CannotBeTold {
+            why: "",
+            remedy: "",
+        };
+        assert_eq!(told_briefly(&unknown, say), None);
+    }
 }

@@ -385,4 +385,26 @@ mod tests {
         assert_eq!(both.again.kept().len(), SYNS_AGAIN_MAX);
         assert_eq!(both.syns.opener.map(|syn| syn.times), Some(101));
     }
+
+    #[test]
+    fn both_have_opened_it_at_once_if_each_has_acknowledged_the_others_syn() {
+        // So much is acknowledged in the second SYN of each end; the first has no ACK.
+        let opened = |by_opener: u32, by_answerer: u32| {
+            let mut handshake = Handshake::default();
+            for (at, side, seq, ack) in [
+                (0.0, Side::Opener, 99, None),
+                (0.5, Side::Answerer, 299, None),
+                (1.0, Side::Opener, 99, Some(by_opener)),
+                (1.5, Side::Answerer, 299, Some(by_answerer)),
+            ] {
+                let mut syn = from(side, at, seq).syn(1460);
+                syn.segment.ack = ack.map(SeqNumber);
+                handshake.take(side, &syn);
+            }
+            handshake.is_simultaneous()
+        };
+        assert!(opened(300, 100));
+        assert!(!opened(301, 100) && !opened(300, 7));
+        assert!(!handshake(|_| {}, |_| {}).is_simultaneous());
+    }
 }

@@ -531,6 +531,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_never_answered_is_not_waited_for_for_ever() {
+        let packets = [
+            from(Side::Opener, 0.0, 1).len(100),
+            // Two minutes later something else is answered after 30 ms.
+            from(Side::Opener, 120_000.0, 5001).len(100),
+            from(Side::Answerer, 120_030.0, 1).ack(5101),
+        ];
+        let told = ways(&packets).vantage(Side::Opener);
+        assert_eq!(told.to_receiver, Duration::from_millis(30));
+    }
+
+    #[test]
     fn one_direction_alone_tells_nothing() {
         let packets = [0.0, 1.0].map(|at| from(Side::Opener, at, at as u32 * 100).len(100));
         let (place, _, _, reason) = place_of(&packets, Side::Opener);

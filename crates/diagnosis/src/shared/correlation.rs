@@ -158,4 +158,12 @@ mod tests {
         assert!((variation(&[1.0, 3.0]) - 0.5).abs() < 1e-9);
         assert_eq!(variation(&[0.0; 3]), f64::INFINITY);
     }
+
+    #[test]
+    fn four_pairs_are_enough() {
+        let (x, y) = ([1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0]);
+        let found = Correlation::of_independent(&x, &y).unwrap();
+        assert!((found.r + 1.0).abs() < 1e-9);
+        assert_eq!(Correlation::of_independent(&x[..3], &y[..3]), None);
+    }
 }

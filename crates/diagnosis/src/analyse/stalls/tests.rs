@@ -144,6 +144,15 @@ fn all_that_was_in_flight_may_be_lost() {
 }
 
 #[test]
+fn a_timeout_at_the_senders_end_though_duplicate_acks_came_has_no_known_cause() {
+    let mut film = film(100_000);
+    film.send(at(110), 10);
+    film.ack_with(at(210), MSS, 100_000, Some((5 * MSS, 11 * MSS)));
+    film.repeat(at(600), MSS, Cause::Timeout { expiry: 1 }, Stage::Loss);
+    assert_eq!(only(film).kind, StallKind::Undetermined);
+}
+
+#[test]
 fn what_else_had_arrived_tells_that_its_acks_were_lost_and_no_more() {
     let mut film = film(100_000);
     film.send(at(110), 10);
