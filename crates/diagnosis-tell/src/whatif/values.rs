@@ -191,3 +191,22 @@ impl Values {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_between_bounds_is_drawn_from_there() {
+        let mut stream = Stream::derive(1, "tests");
+        let mut between = |low, high| Take::between(&mut stream, low, high);
+        let drawn: Vec<f64> = (0..1000).map(|_| between(10.0, 1000.0)).collect();
+        assert!(drawn.iter().all(|one| (10.0..=1000.0).contains(one)));
+        // As many times as large is as likely: half of them lie below the geometric mean.
+        let low = drawn.iter().filter(|one| **one < 100.0).count();
+        assert!((450..550).contains(&low), "{low}");
+        // Bounds the other way round are one.
+        assert_eq!(between(10.0, 5.0), 10.0);
+        assert_eq!(Best.between(10.0, 1000.0), 100.0);
+    }
+}

@@ -58,6 +58,7 @@ fn a_delayed_ack_that_is_later_than_the_timer_is_no_loss() {
         let name = format!("{delay} {near}\n{}", told.screen());
         assert_eq!(stream.account.retransmissions, 30, "{name}");
         assert!(stream.account.needless() >= 29, "{name}");
+        assert!(stream.account.needless_by_timer >= 29, "{name}");
         let of = |kind| stream.stalls.of(kind).count;
         assert!(of(StallKind::TailOpen) <= 1, "{name}");
         assert!(of(StallKind::AckDelayOrLoss) >= 28, "{name}");
