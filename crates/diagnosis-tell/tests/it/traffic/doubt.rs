@@ -200,6 +200,12 @@ fn silences_of_a_round_trip_each_may_be_round_trips_where_nothing_tells_their_le
     assert!(!screen.contains("1 µs"), "{screen}");
     let note = "the capture has no SYN of this connection: all times and numbers are those of the part that it has";
     assert_eq!(notes(told.connection()), [note]);
+    // With its SYNs, or without data, nothing of that is said.
+    assert!(notes(Told::of(&flights(true)).connection()).is_empty());
+    let mut refused = Script::new(Ip::V4, Link::Raw);
+    refused.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
+    let notes = notes(Told::of(&refused).connection());
+    assert!(!notes.iter().any(|one| one == note), "{notes:?}");
 }
 
 /// 40 messages of these sizes in turn, each of which leaves as soon as the one before is acknowledged, 100 ms later.

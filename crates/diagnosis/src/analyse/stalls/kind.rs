@@ -188,3 +188,27 @@ impl Remedy {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_end_what_the_network_does_but_for_late_packets() {
+        let by_timer = StallKind::ALL
+            .into_iter()
+            .filter(|kind| kind.ends_by_timer());
+        let others = StallKind::ALL
+            .into_iter()
+            .filter(|kind| !kind.ends_by_timer());
+        assert_eq!((by_timer.count(), others.count()), (10, 7));
+        assert!(StallKind::TailOpen.ends_by_timer());
+        for kind in [
+            StallKind::PacketDelay,
+            StallKind::DelayedAck,
+            StallKind::Nagle,
+        ] {
+            assert!(!kind.ends_by_timer(), "{kind:?}");
+        }
+    }
+}
