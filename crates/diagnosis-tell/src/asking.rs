@@ -270,8 +270,7 @@ fn faster_than_its_application(answers: &[Answer], silent: (Duration, Duration))
     let least = given.map(|answer| answer.duration.mean).reduce(f64::min)?;
     (least < APPLICATION_PART * silent.as_secs_f64()).then(|| {
         format!(
-            "the application sent nothing for {} of {}, and simulated transfers take {}: what the simulation rests on is not what \
-             happened",
+            "the application sent nothing for {} of {}, and simulated transfers take {}: the two contradict each other",
             words::time(silent),
             words::time(of),
             words::seconds(least)

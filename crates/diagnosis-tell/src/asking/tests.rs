@@ -282,8 +282,7 @@ fn no_transfer_takes_less_time_than_its_application_sends_nothing() {
     assert_eq!(
         told(&[given(9.0), given(7.0)]).as_deref(),
         Some(
-            "the application sent nothing for 8 s of 10 s, and simulated transfers take 7 s: what the simulation rests on is not \
-             what happened"
+            "the application sent nothing for 8 s of 10 s, and simulated transfers take 7 s: the two contradict each other"
         )
     );
     let unreliable = answer("rack/veno", (1.0, 1.0, 1.0), Role::Another, Offer::TooWide);

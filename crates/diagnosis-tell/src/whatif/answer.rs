@@ -121,7 +121,7 @@ impl Gain {
         }
     }
 
-    /// What all of these ratios to the captured sender say, whose intervals have no part of what simulations are off by.
+    /// Gain by all of these ratios to the captured sender, whose intervals have no part of the error of simulations.
     fn of_all<'a>(ratios: impl Iterator<Item = Option<&'a Ratio>>) -> Self {
         let each = ratios.map(|ratio| {
             let interval = ratio.and_then(|ratio| ratio.interval_95);
@@ -210,7 +210,7 @@ impl Passed<'_> {
         kinds
     }
 
-    /// What `stacks` would have taken if the captured sender was one of these, which are of one kind, the likeliest first.
+    /// Runs `stacks` as if the captured sender was one of these, which are of one kind, the likeliest first.
     fn ask_as(
         &self,
         senders: &[&Simulated],

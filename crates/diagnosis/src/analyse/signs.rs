@@ -19,7 +19,7 @@ use sizes::Sizes;
 const EXACT_MIN: u64 = 8;
 const EXACT_OF: u64 = 2;
 
-/// What shows that a path swallows segments of a size.
+/// Evidence that a path swallows segments of a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
     /// None of that size or larger arrived in the whole stream, while smaller ones did.
@@ -37,7 +37,7 @@ pub struct BlackHole {
     pub fails: u32,
     /// Transmissions of segments that never arrived, or of that which was cut.
     pub transmissions: u64,
-    /// What shows it.
+    /// Evidence of it.
     pub evidence: Evidence,
 }
 
@@ -70,7 +70,7 @@ pub struct Gathering {
     sizes: Sizes,
     /// The window field of the last ACK.
     field: Option<u16>,
-    /// What is outstanding since the last ACK, if new data left since then.
+    /// Bytes outstanding since the last ACK, if new data left since then.
     flight: Option<u64>,
     flights: u64,
     exact: u64,

@@ -96,7 +96,7 @@ impl Pieces {
         }
     }
 
-    /// Whether it is of the full size, as far as is known, and did not arrive.
+    /// `true` if it is of the full size, as far as is known, and did not arrive.
     fn was_in_vain(&self, full: &Full) -> bool {
         full.times >= FULL_MIN && self.passed.is_none_or(|passed| passed.len <= full.len)
     }
@@ -137,7 +137,7 @@ impl Pieces {
         }
     }
 
-    /// What is known.
+    /// The black hole, if the pieces show one.
     pub(super) fn black_hole(&self) -> Option<BlackHole> {
         let cut = self.cut.filter(|cut| cut.arrived >= PIECES_MIN)?;
         Some(BlackHole {

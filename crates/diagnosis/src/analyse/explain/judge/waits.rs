@@ -56,7 +56,7 @@ impl Wait {
             && TWICE.contains(&ratio)
     }
 
-    /// Whether it may be a probe's, and the wait after it that of a common sender's timer.
+    /// `true` if it may be a probe's, and the wait after it that of a common sender's timer.
     fn may_be_a_probe(&self, case: &Case) -> bool {
         let times = |(part, whole): (u64, u64)| self.smoothed.saturating_mul(part) / whole.max(1);
         let two_round_trips =
