@@ -123,13 +123,13 @@ def trace(
     loss: str = "0%",
     rate: str = "1Mbit/s",
     delay: str = "98ms",
-    buffer: str = "1000pkt",
+    buffer: str | None = None,
     flows: int = 1,
-    initial_window: str = "1pkt",
-    initial_ssthresh: str = "10pkt",
+    initial_window: str | None = None,
+    initial_ssthresh: str | None = None,
     delayed_ack: str | None = None,
-    dialect: str = "ns2",
-    segment: str = "1000B",
+    dialect: str = "linux",
+    segment: str | None = None,
     seed: int = 1,
     duration: str = "10s",
     access_rate: str = "10Mbit/s",
@@ -137,7 +137,7 @@ def trace(
     catalog: Catalog | None = None,
     **fields: Any,
 ) -> Trace:
-    """Follows one flow of a stack, as ``dupack trace`` does: without further options in the setting of
+    """Follows one flow of a stack, as ``dupack trace`` does; with ``dialect="ns2"`` in the setting of
     the Momentary paper's figure 3.
 
     >>> found = trace("momentary/reno", drop="24-30")
@@ -151,13 +151,13 @@ def trace(
         loss: probability with which other packets are lost.
         rate: of the bottleneck.
         delay: one-way delay of the bottleneck. Access links add ``access_delay`` at both ends.
-        buffer: of the bottleneck.
+        buffer: of the bottleneck; one bandwidth-delay product, if it is left out (in ``ns2`` 1000 packets).
         flows: of the stack that share it; the first is followed.
-        initial_window: with which flows begin.
-        initial_ssthresh: likewise.
+        initial_window: with which flows begin; the dialect's, if it is left out (in ``ns2`` one packet).
+        initial_ssthresh: likewise; 20 packets (in ``ns2`` 10).
         delayed_ack: delayed ACKs with this timeout.
         dialect: which rules the endpoints follow where TCPs differ.
-        segment: payload of a full segment.
+        segment: payload of a full segment; the dialect's, if it is left out.
         seed: of the run.
         duration: simulated time.
         access_rate: of the links between the hosts and the bottleneck.
@@ -165,6 +165,9 @@ def trace(
         catalog: the algorithms.
         fields: other fields of the experiment.
     """
+    if dialect == "ns2":
+        buffer, segment = buffer or "1000pkt", segment or "1000B"
+        initial_window, initial_ssthresh = initial_window or "1pkt", initial_ssthresh or "10pkt"
     rules = [drop] if isinstance(drop, str) else list(drop)
     data = [rule for rule in rules if not rule.startswith("ack")]
     acks = [rule for rule in rules if rule.startswith("ack")]
@@ -187,7 +190,7 @@ def trace(
         sender={
             "segment": segment,
             "initial_window": initial_window,
-            "initial_ssthresh": initial_ssthresh,
+            "initial_ssthresh": initial_ssthresh or "20pkt",
         },
         receiver=None if delayed_ack is None else {"delayed_ack": delayed_ack},
         catalog=catalog,

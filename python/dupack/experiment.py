@@ -318,19 +318,20 @@ def compare(
     *,
     rate: str = "10Mbit/s",
     delay: str = "20ms",
-    buffer: str = "50pkt",
+    buffer: str | None = None,
     loss: str | Sequence[str] = ("0%", "0.5%", "1%", "2%", "5%"),
     ack_loss: str = "0%",
     trace: str | os.PathLike[str] | None = None,
     trace_up: str | os.PathLike[str] | None = None,
     delayed_ack: str | None = None,
-    dialect: str = "rfc",
+    dialect: str = "linux",
     seeds: int = 10,
     precision: str | None = None,
     seeds_max: int | None = None,
     duration: str = "60s",
     flows: int = 1,
     segment: str | None = None,
+    processing_jitter: str | None = None,
     catalog: Catalog | None = None,
     **how: Any,
 ) -> Results:
@@ -340,7 +341,8 @@ def compare(
         stacks: each ``recovery/control[/lda/response]``; the first is the measure of the others.
         rate: of the bottleneck, such as ``"10Mbit/s"``.
         delay: one-way propagation delay from end to end.
-        buffer: of the bottleneck, in packets or bytes.
+        buffer: of the bottleneck, in packets, bytes or bandwidth-delay products (``"0.5bdp"``); one product, and
+            at least 10 packets, if it is left out.
         loss: probabilities with which data packets are lost, compared one after the other.
         ack_loss: the same for ACKs.
         trace: a recorded trace in Mahimahi's format instead of a rate; ``trace_up`` is that of ACKs.
@@ -351,13 +353,15 @@ def compare(
         duration: simulated time of a run.
         flows: of the same stack that share the bottleneck.
         segment: payload of a full segment, such as ``"1448B"``.
+        processing_jitter: the most that a sender's host takes for an ACK, each time drawn; a packet's time at the
+            bottleneck where several flows share it, if it is left out.
         catalog: the algorithms.
         how: what :meth:`Experiment.run` takes.
     """
     losses = [loss] if isinstance(loss, str) else list(loss)
     if not losses:
         raise ExperimentError("there is no loss rate", field="path.loss", help='for example loss="1%", or loss=["0%", "1%"]')
-    path: dict[str, Value] = {"delay": delay, "buffer": buffer}
+    path: dict[str, Value] = {"delay": delay} if buffer is None else {"delay": delay, "buffer": buffer}
     if trace is None:
         path["rate"] = rate
     else:
@@ -378,6 +382,7 @@ def compare(
         seeds_max=seeds_max,
         duration=duration,
         starts="drawn",
+        processing_jitter=processing_jitter,
         path=path,
         sender=None if segment is None else {"segment": segment},
         receiver=None if delayed_ack is None else {"delayed_ack": delayed_ack},

@@ -8,7 +8,7 @@ use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, StackSpec};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::{Direction, Experiment, FlowGroup, LinkOptions, Seeds, Starts};
 use dupack_lab::run::Plan;
-use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
+use dupack_lab::units::{ByteCount, Delay, Probability, Rate, Room};
 use miette::{Result, miette};
 
 use crate::deliver::carry_out;
@@ -41,9 +41,9 @@ pub struct CompareArgs {
     /// One-way propagation delay from end to end
     #[arg(long, default_value = "20ms", allow_hyphen_values = true)]
     delay: Delay,
-    /// Buffer of the bottleneck, in packets or bytes
-    #[arg(long, default_value = "50pkt", allow_hyphen_values = true)]
-    buffer: Buffer,
+    /// Buffer of the bottleneck, in packets, bytes or bandwidth-delay products [default: 1bdp, at least 10pkt]
+    #[arg(long, value_name = "ROOM", allow_hyphen_values = true)]
+    buffer: Option<Room>,
     /// Loss probabilities of data packets, compared one after the other
     #[arg(
         long,
@@ -77,17 +77,11 @@ pub struct CompareArgs {
         default_value_if("deployable", "true", None)
     )]
     stacks: Option<StackList>,
-    /// Only stacks that can be turned on in Linux: those of --stacks that can, or all that there are; by the
-    /// dialect linux, unless --dialect names another
+    /// Only stacks that can be turned on in Linux: those of --stacks that can, or all that there are
     #[arg(long)]
     deployable: bool,
     /// Which rules the endpoints follow where TCPs differ
-    #[arg(
-        long,
-        value_parser = dialect(),
-        default_value_t,
-        default_value_if("deployable", "true", "linux")
-    )]
+    #[arg(long, value_parser = dialect(), default_value_t)]
     dialect: Dialect,
     /// Seeds per stack and point. Each draws the losses and, where there is more than one flow, when
     /// they start within the first second; all stacks have the same
@@ -111,6 +105,10 @@ pub struct CompareArgs {
     segment: Option<ByteCount>,
     #[command(flatten)]
     output: OutputArgs,
+    /// The most that a sender's host takes to process an ACK, each time drawn, so that flows do not run in
+    /// lockstep [default: a packet's time at the bottleneck where several flows share it]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    processing_jitter: Option<Delay>,
 }
 
 pub fn run(args: &CompareArgs, given: &Given, catalog: &Catalog) -> Result<ExitCode> {
@@ -122,10 +120,9 @@ pub fn run(args: &CompareArgs, given: &Given, catalog: &Catalog) -> Result<ExitC
 }
 
 /// The flags that always have a value, and what they set in the experiment.
-const DEFAULTS: [(&str, &[&str]); 7] = [
+const DEFAULTS: [(&str, &[&str]); 6] = [
     ("rate", &["path.rate"]),
     ("delay", &["path.delay"]),
-    ("buffer", &["path.buffer"]),
     ("loss", &["path.loss", "sweep.path.loss"]),
     ("dialect", &["dialect"]),
     ("seeds", &["seeds"]),
@@ -185,11 +182,12 @@ fn experiment(args: &CompareArgs, stacks: Vec<String>) -> Experiment {
     experiment.seeds_max = args.seeds_max;
     experiment.duration = args.duration;
     experiment.starts = Some(Starts::Drawn);
+    experiment.processing_jitter = args.processing_jitter;
     let mut path = LinkOptions {
         rate: args.trace.is_none().then_some(args.rate),
         trace: args.trace.as_deref().map(whole_path),
         delay: args.delay,
-        buffer: Some(args.buffer),
+        buffer: args.buffer,
         ..LinkOptions::default()
     };
     if args.ack_loss.as_fraction() > 0.0 || args.trace_up.is_some() {
@@ -239,7 +237,7 @@ mod tests {
         // What is said stands.
         assert_eq!(compare("--deployable --dialect rfc").dialect, Dialect::Rfc);
         let args = compare("");
-        assert_eq!(args.dialect, Dialect::Rfc);
+        assert_eq!(args.dialect, Dialect::Linux);
         assert!(args.stacks.unwrap().0.contains(&"le/westwood".to_owned()));
     }
 

@@ -15,7 +15,7 @@ use dupack_lab::results::medium::DOUBT;
 use dupack_lab::results::store;
 use dupack_lab::results::{HarmRecord, Prefer};
 use dupack_lab::run::{Execution, Plan};
-use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
+use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate, Room};
 use dupack_report::folder::{IfPresent, OutputFolder};
 use dupack_report::table;
 use dupack_testbed::beside::compare;
@@ -80,9 +80,10 @@ pub struct TestbedArgs {
     /// One-way propagation delay, both ways
     #[arg(long, default_value = "10ms", allow_hyphen_values = true)]
     delay: Delay,
-    /// Buffer of the path, in packets or bytes, both ways
-    #[arg(long, default_value = "50pkt", allow_hyphen_values = true)]
-    buffer: Buffer,
+    /// Buffer of the path, in packets, bytes or bandwidth-delay products, both ways [default: 1bdp, at
+    /// least 10pkt]
+    #[arg(long, value_name = "ROOM", allow_hyphen_values = true)]
+    buffer: Option<Room>,
     /// Loss probabilities of packets towards the receiver, compared one after the other
     #[arg(long, default_value = "0,1,2,5,10%", allow_hyphen_values = true)]
     loss: LossList,
@@ -338,7 +339,7 @@ fn testbed(args: &TestbedArgs, catalog: &Catalog) -> Result<Testbed> {
         rate: args.trace.is_none().then_some(args.rate),
         trace: args.trace.as_deref().map(whole_path),
         delay: args.delay,
-        buffer: Some(args.buffer),
+        buffer: args.buffer,
         queue: bucket.map_or_else(QueueKind::default, |_| QueueKind::Policer),
         token_bucket: bucket,
         reorder: args.reorder.map(|probability| Reorder {

@@ -11,7 +11,7 @@ use dupack_algorithms::catalog::{Catalog, Dialect};
 use dupack_lab::experiment::{BurstLoss, DropRule};
 use dupack_lab::run::{Plan, Role, Scenario};
 use dupack_lab::trace::stream::{Account, Outputs, StreamError, TraceFile, stream, watch};
-use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
+use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate, Room};
 use dupack_report::figure::Arrangement;
 use dupack_report::files::{EXPERIMENT, FIGURE_ENDINGS, Files};
 use dupack_report::folder::OutputFolder;
@@ -44,7 +44,7 @@ Examples:
   dupack trace sack/reno rack/cubic --burst-loss 0.5%,30% --flows 2
   dupack trace --experiment examples/fairness.toml --duration 20s
 
-Without further options this is the setting of the Momentary paper's figure 3.
+With --dialect ns2 this is the setting of the Momentary paper's figure 3.
 Several stacks meet the same losses: those of a list by packet number; those at
 random by place, as the n-th packet that a link carries meets the same draw for
 every stack. docs/trace.md says how to read the figures.")]
@@ -83,31 +83,32 @@ pub struct TraceArgs {
     /// ends
     #[arg(long, default_value = "100ms", allow_hyphen_values = true)]
     delay: Delay,
-    /// Buffer of the bottleneck
-    #[arg(long, default_value = "1000pkt", allow_hyphen_values = true)]
-    buffer: Buffer,
+    /// Buffer of the bottleneck, in packets, bytes or bandwidth-delay products [default: 1bdp, at least
+    /// 10pkt; in the dialect ns2 1000pkt]
+    #[arg(long, value_name = "ROOM", allow_hyphen_values = true)]
+    buffer: Option<Room>,
     /// Flows of the same stack that share the bottleneck
     #[arg(long, default_value_t = 1, value_parser = whole::<u32>(1, 1000))]
     flows: u32,
     /// Which flows to follow, counted from 1: 1,3 or all [default: the first of the stack]
     #[arg(long, value_name = "FLOWS")]
     follow: Option<Flows>,
-    /// Initial congestion window; with one packet, packet 0 takes the place that ns-2 gives the
-    /// SYN, and packets have the numbers of the papers' figures
-    #[arg(long, value_name = "WINDOW", default_value = "1pkt")]
-    initial_window: Buffer,
-    /// Initial slow start threshold
-    #[arg(long, value_name = "WINDOW", default_value = "10pkt")]
-    initial_ssthresh: Buffer,
+    /// Initial congestion window [default: the dialect's; 1pkt in ns2: packet 0 takes the place that ns-2
+    /// gives the SYN, and packets have the numbers of the papers' figures]
+    #[arg(long, value_name = "WINDOW")]
+    initial_window: Option<Buffer>,
+    /// Initial slow start threshold [default: 20pkt; 10pkt in ns2]
+    #[arg(long, value_name = "WINDOW")]
+    initial_ssthresh: Option<Buffer>,
     /// Delayed ACKs with this timeout [default: every segment is acknowledged]
     #[arg(long, value_name = "DELAY")]
     delayed_ack: Option<Delay>,
     /// Which rules the endpoints follow where TCPs differ
-    #[arg(long, value_parser = dialect(), default_value = "ns2")]
+    #[arg(long, value_parser = dialect(), default_value_t)]
     dialect: Dialect,
-    /// Payload bytes of a full segment
-    #[arg(long, value_name = "BYTES", default_value = "1000B")]
-    segment: ByteCount,
+    /// Payload bytes of a full segment [default: the dialect's]
+    #[arg(long, value_name = "BYTES")]
+    segment: Option<ByteCount>,
     /// Seed of the random losses [default: 1, or the file's first]
     #[arg(long, value_parser = whole::<u64>(0, u64::MAX))]
     seed: Option<u64>,
@@ -185,6 +186,9 @@ pub fn run(args: &TraceArgs, given: &Given, catalog: &Catalog) -> Result<ExitCod
     for warning in plan.warnings().iter().chain(&setting.remarks) {
         eprintln!("warning: {warning}");
     }
+    let conditions = setting.subtitle(&plan);
+    let (_, width) = terminal();
+    print(&table::paragraph(&format!("Path: {conditions}"), width))?;
     for (run, done) in runs.iter().zip(&done) {
         if run.name != done.account.stack {
             print(&format!("{}:", run.name))?;
@@ -195,7 +199,7 @@ pub fn run(args: &TraceArgs, given: &Given, catalog: &Catalog) -> Result<ExitCod
         losses::check(args, &setting, &folder, runs, &done)?;
     }
     let found = shown(&done, asked, &folder)?;
-    let figures = draw(args, &setting, runs, &found)?;
+    let figures = draw(args, (&setting, &conditions), runs, &found)?;
     let mut pictures = Files::new();
     let svg = figures.time_sequence.svg().into_diagnostic()?;
     pictures.add_figure(TIME_SEQUENCE, svg);
@@ -358,7 +362,12 @@ fn shown(done: &[Done], asked: Asked, folder: &OutputFolder) -> Result<Found> {
 }
 
 /// Does the runs again as far as the figures go, and draws what they show.
-fn draw(args: &TraceArgs, setting: &Setting, runs: &[Run<'_>], found: &Found) -> Result<Figures> {
+fn draw(
+    args: &TraceArgs,
+    (setting, conditions): (&Setting, &str),
+    runs: &[Run<'_>],
+    found: &Found,
+) -> Result<Figures> {
     let mut followed = Vec::new();
     for run in runs {
         let until = found.span.until.max(found.ladder.until);
@@ -374,7 +383,7 @@ fn draw(args: &TraceArgs, setting: &Setting, runs: &[Run<'_>], found: &Found) ->
     }
     let style = Style {
         title: setting.title(),
-        subtitle: setting.subtitle(),
+        subtitle: conditions.to_owned(),
         arrangement: match args.arrange {
             Arrange::Above => Arrangement::Above,
             Arrange::Beside => Arrangement::Beside,

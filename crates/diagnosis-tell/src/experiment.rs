@@ -123,7 +123,7 @@ fn link(path: &Path, values: &Values) -> (LinkOptions, BTreeMap<PathBuf, String>
     let mut link = LinkOptions {
         rate: Some(Rate::from_bits_per_second(readable(values.rate))),
         delay: delay(rounded(Duration::from_secs_f64(propagation / 2.0))),
-        buffer: Some(Buffer::Bytes(readable(values.room))),
+        buffer: Some(Buffer::Bytes(readable(values.room)).into()),
         ..LinkOptions::default()
     };
     match values.loss {

@@ -45,6 +45,39 @@ pub enum Buffer {
     Bytes(u64),
 }
 
+/// The room of a link's queue: a [`Buffer`], or a multiple of the bandwidth-delay product of the path: `"34pkt"`,
+/// `"64kB"`, `"0.5bdp"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Room {
+    /// So many packets or bytes.
+    Fixed(Buffer),
+    /// So many thousandths of the product of the link's rate and the round-trip time without a queue.
+    Bdp {
+        /// A thousand are one product.
+        thousandths: u32,
+    },
+}
+
+impl Room {
+    /// One bandwidth-delay product.
+    pub const ONE_BDP: Self = Self::Bdp { thousandths: 1000 };
+
+    /// Whether nothing fits.
+    #[must_use]
+    pub const fn is_nothing(self) -> bool {
+        matches!(
+            self,
+            Self::Fixed(Buffer::Packets(0) | Buffer::Bytes(0)) | Self::Bdp { thousandths: 0 }
+        )
+    }
+}
+
+impl From<Buffer> for Room {
+    fn from(buffer: Buffer) -> Self {
+        Self::Fixed(buffer)
+    }
+}
+
 /// A distance in millimetres, such as that between two radio stations: `"200m"`, `"1.5km"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Distance(u64);
@@ -121,6 +154,19 @@ const PACKETS: Family = Family {
     default_unit: "pkt",
     bare_unit: "pkt",
     finest: "1pkt",
+    zero_needs_unit: true,
+    diagnose: |_, _| None,
+};
+
+const PRODUCTS: Family = Family {
+    units: &[
+        Unit::new("bdp", 1_000),
+        Unit::alias("BDP", 1_000),
+        Unit::alias("bdps", 1_000),
+    ],
+    default_unit: "bdp",
+    bare_unit: "bdp",
+    finest: "0.001bdp",
     zero_needs_unit: true,
     diagnose: |_, _| None,
 };
@@ -293,6 +339,21 @@ impl FromStr for Buffer {
     }
 }
 
+impl FromStr for Room {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let unit = parse::unit_of(text);
+        if !PRODUCTS.units.iter().any(|known| known.name == unit) {
+            return text.parse().map(Self::Fixed);
+        }
+        let thousandths = PRODUCTS.parse(text)?;
+        u32::try_from(thousandths)
+            .map(|thousandths| Self::Bdp { thousandths })
+            .map_err(|_| UnitError::new(text, Problem::TooLarge, "at most 4000000bdp"))
+    }
+}
+
 fn buffer_error(text: &str, problem: Problem) -> UnitError {
     let number = parse::number_of(text);
     let remedy = match parse::nearest(
@@ -343,6 +404,15 @@ impl fmt::Display for Buffer {
             Self::Packets(packets) => PACKETS.print(packets.into()),
             Self::Bytes(bytes) => BYTES.print(bytes),
         })
+    }
+}
+
+impl fmt::Display for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Fixed(buffer) => buffer.fmt(f),
+            Self::Bdp { thousandths } => f.pad(&format!("{}bdp", f64::from(thousandths) / 1000.0)),
+        }
     }
 }
 
@@ -497,6 +567,13 @@ quantity_in_files!(Buffer, "a buffer such as \"50pkt\" or \"64kB\"", {
     "description": "Room in a queue, in packets (pkt) or in bytes (B, kB, KiB, MB, MiB, ...).",
     "pattern": r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(pkts?|packets?|([kMGT]|[KMGT]i)?B)\s*$",
     "examples": ["50pkt", "64kB", "1MiB"],
+});
+
+quantity_in_files!(Room, "a buffer such as \"50pkt\", \"64kB\" or \"0.5bdp\"", {
+    "type": "string",
+    "description": "Room in a link's queue: in packets (pkt), in bytes (B, kB, KiB, MB, MiB, ...), or in bandwidth-delay products of the path (bdp).",
+    "pattern": r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(pkts?|packets?|bdps?|BDP|([kMGT]|[KMGT]i)?B)\s*$",
+    "examples": ["50pkt", "64kB", "0.5bdp"],
 });
 
 quantity_in_files!(Distance, "a distance such as \"200m\"", {

@@ -348,7 +348,7 @@ mod tests {
             Some(ByteCount::from_bytes(20_000))
         );
         assert_eq!(path.rate, Some(Rate::from_bits_per_second(2_000_000)));
-        assert_eq!(path.buffer, Some(Buffer::Packets(10)));
+        assert_eq!(path.buffer, Some(Buffer::Packets(10).into()));
         assert!((path.loss.as_percent() - 2.5).abs() < 1e-9);
         assert_eq!(experiment.sweep["path.delay"].len(), 2);
     }

@@ -15,10 +15,11 @@ use crate::files::{FIGURE_KINDS, Files};
 use crate::notes::{notes, range, seed_counts};
 use crate::over_time;
 use crate::page::{Block, Cell, Emphasis, Link, Page, Section};
+use crate::setting;
 use crate::shown::Shown;
 use dupack_claims::Judged;
 use dupack_lab::experiment::Experiment;
-use dupack_lab::results::{Comparison, Measure, Medium, Results, Verdict, verdict};
+use dupack_lab::results::{Comparison, Measure, Medium, Parameter, Results, Verdict, verdict};
 use dupack_lab::run::OverTime;
 use dupack_lab::stats::{spread, times};
 
@@ -110,38 +111,24 @@ fn with_linux(mut json: serde_json::Value, linux: Vec<serde_json::Value>) -> Str
 /// What a reader must know of the path to read a figure.
 pub(crate) fn subtitle(results: &Results) -> String {
     let seeds = seed_counts(results);
-    subtitle_of(&results.experiment, &results.medium, &seeds)
+    let Results {
+        experiment,
+        parameters,
+        medium,
+        ..
+    } = results;
+    subtitle_of(experiment, parameters, medium, &seeds)
 }
 
 /// The same of runs that are not in memory: the experiment, over what they were made, and how many seeds each
 /// point has.
-pub(crate) fn subtitle_of(e: &Experiment, medium: &Medium, seeds: &[usize]) -> String {
-    let mut parts = Vec::new();
-    let fixed = |key: &str| !e.varies(key);
-    if let Some(path) = &e.path {
-        if let Some(rate) = path.rate.filter(|_| fixed("path.rate")) {
-            parts.push(rate.to_string());
-        }
-        if let Some(trace) = path.trace.as_ref().filter(|_| fixed("path.trace")) {
-            let name = trace.file_name().unwrap_or_default().to_string_lossy();
-            parts.push(format!("trace {name}"));
-        }
-        if fixed("path.delay") {
-            parts.push(format!("{} one way", path.delay));
-        }
-        if let Some(buffer) = path.buffer.filter(|_| fixed("path.buffer")) {
-            parts.push(format!("buffer {buffer}"));
-        }
-        if path.loss.as_fraction() > 0.0 && fixed("path.loss") {
-            parts.push(format!("loss {}", path.loss));
-        }
-        if !path.changes.is_empty() {
-            parts.push("a path that changes".to_owned());
-        }
-        if let Some(duty) = path.duty.filter(|_| fixed("path.duty.share")) {
-            parts.push(format!("open {} of the time", duty.share));
-        }
-    }
+pub(crate) fn subtitle_of(
+    e: &Experiment,
+    parameters: &[Parameter],
+    medium: &Medium,
+    seeds: &[usize],
+) -> String {
+    let mut parts = setting::parts(e, parameters);
     let seeds = match range(seeds, "seed", "seeds") {
         Some(seeds) if e.precision.is_some() => seeds,
         _ => format!("{} seeds", e.seeds.to_vec().len()),

@@ -13,6 +13,7 @@ pub mod markdown;
 pub mod notes;
 pub mod over_time;
 pub mod page;
+pub mod setting;
 pub mod shard;
 mod shown;
 pub mod stream;

@@ -11,6 +11,7 @@ mod names;
 
 use crate::answer;
 use crate::notes::notes;
+use crate::setting::path_line;
 use crate::wrap::{columns, indented, wrap};
 use dupack_lab::results::Results;
 use dupack_lab::results::medium::NO_ANSWER;
@@ -30,7 +31,8 @@ const PLAIN: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─')
 /// All that is to be read of a comparison: the table of all stacks, and the answer.
 #[must_use]
 pub fn comparison(results: &Results, colour: Colour, width: Option<u16>) -> String {
-    let mut text = detailed::detailed(results, colour, room(width));
+    let mut text = format!("{}\n", paragraph(&path_line(results), width));
+    text += &detailed::detailed(results, colour, room(width));
     if results.is_worthless() {
         return format!("{}\n\n{NO_ANSWER}", text.trim_end());
     }
@@ -285,8 +287,9 @@ mod tests {
     }
 
     /// The first part of the output: the table without what is said below.
+    /// The table, without the line of the path above it and all that is below.
     fn table(text: &str) -> &str {
-        text.split("\n\n").next().unwrap()
+        text.split("\n\n").nth(1).unwrap()
     }
 
     /// Columns go, those that do are named, and what stays is whole.
@@ -450,7 +453,7 @@ mod tests {
     fn the_heads_say_of_what_the_delay_is() {
         let text = comparison(&usual(), Colour::No, Some(200));
         for part in ["queue\n", "wait ms", "median", "95th %", "CUBIC's"] {
-            let head = text.split('─').next().unwrap();
+            let head = table(&text).split('─').next().unwrap();
             assert!(head.contains(part.trim_end()), "{part} in {head}");
         }
         assert!(

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use dupack_algorithms::catalog::Catalog;
+use dupack_algorithms::catalog::{Catalog, Dialect};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::points::points;
 use dupack_lab::experiment::{Access, DropRule, Experiment, FlowGroup, LinkOptions, Seeds};
 use dupack_lab::run::Plan;
-use dupack_lab::units::{Delay, Rate};
+use dupack_lab::units::{Buffer, ByteCount, Delay, Rate, Room};
 use dupack_report::trace;
 use miette::{Result, miette};
 
@@ -130,8 +130,9 @@ impl Setting {
         format!("{name} · dialect {}", self.experiment.dialect)
     }
 
-    pub fn subtitle(&self) -> String {
-        let setting = trace::setting(&self.experiment, self.seed);
+    /// Under which conditions its runs are, whose effective parameters are those of `plan`.
+    pub fn subtitle(&self, plan: &Plan) -> String {
+        let setting = trace::setting(&self.experiment, plan.parameters(), self.seed);
         match self.point.as_str() {
             "" => setting,
             point => format!("{point} · {setting}"),
@@ -195,7 +196,7 @@ fn of_flags(args: &TraceArgs) -> Experiment {
         rate: args.trace.is_none().then_some(args.rate),
         trace: args.trace.as_deref().map(whole_path),
         delay: Delay::from_nanos(bottleneck),
-        buffer: Some(args.buffer),
+        buffer: args.buffer.or(Usual::of(args.dialect).buffer),
         loss: args.loss,
         burst_loss: args.burst_loss,
         ..LinkOptions::default()
@@ -208,11 +209,41 @@ fn of_flags(args: &TraceArgs) -> Experiment {
             ..FlowGroup::default()
         });
     }
-    e.sender.segment = Some(args.segment);
-    e.sender.initial_window = Some(args.initial_window);
-    e.sender.initial_ssthresh = Some(args.initial_ssthresh);
+    let usual = Usual::of(args.dialect);
+    e.sender.segment = args.segment.or(usual.segment);
+    e.sender.initial_window = args.initial_window.or(usual.initial_window);
+    e.sender.initial_ssthresh = args.initial_ssthresh.or(Some(usual.initial_ssthresh));
     e.receiver.delayed_ack = args.delayed_ack;
     e
+}
+
+/// What is traced where nobody says.
+struct Usual {
+    buffer: Option<Room>,
+    segment: Option<ByteCount>,
+    initial_window: Option<Buffer>,
+    initial_ssthresh: Buffer,
+}
+
+impl Usual {
+    /// As in the Momentary paper's figure 3 in the dialect of its simulator. Elsewhere as the dialect has it, but
+    /// slow start ends before the queue is full: the first losses are those that were asked for.
+    fn of(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Ns2 => Self {
+                buffer: Some(Room::Fixed(Buffer::Packets(1000))),
+                segment: Some(ByteCount::from_bytes(1000)),
+                initial_window: Some(Buffer::Packets(1)),
+                initial_ssthresh: Buffer::Packets(10),
+            },
+            Dialect::Rfc | Dialect::Linux => Self {
+                buffer: None,
+                segment: None,
+                initial_window: None,
+                initial_ssthresh: Buffer::Packets(20),
+            },
+        }
+    }
 }
 
 /// `plan` of the flags, whose parameters tell what was given from defaults, and from what is always so.
@@ -226,13 +257,9 @@ pub(super) fn say_what_was_given(plan: Plan, given: &Given) -> Plan {
 
 /// The flags that always have a value, and what they set in the experiment. The delay is not among
 /// them, as the access links have a part of it.
-const DEFAULTS: [(&str, &[&str]); 9] = [
+const DEFAULTS: [(&str, &[&str]); 5] = [
     ("rate", &["path.rate"]),
-    ("buffer", &["path.buffer"]),
     ("loss", &["path.loss"]),
-    ("segment", &["sender.segment"]),
-    ("initial_window", &["sender.initial_window"]),
-    ("initial_ssthresh", &["sender.initial_ssthresh"]),
     ("dialect", &["dialect"]),
     ("duration", &["duration"]),
     ("seed", &["seeds"]),

@@ -19,9 +19,9 @@ const QUICK: [&str; 9] = [
     "--loss",
     "1%",
     "--seeds",
-    "2",
+    "3",
     "--duration",
-    "5s",
+    "10s",
 ];
 
 #[test]
@@ -296,11 +296,15 @@ fn trace_writes_its_files() {
     let folder = Folder::new("trace");
     let output = dupack(
         folder.path(),
-        &["trace", "momentary/reno", "--drop", "24-30"],
+        &["trace", "momentary/reno", "--drop", "24-30", "--dialect", "ns2"],
     );
     assert!(output.status.success(), "{}", errors(&output));
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("cwnd 11.408 → 5.704"), "{text}");
+    assert!(
+        text.starts_with("Path: 1Mbit/s · 100ms one way · queue 1000pkt (42 BDP) · dialect ns2 · lost: 24-30"),
+        "{text}"
+    );
     for file in [
         "time-sequence.svg",
         "ladder.svg",

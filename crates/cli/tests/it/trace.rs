@@ -65,10 +65,10 @@ fn three_stacks_lose_the_same(folder: &Path, more: &[&str], out: &str, dialect: 
 #[test]
 fn several_stacks_are_traced_under_the_same_losses() {
     let folder = Folder::new("several");
-    three_stacks_lose_the_same(folder.path(), &STACKS, "out", "ns2");
+    three_stacks_lose_the_same(folder.path(), &STACKS, "out", "linux");
     // As a list, too, and beside one another.
     let list = [&*STACKS.join(","), "--arrange", "beside", "--inflation"];
-    three_stacks_lose_the_same(folder.path(), &list, "list", "ns2");
+    three_stacks_lose_the_same(folder.path(), &list, "list", "linux");
     let svg = fs::read_to_string(folder.path().join("list/time-sequence.svg")).unwrap();
     assert!(svg.contains("cwnd inflated"));
 }
@@ -83,7 +83,7 @@ fn several_stacks_are_traced_over_a_recorded_link() {
     fs::write(folder.path().join("link.down"), lines.join("\n")).unwrap();
     let mut args = STACKS.to_vec();
     args.extend(["--trace", "link.down"]);
-    three_stacks_lose_the_same(folder.path(), &args, "out", "ns2");
+    three_stacks_lose_the_same(folder.path(), &args, "out", "linux");
     // It can be run again from anywhere.
     let stored = folder.path().join("out/experiment.toml");
     let stored = stored.to_str().unwrap();
@@ -120,7 +120,7 @@ fn several_stacks_are_traced_in_a_file_of_two_flows() {
     let folder = Folder::new("flows");
     fs::write(folder.path().join("two.toml"), TWO_FLOWS).unwrap();
     let file = ["--experiment", "two.toml"];
-    three_stacks_lose_the_same(folder.path(), &file, "out", "rfc");
+    three_stacks_lose_the_same(folder.path(), &file, "out", "linux");
     let figure = |out: &str| folder.path().join(out).join("time-sequence.svg");
     let svg = fs::read_to_string(figure("out")).unwrap();
     assert!(svg.contains("Two flows") && svg.contains("cwnd of flow 2"));

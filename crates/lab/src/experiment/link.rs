@@ -10,7 +10,7 @@ use super::queue::{
     CakeOptions, CoDelOptions, DualPi2Options, FqCoDelOptions, PieOptions, TokenBucketOptions,
 };
 use super::{DropRule, is_default};
-use crate::units::{Buffer, Delay, Probability, Rate};
+use crate::units::{Delay, Probability, Rate, Room};
 
 /// A link, or the bottleneck of a path. Both directions are alike unless `reverse` says
 /// otherwise; loss, reordering and the like are the forward direction's.
@@ -30,9 +30,10 @@ pub struct LinkOptions {
     /// One-way propagation delay.
     #[serde(default)]
     pub delay: Delay,
-    /// What its queue holds, in packets or bytes, the packet in transmission not counted.
+    /// What its queue holds, in packets, bytes or bandwidth-delay products, the packet in transmission not
+    /// counted. Left out, one bandwidth-delay product, and at least 10 packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub buffer: Option<Buffer>,
+    pub buffer: Option<Room>,
     /// How its queue drops.
     #[serde(default, skip_serializing_if = "is_default")]
     pub queue: QueueKind,
@@ -99,6 +100,16 @@ pub struct LinkOptions {
     pub reverse: Option<Direction>,
 }
 
+impl LinkOptions {
+    /// Whether the room of both queues is a number of packets or bytes.
+    #[must_use]
+    pub fn has_fixed_room(&self) -> bool {
+        let fixed = |room: Room| matches!(room, Room::Fixed(_));
+        let back = self.reverse.as_ref().and_then(|reverse| reverse.buffer);
+        self.buffer.is_some_and(fixed) && back.is_none_or(fixed)
+    }
+}
+
 /// What may differ in the reverse direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -113,9 +124,9 @@ pub struct Direction {
     /// One-way propagation delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,
-    /// What the queue holds.
+    /// What the queue holds; left out, as many packets or bytes as that of the forward direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub buffer: Option<Buffer>,
+    pub buffer: Option<Room>,
     /// How its queue drops, whatever the forward direction's does.
     #[serde(default, skip_serializing_if = "is_default")]
     pub queue: QueueKind,

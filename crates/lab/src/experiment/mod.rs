@@ -91,6 +91,11 @@ pub struct Experiment {
     /// it, unless a flow or a UDP source says `start`, `start_spread` or `stop`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<Starts>,
+    /// The most that a sender's host takes to process an ACK, each time drawn between zero and this, so that flows
+    /// do not run in lockstep. Left out, a packet's transmission time at the bottleneck where several flows share a
+    /// drop-tail queue, and none in the dialect `ns2`; `"0s"` turns it off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processing_jitter: Option<Delay>,
     /// The bottleneck between the senders and the receivers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<LinkOptions>,
@@ -292,6 +297,7 @@ impl Experiment {
             duration: default_duration(),
             warm_up: Delay::default(),
             starts: None,
+            processing_jitter: None,
             path: None,
             access: None,
             links: Vec::new(),

@@ -4,7 +4,9 @@ mod endpoints;
 mod links;
 mod map;
 mod media;
+mod processing;
 mod radio;
+mod room;
 mod schedule;
 mod script;
 mod starts;
@@ -39,12 +41,11 @@ pub(super) use starts::{carries, recordings};
 pub(super) use web::flows_in;
 
 use crate::experiment::{Experiment, FlowGroup};
-use crate::units::{Buffer, Delay, Rate};
+use crate::units::{Delay, Rate};
 use links::udp;
 use map::Map;
-
-/// Packets that a link's queue holds if nothing is said.
-pub(super) const DEFAULT_BUFFER: Buffer = Buffer::Packets(50);
+pub use processing::Processing;
+pub use room::{PathRoom, Product};
 
 /// A network that cannot be built, in words, with the key in the file that is to blame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -86,6 +87,8 @@ pub struct Built {
     pub measured_links: Vec<LinkId>,
     /// The short flows, which come and go.
     pub short_flows: Vec<FlowId>,
+    /// The round-trip time without a queue of each TCP flow.
+    pub round_trips: Vec<Duration>,
 }
 
 impl Built {
@@ -155,10 +158,13 @@ impl Scenario {
         let mut compared = Vec::new();
         let mut hosts = Vec::new();
         let mut short_flows = Vec::new();
+        let mut ways = Vec::new();
         let starts = self.flow_starts(seed);
         for (n, flow) in flows.iter().enumerate() {
             let (from, to) = map.ends(flow.group, n)?;
-            let path = map.way(network.topology_mut(), from, to)?;
+            let way = map.way(network.topology_mut(), from, to)?;
+            let path = way.path();
+            ways.push(way);
             let chance = Stream::derive(seed, &format!("sender of flow {n}")).bits();
             let mut config = self.tcp(flow, path, starts[n], chance);
             if flow.group.stack.is_none() {
@@ -186,12 +192,18 @@ impl Scenario {
                 continue;
             }
             let (from, to) = map.udp_ends(source)?;
-            let path = map.way(network.topology_mut(), from, to)?;
+            let path = map.way(network.topology_mut(), from, to)?.path();
             let config = UdpFlowConfig::new(path, udp(source, self.udp_start(n, seed)));
             network.udp(config).map_err(|x| fault("udp", x))?;
             hosts.push(map.hosts((from, to), (e.flows.len().max(1) + n) as u32));
         }
         self.add_media(&map, &mut network, seed, &mut hosts)?;
+        self.size_for_round_trips(&map, network.topology_mut(), &ways);
+        self.jitter_hosts(network.topology_mut(), &ways);
+        let round_trips = ways
+            .iter()
+            .map(|way| way.round_trip(network.topology_mut()));
+        let round_trips = round_trips.collect();
         let mut simulation = Simulation::new(network, seed).map_err(|x| fault(map.blame(), x))?;
         simulation.know_hosts(&hosts);
         Ok(Built {
@@ -199,6 +211,7 @@ impl Scenario {
             compared,
             measured_links: map.measured,
             short_flows,
+            round_trips,
         })
     }
 
@@ -214,7 +227,7 @@ impl Scenario {
         let mut number = 0;
         for (n, source) in self.experiment.media.iter().enumerate() {
             let (from, to) = map.media_ends(source)?;
-            let path = map.way(network.topology_mut(), from, to)?;
+            let path = map.way(network.topology_mut(), from, to)?.path();
             for _ in 0..source.count {
                 let start = self.media_start(source, number, seed);
                 number += 1;

@@ -6,17 +6,19 @@ mod traffic;
 
 use dupack_algorithms::catalog::dialect::WIDE_OPEN;
 use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
+use dupack_net::link::QueueLimit;
 use dupack_tcp::options::Ecn;
 use dupack_tcp::receiver::AckPolicy;
 
-use super::build::{DEFAULT_BUFFER, Endpoints, Scenario, default_segment};
+use super::build::{Built, Endpoints, PathRoom, Processing, Scenario, default_segment};
+use super::plan::distinct;
 use crate::experiment::load::{ExperimentError, Source};
 use crate::experiment::points::Point;
 use crate::experiment::queue::Queueing;
 use crate::experiment::{
     Experiment, LinkOptions, QueueKind, ReceiverOptions, Seeds, SenderOptions,
 };
-use crate::units::Buffer;
+use crate::units::{Buffer, ByteCount, Room};
 
 pub(super) fn fail<T>(
     source: &Source,
@@ -253,7 +255,7 @@ fn link(options: &LinkOptions, key: &str, source: &Source) -> Result<(), Experim
             "leave it out, or use [[links]]",
         );
     }
-    if matches!(options.buffer, Some(Buffer::Packets(0) | Buffer::Bytes(0))) {
+    if options.buffer.is_some_and(Room::is_nothing) {
         let message = "a queue without room drops every packet that has to wait".to_owned();
         return fail(source, &format!("{key}.buffer"), message, "at least 1pkt");
     }
@@ -413,10 +415,15 @@ fn receiver(options: &ReceiverOptions, key: &str, source: &Source) -> Result<(),
     Ok(())
 }
 
-/// Pairs that defeat each other.
-pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
+/// Pairs that defeat each other in what was built of `scenario`.
+pub(super) fn warnings(scenario: &Scenario, built: &Built) -> Vec<String> {
     let e = &scenario.experiment;
     let mut out = Vec::new();
+    let room = scenario.path_room();
+    if let Some(room) = &room {
+        room_warnings(room, e, &mut out);
+    }
+    phase_warnings(e, built, &mut out);
     let compared = (e.sender, e.receiver, &scenario.stack);
     let groups = e.flows.iter().zip(&scenario.group_stacks);
     let groups = groups.map(|(g, stack)| {
@@ -435,7 +442,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
         let ends = Endpoints::new(e.dialect, stack, &sender, &receiver);
         endpoint_warnings(&ends, stack, e.dialect, &mut out);
         if let Some(path) = &e.path {
-            path_warnings(&ends, path, &mut out);
+            path_warnings(&ends, path, room.as_ref(), &mut out);
         }
     }
     out
@@ -490,11 +497,61 @@ fn endpoint_warnings(ends: &Endpoints, stack: &StackSpec, dialect: Dialect, out:
     }
 }
 
-fn path_warnings(ends: &Endpoints, path: &LinkOptions, out: &mut Vec<String>) {
+/// Queues far from the bandwidth-delay product, which decide the answer more than senders do.
+fn room_warnings(room: &PathRoom, e: &Experiment, out: &mut Vec<String>) {
+    const LEAST: f64 = 0.25;
+    const MOST: f64 = 8.0;
+    let drop_tail = e
+        .path
+        .as_ref()
+        .is_some_and(|path| path.queue == QueueKind::DropTail);
+    let Some(times) = room.times().filter(|_| drop_tail) else {
+        return;
+    };
+    let queue = match room.limit {
+        QueueLimit::Packets(packets) => format!("{packets} packets"),
+        QueueLimit::Bytes(bytes) => ByteCount::from_bytes(bytes).to_string(),
+        QueueLimit::Unlimited => return,
+    };
+    let product = format!(
+        "the path's bandwidth-delay product, {} packets",
+        room.product.packets()
+    );
+    if times < LEAST {
+        out.push(format!(
+            "The buffer of {queue} is {times:.2} of {product}: senders that fill queues cannot fill this path. `1bdp` is one product."
+        ));
+    } else if times > MOST {
+        let full = times * room.round_trip.as_secs_f64();
+        out.push(format!(
+            "The buffer of {queue} is {times:.0} times {product}: when it is full, packets wait {full:.1} s. `1bdp` is one product."
+        ));
+    }
+}
+
+/// Flows in lockstep: without processing jitter round-trip times that differ decide by their phase.
+fn phase_warnings(e: &Experiment, built: &Built, out: &mut Vec<String>) {
+    let off = matches!(e.processing(), Processing::Given(jitter) if jitter.as_nanos() == 0);
+    let round_trips = distinct(&built.round_trips);
+    if off && round_trips.len() > 1 {
+        out.push(format!(
+            "processing_jitter is off, and flows have {} round-trip times: a microsecond in one of them may decide which flow gets the link, and no seed samples that.",
+            round_trips.len()
+        ));
+    }
+}
+
+fn path_warnings(
+    ends: &Endpoints,
+    path: &LinkOptions,
+    room: Option<&PathRoom>,
+    out: &mut Vec<String>,
+) {
     let packet = u64::from(ends.sender.smss + ends.headers.data_bytes);
-    let room = match path.buffer.unwrap_or(DEFAULT_BUFFER) {
-        Buffer::Packets(packets) => u64::from(packets),
-        Buffer::Bytes(bytes) => bytes / packet.max(1),
+    let room = match room.map(|room| room.limit) {
+        Some(QueueLimit::Packets(packets)) => packets,
+        Some(QueueLimit::Bytes(bytes)) => bytes / packet.max(1),
+        Some(QueueLimit::Unlimited) | None => u64::MAX,
     };
     if room == 0 {
         out.push(format!(
@@ -503,7 +560,7 @@ fn path_warnings(ends: &Endpoints, path: &LinkOptions, out: &mut Vec<String>) {
     }
     let first = (ends.sender.initial_window / f64::from(ends.sender.smss)) as u64;
     // The packet in transmission does not wait in the buffer.
-    if room + 1 < first {
+    if room.saturating_add(1) < first {
         out.push(format!(
             "The buffer of {room} packets is shorter than the initial window of {first}: the first burst loses packets."
         ));

@@ -2,21 +2,30 @@
 
 use dupack_algorithms::catalog::dialect::settings;
 use dupack_algorithms::catalog::{Axis, Origin, StackSpec};
+use dupack_net::link::QueueLimit;
 use dupack_net::media::MediaConfig;
+use dupack_tcp::time::Duration;
 
-use super::build::{DEFAULT_BUFFER, Endpoints, Scenario, flows_in};
+use super::build::{Endpoints, PathRoom, Processing, Scenario, flows_in};
 use crate::experiment::queue::Queueing;
 use crate::experiment::{Experiment, LinkOptions, Starts};
 use crate::results::Parameter;
 use crate::run::Plan;
-use crate::units::Delay;
+use crate::units::{ByteCount, Delay, Room};
 
 /// The parameters of an experiment, for the stacks of its first point.
-pub(super) fn parameters(e: &Experiment, scenarios: &[Scenario]) -> Vec<Parameter> {
+pub(super) fn parameters(
+    e: &Experiment,
+    scenarios: &[Scenario],
+    round_trips: &[Duration],
+) -> Vec<Parameter> {
     let mut out = Vec::new();
     run(e, &mut out);
     if let Some(path) = &e.path {
         link("path", "path", path, e, &mut out);
+        if let Some(room) = scenarios.first().and_then(Scenario::path_room) {
+            path_room(&room, &mut out);
+        }
     }
     for (n, options) in e.links.iter().enumerate() {
         let owner = match &options.between {
@@ -26,6 +35,19 @@ pub(super) fn parameters(e: &Experiment, scenarios: &[Scenario]) -> Vec<Paramete
         link(&owner, &format!("links.{n}"), options, e, &mut out);
     }
     traffic(e, &mut out);
+    let times = round_trips
+        .iter()
+        .map(|time| Delay::from_nanos(time.as_nanos()).to_string());
+    let times: Vec<String> = times.collect();
+    if !times.is_empty() {
+        push(
+            &mut out,
+            "flows",
+            "round_trips",
+            times.join(", "),
+            "from the links",
+        );
+    }
     let mut seen: Vec<&StackSpec> = Vec::new();
     for scenario in scenarios {
         for stack in std::iter::once(&scenario.stack).chain(&scenario.group_stacks) {
@@ -118,6 +140,12 @@ fn run(e: &Experiment, out: &mut Vec<Parameter>) {
     ] {
         push(out, "run", key, value, origin(e, key, is_default));
     }
+    let (processing, source) = match e.processing() {
+        Processing::Given(jitter) => (jitter.to_string(), "given"),
+        Processing::OnePacket => ("a packet at the bottleneck".to_owned(), "default"),
+        Processing::None => ("none".to_owned(), "default"),
+    };
+    push(out, "run", "processing_jitter", processing, source);
     if let Some(precision) = e.precision {
         push(out, "run", "precision", precision.to_string(), "given");
     }
@@ -208,6 +236,25 @@ fn flatten(
     }
 }
 
+/// What follows from the path's rate, round trip and buffer.
+fn path_room(room: &PathRoom, out: &mut Vec<Parameter>) {
+    let mut add = |name: &str, value: String| {
+        push(out, "path", name, value, "from rate, delay and buffer");
+    };
+    let round_trip = Delay::from_nanos(room.round_trip.as_nanos());
+    add("round_trip", round_trip.to_string());
+    add("bdp", format!("{}pkt", room.product.packets()));
+    let queue = match room.limit {
+        QueueLimit::Packets(packets) => format!("{packets}pkt"),
+        QueueLimit::Bytes(bytes) => ByteCount::from_bytes(bytes).to_string(),
+        QueueLimit::Unlimited => return,
+    };
+    add("queue_room", queue);
+    if let Some(times) = room.times() {
+        add("queue_bdp", format!("{times:.2}"));
+    }
+}
+
 fn link(owner: &str, place: &str, link: &LinkOptions, e: &Experiment, out: &mut Vec<Parameter>) {
     let given = serde_json::to_value(link).unwrap_or_default();
     let default = serde_json::to_value(LinkOptions::default()).unwrap_or_default();
@@ -259,7 +306,9 @@ fn link(owner: &str, place: &str, link: &LinkOptions, e: &Experiment, out: &mut 
         "loss_placement",
         format!("{:?} the queue", link.loss_placement).to_lowercase(),
     );
-    add("buffer", link.buffer.unwrap_or(DEFAULT_BUFFER).to_string());
+    let room = |room: Room| room.to_string();
+    let default = || "1bdp, at least 10pkt".to_owned();
+    add("buffer", link.buffer.map_or_else(default, room));
     match given.get("reverse") {
         Some(reverse) => {
             // The table of its queue follows in full.
@@ -438,7 +487,7 @@ mod tests {
         };
         assert_eq!(found("loss"), Some(("1%", "given")));
         assert_eq!(found("duplicate"), Some(("0%", "default")));
-        assert_eq!(found("buffer"), Some(("50pkt", "default")));
+        assert_eq!(found("buffer"), Some(("1bdp, at least 10pkt", "default")));
         assert_eq!(found("duration"), Some(("60s", "default")));
         assert_eq!(found("delay").map(|(_, source)| source), Some("swept"));
         assert_eq!(found("links.0.reverse.loss"), Some(("2%", "given")));

@@ -124,7 +124,7 @@ fn identity(scenario: &Scenario) -> String {
     for stack in &scenario.group_stacks {
         line(format_args!("{stack}"));
     }
-    for p in explain::parameters(&bare, std::slice::from_ref(scenario)) {
+    for p in explain::parameters(&bare, std::slice::from_ref(scenario), &[]) {
         line(format_args!("{} {} {}", p.owner, p.name, p.value));
     }
     for trace in traces(scenario) {

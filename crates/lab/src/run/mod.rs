@@ -28,7 +28,10 @@ mod timeline;
 mod watch;
 
 pub use blocks::{Block, BlockSize, Progressed, Sink};
-pub use build::{BuildError, Built, Endpoints, Role, Scenario, TcpFlow, application_writes};
+pub use build::{
+    BuildError, Built, Endpoints, PathRoom, Processing, Product, Role, Scenario, TcpFlow,
+    application_writes,
+};
 pub use course::{Course, Moment};
 pub use deal::{BatchSize, Deal, Entered};
 pub use execute::{Execution, Progress};

@@ -10,6 +10,7 @@ use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_net::link::DeliveryTrace;
 use dupack_net::link::WaitRecording;
 use dupack_tcp::sender::WindowLog;
+use dupack_tcp::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::build::{Scenario, carries, recordings};
@@ -52,6 +53,14 @@ pub struct Job {
     pub seed: u64,
 }
 
+/// Each of `times` once, in order.
+pub(super) fn distinct(times: &[Duration]) -> Vec<Duration> {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    times.dedup();
+    times
+}
+
 impl Plan {
     /// Checks `experiment`, whose text is `source` and whose stacks are of `catalog`, and makes a
     /// plan of it. The files that it names are read from disk.
@@ -83,6 +92,7 @@ impl Plan {
         let traces = Arc::new(traces(&points, source, files)?);
         let mut scenarios = Vec::new();
         let mut warnings = Vec::new();
+        let mut round_trips = Vec::new();
         for point in &points {
             check::point(point, source)?;
             let groups = check::group_stacks(&point.experiment, source, catalog)?;
@@ -95,10 +105,13 @@ impl Plan {
                     log: WindowLog::Off,
                     waits: WaitRecording::Data,
                 };
-                scenario.build(seeds[0]).map_err(|fault| {
+                let built = scenario.build(seeds[0]).map_err(|fault| {
                     ExperimentError::at(source, &fault.key, fault.message, None)
                 })?;
-                for warning in check::warnings(&scenario) {
+                if scenarios.is_empty() {
+                    round_trips = distinct(&built.round_trips);
+                }
+                for warning in check::warnings(&scenario, &built) {
                     if !warnings.contains(&warning) {
                         warnings.push(warning);
                     }
@@ -106,7 +119,8 @@ impl Plan {
                 scenarios.push(scenario);
             }
         }
-        let parameters = explain::parameters(&experiment, &scenarios[..stacks.len()]);
+        let first = &scenarios[..stacks.len()];
+        let parameters = explain::parameters(&experiment, first, &round_trips);
         Ok(Self {
             experiment,
             points,
@@ -197,6 +211,12 @@ impl Plan {
     #[must_use]
     pub fn label(&self, point: usize) -> String {
         self.points[point].label()
+    }
+
+    /// Every effective parameter, for the stacks of the first point, and where it comes from.
+    #[must_use]
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
     }
 
     /// Pairs that defeat each other.

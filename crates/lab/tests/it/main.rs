@@ -5,6 +5,7 @@ mod l4s;
 mod misbehaving_receivers;
 mod oracle;
 mod paths_and_sources;
+mod phase;
 mod queues;
 mod queues_both_ways;
 mod trace_hashes;

@@ -20,7 +20,7 @@ const STACKS: [&str; 5] = [
 fn means(path: &str, flows: &str, key: &str, values: &str, measure: Measure) -> Vec<Vec<f64>> {
     let stacks = STACKS.map(|stack| format!("\"{stack}\"")).join(", ");
     let text = format!(
-        "stacks = [{stacks}]\nseeds = 3\nduration = \"15s\"\n[path]\n{path}\n{flows}\n\
+        "stacks = [{stacks}]\ndialect = \"rfc\"\nseeds = 3\nduration = \"15s\"\n[path]\n{path}\n{flows}\n\
          [sweep]\n\"{key}\" = {values}\n"
     );
     let source = Source::new("test.toml", text);

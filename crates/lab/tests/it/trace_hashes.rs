@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use dupack_lab::experiment::load::Source;
 
-const EXPERIMENTS: [&str; 4] = ["dumbbell", "one", "radio", "reordering"];
+const EXPERIMENTS: [&str; 5] = ["dumbbell", "one", "radio", "reordering", "shared"];
 
 const RENEW: &str = "DUPACK_RENEW_HASHES";
 

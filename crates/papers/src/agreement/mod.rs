@@ -143,11 +143,11 @@ impl Scenario {
             rate: Some(Rate::from_bits_per_second(self.rate_bps)),
             delay: seconds(self.delay_s),
             // ns-2's limit counts the packet in transmission, ours does not.
-            buffer: Some(Buffer::Packets(self.buffer_packets - 1)),
+            buffer: Some(Buffer::Packets(self.buffer_packets - 1).into()),
             loss: Probability::new(self.loss).expect("a loss is a probability"),
             loss_placement: LossPlacement::Before,
             reverse: Some(Direction {
-                buffer: Some(REVERSE_BUFFER),
+                buffer: Some(REVERSE_BUFFER.into()),
                 ..Direction::default()
             }),
             ..LinkOptions::default()

@@ -275,6 +275,7 @@ impl Shown for Digests<'_> {
     fn subtitle(&self) -> String {
         subtitle_of(
             &self.bare.experiment,
+            &self.bare.parameters,
             &self.bare.medium,
             &self.seed_counts(),
         )

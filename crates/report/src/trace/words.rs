@@ -1,68 +1,32 @@
 //! A trace in words: what it was run on, and what its figures show to those who see it.
 
 use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Starts};
+use dupack_lab::results::Parameter;
 use dupack_lab::trace::phase::Phase;
 
 use crate::figure::phases::spans;
 use crate::figure::{LadderColumn, RungEnd, RungKind, TimeSequence};
+use crate::setting;
 
-/// Under which conditions an experiment runs, in a line; with the seed if there is chance in it.
+/// Under which conditions an experiment runs, in a line: from the experiment and its effective parameters; with the
+/// seed if there is chance in it.
 #[must_use]
-pub fn setting(experiment: &Experiment, seed: u64) -> String {
-    let e = experiment;
-    let mut parts = Vec::new();
-    match &e.path {
-        Some(path) => parts.extend(path_in_words(path, e)),
-        None if e.radio.is_some() => parts.push("a chain of 802.11 stations".to_owned()),
-        None => parts.push(format!("{} links", e.links.len())),
-    }
-    let flows: u32 = e.flows.iter().map(|group| group.count).sum();
-    if flows > 1 {
-        parts.push(format!("{flows} flows"));
-    }
-    if has_chance(e) {
+pub fn setting(experiment: &Experiment, parameters: &[Parameter], seed: u64) -> String {
+    let mut parts = setting::parts(experiment, parameters);
+    parts.extend(listed_losses(experiment));
+    if has_chance(experiment) {
         parts.push(format!("seed {seed}"));
     }
     parts.join(" · ")
 }
 
-fn path_in_words(path: &LinkOptions, e: &Experiment) -> Vec<String> {
-    let mut parts = Vec::new();
-    match (&path.rate, &path.trace) {
-        (Some(rate), _) => parts.push(rate.to_string()),
-        (None, Some(file)) => {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            parts.push(format!("recorded link {name}"));
-        }
-        (None, None) => {}
-    }
-    let access = e.access.map_or(0, |access| access.delay.as_nanos());
-    let delay = path.delay.as_nanos() + 2 * access;
-    let delay = dupack_lab::units::Delay::from_nanos(delay);
-    parts.push(format!("{delay} one way"));
-    if let Some(buffer) = path.buffer {
-        parts.push(format!("buffer {buffer}"));
-    }
+/// The losses by list of the path, both ways.
+fn listed_losses(e: &Experiment) -> Option<String> {
+    let path = e.path.as_ref()?;
     let back = path.reverse.iter().flat_map(|back| &back.drop);
     let rules = path.drop.iter().chain(back).map(ToString::to_string);
     let rules: Vec<String> = rules.collect();
-    if !rules.is_empty() {
-        parts.push(format!("lost: {}", rules.join(", ")));
-    }
-    if path.loss.as_fraction() > 0.0 {
-        parts.push(format!("loss {}", path.loss));
-    }
-    if let Some(burst) = path.burst_loss {
-        let (enter, leave) = (burst.enter, burst.leave);
-        parts.push(format!("bursts of loss: begin {enter}, end {leave}"));
-    }
-    if !path.changes.is_empty() {
-        parts.push("a path that changes".to_owned());
-    }
-    if let Some(duty) = path.duty {
-        parts.push(format!("open {} of the time", duty.share));
-    }
-    parts
+    (!rules.is_empty()).then(|| format!("lost: {}", rules.join(", ")))
 }
 
 /// Whether anything depends on the seed that a reader would want to know.

@@ -29,9 +29,9 @@ use crate::catalog::nearest::nearest;
 )]
 pub enum Dialect {
     /// As the RFCs in force recommend.
-    #[default]
     Rfc,
     /// As Linux does, where it differs.
+    #[default]
     #[cfg_attr(feature = "schemars", schemars(description = "As Linux does."))]
     Linux,
     /// As ns-2.35 does, whose results the papers report.

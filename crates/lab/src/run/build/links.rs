@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dupack_algorithms::catalog::dialect::Headers;
 use dupack_net::link::{
     Capable, Discipline, Duplication, GilbertElliott, ImpairmentConfig, Jitter, JitterDistribution,
     JitterOrder, LinkConfig, LossConfig, LossModel, LossPlacement as NetPlacement, LossScript,
@@ -12,15 +13,16 @@ use dupack_net::units::{BitRate, Probability as NetProbability};
 use dupack_tcp::time::{Duration, Instant};
 
 use super::endpoints::default_segment;
+use super::room::Product;
 use super::schedule::schedules;
 use super::script::Script;
-use super::{BuildError, DEFAULT_BUFFER, Scenario, bit_rate, complaint, span};
+use super::{BuildError, Scenario, bit_rate, complaint, span};
 use crate::experiment::queue::Queueing;
 use crate::experiment::traffic::Periods;
 use crate::experiment::{
     AckThinning, BurstLoss, Direction, DropRule, LinkOptions, LossPlacement, QueueKind, UdpSource,
 };
-use crate::units::{Buffer, Delay, Probability};
+use crate::units::{Delay, Probability};
 
 impl Scenario {
     /// Both directions of the experiment's path, for a run with `seed` of a single flow.
@@ -52,7 +54,7 @@ impl Scenario {
             }
         };
         let mut there = LinkConfig::new(service.clone(), span(link.delay));
-        there.queue = queue(link.buffer, link.queueing(), self.mean_packet());
+        there.queue = queue(link.queueing(), self.mean_packet());
         there.waits = self.waits;
         let place = match link.loss_placement {
             LossPlacement::After => NetPlacement::AfterTransmission,
@@ -88,6 +90,7 @@ impl Scenario {
             key: &drop_key,
         };
         let mut back = self.backward(link, &reverse, back_service, place, list)?;
+        self.size_queues(link, there.delay + back.delay, [&mut there, &mut back]);
         [there.schedule, back.schedule] = schedules(link, &reverse, key, seed)?;
         thin(&mut there, link.thin_acks, &format!("{key}.thin_acks"))?;
         thin(
@@ -115,13 +118,40 @@ impl Scenario {
         list: Script<'_>,
     ) -> Result<LinkConfig, BuildError> {
         let mut back = LinkConfig::new(service, span(reverse.delay.unwrap_or(link.delay)));
-        let buffer = reverse.buffer.or(link.buffer);
-        back.queue = queue(buffer, reverse.queueing(), self.mean_packet());
+        back.queue = queue(reverse.queueing(), self.mean_packet());
         back.waits = self.waits;
         let burst = reverse.burst_loss.as_ref();
         back.losses = losses(reverse.loss, burst, &reverse.drop, place, list)
             .map_err(|m| complaint(list.key, &m))?;
         Ok(back)
+    }
+
+    /// Gives both queues of `link` their room, where its bandwidth-delay product is that of `round_trip`.
+    pub(super) fn size_queues(
+        &self,
+        link: &LinkOptions,
+        round_trip: Duration,
+        [there, back]: [&mut LinkConfig; 2],
+    ) {
+        there.queue.limit = self.product(there, round_trip).limit(link.buffer);
+        let reverse = link.reverse.as_ref().and_then(|reverse| reverse.buffer);
+        back.queue.limit = match reverse {
+            Some(room) => self.product(back, round_trip).limit(Some(room)),
+            None => there.queue.limit,
+        };
+    }
+
+    /// The bandwidth-delay product of `link` for a round trip without a queue of `round_trip`.
+    pub(in crate::run) fn product(&self, link: &LinkConfig, round_trip: Duration) -> Product {
+        Product::of(link, round_trip, self.full_packet())
+    }
+
+    /// A full data packet in bytes, headers included.
+    pub(super) fn full_packet(&self) -> u32 {
+        let e = &self.experiment;
+        let header = e.sender.header.map(|header| header.as_bytes() as u32);
+        let usual = || Headers::new(e.dialect, &self.stack.needs(e.dialect)).data;
+        self.mean_packet() + header.unwrap_or_else(usual)
     }
 
     fn mean_packet(&self) -> u32 {
@@ -147,11 +177,8 @@ fn thin(link: &mut LinkConfig, thin: Option<AckThinning>, key: &str) -> Result<(
     Ok(())
 }
 
-fn queue(buffer: Option<Buffer>, queueing: Queueing, mean_packet_bytes: u32) -> QueueConfig {
-    let limit = match buffer.unwrap_or(DEFAULT_BUFFER) {
-        Buffer::Packets(packets) => QueueLimit::Packets(u64::from(packets)),
-        Buffer::Bytes(bytes) => QueueLimit::Bytes(bytes),
-    };
+/// A queue whose room is still to be said.
+fn queue(queueing: Queueing, mean_packet_bytes: u32) -> QueueConfig {
     let discipline = match (queueing.kind, &queueing.red) {
         (QueueKind::Red, Some(options)) => {
             let mut red = RedConfig::packets(options.min, options.max);
@@ -170,7 +197,10 @@ fn queue(buffer: Option<Buffer>, queueing: Queueing, mean_packet_bytes: u32) -> 
         }
         _ => queueing.managed().unwrap_or_default(),
     };
-    QueueConfig { limit, discipline }
+    QueueConfig {
+        limit: QueueLimit::Unlimited,
+        discipline,
+    }
 }
 
 fn losses(

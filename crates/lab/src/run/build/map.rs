@@ -3,12 +3,43 @@
 use std::collections::BTreeMap;
 
 use dupack_net::flow::Path;
-use dupack_net::ids::{LinkId, NodeId};
+use dupack_net::ids::{LinkId, NodeId, RouteId};
 use dupack_net::link::{Hosts, LinkConfig};
 use dupack_net::topology::Topology;
+use dupack_tcp::time::Duration;
 
 use super::{BuildError, Scenario, bit_rate, complaint, fault, radio, span};
 use crate::experiment::{FlowGroup, LinkOptions, MediaSource, UdpSource};
+
+impl Scenario {
+    /// Gives queues whose room follows from the round trip theirs, now that it is known who crosses them: by the
+    /// longest round trip of the TCP flows that do.
+    pub(super) fn size_for_round_trips(&self, map: &Map, topology: &mut Topology, ways: &[Way]) {
+        let e = &self.experiment;
+        for (options, ids) in e.path.iter().chain(&e.links).zip(&map.described) {
+            if options.has_fixed_room() {
+                continue;
+            }
+            let crossing = ways.iter().filter(|way| {
+                let mut links = way.links(topology);
+                links.any(|link| ids.contains(&link))
+            });
+            let Some(longest) = crossing.map(|way| way.round_trip(topology)).max() else {
+                continue;
+            };
+            let configs = ids.map(|id| topology.link_config(id).cloned());
+            let [Some(mut there), Some(mut back)] = configs else {
+                continue;
+            };
+            self.size_queues(options, longest, [&mut there, &mut back]);
+            for (id, config) in ids.iter().zip([there, back]) {
+                if let Some(link) = topology.link_config_mut(*id) {
+                    link.queue.limit = config.queue.limit;
+                }
+            }
+        }
+    }
+}
 
 /// Nodes and links, and who is where.
 pub(super) struct Map {
@@ -19,9 +50,40 @@ pub(super) struct Map {
     /// Both ends of a radio chain.
     chain: Option<(NodeId, NodeId)>,
     pub(super) measured: Vec<LinkId>,
+    /// The links of the file, both directions of each.
+    pub(super) described: Vec<[LinkId; 2]>,
     links: BTreeMap<(NodeId, NodeId), LinkId>,
     /// Routes given in the file, by their ends.
     routes: BTreeMap<(NodeId, NodeId), Vec<LinkId>>,
+}
+
+/// The way between two hosts, and the way back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    pub(super) there: RouteId,
+    pub(super) back: RouteId,
+}
+
+impl Way {
+    pub(super) const fn path(self) -> Path {
+        let Self { there, back } = self;
+        Path::Explicit { there, back }
+    }
+
+    /// All links of a round trip, in order.
+    pub(super) fn links(self, topology: &Topology) -> impl Iterator<Item = LinkId> + '_ {
+        let routes = [self.there, self.back];
+        let links = routes.map(|route| topology.route_links(route));
+        links.into_iter().flatten().copied()
+    }
+
+    /// The time of a round trip without a queue.
+    pub(super) fn round_trip(self, topology: &Topology) -> Duration {
+        let configs = self
+            .links(topology)
+            .filter_map(|id| topology.link_config(id));
+        configs.fold(Duration::ZERO, |sum, link| sum + link.delay)
+    }
 }
 
 struct PathEnds {
@@ -39,6 +101,7 @@ impl Map {
             path: None,
             chain: None,
             measured: Vec::new(),
+            described: Vec::new(),
             links: BTreeMap::new(),
             routes: BTreeMap::new(),
         };
@@ -55,6 +118,7 @@ impl Map {
             let (there, back) = scenario.directions(link, &format!("links.{n}"), flows, seed)?;
             let (there, back) = map.topology.duplex(a, b, there, back);
             map.measured.extend([there, back]);
+            map.described.push([there, back]);
             map.links.insert((a, b), there);
             map.links.insert((b, a), back);
         }
@@ -84,8 +148,9 @@ impl Map {
     ) -> Result<(), BuildError> {
         let (there, back) = scenario.directions(path, "path", flows, seed)?;
         let (left, right) = (self.topology.node("left"), self.topology.node("right"));
-        let (there, _) = self.topology.duplex(left, right, there, back);
+        let (there, back) = self.topology.duplex(left, right, there, back);
         self.measured.push(there);
+        self.described.push([there, back]);
         let mut hosts = Vec::new();
         if let Some(access) = scenario.experiment.access {
             let rate = bit_rate(access.rate, "access.rate")?;
@@ -133,14 +198,14 @@ impl Map {
         topology: &mut Topology,
         from: NodeId,
         to: NodeId,
-    ) -> Result<Path, BuildError> {
+    ) -> Result<Way, BuildError> {
         let mut one = |from: NodeId, to: NodeId| match self.routes.get(&(from, to)) {
             Some(links) => topology.explicit_route(links),
             None => topology.route(from, to),
         };
         let there = one(from, to).map_err(|x| fault("flows", x))?;
         let back = one(to, from).map_err(|x| fault("flows", x))?;
-        Ok(Path::Explicit { there, back })
+        Ok(Way { there, back })
     }
 
     fn node(&mut self, name: &str) -> NodeId {

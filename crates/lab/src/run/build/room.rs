@@ -1,0 +1,149 @@
+//! How much a link's queue holds: packets and bytes as a file says them, and bandwidth-delay products.
+
+use dupack_net::link::{LinkConfig, QueueLimit, ServiceConfig};
+use dupack_tcp::time::Duration;
+
+use super::Scenario;
+use crate::units::{Buffer, Room};
+
+/// Packets that a queue holds at least, where nothing is said of it: the initial window of Linux and of RFC 6928.
+const DEFAULT_LEAST: u64 = 10;
+
+/// The bandwidth-delay product of a link: its rate times the round-trip time without a queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Product {
+    /// The product.
+    pub bytes: f64,
+    /// A full packet, headers included, in bytes.
+    pub packet_bytes: u32,
+}
+
+impl Product {
+    /// That of `link` for a round trip of `round_trip`.
+    pub(in crate::run) fn of(link: &LinkConfig, round_trip: Duration, packet_bytes: u32) -> Self {
+        let rate = match &link.service {
+            ServiceConfig::Rate(rate) => rate.as_bps() as f64,
+            ServiceConfig::Trace(trace) => trace.mean_rate_bps(),
+            _ => 0.0,
+        };
+        Self {
+            bytes: rate / 8.0 * round_trip.as_secs_f64(),
+            packet_bytes,
+        }
+    }
+
+    /// The whole packets that hold the product.
+    #[must_use]
+    pub fn packets(&self) -> u64 {
+        (self.bytes / f64::from(self.packet_bytes.max(1))).ceil() as u64
+    }
+
+    /// How many products a queue of `limit` holds; none of a queue without end, or where the product is nothing.
+    #[must_use]
+    pub fn times(&self, limit: QueueLimit) -> Option<f64> {
+        let bytes = match limit {
+            QueueLimit::Packets(packets) => packets as f64 * f64::from(self.packet_bytes),
+            QueueLimit::Bytes(bytes) => bytes as f64,
+            QueueLimit::Unlimited => return None,
+        };
+        (self.bytes > 0.0).then(|| bytes / self.bytes)
+    }
+
+    /// What a queue of `room` holds; without any, one product, and at least [`DEFAULT_LEAST`] packets.
+    pub(in crate::run) fn limit(&self, room: Option<Room>) -> QueueLimit {
+        match room {
+            Some(Room::Fixed(Buffer::Packets(packets))) => QueueLimit::Packets(packets.into()),
+            Some(Room::Fixed(Buffer::Bytes(bytes))) => QueueLimit::Bytes(bytes),
+            Some(Room::Bdp { thousandths }) => {
+                let some = Self {
+                    bytes: self.bytes * f64::from(thousandths) / 1000.0,
+                    ..*self
+                };
+                QueueLimit::Packets(some.packets().max(1))
+            }
+            None => QueueLimit::Packets(self.packets().max(DEFAULT_LEAST)),
+        }
+    }
+}
+
+/// The room of a path's queue beside its bandwidth-delay product.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathRoom {
+    /// What the queue holds.
+    pub limit: QueueLimit,
+    /// The product.
+    pub product: Product,
+    /// The round-trip time without a queue, access links included.
+    pub round_trip: Duration,
+}
+
+impl PathRoom {
+    /// How many products the queue holds; none where there is no product.
+    #[must_use]
+    pub fn times(&self) -> Option<f64> {
+        self.product.times(self.limit)
+    }
+}
+
+impl Scenario {
+    /// The room of the forward queue of the experiment's path; none without a path.
+    #[must_use]
+    pub fn path_room(&self) -> Option<PathRoom> {
+        let e = &self.experiment;
+        let options = e.path.as_ref()?;
+        let seed = e.seeds.to_vec().first().copied().unwrap_or(1);
+        let (mut there, mut back) = self.path_links(seed).ok()?;
+        let access = e.access.map_or(0, |access| access.delay.as_nanos());
+        let round_trip = there.delay + back.delay + Duration::from_nanos(access) * 4;
+        self.size_queues(options, round_trip, [&mut there, &mut back]);
+        Some(PathRoom {
+            limit: there.queue.limit,
+            product: self.product(&there, round_trip),
+            round_trip,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dupack_net::units::BitRate;
+
+    use super::*;
+
+    fn product(mbit_s: u64, round_trip_ms: u64) -> Product {
+        let rate = BitRate::new(mbit_s * 1_000_000).unwrap();
+        let link = LinkConfig::rate(rate, Duration::ZERO);
+        Product::of(&link, Duration::from_millis(round_trip_ms), 1500)
+    }
+
+    #[test]
+    fn a_queue_holds_one_product_and_at_least_ten_packets() {
+        // 10 Mbit/s · 40 ms = 50,000 bytes, 33.3 packets of 1500.
+        let usual = product(10, 40);
+        assert_eq!(usual.packets(), 34);
+        assert_eq!(usual.limit(None), QueueLimit::Packets(34));
+        // 1 Mbit/s · 20 ms = 2500 bytes.
+        assert_eq!(product(1, 20).limit(None), QueueLimit::Packets(10));
+        // GEO: 20 Mbit/s · 600 ms = 1.5 MB.
+        assert_eq!(product(20, 600).limit(None), QueueLimit::Packets(1000));
+    }
+
+    #[test]
+    fn multiples_round_up_to_whole_packets() {
+        let half = Some(Room::Bdp { thousandths: 500 });
+        assert_eq!(product(10, 40).limit(half), QueueLimit::Packets(17));
+        let little = Some(Room::Bdp { thousandths: 1 });
+        assert_eq!(product(10, 40).limit(little), QueueLimit::Packets(1));
+        let fixed = Some(Room::Fixed(Buffer::Bytes(64_000)));
+        assert_eq!(product(10, 40).limit(fixed), QueueLimit::Bytes(64_000));
+    }
+
+    #[test]
+    fn a_queue_is_so_many_products() {
+        let usual = product(10, 40);
+        assert_eq!(usual.times(QueueLimit::Bytes(25_000)), Some(0.5));
+        assert_eq!(usual.times(QueueLimit::Packets(100)), Some(3.0));
+        assert_eq!(usual.times(QueueLimit::Unlimited), None);
+        assert_eq!(product(10, 0).times(QueueLimit::Packets(100)), None);
+    }
+}

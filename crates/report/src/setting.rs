@@ -1,0 +1,211 @@
+//! The path of an experiment in a line: what a reader must know to read a number.
+
+use dupack_lab::experiment::{Experiment, LinkOptions, QueueKind, SweepValue};
+use dupack_lab::results::{Parameter, Results};
+use dupack_lab::units::Delay;
+
+use crate::comparison::subtitle;
+
+/// The line above a table: the path, the traffic and the rules of a comparison.
+#[must_use]
+pub fn path_line(results: &Results) -> String {
+    format!("Path: {}", subtitle(results))
+}
+
+/// The same in parts, without what it was run for: from the experiment, and from what follows from it among its
+/// effective parameters.
+pub(crate) fn parts(e: &Experiment, parameters: &[Parameter]) -> Vec<String> {
+    let mut parts = Vec::new();
+    match &e.path {
+        Some(path) => Words { e, parameters }.path(path, &mut parts),
+        None if e.radio.is_some() => parts.push("a chain of 802.11 stations".to_owned()),
+        None => parts.extend(links(e)),
+    }
+    let known = |name: &str| {
+        let mut found = parameters
+            .iter()
+            .filter(|p| p.owner == "flows" && p.name == name);
+        found.next().map(|p| p.value.clone())
+    };
+    let flows: u64 = e.flows.iter().map(|group| u64::from(group.count)).sum();
+    if flows > 1 {
+        let several = known("round_trips").filter(|times| times.contains(','));
+        let of = several.map_or_else(String::new, |times| format!(", round trips {times}"));
+        parts.push(format!("{flows} flows{of}"));
+    }
+    parts.push(format!("dialect {}", e.dialect));
+    parts
+}
+
+/// The links of a topology.
+fn links(e: &Experiment) -> Option<String> {
+    let slowest = e.links.iter().filter_map(|link| link.rate).min();
+    let count = e.links.len();
+    Some(match slowest? {
+        rate if count > 1 => format!("{count} links, the slowest {rate}"),
+        rate => format!("one link of {rate}"),
+    })
+}
+
+struct Words<'a> {
+    e: &'a Experiment,
+    parameters: &'a [Parameter],
+}
+
+impl Words<'_> {
+    fn path(&self, path: &LinkOptions, parts: &mut Vec<String>) {
+        let rate = path.rate.map(|rate| rate.to_string());
+        parts.extend(self.swept("path.rate", "").or(rate));
+        if let Some(trace) = &path.trace {
+            let name = trace.file_name().unwrap_or_default().to_string_lossy();
+            let name = format!("recorded link {}", name.escape_debug());
+            parts.push(self.swept("path.trace", "recorded links ").unwrap_or(name));
+        }
+        let delay = self.swept("path.delay", "").unwrap_or_else(|| {
+            let access = self.e.access.map_or(0, |access| access.delay.as_nanos());
+            Delay::from_nanos(path.delay.as_nanos() + 2 * access).to_string()
+        });
+        parts.push(format!("{delay} one way"));
+        parts.push(self.queue(path));
+        let loss = (path.loss.as_fraction() > 0.0).then(|| format!("loss {}", path.loss));
+        parts.extend(self.swept("path.loss", "loss ").or(loss));
+        if let Some(burst) = path.burst_loss {
+            let (enter, leave) = (burst.enter, burst.leave);
+            parts.push(format!("bursts of loss: begin {enter}, end {leave}"));
+        }
+        let back = path.reverse.as_ref().and_then(|back| back.rate);
+        parts.extend(back.map(|rate| format!("{rate} back")));
+        if !path.changes.is_empty() {
+            parts.push("a path that changes".to_owned());
+        }
+        let open = path
+            .duty
+            .map(|duty| format!("open {} of the time", duty.share));
+        parts.extend(self.swept("path.duty.share", "open ").or(open));
+    }
+
+    /// What the queue is and holds, in packets and in bandwidth-delay products.
+    fn queue(&self, path: &LinkOptions) -> String {
+        let kind = match path.queue {
+            QueueKind::DropTail => String::new(),
+            kind => format!("{} ", kind.name()),
+        };
+        if let Some(swept) = self.swept("path.buffer", "") {
+            return format!("{kind}queue {swept}");
+        }
+        let room = self.of_path("queue_room");
+        let follows = ["path.rate", "path.delay", "path.trace"];
+        let fixed = !follows.iter().any(|key| self.e.varies(key));
+        let times = self
+            .of_path("queue_bdp")
+            .and_then(|times| times.parse().ok());
+        let times = times
+            .filter(|_| fixed)
+            .map(|times: f64| format!(" ({} BDP)", short(times)));
+        match (path.buffer, room) {
+            (None, _) if !fixed => format!("{kind}queue 1 BDP"),
+            (Some(buffer), _) if !fixed => format!("{kind}queue {buffer}"),
+            (_, Some(room)) => format!("{kind}queue {room}{}", times.unwrap_or_default()),
+            (buffer, None) => match buffer {
+                Some(buffer) => format!("{kind}queue {buffer}"),
+                None => format!("{kind}queue 1 BDP"),
+            },
+        }
+    }
+
+    fn of_path(&self, name: &str) -> Option<&str> {
+        let mut found = self.parameters.iter();
+        let found = found.find(|p| p.owner == "path" && p.name == name)?;
+        Some(&found.value)
+    }
+
+    /// The values that `key` takes, if it takes several, after `what`.
+    fn swept(&self, key: &str, what: &str) -> Option<String> {
+        if !self.e.varies(key) {
+            return None;
+        }
+        let listed = self.e.points.iter().filter_map(|point| point.get(key));
+        let values: Vec<&SweepValue> = match self.e.sweep.get(key) {
+            Some(values) => values.iter().collect(),
+            None => listed.collect(),
+        };
+        Some(match values.as_slice() {
+            [] => return None,
+            [one] => format!("{what}{one}"),
+            [one, other] => format!("{what}{one} and {other}"),
+            [first, .., last] => format!("{what}{first} to {last}"),
+        })
+    }
+}
+
+/// A number of products as a reader wants it: `1`, `1.5`, `0.04`.
+fn short(times: f64) -> String {
+    let digits = match times {
+        0.0..0.1 => 2,
+        0.1..10.0 => 1,
+        _ => 0,
+    };
+    let text = format!("{times:.digits$}");
+    match text.strip_suffix(".0") {
+        Some(whole) => whole.to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dupack_algorithms::catalog::Catalog;
+    use dupack_lab::experiment::load::Source;
+    use dupack_lab::run::Plan;
+
+    use super::*;
+
+    fn line(file: &str) -> String {
+        let source = Source::new("test.toml", format!("stacks = [\"rack/cubic\"]\n{file}"));
+        let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+        let results = plan.empty_results();
+        parts(&results.experiment, &results.parameters).join(" · ")
+    }
+
+    #[test]
+    fn the_path_is_stated_with_its_queue() {
+        let path = "[path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\n";
+        // 10 Mbit/s · 40 ms = 33.3 packets of 1500 bytes.
+        assert_eq!(
+            line(path),
+            "10Mbit/s · 20ms one way · queue 34pkt (1 BDP) · dialect linux"
+        );
+        let large = format!("dialect = \"ns2\"\n{path}buffer = \"1MB\"\nloss = \"1%\"\n");
+        assert_eq!(
+            line(&large),
+            "10Mbit/s · 20ms one way · queue 1MB (20 BDP) · loss 1% · dialect ns2"
+        );
+        let codel = format!("{path}queue = \"codel\"\nbuffer = \"0.5bdp\"\n");
+        assert_eq!(
+            line(&codel),
+            "10Mbit/s · 20ms one way · codel queue 17pkt (0.5 BDP) · dialect linux"
+        );
+    }
+
+    #[test]
+    fn what_is_swept_is_given_by_its_ends() {
+        let path = "[path]\ndelay = \"20ms\"\n[sweep]\n\"path.rate\" = [\"1Mbit/s\", \"5Mbit/s\", \"9Mbit/s\"]\n\
+                    \"path.loss\" = [\"0%\", \"1%\"]\n";
+        assert_eq!(
+            line(path),
+            "1Mbit/s to 9Mbit/s · 20ms one way · queue 1 BDP · loss 0% and 1% · dialect linux"
+        );
+    }
+
+    #[test]
+    fn flows_have_their_round_trips() {
+        let links = "[[links]]\nbetween = [\"a\", \"m\"]\nrate = \"100Mbit/s\"\ndelay = \"10ms\"\n\
+                     [[links]]\nbetween = [\"b\", \"m\"]\nrate = \"100Mbit/s\"\ndelay = \"40ms\"\n\
+                     [[links]]\nbetween = [\"m\", \"z\"]\nrate = \"10Mbit/s\"\ndelay = \"5ms\"\n\
+                     [[flows]]\nfrom = \"a\"\nto = \"z\"\n[[flows]]\nfrom = \"b\"\nto = \"z\"\n";
+        assert_eq!(
+            line(links),
+            "3 links, the slowest 10Mbit/s · 2 flows, round trips 30ms, 90ms · dialect linux"
+        );
+    }
+}
