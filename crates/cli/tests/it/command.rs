@@ -129,11 +129,11 @@ fn every_seed_sees_another_part_of_a_trace_and_the_output_says_which() {
     assert!(output.status.success(), "{}", errors(&output));
     let table = String::from_utf8_lossy(&output.stdout).replace('\n', " ");
     assert!(
-        table.contains("a.down: every run sees 5 s of its 100 s, from"),
+        table.contains("a.down: every run sees 10 s of its 100 s, from"),
         "{table}"
     );
     assert!(
-        table.contains("a.up (ACKs): every run sees 5 s of its 90 s"),
+        table.contains("a.up (ACKs): every run sees 10 s of its 90 s"),
         "{table}"
     );
     let made = folder.path().join("dupack-out/compare");

@@ -43,9 +43,6 @@ impl WireCheck {
             Some(path.delay.to_string()),
         );
         let buffer = path.buffer.map(|buffer| buffer.to_string());
-        if buffer.is_none() && !experiment.varies("path.buffer") {
-            check.without.push("a buffer without end".to_owned());
-        }
         check.flag("--buffer", experiment, "path.buffer", buffer);
         let (carrying, hopeless) = losses(experiment, path);
         if carrying.is_empty() {
