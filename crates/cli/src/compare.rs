@@ -4,14 +4,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, StackSpec};
+use dupack_algorithms::catalog::{Catalog, Dialect, Kernel, StackSpec};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::{Direction, Experiment, FlowGroup, LinkOptions, Seeds, Starts};
 use dupack_lab::run::Plan;
 use dupack_lab::units::{ByteCount, Delay, Probability, Rate, Room};
+use dupack_report::deploy::host::offered_by;
 use miette::{Result, miette};
 
-use crate::deliver::carry_out;
+use crate::deliver::{carry_out, this_host};
 use crate::flags::{Given, OutputArgs, StackList, dialect, whole, whole_path};
 
 #[derive(Debug, Args)]
@@ -24,6 +25,7 @@ Examples:
   dupack compare --loss 1% --precision 2%
   dupack compare --rate 20Mbit/s --buffer 67pkt --loss 0,1% --prefer friendly
   dupack compare --deployable --loss 0,1%
+  dupack compare --deployable --for kernel:6.1 --loss 0,1%
   dupack compare --delayed-ack 200ms \\
       --stacks 'newreno(full_ack=alg1)/reno,newreno(full_ack=alg2)/reno'
 
@@ -77,7 +79,7 @@ pub struct CompareArgs {
         default_value_if("deployable", "true", None)
     )]
     stacks: Option<StackList>,
-    /// Only stacks that can be turned on in Linux: those of --stacks that can, or all that there are
+    /// Only stacks that this host's kernel has (or that of --for): those of --stacks, or all that there are
     #[arg(long)]
     deployable: bool,
     /// Which rules the endpoints follow where TCPs differ
@@ -135,16 +137,24 @@ fn stacks(args: &CompareArgs, catalog: &Catalog) -> Result<Vec<String>> {
     if !args.deployable {
         return Ok(given.unwrap_or_default());
     }
+    let host = this_host();
+    let Some(kernel) = args.output.show.kernel.as_ref().or(host.as_ref()) else {
+        return Err(miette!(
+            help = "name a kernel, as --for kernel:6.1",
+            "this host does not tell which congestion controls its kernel has"
+        ));
+    };
     let Some(given) = given else {
-        let all = catalog.deployable();
+        let (all, _) = offered_by(kernel, catalog.deployable());
         return Ok(all.iter().map(ToString::to_string).collect());
     };
-    let (kept, left_out) = deployable(&given, catalog);
+    let (kept, left_out) = deployable(&given, kernel, catalog);
     if kept.is_empty() {
         return Err(miette!(
             help = "`dupack stacks STACK` says of a stack what is missing; without --stacks, --deployable compares \
-                    all that can be turned on",
-            "none of these stacks can be turned on in Linux:\n{}",
+                    all that the kernel has",
+            "{} has none of these stacks:\n{}",
+            kernel.name(),
             left_out.join("\n")
         ));
     }
@@ -154,19 +164,20 @@ fn stacks(args: &CompareArgs, catalog: &Catalog) -> Result<Vec<String>> {
     Ok(kept)
 }
 
-/// Those of `stacks` that can be turned on in Linux, and the others with the reason. What is no stack
-/// stays: the error about it is for whoever reads the experiment.
-fn deployable(stacks: &[String], catalog: &Catalog) -> (Vec<String>, Vec<String>) {
+/// Those of `stacks` that `kernel` offers, and the others with the reason. What is no stack stays: the error about it
+/// is for whoever reads the experiment.
+fn deployable(stacks: &[String], kernel: &Kernel, catalog: &Catalog) -> (Vec<String>, Vec<String>) {
     let (mut kept, mut left_out) = (Vec::new(), Vec::new());
     for text in stacks {
-        let spec = StackSpec::parse(text, catalog).ok();
-        let obstacles = spec.map_or_else(Vec::new, |spec| Deployment::of(&spec).obstacles);
-        if obstacles.is_empty() {
+        let Ok(spec) = StackSpec::parse(text, catalog) else {
             kept.push(text.clone());
             continue;
+        };
+        let (_, missing) = offered_by(kernel, vec![spec]);
+        match missing.into_iter().next() {
+            None => kept.push(text.clone()),
+            Some((_, why)) => left_out.push(format!("{text}: {why}")),
         }
-        let why: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
-        left_out.push(format!("{text}: {}", why.join("; ")));
     }
     (kept, left_out)
 }
@@ -211,6 +222,8 @@ fn experiment(args: &CompareArgs, stacks: Vec<String>) -> Experiment {
 
 #[cfg(test)]
 mod tests {
+    use dupack_algorithms::catalog::Deployment;
+
     use super::*;
     use crate::{Cli, Command};
     use clap::Parser;
@@ -226,7 +239,7 @@ mod tests {
     #[test]
     fn deployable_alone_compares_all_that_linux_has_as_linux_has_it() {
         let catalog = Catalog::builtin();
-        let args = compare("--deployable");
+        let args = compare("--deployable --for kernel:6.1");
         assert_eq!(args.dialect, Dialect::Linux);
         let stacks = stacks(&args, &catalog).unwrap();
         assert!(stacks.contains(&"rack/cubic".to_owned()), "{stacks:?}");
@@ -234,6 +247,13 @@ mod tests {
             let stack = StackSpec::parse(text, &catalog).unwrap();
             assert!(Deployment::of(&stack).is_possible(), "{text}");
         }
+        // Of an old kernel there is less.
+        let old = compare("--deployable --for kernel:2.6.17");
+        let old = super::stacks(&old, &catalog).unwrap();
+        assert!(
+            !old.contains(&"rack/veno".to_owned()) && old.len() < stacks.len(),
+            "{old:?}"
+        );
         // What is said stands.
         assert_eq!(compare("--deployable --dialect rfc").dialect, Dialect::Rfc);
         let args = compare("");
@@ -244,12 +264,18 @@ mod tests {
     #[test]
     fn deployable_leaves_out_what_linux_does_not_have() {
         let catalog = Catalog::builtin();
-        let args = compare("--deployable --stacks le/reno,rack/cubic,rack/bbr,nonsense");
+        let args =
+            compare("--deployable --for kernel:6.1 --stacks le/reno,rack/cubic,rack/bbr,nonsense");
         // What is no stack stays, for the error that names it.
         assert_eq!(stacks(&args, &catalog).unwrap(), ["rack/cubic", "nonsense"]);
-        let args = compare("--deployable --stacks le/reno,rack/bbr");
+        let args = compare("--deployable --for kernel:6.1 --stacks le/reno,rack/bbr");
         let error = stacks(&args, &catalog).unwrap_err().to_string();
-        for wanted in ["none of these", "le/reno: ", "rack/bbr: ", "version 1"] {
+        for wanted in [
+            "Linux 6.1 has none of these",
+            "le/reno: ",
+            "rack/bbr: ",
+            "version 1",
+        ] {
             assert!(error.contains(wanted), "{wanted}: {error}");
         }
         let args = compare("--stacks le/reno");

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use dupack_algorithms::catalog::Catalog;
+use dupack_algorithms::catalog::{Catalog, Kernel};
 use dupack_claims::{Judged, Rules};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Results, store};
@@ -77,7 +77,7 @@ fn deliver(
         return Ok(ExitCode::from(INTERRUPTED));
     }
     delivery.files(plan)?.write(folder)?;
-    delivery.show(output.show.format)?;
+    delivery.show(output.show.format, output.show.kernel.as_ref())?;
     conclude(results, folder)
 }
 
@@ -109,10 +109,10 @@ impl<'r> Delivery<'r> {
     }
 
     /// Prints it.
-    pub fn show(&self, format: Format) -> Result<()> {
+    pub fn show(&self, format: Format, kernel: Option<&Kernel>) -> Result<()> {
         let (results, judged, catalog) = (self.results, &self.judged, self.catalog);
         match format {
-            Format::Table => tables(results, judged, catalog),
+            Format::Table => tables(results, judged, catalog, kernel),
             Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(results))),
             Format::Json => print(&comparison::json_text(results, judged, catalog)),
         }
@@ -126,10 +126,28 @@ pub fn go_on(args: impl Iterator<Item = OsString>, folder: &Path) -> String {
     words.join(" ")
 }
 
-fn tables(results: &Results, judged: &[Judged], catalog: &Catalog) -> Result<()> {
+/// The kernel of this host, where there is one.
+#[cfg(target_os = "linux")]
+pub fn this_host() -> Option<Kernel> {
+    dupack_testbed::kernel::this_host()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn this_host() -> Option<Kernel> {
+    None
+}
+
+fn tables(
+    results: &Results,
+    judged: &[Judged],
+    catalog: &Catalog,
+    kernel: Option<&Kernel>,
+) -> Result<()> {
     let (colour, width) = terminal();
     print(&table::comparison(results, colour, width))?;
-    if let Some(text) = answer::text(results, catalog, width) {
+    let host = this_host();
+    let kernel = kernel.or(host.as_ref());
+    if let Some(text) = answer::text(results, catalog, kernel, width) {
         print(&format!("\n{text}"))?;
     }
     if judged.is_empty() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Id, ValueEnum};
-use dupack_algorithms::catalog::Dialect;
+use dupack_algorithms::catalog::{Dialect, Kernel};
 use dupack_lab::experiment::BurstLoss;
 use dupack_lab::results::{HarmRecord, Prefer};
 use dupack_lab::run::Plan;
@@ -104,6 +104,9 @@ pub struct ShowArgs {
     /// What counts most: orders the answer, and gives one where too many stacks have their merits
     #[arg(long, value_name = "WHAT", value_parser = prefer())]
     pub prefer: Option<Prefer>,
+    /// The kernel whose senders are offered, as kernel:6.1 [default: this host's]
+    #[arg(long = "for", value_name = "KERNEL")]
+    pub kernel: Option<Kernel>,
 }
 
 /// An error if what is preferred is not measured.

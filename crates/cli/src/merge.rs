@@ -88,7 +88,7 @@ pub fn run(args: &MergeArgs, catalog: &Catalog) -> Result<ExitCode> {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let folder = place.take(&files, &source)?;
-    delivery.show(args.show.format)?;
+    delivery.show(args.show.format, args.show.kernel.as_ref())?;
     warn(&results, &folder);
     Ok(ExitCode::SUCCESS)
 }

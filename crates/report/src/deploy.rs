@@ -5,6 +5,7 @@
 //! What Linux has is data of the catalog (`dupack_algorithms::catalog::linux`).
 
 pub mod answer;
+pub mod host;
 pub mod wire;
 
 use std::fmt::Write;
@@ -110,7 +111,11 @@ fn on_the_wire(stack: &StackSpec, deployment: &Deployment) -> Result<Vec<String>
         );
     };
     let senders = format!("{stack},kernel:{}", control.name);
-    let mut commands: Vec<String> = control.module.iter().map(|m| wire::load(m)).collect();
+    let mut commands: Vec<String> = control
+        .to_load()
+        .into_iter()
+        .map(|m| wire::load(m))
+        .collect();
     commands.push(format!(
         "dupack testbed --senders {}",
         wire::quoted(&senders)

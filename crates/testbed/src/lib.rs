@@ -10,6 +10,7 @@
 
 pub mod beside;
 mod captures;
+pub mod kernel;
 mod outcome;
 pub mod report;
 mod sender;

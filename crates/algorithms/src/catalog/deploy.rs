@@ -153,10 +153,7 @@ impl Deployment {
             return Vec::new();
         };
         let mut commands = self.preparations();
-        commands.push(format!(
-            "sysctl -w net.ipv4.tcp_congestion_control={}",
-            control.name
-        ));
+        commands.push(control.command());
         commands
     }
 
@@ -164,7 +161,7 @@ impl Deployment {
     /// control: its module, and the other settings.
     #[must_use]
     pub fn preparations(&self) -> Vec<String> {
-        let module = self.control.as_ref().and_then(|c| c.module.as_ref());
+        let module = self.control.as_ref().and_then(KernelControl::to_load);
         let module = module.map(|module| format!("modprobe {module}"));
         let settings = self.settings.iter().map(Setting::command);
         module.into_iter().chain(settings).collect()

@@ -19,6 +19,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::kernel::KernelVersion;
 use super::parameter::{Text, Value};
 
 /// What of an algorithm Linux has.
@@ -99,6 +100,30 @@ pub struct KernelControl {
     pub name: Text,
     /// The module that it is in, unless every kernel has it.
     pub module: Option<Text>,
+    /// The first kernel that has it.
+    pub since: KernelVersion,
+    /// Whether kernels are built with it where nobody says otherwise, module or not.
+    pub usual: Usual,
+}
+
+impl KernelControl {
+    /// Whether a kernel has it without anything to load.
+    #[must_use]
+    pub fn is_built_in(&self) -> bool {
+        self.module.is_none() || self.usual == Usual::Yes
+    }
+
+    /// The module to load, where it is not usually built in.
+    #[must_use]
+    pub fn to_load(&self) -> Option<&Text> {
+        self.module.as_ref().filter(|_| !self.is_built_in())
+    }
+
+    /// What has all new connections take it, as root.
+    #[must_use]
+    pub fn command(&self) -> String {
+        format!("sysctl -w net.ipv4.tcp_congestion_control={}", self.name)
+    }
 }
 
 impl InLinux {
@@ -122,6 +147,8 @@ impl InLinux {
             control: Some(KernelControl {
                 name: name.into(),
                 module: None,
+                since: KernelVersion::of(2, 6, 13),
+                usual: Usual::Yes,
             }),
             ..Self::always(what)
         }
@@ -134,9 +161,29 @@ impl InLinux {
             control: Some(KernelControl {
                 name: name.into(),
                 module: Some(module.into()),
+                since: KernelVersion::of(2, 6, 13),
+                usual: Usual::No,
             }),
             ..Self::always(what)
         }
+    }
+
+    /// The first kernel that has the congestion control; 2.6.13, which brought modules of them, if nothing is said.
+    #[must_use]
+    pub fn since(mut self, version: KernelVersion) -> Self {
+        if let Some(control) = &mut self.control {
+            control.since = version;
+        }
+        self
+    }
+
+    /// Kernels are built with the module in them where nobody says otherwise.
+    #[must_use]
+    pub fn built_in(mut self) -> Self {
+        if let Some(control) = &mut self.control {
+            control.usual = Usual::Yes;
+        }
+        self
     }
 
     /// What must be set for it, which Linux has otherwise by itself.

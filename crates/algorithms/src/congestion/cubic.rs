@@ -58,6 +58,7 @@ use super::pacing::{self, Pace, PacingParameters};
 use super::slow_start::{EarlyExit, SlowStartParameters, SlowStartRule};
 use super::undo::{self, UndoParameters};
 use super::window_validation::validating;
+use crate::catalog::kernel::KernelVersion;
 use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Choice, Context, Entry, InLinux, Parameters};
 
@@ -163,6 +164,8 @@ fn linux() -> InLinux {
         "cubic",
         "tcp_cubic",
     )
+    .since(KernelVersion::of(2, 6, 13))
+    .built_in()
     .knobs([
         Knob::words("fast_convergence", switch, own("fast_convergence")),
         Knob::words("reno_friendly", switch, own("tcp_friendliness")),

@@ -32,7 +32,7 @@ use super::backlog::backlog;
 use super::pacing::{self, Pace, PacingParameters};
 use super::undo::{self, UndoParameters};
 use super::window_validation::validating;
-use crate::catalog::{Choice, Context, Entry, InLinux, Parameters};
+use crate::catalog::{Choice, Context, Entry, InLinux, KernelVersion, Parameters};
 
 /// Which round-trip time is compared with the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -77,6 +77,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
                 "veno",
                 "tcp_veno",
             )
+            .since(KernelVersion::of(2, 6, 18))
             .fixed("rtt", "latest")
             .differs("Linux tells the queue by the last round-trip times, ours by the smoothed one")
             .knobs(pacing::knobs())

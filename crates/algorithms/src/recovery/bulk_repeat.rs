@@ -234,7 +234,7 @@ pub fn entry() -> Entry<dyn Recovery> {
             "it repeats in bulk only what a loss differentiation ascribes to the link; without \
              one it would be NewReno",
         )
-        .linux(Linux::missing("without SACK it has NewReno").near("newreno"))
+        .linux(Linux::missing("with SACK it has RACK-TLP, without it NewReno").near("rack"))
         .build(|parameters, context| Box::new(BulkRepeat::new(parameters, context)))
 }
 

@@ -40,8 +40,7 @@ use dupack_tcp::undo::{Reversal, Spurious};
 use super::duplicate_acks::{DUPLICATE_ACKS, DuplicateAckParameters, DuplicateAcks};
 use super::go_back_n::GoBackN;
 use super::reno::TimerParameters;
-use crate::catalog::linux::{Knob, Place};
-use crate::catalog::{Choice, Context, Entry, InLinux, Parameters};
+use crate::catalog::{Choice, Context, Entry, Linux, Parameters};
 
 /// The rule: a partial acknowledgment points at it (RFC 6582 §3.2).
 pub const PARTIAL_ACK: LossRule = LossRule::new(&RuleWords {
@@ -458,14 +457,10 @@ pub fn entry() -> Entry<dyn Recovery> {
         .summary("fast recovery that takes partial ACKs for the next loss, one per round trip")
         .citation("RFC 6582")
         .linux(
-            InLinux::always("NewReno: what Linux does without SACK, off or declined by the peer")
-                .changed(Place::sysctl("net.ipv4.tcp_sack"), "0")
-                .knob(Knob::number(
-                    "dup_threshold",
-                    1.0,
-                    Place::sysctl("net.ipv4.tcp_reordering"),
-                ))
-                .differs("Linux reduces the window by PRR; ours inflates and deflates it"),
+            Linux::missing(
+                "what Linux does where a peer declines SACK; to turn SACK off for all (net.ipv4.tcp_sack=0) is no way to choose a sender",
+            )
+            .near("rack"),
         )
         .build(|parameters, context| Box::new(NewReno::new(parameters, context)))
 }

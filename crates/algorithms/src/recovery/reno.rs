@@ -255,7 +255,7 @@ pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("reno", file!())
         .summary("fast retransmit and fast recovery, left at the first new ACK")
         .citation("RFC 5681 §3.2")
-        .linux(Linux::missing("without SACK it has NewReno").near("newreno"))
+        .linux(Linux::missing("with SACK it has RACK-TLP, without it NewReno").near("rack"))
         .build(|parameters: &RenoParameters, context: &Context| {
             Box::new(Reno {
                 dup_acks: DuplicateAcks::new(&parameters.duplicates, context),

@@ -334,7 +334,7 @@ pub fn entry() -> Entry<dyn Recovery> {
             "H. Wang and K. G. Shin, Robust TCP Congestion Recovery, Journal of High Speed \
              Networks 13(2), 2004",
         )
-        .linux(Linux::missing("without SACK it has NewReno").near("newreno"))
+        .linux(Linux::missing("with SACK it has RACK-TLP, without it NewReno").near("rack"))
         .build(|parameters, context| Box::new(Robust::new(parameters, context)))
 }
 

@@ -117,7 +117,7 @@ pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("tahoe", file!())
         .summary("fast retransmit, then slow start from one segment")
         .citation("Jacobson, Congestion Avoidance and Control, SIGCOMM 1988")
-        .linux(Linux::missing("without SACK it has NewReno").near("newreno"))
+        .linux(Linux::missing("with SACK it has RACK-TLP, without it NewReno").near("rack"))
         .build(|parameters: &TahoeParameters, context: &Context| {
             Box::new(Tahoe {
                 dup_acks: DuplicateAcks::new(&parameters.duplicates, context),

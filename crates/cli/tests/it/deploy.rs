@@ -35,7 +35,8 @@ fn only_what_is_deployable_is_compared() {
         "1%",
         "--no-harm",
     ];
-    let mut args = vec!["compare", "--deployable", "--stacks", "le/reno,rack/cubic"];
+    let mut args = vec!["compare", "--deployable", "--for", "kernel:6.1"];
+    args.extend(["--stacks", "le/reno,rack/cubic"]);
     args.extend(flags);
     args.extend(["--format", "json", "--out", &out]);
     let output = dupack(&args).output().unwrap();
@@ -51,9 +52,17 @@ fn only_what_is_deployable_is_compared() {
     let page = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
     assert!(page.contains("Turning it on"));
 
-    let none = ["compare", "--deployable", "--stacks", "le/reno,rack/bbr"];
+    let none = [
+        "compare",
+        "--deployable",
+        "--for=kernel:6.1",
+        "--stacks=le/reno,rack/bbr",
+    ];
     let output = dupack(&none).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let message = errors(&output);
-    assert!(message.contains("none of these stacks"), "{message}");
+    assert!(
+        message.contains("Linux 6.1 has none of these stacks"),
+        "{message}"
+    );
 }

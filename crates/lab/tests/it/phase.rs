@@ -38,11 +38,17 @@ fn microseconds_of_round_trip_time_decide_nothing() {
     for stack in ["rack/cubic", "newreno/reno"] {
         let off = "processing_jitter = \"0s\"";
         let [(round, _), (odd, _)] = [ROUND, ODD].map(|delays| fairness(delays, stack, off));
-        assert!(round - odd > 0.15, "{stack}: no phase effect, {round} {odd}");
+        assert!(
+            round - odd > 0.15,
+            "{stack}: no phase effect, {round} {odd}"
+        );
 
         let [(round, one), (odd, other)] = [ROUND, ODD].map(|delays| fairness(delays, stack, ""));
         let apart = (round - odd).abs();
-        assert!(apart < one + other, "{stack}: {round} ±{one}, {odd} ±{other}");
+        assert!(
+            apart < one + other,
+            "{stack}: {round} ±{one}, {odd} ±{other}"
+        );
     }
 }
 
@@ -51,7 +57,9 @@ fn who_turns_it_off_under_several_round_trips_is_warned() {
     let warned = |jitter| {
         let plan = plan(file(ROUND, "rack/cubic", jitter));
         let warnings = plan.warnings();
-        warnings.iter().any(|warning| warning.contains("processing_jitter is off"))
+        warnings
+            .iter()
+            .any(|warning| warning.contains("processing_jitter is off"))
     };
     assert!(warned("processing_jitter = \"0s\""));
     assert!(!warned(""));

@@ -1,7 +1,7 @@
 //! What of a comparison's answer can be turned on in Linux: below the table, in the page, in JSON.
 
 use dupack_algorithms::catalog::linux::{Place, Setting, Usual};
-use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, StackSpec};
+use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, Kernel, StackSpec};
 use dupack_lab::experiment::{EcnKind, SenderOptions};
 use dupack_lab::results::verdict::{Answer, Mark};
 use dupack_lab::results::{Measure, Medium, Results, Verdict};
@@ -9,7 +9,7 @@ use dupack_lab::units::Buffer;
 use serde_json::Value;
 
 use super::wire::WireCheck;
-use super::{stack_json, ways};
+use super::{host, stack_json, ways};
 use crate::page::{Block, Cell, Emphasis, Section};
 use crate::table;
 
@@ -17,13 +17,13 @@ use crate::table;
 const LINUX_DEFAULT: &str = "kernel:cubic";
 
 /// A stack of a comparison, and what of it Linux has.
-struct Candidate {
-    spec: StackSpec,
-    deployment: Deployment,
+pub(super) struct Candidate {
+    pub(super) spec: StackSpec,
+    pub(super) deployment: Deployment,
     /// The points at which it has a ★.
-    stars: Vec<String>,
+    pub(super) stars: Vec<String>,
     /// The points without a ★ at which nothing beats it: it has a ☆, or chance had no part in the runs.
-    open: Vec<String>,
+    pub(super) open: Vec<String>,
 }
 
 impl Candidate {
@@ -80,24 +80,21 @@ fn is_open(verdict: &Verdict, stack: usize) -> bool {
     }
 }
 
-/// What is to be said below the table: of the stacks with a ★, and of those that nothing beats where
-/// there is none, which can be turned on, and the command that checks it. Nothing, if every stack is
-/// beaten.
+/// What is to be said below the table: which stacks `kernel` offers; without one, of the stacks with a ★, and of
+/// those that nothing beats where there is none, which can be turned on. And the command that checks it. Nothing, if
+/// every stack is beaten.
 #[must_use]
-pub fn text(results: &Results, catalog: &Catalog, width: Option<u16>) -> Option<String> {
+pub fn text(
+    results: &Results,
+    catalog: &Catalog,
+    kernel: Option<&Kernel>,
+    width: Option<u16>,
+) -> Option<String> {
     let candidates = candidates(results, catalog);
-    let starred = |candidate: &Candidate| !candidate.stars.is_empty();
-    let open = |candidate: &Candidate| candidate.stars.is_empty() && !candidate.open.is_empty();
-    let lines = [
-        on_linux("★ on Linux", &candidates, starred),
-        on_linux("Beaten by none, on Linux", &candidates, open),
-    ];
-    let lines: Vec<String> = lines.into_iter().flatten().collect();
-    if lines.is_empty() {
-        return None;
-    }
-    let paragraphs = lines.iter().map(|line| table::paragraph(line, width));
-    let mut text: String = paragraphs.collect();
+    let mut text = match kernel {
+        Some(kernel) => host::text(results, &candidates, kernel, width)?,
+        None => of_any_linux(&candidates, width)?,
+    };
     if let Some(check) = wire_check(results, &candidates) {
         text += &format!("On real packets{}:\n", check.rights());
         text += &check.lines(width);
@@ -107,6 +104,22 @@ pub fn text(results: &Results, catalog: &Catalog, width: Option<u16>) -> Option<
         }
     }
     Some(text)
+}
+
+/// Of the stacks with a ★, and of those that nothing beats where there is none, which some Linux has.
+fn of_any_linux(candidates: &[Candidate], width: Option<u16>) -> Option<String> {
+    let starred = |candidate: &Candidate| !candidate.stars.is_empty();
+    let open = |candidate: &Candidate| candidate.stars.is_empty() && !candidate.open.is_empty();
+    let lines = [
+        on_linux("★ on Linux", candidates, starred),
+        on_linux("Beaten by none, on Linux", candidates, open),
+    ];
+    let lines: Vec<String> = lines.into_iter().flatten().collect();
+    if lines.is_empty() {
+        return None;
+    }
+    let paragraphs = lines.iter().map(|line| table::paragraph(line, width));
+    Some(paragraphs.collect())
 }
 
 /// Which of those stacks can be turned on, and what says how.
@@ -152,7 +165,7 @@ fn wire_check(results: &Results, candidates: &[Candidate]) -> Option<WireCheck> 
         let Some(control) = candidate.deployment.counterpart() else {
             continue;
         };
-        modules.extend(control.module.as_ref().map(ToString::to_string));
+        modules.extend(control.to_load().map(ToString::to_string));
         for sender in [
             candidate.spec.to_string(),
             format!("kernel:{}", control.name),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use dupack_algorithms::catalog::Kernel;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Measure, Results, Run, Values};
 use dupack_lab::run::Plan;
@@ -67,10 +68,9 @@ fn a_stack_that_linux_has_comes_with_commands() {
     ] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
-    // Without SACK there is no kernel's sender to set beside it.
+    // SACK is never turned off.
     let text = told("newreno/reno", Some(100));
-    assert!(text.contains("tcp_sack=0"), "{text}");
-    assert!(!text.contains("kernel:reno"), "{text}");
+    assert!(text.contains("cannot be turned on"), "{text}");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn programs_are_told_the_same() {
     let json = stack_json(&stack("rack/cubic", &catalog), &catalog);
     assert_eq!(json["deployable"], true);
     assert_eq!(json["kernel_sender"], "kernel:cubic");
-    assert_eq!(json["commands"].as_array().unwrap().len(), 5);
+    assert_eq!(json["commands"].as_array().unwrap().len(), 4);
     let json = stack_json(&stack("rack/bbr", &catalog), &catalog);
     assert_eq!(json["deployable"], false);
     assert_eq!(json["kernel_sender"], Value::Null);
@@ -133,18 +133,18 @@ fn the_answer_says_which_stars_linux_has() {
         PATH,
         &[("sack/reno", 1.0), ("le/reno", 1.0), ("rack/cubic", 2.0)],
     );
-    let text = answer::text(&both, &catalog, Some(80)).unwrap();
+    let text = answer::text(&both, &catalog, None, Some(80)).unwrap();
     assert!(text.contains("rack/cubic can be turned on"), "{text}");
     assert!(text.contains("--senders rack/cubic,kernel:cubic"), "{text}");
     assert!(!text.contains("le/reno"), "{text}");
 
     let none = results(PATH, &[("sack/reno", 1.0), ("le/reno", 2.0)]);
-    let text = answer::text(&none, &catalog, Some(80)).unwrap();
+    let text = answer::text(&none, &catalog, None, Some(80)).unwrap();
     assert!(text.contains("none of le/reno is there"), "{text}");
     assert!(text.contains("--senders le/reno,kernel:cubic"), "{text}");
 
     let nobody = results(PATH, &[("sack/reno", 1.0)]);
-    let starred = answer::text(&nobody, &catalog, Some(80));
+    let starred = answer::text(&nobody, &catalog, None, Some(80));
     assert_eq!(starred, None);
 }
 
@@ -156,7 +156,7 @@ fn where_too_many_are_beaten_by_none_or_chance_had_no_part_these_come_with_comma
     let mut same = open.clone();
     same.runs.iter_mut().for_each(|run| run.trace_hash = 7);
     for results in [open, same] {
-        let text = answer::text(&results, &catalog, Some(200)).unwrap();
+        let text = answer::text(&results, &catalog, None, Some(200)).unwrap();
         for wanted in [
             "Beaten by none, on Linux: rack/reno, rack/westwood-linux can be turned on",
             "On real packets (modprobe wants root):\nmodprobe tcp_westwood\ndupack testbed ",
@@ -193,8 +193,8 @@ fn a_path_that_loses_all_is_not_suggested() {
 fn the_page_has_a_section_with_the_commands_of_the_stars_alone() {
     let catalog = Catalog::builtin();
     let results = results(
-        &format!("[sender]\ninitial_window = \"20pkt\"\nmax_window = \"99pkt\"\n{PATH}"),
-        &[("newreno/reno", 1.0), ("le/reno", 1.0), ("rack/cubic", 2.0)],
+        &format!("dialect = \"rfc\"\n[sender]\ninitial_window = \"20pkt\"\nmax_window = \"99pkt\"\n{PATH}"),
+        &[("rack/reno", 1.0), ("le/reno", 1.0), ("rack/cubic", 2.0)],
     );
     let section = answer::section(&results, &catalog).unwrap();
     let blocks = format!("{:?}", section.blocks);
@@ -204,7 +204,7 @@ fn the_page_has_a_section_with_the_commands_of_the_stars_alone() {
     let column = |index: usize| rows.iter().map(move |row| row[index].text.clone());
     assert_eq!(
         column(0).collect::<Vec<_>>(),
-        ["newreno/reno", "le/reno", "rack/cubic"]
+        ["rack/reno", "le/reno", "rack/cubic"]
     );
     assert_eq!(column(2).collect::<Vec<_>>(), ["yes", "no", "yes"]);
     let recipes = |block: &&Block| matches!(block, Block::Listing { caption, .. } if caption.starts_with("To turn on"));
@@ -296,4 +296,46 @@ fn the_text_of_the_docs_names_what_there_is() {
         let file = format!("/proc/sys/{}", key.replace('.', "/"));
         assert!(Path::new(&file).exists(), "{file}");
     }
+}
+
+/// What a kernel offers is in the order of the answer, with its commands, and nothing that it has not got.
+#[test]
+fn a_kernel_offers_what_it_has_in_the_order_of_the_answer() {
+    let catalog = Catalog::builtin();
+    let results = results(
+        PATH,
+        &[
+            ("le/westwood", 9.0),
+            ("rack/reno", 3.0),
+            ("rack/cubic", 4.0),
+            ("rack/vegas", 5.0),
+        ],
+    );
+    let host = Kernel::host("6.18.1", "reno cubic", Vec::new());
+    let text = answer::text(&results, &catalog, Some(&host), Some(80)).unwrap();
+    let [cubic, reno] = [
+        "1. rack/cubic: another stack here beats it; 4.00",
+        "2. rack/reno: ",
+    ]
+    .map(|wanted| {
+        text.find(wanted)
+            .unwrap_or_else(|| panic!("{wanted}: {text}"))
+    });
+    assert!(cubic < reno, "{text}");
+    assert!(
+        text.contains("On this host, Linux 6.18.1, best first"),
+        "{text}"
+    );
+    assert!(
+        text.contains("\n     sysctl -w net.ipv4.tcp_congestion_control=cubic\n"),
+        "{text}"
+    );
+    for never in ["vegas:", "tcp_sack", "modprobe"] {
+        assert!(!text.contains(never), "{never}: {text}");
+    }
+
+    let none = Kernel::host("6.18.1", "reno", Vec::new());
+    let others = self::results(PATH, &[("le/westwood", 9.0), ("rack/cubic", 4.0)]);
+    let text = answer::text(&others, &catalog, Some(&none), Some(80)).unwrap();
+    assert!(text.contains("none of these stacks is there"), "{text}");
 }

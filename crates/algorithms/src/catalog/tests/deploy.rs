@@ -26,12 +26,12 @@ fn what_linux_has_of_the_catalog() {
     let stacks: Vec<String> = stacks.iter().map(ToString::to_string).collect();
     let controls = ["reno", "westwood-linux", "cubic", "vegas", "veno"];
     let of = |recovery: &str| controls.map(|control| format!("{recovery}/{control}"));
-    assert_eq!(stacks, [of("newreno"), of("rack")].concat());
+    assert_eq!(stacks, of("rack"));
 }
 
 #[test]
 fn algorithms_that_share_a_name_with_linux_are_not_taken_for_its() {
-    // Linux's `bbr` is version 1, its `westwood` Westwood+; its recoveries are RACK-TLP and NewReno.
+    // Linux's `bbr` is version 1, its `westwood` Westwood+; its recovery is RACK-TLP.
     for stack in [
         "rack/bbr",
         "rack/westwood",
@@ -65,12 +65,13 @@ fn commands_turn_it_on() {
     assert!(route.ends_with(" congctl westwood"), "{route}");
     let call = "setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, \"westwood\", 8)";
     assert_eq!(westwood.socket_option().as_deref(), Some(call));
-    // Every kernel has `reno`, so it needs no module; NewReno is what is left without SACK.
-    let newreno = [
-        "sysctl -w net.ipv4.tcp_sack=0",
-        "sysctl -w net.ipv4.tcp_congestion_control=reno",
-    ];
-    assert_eq!(deployment("newreno/reno").commands(), newreno);
+    // Every kernel has `reno`, and `cubic` is usually built in: neither needs a module.
+    for stack in ["rack/reno", "rack/cubic"] {
+        let commands = deployment(stack).commands();
+        assert!(!commands[0].contains("modprobe"), "{commands:?}");
+    }
+    // Nothing turns SACK off: that is the whole machine's, both ways.
+    assert!(obstacles("newreno/reno")[0].contains("SACK"));
 }
 
 #[test]
@@ -115,7 +116,7 @@ fn a_kernels_sender_is_like_a_stack_only_if_nothing_else_is_changed() {
         counterpart("rack/westwood-linux").as_deref(),
         Some("westwood")
     );
-    // A new namespace has SACK, and its own sysctls; modules are the whole machine's.
+    // A new namespace has its own sysctls; modules are the whole machine's.
     assert_eq!(counterpart("newreno/reno"), None);
     assert_eq!(counterpart("rack(tlp=off)/cubic"), None);
     let module = "rack/cubic(fast_convergence=off)";
@@ -131,7 +132,7 @@ fn what_comes_nearest_can_be_turned_on() {
             .map(|s| s.to_string())
     };
     assert_eq!(near("le/westwood").as_deref(), Some("rack/westwood-linux"));
-    assert_eq!(near("reno/reno").as_deref(), Some("newreno/reno"));
+    assert_eq!(near("reno/reno").as_deref(), Some("rack/reno"));
     assert_eq!(near("le/reno/veno/24").as_deref(), Some("rack/reno"));
     assert_eq!(near("rack/cubic(c=0.5)").as_deref(), Some("rack/cubic"));
     // Nothing stands for BBRv3, and a stack that is there needs no other.

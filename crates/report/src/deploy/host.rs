@@ -1,0 +1,162 @@
+//! Which stacks of a comparison a kernel offers, in the order of the answer, and what turns each on.
+
+use std::cmp::Reverse;
+
+use dupack_algorithms::catalog::{Deployment, Kernel, StackSpec};
+use dupack_lab::results::{Measure, Prefer, Results};
+
+use super::answer::Candidate;
+use crate::table::paragraph;
+
+/// The most stacks that are offered.
+const MOST: usize = 3;
+
+/// A stack that the kernel has.
+struct Offered<'c> {
+    spec: &'c StackSpec,
+    /// At how many points nothing beats it.
+    unbeaten: usize,
+    /// What it is ordered by where that is the same: more is better.
+    merit: f64,
+    commands: Vec<String>,
+    told: String,
+}
+
+/// The stacks of `results` that `kernel` offers, the best first: a sentence about each, and its commands. Nothing, if
+/// the stacks are no senders of ours.
+pub(super) fn text(
+    results: &Results,
+    candidates: &[Candidate],
+    kernel: &Kernel,
+    width: Option<u16>,
+) -> Option<String> {
+    if candidates.is_empty() {
+        return None;
+    }
+    let mut offered: Vec<Offered<'_>> = { candidates.iter().enumerate() }
+        .filter_map(|(stack, candidate)| offer(results, (stack, candidate), kernel))
+        .collect();
+    let name = kernel.name();
+    if offered.is_empty() {
+        let none = format!(
+            "On {name}: none of these stacks is there. --deployable compares those that are."
+        );
+        return Some(paragraph(&none, width));
+    }
+    offered.sort_by(|a, b| {
+        let key = |one: &Offered<'_>| Reverse(one.unbeaten);
+        key(a).cmp(&key(b)).then(b.merit.total_cmp(&a.merit))
+    });
+    let mut text = paragraph(&format!("On {name}, best first, as root:"), width);
+    for (place, one) in offered.iter().take(MOST).enumerate() {
+        let line = format!("{}. {}: {}", place + 1, one.spec, one.told);
+        text += &paragraph(&line, width);
+        text.extend(
+            one.commands
+                .iter()
+                .map(|command| format!("     {command}\n")),
+        );
+    }
+    Some(text)
+}
+
+fn offer<'c>(
+    results: &Results,
+    (stack, candidate): (usize, &'c Candidate),
+    kernel: &Kernel,
+) -> Option<Offered<'c>> {
+    let commands = kernel.commands(&candidate.deployment)?;
+    let unbeaten = candidate.stars.len() + candidate.open.len();
+    let points = 0..results.points.len();
+    let mean = |measure| {
+        let means = points
+            .clone()
+            .filter_map(move |point| results.summary(point, stack, measure));
+        means.map(|summary| summary.mean).collect::<Vec<f64>>()
+    };
+    let goodputs = mean(Measure::Goodput);
+    let harms = mean(Measure::HarmGoodput);
+    let merit = match results.prefer {
+        Some(Prefer::Delay) => -average(&mean(Measure::DelayP95)),
+        Some(Prefer::Friendly) => -average(&harms),
+        _ => geometric(&goodputs),
+    };
+    Some(Offered {
+        spec: &candidate.spec,
+        unbeaten,
+        merit,
+        commands,
+        told: sentence(results, (unbeaten, &goodputs), &harms),
+    })
+}
+
+/// What is known of it: where nothing beats it, what it gets, and what it takes from others.
+fn sentence(results: &Results, (unbeaten, goodputs): (usize, &[f64]), harms: &[f64]) -> String {
+    let all = results.points.len();
+    let mut parts = Vec::new();
+    match (unbeaten, all) {
+        (0, 1) => parts.push("another stack here beats it".to_owned()),
+        (_, 1) => parts.push("nothing here beats it".to_owned()),
+        (0, _) => parts.push("beaten at every point".to_owned()),
+        (n, _) => parts.push(format!("nothing beats it at {n} of {all} points")),
+    }
+    if let Some(told) = range(goodputs, |goodput| format!("{goodput:.2}")) {
+        parts.push(format!("{told} Mbit/s"));
+    }
+    let most = harms.iter().copied().max_by(f64::total_cmp);
+    parts.extend(most.map(|harm| match harm {
+        ..0.02 => "takes nothing from a CUBIC flow that is told here".to_owned(),
+        _ => format!(
+            "takes up to {:.0} % of a CUBIC flow's goodput",
+            harm * 100.0
+        ),
+    }));
+    parts.join("; ")
+}
+
+/// The least and the most of some numbers, or the only one.
+fn range(numbers: &[f64], show: impl Fn(f64) -> String) -> Option<String> {
+    let least = numbers.iter().copied().min_by(f64::total_cmp)?;
+    let most = numbers.iter().copied().max_by(f64::total_cmp)?;
+    Some(match (show(least), show(most)) {
+        (one, other) if one == other => one,
+        (one, other) => format!("{one} to {other}"),
+    })
+}
+
+fn average(numbers: &[f64]) -> f64 {
+    numbers.iter().sum::<f64>() / numbers.len().max(1) as f64
+}
+
+/// The geometric mean; zero if one of them is.
+fn geometric(numbers: &[f64]) -> f64 {
+    let logs: Vec<f64> = numbers.iter().map(|number| number.ln()).collect();
+    average(&logs).exp()
+}
+
+/// Those of `stacks` that `kernel` offers, and the others with the reason.
+#[must_use]
+pub fn offered_by(
+    kernel: &Kernel,
+    stacks: Vec<StackSpec>,
+) -> (Vec<StackSpec>, Vec<(StackSpec, String)>) {
+    let (mut there, mut missing) = (Vec::new(), Vec::new());
+    for stack in stacks {
+        let deployment = Deployment::of(&stack);
+        if kernel.commands(&deployment).is_some() {
+            there.push(stack);
+            continue;
+        }
+        let obstacles: Vec<String> = deployment
+            .obstacles
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let why = match (obstacles.is_empty(), &deployment.control) {
+            (true, Some(control)) => format!("{} has no `{}`", kernel.name(), control.name),
+            _ => obstacles.join("; "),
+        };
+        missing.push((stack, why));
+    }
+    (there, missing)
+}
