@@ -316,6 +316,7 @@ fn probability(share: f64) -> Probability {
 #[cfg(test)]
 mod tests {
     use dupack_algorithms::catalog::Catalog;
+    use dupack_lab::path_file::PathFile;
     use dupack_lab::run::{Interrupt, Plan};
 
     use super::*;
@@ -365,6 +366,10 @@ mod tests {
                 .unwrap();
             assert!(goodput > 0.0, "{text}");
             assert!(text.contains("# the bottleneck's rate"), "{text}");
+            let file = PathFile::of(source, &Catalog::builtin(), &written.files);
+            let file = file.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+            assert_eq!(Some(file.path), written.experiment.path, "{text}");
+            assert_eq!(file.application, written.experiment.flows[0], "{text}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Experiments: files, sweeps, runs, results, statistics, traces, units.
 
 pub mod experiment;
+pub mod path_file;
 pub mod results;
 pub mod run;
 pub mod significance;

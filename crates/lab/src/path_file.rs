@@ -1,0 +1,314 @@
+//! A path file: the bottleneck that an experiment file describes, and the application on it.
+//!
+//! `dupack diagnose --path` writes one, and every experiment file with a single `[path]` is one. A
+//! command that takes `--path FILE` takes the path, what the application writes when, and what the
+//! endpoints are told; it has stacks, seeds and losses of its own. What a path file cannot say here
+//! (a sweep, a topology, other traffic) is an error that points at its line: nothing of the file is
+//! passed over in silence, but for what belongs to the experiment and not to the path: `title`,
+//! `description`, `stacks`, `seeds`, `precision`, `warm_up`, `starts`, `names`, `define` and claims.
+
+use std::path::{Path, PathBuf, absolute};
+
+use dupack_algorithms::catalog::{Catalog, Dialect};
+use toml::{Table, Value};
+
+use crate::experiment::load::{Disk, ExperimentError, ReadFile, Source};
+use crate::experiment::{
+    Experiment, FlowGroup, LinkOptions, ReceiverOptions, SenderOptions, is_default,
+};
+use crate::run::Plan;
+use crate::units::Delay;
+
+/// What plans the path, which is the same under every stack. Nothing of it is run.
+const STAND_IN: &str = "sack/reno";
+
+/// A path and the application on it, checked.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PathFile {
+    /// The bottleneck. Recorded traces are named from the root on, so that an experiment with this
+    /// path can be run from anywhere.
+    pub path: LinkOptions,
+    /// What the application of a flow sends when: of the file's flows `bytes`, `writes`, `video` and
+    /// `web`. All else is at its default, as is all of it where the file has no flow: there is always
+    /// more to send.
+    pub application: FlowGroup,
+    /// Which rules the endpoints follow where TCPs differ.
+    pub dialect: Dialect,
+    /// What senders have in common: the size of a segment, and the like.
+    pub sender: SenderOptions,
+    /// What receivers have in common: their window, and when they acknowledge.
+    pub receiver: ReceiverOptions,
+    /// How long a run is, at most.
+    pub duration: Delay,
+    /// The file's text, for complaints that point at its lines.
+    pub source: Source,
+}
+
+impl PathFile {
+    /// Reads and checks the path file at `file`, and the traces that it names. The stacks of
+    /// `catalog` have no part in it.
+    ///
+    /// # Errors
+    /// If there is no such file, it is no path file, or its path is impossible; the error points at
+    /// the line.
+    pub fn read(file: &Path, catalog: &Catalog) -> Result<Self, ExperimentError> {
+        Self::of(Source::read(file)?, catalog, &Disk)
+    }
+
+    /// The same of a text, with `files` for the traces that it names.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn of(
+        source: Source,
+        catalog: &Catalog,
+        files: &dyn ReadFile,
+    ) -> Result<Self, ExperimentError> {
+        let mut experiment = parse(&source)?;
+        refuse(&experiment, &source)?;
+        experiment.stacks = vec![STAND_IN.to_owned()];
+        for flow in &mut experiment.flows {
+            flow.stack = None;
+        }
+        Plan::with_files(experiment.clone(), &source, catalog, files)?;
+        let Some(path) = experiment.path.map(|path| whole(path, &source.folder)) else {
+            return Err(no_path(&source));
+        };
+        Ok(Self {
+            path,
+            application: experiment
+                .flows
+                .first()
+                .map_or_else(FlowGroup::default, application),
+            dialect: experiment.dialect,
+            sender: experiment.sender,
+            receiver: experiment.receiver,
+            duration: experiment.duration,
+            source,
+        })
+    }
+}
+
+/// The experiment of a text that may leave out which stacks it compares.
+fn parse(source: &Source) -> Result<Experiment, ExperimentError> {
+    let error = match source.parse() {
+        Ok(experiment) => return Ok(experiment),
+        Err(error) => error,
+    };
+    // All fields have been read by the time at which one is found missing.
+    let only_stacks = error.to_string() == "missing field `stacks`";
+    let table = source.text.parse::<Table>().ok().filter(|_| only_stacks);
+    let Some(mut table) = table else {
+        return Err(error);
+    };
+    table.insert("stacks".to_owned(), Value::Array(Vec::new()));
+    table.try_into().map_err(|_| error)
+}
+
+/// An error if the experiment has what no path file has.
+fn refuse(experiment: &Experiment, source: &Source) -> Result<(), ExperimentError> {
+    let run = "`dupack run FILE` runs any experiment";
+    let single = "a path file has a single path and a single application: leave this out, or \
+                  take `dupack run FILE`, which runs any experiment";
+    let others = [
+        (!experiment.links.is_empty(), "links", run),
+        (experiment.radio.is_some(), "radio", run),
+        (!experiment.routes.is_empty(), "routes", run),
+        (experiment.access.is_some(), "access", run),
+        (!experiment.udp.is_empty(), "udp", run),
+        (!experiment.media.is_empty(), "media", run),
+        (!experiment.sweep.is_empty(), "sweep", single),
+        (!experiment.points.is_empty(), "points", single),
+    ];
+    if let Some((_, key, help)) = others.into_iter().find(|(there, ..)| *there) {
+        let message = format!("`{key}` cannot stand in a path file");
+        return Err(ExperimentError::at_key(
+            source,
+            key,
+            message,
+            Some(help.to_owned()),
+        ));
+    }
+    if experiment.path.is_none() {
+        return Err(no_path(source));
+    }
+    let mut flows = experiment.flows.iter();
+    let first = flows.next().map(application);
+    if let Some(other) = flows.position(|flow| Some(application(flow)) != first) {
+        let message = "this flow's application is not that of the first flow".to_owned();
+        let key = format!("flows.{}", other + 1);
+        return Err(ExperimentError::at(
+            source,
+            &key,
+            message,
+            Some(single.to_owned()),
+        ));
+    }
+    let own = |flow: &FlowGroup| !is_default(&flow.sender) || !is_default(&flow.receiver);
+    if let Some(other) = experiment.flows.iter().position(own) {
+        let message = "this flow has a sender or a receiver of its own".to_owned();
+        let help = "in a path file [sender] and [receiver] hold for all flows".to_owned();
+        let key = format!("flows.{other}");
+        return Err(ExperimentError::at(source, &key, message, Some(help)));
+    }
+    Ok(())
+}
+
+fn no_path(source: &Source) -> ExperimentError {
+    let message = "the file has no [path]".to_owned();
+    let help =
+        "describe the bottleneck, for example\n[path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"";
+    ExperimentError::at(source, "path", message, Some(help.to_owned()))
+}
+
+/// What of a flow is its application's.
+fn application(flow: &FlowGroup) -> FlowGroup {
+    FlowGroup {
+        bytes: flow.bytes,
+        writes: flow.writes.clone(),
+        video: flow.video,
+        web: flow.web,
+        ..FlowGroup::default()
+    }
+}
+
+/// The path with its traces named from the root on.
+fn whole(mut path: LinkOptions, folder: &Path) -> LinkOptions {
+    let whole = |trace: &mut PathBuf| {
+        let from_here = folder.join(&*trace);
+        // It fails only for an empty path, which has not been read either.
+        *trace = absolute(&from_here).unwrap_or(from_here);
+    };
+    path.trace.iter_mut().for_each(whole);
+    let reverse = path.reverse.iter_mut();
+    reverse
+        .flat_map(|reverse| &mut reverse.trace)
+        .for_each(whole);
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::units::Probability;
+
+    const PATH: &str = "[path]\nrate = \"4Mbit/s\"\ndelay = \"30ms\"\n";
+
+    fn of(text: &str, files: &BTreeMap<PathBuf, String>) -> Result<PathFile, ExperimentError> {
+        let mut source = Source::new("lte.toml", text);
+        source.folder = PathBuf::from("/traces");
+        PathFile::of(source, &Catalog::builtin(), files)
+    }
+
+    fn complaint(text: &str) -> String {
+        let error = of(text, &BTreeMap::new()).expect_err(text);
+        let ExperimentError::Invalid(complaint) = error else {
+            panic!("{error}");
+        };
+        let at = complaint.at.expect("a place in the text");
+        let place = &text[at.offset()..at.offset() + at.len()];
+        format!("{}|{place}", complaint.message)
+    }
+
+    #[test]
+    fn a_path_alone_is_a_path_file() {
+        let file = of(PATH, &BTreeMap::new()).unwrap();
+        assert_eq!(file.path.delay.to_string(), "30ms");
+        assert_eq!(file.application, FlowGroup::default());
+    }
+
+    #[test]
+    fn path_application_and_endpoints_are_taken_and_nothing_else() {
+        let text = format!(
+            "stacks = [\"rack/cubic\"]\ndialect = \"linux\"\nduration = \"7s\"\n{PATH}loss = \"1%\"\n\
+             [[flows]]\nname = \"near\"\ncount = 3\nstack = \"sack/reno\"\n\
+             writes = [{{ bytes = \"30kB\" }}, {{ after = \"1s\", bytes = \"9kB\", count = 2 }}]\n\
+             [sender]\nsegment = \"1400B\"\n[receiver]\nbuffer = \"64kB\"\n"
+        );
+        let file = of(&text, &BTreeMap::new()).unwrap();
+        assert_eq!(file.path.loss, Probability::new(0.01).unwrap());
+        assert_eq!(
+            (file.application.count, file.application.writes.len()),
+            (1, 2)
+        );
+        assert_eq!(
+            (file.application.name.as_str(), &file.application.stack),
+            ("", &None)
+        );
+        assert_eq!(
+            file.sender.segment.map(|bytes| bytes.as_bytes()),
+            Some(1400)
+        );
+        assert!(file.receiver.buffer.is_some());
+        assert_eq!(
+            (file.dialect, file.duration.to_string()),
+            (Dialect::Linux, "7s".to_owned())
+        );
+    }
+
+    #[test]
+    fn traces_are_named_from_the_root_on() {
+        let text = "[path]\ntrace = \"down\"\ndelay = \"30ms\"\nreverse = { trace = \"../up\" }\n";
+        let opportunities = || "1\n5\n9\n".to_owned();
+        let files = ["/traces/down", "/traces/../up"];
+        let files = files.map(|file| (PathBuf::from(file), opportunities()));
+        let file = of(text, &BTreeMap::from(files)).unwrap();
+        assert_eq!(file.path.trace, Some(PathBuf::from("/traces/down")));
+        let up = file.path.reverse.and_then(|reverse| reverse.trace);
+        assert!(up.is_some_and(|up| up.is_absolute() && up.ends_with("up")));
+    }
+
+    #[test]
+    fn what_no_path_file_has_is_pointed_at() {
+        for (more, expected) in [
+            (
+                "[sweep]\n\"path.loss\" = [\"1%\", \"2%\"]",
+                "`sweep` cannot stand|sweep",
+            ),
+            (
+                "[[points]]\n\"path.loss\" = \"1%\"",
+                "`points` cannot stand|points",
+            ),
+            ("[[udp]]\nrate = \"1Mbit/s\"", "`udp` cannot stand|udp"),
+            (
+                "[access]\nrate = \"1Mbit/s\"\ndelay = \"1ms\"",
+                "`access` cannot stand|access",
+            ),
+            (
+                "[[flows]]\n[[flows]]\nbytes = \"3kB\"",
+                "not that of the first flow|",
+            ),
+            (
+                "[[flows]]\nsender = { segment = \"500B\" }",
+                "a sender or a receiver of its own|",
+            ),
+        ] {
+            let said = complaint(&format!("{PATH}{more}\n"));
+            let (message, place) = expected.split_once('|').unwrap();
+            assert!(
+                said.contains(message) && said.contains(&format!("|{place}")),
+                "{said}"
+            );
+        }
+        let missing = of("dialect = \"linux\"\n", &BTreeMap::new()).unwrap_err();
+        assert!(missing.to_string().contains("no [path]"), "{missing}");
+    }
+
+    #[test]
+    fn what_is_wrong_in_the_path_is_pointed_at_in_the_file() {
+        let misspelt = complaint("[path]\nrate = \"4Mbit/s\"\ndleay = \"30ms\"\n");
+        assert!(misspelt.ends_with("|dleay"), "{misspelt}");
+        let no_trace = complaint("[path]\ntrace = \"none.down\"\ndelay = \"30ms\"\n");
+        assert!(no_trace.contains("/traces/none.down"), "{no_trace}");
+        let unknown = of("stack = 3\n[path]\nrate = \"4Mbit/s\"\n", &BTreeMap::new());
+        assert!(
+            unknown
+                .unwrap_err()
+                .to_string()
+                .contains("unknown field `stack`")
+        );
+    }
+}
