@@ -23,7 +23,7 @@ impl Connection {
             self.end(self.or_unreachable(Reason::OpenTimedOut));
         } else if self.opening.again_at.is_some_and(|at| at <= now) {
             self.opening.again_at = None;
-            self.opening.due = Due::Yes;
+            self.opening.repeat();
             self.opening.ecn.expiries = self.opening.ecn.expiries.saturating_add(1);
         }
     }
