@@ -91,6 +91,13 @@ impl Sender {
         self.state.set_window(now, first, WindowCause::LostSyn);
     }
 
+    /// New segments leave `bytes` bytes of a full one to options from now on, but no more than half of
+    /// it.
+    #[inline]
+    pub(crate) fn leave_room(&mut self, bytes: u32) {
+        self.state.reserved = bytes.min(self.state.config.smss / 2);
+    }
+
     /// The application hands over `bytes` more bytes.
     pub fn write(&mut self, bytes: u64) {
         self.state.written = self.state.written.saturating_add(bytes);
