@@ -158,7 +158,7 @@ impl Engine {
     }
 
     /// Whether the peer's window is closed.
-    fn is_shut_out(&self) -> bool {
+    pub(super) fn is_shut_out(&self) -> bool {
         self.sender.peer_edge() <= self.una()
     }
 }
