@@ -12,7 +12,9 @@ use alloc::boxed::Box;
 
 use crate::options::{Dsack, Ecn, OrderEcho, Sack};
 use crate::reassembly::Reassembly;
-use crate::segment::{Ack, Bit, Codepoint, DataSegment, EcnEcho, SackBlock, SackBlocks};
+use crate::segment::{
+    Ack, Bit, Codepoint, DataSegment, EcnEcho, MAX_SACK_BLOCKS, SackBlock, SackBlocks,
+};
 use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
 use bandwidth::Arrivals;
@@ -622,18 +624,32 @@ impl Receiver {
         }
     }
 
+    /// No fewer SACK blocks than the next ACK will have.
+    #[inline]
+    pub(crate) fn sack_blocks_at_most(&self) -> usize {
+        if self.out_of_order.is_empty() && self.duplicate.is_none() || !self.config.sack.is_on() {
+            return 0;
+        }
+        let duplicate = usize::from(self.duplicate.is_some() && self.config.dsack.is_on());
+        let blocks = duplicate + self.recent_len.min(self.out_of_order.len());
+        blocks.min(self.most_blocks())
+    }
+
+    /// Timestamps take the room of one block (RFC 2018 §3).
+    const fn most_blocks(&self) -> usize {
+        match self.config.timestamps {
+            Some(_) => MAX_SACK_BLOCKS - 1,
+            None => MAX_SACK_BLOCKS,
+        }
+    }
+
     fn sack_blocks(&mut self) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
         let duplicate = self.duplicate.take();
         if !self.config.sack.is_on() {
             return blocks;
         }
-        // Timestamps take the room of one block (RFC 2018 §3).
-        let mut room = if self.config.timestamps.is_some() {
-            3
-        } else {
-            4
-        };
+        let mut room = self.most_blocks();
         let mut push = |start: u64, end: u64| {
             if room > 0 {
                 room -= 1;

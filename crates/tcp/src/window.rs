@@ -62,6 +62,8 @@ pub enum WindowCause {
     Undo,
     /// Full segments are smaller from now on, as the path's MTU is.
     SegmentSize,
+    /// The handshake has lost its SYN or SYN-ACK (RFC 5681 §3.1).
+    LostSyn,
 }
 
 impl core::fmt::Display for WindowCause {
@@ -77,6 +79,7 @@ impl core::fmt::Display for WindowCause {
             Self::Idle => "idle",
             Self::Undo => "undo of a needless reduction",
             Self::SegmentSize => "smaller segments",
+            Self::LostSyn => "lost SYN",
         })
     }
 }

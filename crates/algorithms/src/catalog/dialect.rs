@@ -14,7 +14,7 @@ mod name;
 mod settings;
 
 use dupack_tcp::connection::{
-    AccurateOption, Config, EcnOffer, EctUse, LastDuplicate, OpeningErrors, ProbingRule,
+    AccurateOption, Config, EcnOffer, EctUse, LastDuplicate, OldStamp, OpeningErrors, ProbingRule,
     TooBigRule, UnsentAck, Unstamped,
 };
 use dupack_tcp::options::{Dsack, OrderEcho, Sack};
@@ -173,6 +173,7 @@ pub const fn connect_as(dialect: Dialect, config: &mut Config) {
             config.ack_policy = AckPolicy::Adaptive(AdaptiveAcks::LINUX);
             config.sack_compression = Some(SackCompression::LINUX);
             config.unsent_ack = UnsentAck::Ignored;
+            config.old_stamp = OldStamp::AcksPass;
             config.unstamped = Unstamped::Taken;
             config.last_duplicate = LastDuplicate::Forgotten;
             config.even_syns = LINUX_EVEN_SYNS;
@@ -184,6 +185,7 @@ pub const fn connect_as(dialect: Dialect, config: &mut Config) {
             config.ack_policy = AckPolicy::Delayed(Duration::from_millis(40));
             config.sack_compression = None;
             config.unsent_ack = UnsentAck::Answered;
+            config.old_stamp = OldStamp::Answered;
             config.unstamped = Unstamped::Dropped;
             config.last_duplicate = LastDuplicate::Reported;
             config.even_syns = 0;

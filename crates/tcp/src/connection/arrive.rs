@@ -10,6 +10,7 @@ use crate::time::Instant;
 use super::clock::{Carries, Clock, Place};
 use super::engine::Engine;
 use super::header::{Flags, Segment, Store};
+use super::overtaken::Fate;
 use super::state::Step;
 use super::{Connection, Due, LastDuplicate, Reason, State, UnsentAck, Unstamped};
 
@@ -59,9 +60,16 @@ impl Connection {
                 return None;
             }
             let stamps = segment.options.timestamps;
-            if stamps.is_some_and(|stamps| clock.is_stale(now, stamps.value)) {
-                self.challenge_or_acknowledge(now, segment);
-                return None;
+            if let Some(stamps) = stamps.filter(|stamps| clock.is_stale(now, stamps.value)) {
+                let behind = clock.ahead(stamps.value).unsigned_abs();
+                match engine.fate_of_overtaken(self.config.old_stamp, segment, behind) {
+                    Fate::Taken => {}
+                    Fate::Ignored => return None,
+                    Fate::Answered => {
+                        self.challenge_or_acknowledge(now, segment);
+                        return None;
+                    }
+                }
             }
         }
         match engine.standing(segment) {
@@ -307,7 +315,7 @@ impl Engine {
     }
 
     /// How far `segment` begins behind RCV.NXT, negative if before it.
-    fn distance(&self, segment: &Segment) -> i64 {
+    pub(super) fn distance(&self, segment: &Segment) -> i64 {
         i64::from(segment.seq.0.wrapping_sub(self.expected().0) as i32)
     }
 

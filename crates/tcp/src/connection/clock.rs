@@ -81,6 +81,11 @@ impl Clock {
         (age <= self.span.min(1 << 31)).then(|| echo.wrapping_sub(self.offset))
     }
 
+    /// Whether `echo` is that of the stamp of a segment that left at `sent`.
+    pub(super) fn echoes(&self, echo: u32, sent: Instant) -> bool {
+        self.echoed(echo) == Some(self.reading(sent))
+    }
+
     /// How long ago the stamp was made that the peer echoes: a tick at least, as the clock knows no
     /// less. `None` if no such value was ever sent.
     pub(super) fn age(&self, now: Instant, echo: u32) -> Option<Duration> {

@@ -75,6 +75,8 @@ pub struct Config {
     pub accurate_option: AccurateOption,
     /// What becomes of a segment that acknowledges what was never sent.
     pub unsent_ack: UnsentAck,
+    /// What becomes of a segment whose timestamp is older than one that came before.
+    pub old_stamp: OldStamp,
     /// What becomes of a segment without timestamps where they were agreed on.
     pub unstamped: Unstamped,
     /// What is reported of data that came again with the peer's FIN.
@@ -178,6 +180,18 @@ pub enum UnsentAck {
     Ignored,
 }
 
+/// What becomes of a segment whose timestamp is older than one that came before (PAWS).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OldStamp {
+    /// It is dropped, and answered by an ACK, within bounds (RFC 7323 §5.3, R1).
+    Answered,
+    /// The same, unless it is an ACK without data that others have overtaken: a duplicate counts, and
+    /// one that was sent before data that is here is dropped in silence. One tick older is not old
+    /// (Linux, `tcp_disordered_ack_check`).
+    AcksPass,
+}
+
 /// What becomes of a segment without timestamps on a connection on which both ends agreed to send them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -247,6 +261,7 @@ impl Config {
             ect: EctUse::NewData,
             accurate_option: AccurateOption::Changed,
             unsent_ack: UnsentAck::Answered,
+            old_stamp: OldStamp::Answered,
             unstamped: Unstamped::Dropped,
             last_duplicate: LastDuplicate::Reported,
             opening_errors: OpeningErrors::Hard,

@@ -38,6 +38,7 @@ mod event;
 mod header;
 mod icmp;
 mod open;
+mod overtaken;
 mod path_mtu;
 mod state;
 mod time_wait;
@@ -48,7 +49,7 @@ use core::fmt;
 
 pub use config::{
     AccurateOption, BuildSender, Config, DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6, EcnOffer, EctUse,
-    KeepAlive, LastDuplicate, MAX_WINDOW_SHIFT, MIN_MSS, MIN_SEND_MSS, Negotiated, Offer,
+    KeepAlive, LastDuplicate, MAX_WINDOW_SHIFT, MIN_MSS, MIN_SEND_MSS, Negotiated, Offer, OldStamp,
     TIMESTAMP_OPTION_BYTES, UnsentAck, Unstamped, WindowShifts,
 };
 pub use event::{Event, Reason};

@@ -17,6 +17,10 @@ use super::{Connection, Due, Negotiated, Output, Reason, Role, State, Unstamped,
 /// §5.7).
 const RTO_AFTER_REPEATED_SYN: Duration = Duration::from_secs(3);
 
+/// How often a SYN, or SYN with ACK, may have been sent again, and the initial window is still the
+/// usual one (RFC 6928 §2).
+const SYN_REPEATS_BORNE: u32 = 1;
+
 /// Time in which RFC 6528's clock moves initial sequence numbers by one.
 const ISN_TICK: Duration = Duration::from_micros(4);
 
@@ -27,6 +31,9 @@ pub(super) struct Opening {
     pub(super) due: Due,
     /// How often it has been sent.
     pub(super) attempts: u32,
+    /// How often that was because nothing came of the last: a timer expired, or the peer sent its
+    /// SYN again.
+    pub(super) repeats: u32,
     /// When it was first sent.
     pub(super) since: Option<Instant>,
     /// When it is sent again.
@@ -40,6 +47,7 @@ impl Default for Opening {
         Self {
             due: Due::No,
             attempts: 0,
+            repeats: 0,
             since: None,
             again_at: None,
             ecn: EcnHandshake::default(),
@@ -55,6 +63,14 @@ pub(super) struct Peer {
     pub(super) negotiated: Negotiated,
     /// Whether windows are scaled, if only by nothing.
     scaled: WindowScale,
+}
+
+impl Opening {
+    /// The SYN, or SYN with ACK, is due again.
+    pub(super) const fn repeat(&mut self) {
+        self.due = Due::Yes;
+        self.repeats = self.repeats.saturating_add(1);
+    }
 }
 
 impl Connection {
@@ -119,7 +135,7 @@ impl Connection {
                 self.complete_simultaneous_open(now, segment);
             } else if segment.ack.is_none() && self.limiter.admits(now) {
                 // The peer's SYN again: what answered it was lost.
-                self.opening.due = Due::Yes;
+                self.opening.repeat();
                 if self.takes_another_syn(segment) == Contradiction::Yes {
                     let reset = self.reset_before_established();
                     self.refuse(now);
@@ -265,6 +281,17 @@ impl Connection {
         clock.age(now, stamps.echo)
     }
 
+    /// Whether `answer` leaves no doubt that the first SYN, or SYN with ACK, was lost: it was sent
+    /// again more than once (RFC 6928 §2), and timestamps do not tell that the first is answered
+    /// (Linux, `tcp_try_undo_spurious_syn`).
+    fn has_lost_syn(&self, answer: &Segment) -> bool {
+        let stamps = self.clock.as_ref().zip(answer.options.timestamps);
+        let first_answered = stamps
+            .zip(self.opening.since)
+            .is_some_and(|((clock, stamps), first)| clock.echoes(stamps.echo, first));
+        self.opening.repeats > SYN_REPEATS_BORNE && !first_answered
+    }
+
     /// The handshake is over with `answer`: makes the two halves. `peer_window` is in bytes.
     fn establish(&mut self, now: Instant, answer: &Segment, peer_window: u32) {
         let (Some(peer), Some(build)) = (self.peer, self.build.take()) else {
@@ -280,6 +307,9 @@ impl Connection {
         let mut sender = self.make_sender(build, &negotiated, peer_window);
         if let Some(rtt) = negotiated.handshake_rtt {
             sender.note_handshake(now, rtt);
+        }
+        if self.has_lost_syn(answer) {
+            sender.begin_with_one_segment(now);
         }
         if self.opening.attempts > 1 {
             sender.time_out_no_sooner_than(RTO_AFTER_REPEATED_SYN);

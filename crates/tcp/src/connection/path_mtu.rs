@@ -446,6 +446,10 @@ impl Engine {
             self.path.timeouts_since = now;
         }
         self.path_acknowledged(now, counters);
+        if self.is_shut_out() && self.heard_at >= self.path.timeouts_since {
+            // What is answered by a closed window has arrived.
+            return;
+        }
         if let Some(pending) = self.path.pending {
             // Nothing has been acknowledged since: it is believed (RFC 5927 §7.2).
             counters.too_big += 1;

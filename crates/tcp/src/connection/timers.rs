@@ -23,7 +23,7 @@ impl Connection {
             self.end(self.or_unreachable(Reason::OpenTimedOut));
         } else if self.opening.again_at.is_some_and(|at| at <= now) {
             self.opening.again_at = None;
-            self.opening.due = Due::Yes;
+            self.opening.repeat();
             self.opening.ecn.expiries = self.opening.ecn.expiries.saturating_add(1);
         }
     }
@@ -158,7 +158,7 @@ impl Engine {
     }
 
     /// Whether the peer's window is closed.
-    fn is_shut_out(&self) -> bool {
+    pub(super) fn is_shut_out(&self) -> bool {
         self.sender.peer_edge() <= self.una()
     }
 }

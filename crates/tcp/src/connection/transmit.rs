@@ -57,6 +57,7 @@ impl Connection {
         if let Some(ack) = engine.stashed.take() {
             return Some(engine.pure_ack(now, &ack, clock));
         }
+        engine.leave_room_for_sacks();
         let turn = match engine.path.is_busy() {
             true => {
                 let (config, counters) = (&self.config.path_mtu, &mut self.path_counters);
@@ -101,8 +102,17 @@ impl Engine {
         bare(segment)
     }
 
+    /// New segments are shorter where SACK blocks are to stand beside them (Linux, `tcp_current_mss`).
+    fn leave_room_for_sacks(&mut self) {
+        let room = match self.receiver.sack_blocks_at_most() {
+            0 => 0,
+            blocks => sack_option_bytes(blocks),
+        };
+        self.sender.leave_room(room);
+    }
+
     /// A segment of the stream, or a probe of the peer's window; the acknowledgment rides
-    /// along.
+    /// along, and with it what is received beyond a gap (RFC 2018 §4).
     fn data(
         &mut self,
         now: Instant,
@@ -110,9 +120,8 @@ impl Engine {
         clock: &mut Option<Clock>,
         written: u64,
     ) -> Outgoing {
-        // Whether an ACK is due decides whether its SACK blocks are news.
-        let due = self.receiver.poll_ack();
-        let ack = due.unwrap_or_else(|| self.receiver.ack());
+        let pending = self.receiver.is_ack_due() || self.receiver.next_timeout().is_some();
+        let ack = self.receiver.ack();
         let mut segment = self.header(transmit.segment.seq, &ack);
         segment.options.timestamps = clock
             .as_mut()
@@ -142,12 +151,10 @@ impl Engine {
             self.path.note_sent(segment.len, data.end, self.una());
         }
         let room = self.sender.config().smss.saturating_sub(segment.len);
-        if due.is_some() && blocks > 0 {
-            if sack_option_bytes(blocks) <= room {
-                segment.options.sacks = ack.sacks;
-            } else {
-                self.stashed = Some(ack);
-            }
+        if blocks > 0 && sack_option_bytes(blocks) <= room {
+            segment.options.sacks = ack.sacks;
+        } else if blocks > 0 && pending {
+            self.stashed = Some(ack);
         }
         if self.feedback.is_some() {
             let again = transmit.kind != TransmitKind::First;

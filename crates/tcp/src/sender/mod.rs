@@ -81,6 +81,23 @@ impl Sender {
         self.state.rtt.raise_rto(least);
     }
 
+    /// The handshake has lost its SYN: the first window is one segment (RFC 5681 §3.1). It comes
+    /// before anything is sent.
+    pub(crate) fn begin_with_one_segment(&mut self, now: Instant) {
+        let first = Window {
+            cwnd: f64::from(self.state.config.smss),
+            ..self.state.window
+        };
+        self.state.set_window(now, first, WindowCause::LostSyn);
+    }
+
+    /// New segments leave `bytes` bytes of a full one to options from now on, but no more than half of
+    /// it.
+    #[inline]
+    pub(crate) fn leave_room(&mut self, bytes: u32) {
+        self.state.reserved = bytes.min(self.state.config.smss / 2);
+    }
+
     /// The application hands over `bytes` more bytes.
     pub fn write(&mut self, bytes: u64) {
         self.state.written = self.state.written.saturating_add(bytes);

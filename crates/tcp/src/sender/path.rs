@@ -243,6 +243,7 @@ impl State {
         let ratio = f64::from(smss) / f64::from(self.config.smss);
         self.config.initial_window *= ratio;
         self.config.smss = smss;
+        self.reserved = self.reserved.min(smss / 2);
         self.scoreboard.expect_segments_of(smss);
     }
 

@@ -29,6 +29,8 @@ pub(crate) struct State {
     pub(crate) window: Window,
     /// Bytes that the application has handed over, ever.
     pub(crate) written: u64,
+    /// Bytes of a full segment that options take which only some segments carry.
+    pub(crate) reserved: u32,
     /// Positions at the end of the stream that take no room in a segment: 1 if a FIN ends it.
     pub(crate) fin: u32,
     /// Right edge of the peer's window as a stream offset, as it last said.
@@ -176,6 +178,7 @@ impl State {
                 ssthresh: opening.ssthresh.max(smss),
             },
             written: 0,
+            reserved: 0,
             fin: 0,
             peer_edge: u64::from(config.peer_window),
             peer_window: config.peer_window,
@@ -234,7 +237,7 @@ impl State {
         let nxt = self.scoreboard.nxt();
         let waiting = self.written - nxt;
         let room = self.peer_edge.saturating_sub(nxt);
-        let full = waiting.min(u64::from(self.config.smss));
+        let full = waiting.min(u64::from(self.config.smss - self.reserved));
         if room >= full {
             // The last full segment carries the FIN, if the window has room for both.
             let last = self.fin > 0 && waiting == full + u64::from(self.fin) && waiting <= room;

@@ -118,12 +118,18 @@ impl Sender {
                 return self.new_in_place(now, new_len);
             }
         }
-        if !self.cleared(&self.state.view(now), clearance, segment.len) {
+        let Some(len) = self.state.repeatable(&segment) else {
+            self.stopped_short(now);
+            return None;
+        };
+        if !self.cleared(&self.state.view(now), clearance, len) {
             self.state.stop_at_window();
             return None;
         }
         let resent = self.state.record_repeat(now, id, &segment);
-        Some(self.emit(now, id, resent, why, TransmitKind::Repeat))
+        let mut repeat = self.emit(now, id, resent, why, TransmitKind::Repeat);
+        repeat.segment.len = len;
+        Some(repeat)
     }
 
     /// New data in place of what waits to be sent again.
@@ -170,12 +176,12 @@ impl Sender {
         }
     }
 
-    /// The application or the peer permits no new segment. If only the peer can change that and
+    /// The application or the peer permits no segment. If only the peer can change that and
     /// nothing is outstanding that would make it speak, it will have to be probed.
     #[inline(never)]
     fn stopped_short(&mut self, now: Instant) {
         let waiting = self.state.written > self.state.scoreboard.nxt();
-        self.state.limited_by = if waiting {
+        self.state.limited_by = if waiting || self.state.is_window_shrunk() {
             LimitedBy::ReceiveWindow
         } else {
             LimitedBy::Application
@@ -351,6 +357,23 @@ impl State {
             timed.segment = Some((self.scoreboard.nxt(), now));
         }
         recorded
+    }
+
+    /// Whether something is outstanding for which the peer's window has no room any more.
+    const fn is_window_shrunk(&self) -> bool {
+        self.peer_edge < self.scoreboard.nxt()
+    }
+
+    /// How many bytes of a segment may be sent again: those in the peer's window, which may have shrunk
+    /// (RFC 9293 §3.8.6, SHLD-16). Before a closed window the first segment goes out whole, as a probe
+    /// (Linux, `__tcp_retransmit_skb`).
+    fn repeatable(&self, segment: &Segment) -> Option<u32> {
+        let room = self.peer_edge.saturating_sub(segment.start);
+        match u32::try_from(room) {
+            Ok(0) => (segment.start == self.scoreboard.una()).then_some(segment.len),
+            Ok(room) => Some(segment.len.min(room)),
+            Err(_) => Some(segment.len),
+        }
     }
 
     /// Takes note of another transmission of a segment that is outstanding.

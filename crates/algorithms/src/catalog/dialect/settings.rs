@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use dupack_tcp::connection::{
-    AccurateOption, Config, EcnOffer, EctUse, LastDuplicate, OpeningErrors, ProbingRule,
+    AccurateOption, Config, EcnOffer, EctUse, LastDuplicate, OldStamp, OpeningErrors, ProbingRule,
     TooBigRule, UnsentAck, Unstamped,
 };
 use dupack_tcp::options::Sack;
@@ -334,6 +334,18 @@ impl Table {
             [
                 "RFC 9293 §3.10.7.4, RFC 5961 §5",
                 "tcp_ack, TCP_ACK_UNSENT_DATA",
+                "as `rfc`: ns-2 has no such connections",
+            ],
+        );
+        self.row(
+            "connection: an ACK that others have overtaken",
+            match connection.old_stamp {
+                OldStamp::AcksPass => "taken, or ignored if data came since",
+                _ => "answered, as all that is old",
+            },
+            [
+                "RFC 7323 §5.3",
+                "tcp_disordered_ack_check",
                 "as `rfc`: ns-2 has no such connections",
             ],
         );

@@ -312,26 +312,45 @@ fn data_that_comes_the_other_way_is_no_duplicate_ack() {
     t.sends(&[". 1:1001 ack 1001"]);
 }
 
+/// Blocks of the last segment sent.
+fn blocks(t: &Script) -> usize {
+    let segment = t.last.clone().expect("a segment").segment;
+    segment.options.sacks.as_slice().len()
+}
+
+/// RFC 2018 §4.
 #[test]
-fn sack_blocks_ride_along_where_there_is_room_and_follow_where_there_is_none() {
+fn sack_blocks_ride_along_whether_they_are_new_or_not() {
     let mut t = Script::established(plain());
     t.connection.write(100).expect("open");
     t.arrive(". 101:201 ack 1");
     t.sends(&["P. 1:101 ack 1"]);
-    let blocks = |t: &Script| {
-        let segment = t.last.clone().expect("a segment").segment;
-        segment.options.sacks.as_slice().len()
-    };
     assert_eq!(blocks(&t), 1);
-    // A full segment has no room for them.
+    // Two blocks take 20 bytes of a full segment.
     t.connection.write(1000).expect("open");
     t.arrive(". 301:401 ack 1");
-    t.sends(&["P. 101:1101 ack 1", ". 1101 ack 1"]);
+    t.sends(&[". 101:1081 ack 1", "P. 1081:1101 ack 1"]);
     assert_eq!(blocks(&t), 2);
-    // Nothing is new: nothing is repeated.
     t.connection.write(100).expect("open");
     t.sends(&["P. 1101:1201 ack 1"]);
+    assert_eq!(blocks(&t), 2);
+    t.arrive(". 1:101 ack 1");
+    t.arrive(". 201:301 ack 1");
+    t.connection.write(1000).expect("open");
+    t.sends(&["P. 1201:2201 ack 401"]);
     assert_eq!(blocks(&t), 0);
+}
+
+#[test]
+fn sack_blocks_follow_a_repetition_that_has_no_room_for_them() {
+    let mut t = Script::established(plain());
+    t.connection.write(1000).expect("open");
+    t.sends(&["P. 1:1001 ack 1"]);
+    t.arrive(". 101:201 ack 1");
+    t.now = t.connection.next_timeout().expect("a timer");
+    t.connection.handle_timeout(t.now);
+    t.sends(&["P. 1:1001 ack 1", ". 1001 ack 1"]);
+    assert_eq!(blocks(&t), 1);
 }
 
 #[test]

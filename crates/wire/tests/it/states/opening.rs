@@ -219,6 +219,24 @@ fn a_syn_is_repeated_with_backoff_for_three_minutes() {
     assert_eq!(t.events(), [Event::Closed(Reason::OpenTimedOut)]);
 }
 
+/// RFC 5681 §3.1, RFC 6928 §2.
+#[test]
+fn a_second_repetition_of_the_answer_leaves_a_window_of_one_segment() {
+    for (repeats, segments) in [(0, 10), (1, 10), (2, 1), (3, 1)] {
+        let mut t = Script::passive(plain());
+        t.arrive("S 0");
+        t.sends(&["S. 0 ack 1"]);
+        for _ in 0..repeats {
+            t.now += Duration::from_millis(100);
+            t.arrive("S 0");
+            t.sends(&["S. 0 ack 1"]);
+        }
+        t.arrive(". 1 ack 1");
+        t.connection.write(20_000).expect("it is open");
+        assert_eq!(t.drain().len(), segments, "{repeats} repetitions");
+    }
+}
+
 #[test]
 fn a_repeated_syn_starts_with_a_timeout_of_three_seconds() {
     let mut t = Script::active(plain());

@@ -1,0 +1,61 @@
+//! Segments that others have overtaken: their timestamp is older than one that came before, so that they
+//! may be duplicates of long ago (RFC 7323 §5.3 R1, PAWS).
+
+use super::OldStamp;
+use super::engine::Engine;
+use super::header::Segment;
+
+/// Ticks by which any segment may be late in Linux (TCP_PAWS_WINDOW).
+const LINUX_TICKS_BORNE: u32 = 1;
+
+/// Most ticks in a second of a peer's clock, as Linux takes it (`tcp_tsval_replay`).
+const LINUX_TICKS_PER_SECOND: u64 = 1200;
+
+/// What becomes of a segment with an old timestamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It is processed.
+    Taken,
+    /// It is dropped in silence.
+    Ignored,
+    /// It is dropped and answered.
+    Answered,
+}
+
+impl Engine {
+    /// What `rule` makes of `segment`, whose timestamp is `behind` ticks older than the latest.
+    pub(super) fn fate_of_overtaken(&self, rule: OldStamp, segment: &Segment, behind: u32) -> Fate {
+        let is_pure_ack = segment.ack.is_some() && segment.sequence_len() == 0;
+        match rule {
+            OldStamp::Answered => Fate::Answered,
+            OldStamp::AcksPass if behind <= LINUX_TICKS_BORNE => Fate::Taken,
+            OldStamp::AcksPass if is_pure_ack => self.fate_of_overtaken_ack(segment, behind),
+            OldStamp::AcksPass => Fate::Answered,
+        }
+    }
+
+    /// Linux, `tcp_disordered_ack_check`.
+    fn fate_of_overtaken_ack(&self, segment: &Segment, behind: u32) -> Fate {
+        let distance = self.distance(segment);
+        if distance < 0 {
+            // Data came after it.
+            return Fate::Ignored;
+        }
+        let rto_millis = self.sender.rtt().rto().as_nanos() / 1_000_000;
+        let replayed = u64::from(behind) > rto_millis * LINUX_TICKS_PER_SECOND / 1000;
+        let is_duplicate = segment.ack == Some(self.first().at(self.una()));
+        if distance == 0 && is_duplicate && !self.tells_window(segment) && !replayed {
+            Fate::Taken
+        } else {
+            Fate::Answered
+        }
+    }
+
+    /// Whether a duplicate ACK at RCV.NXT brings news of the peer's window.
+    fn tells_window(&self, segment: &Segment) -> bool {
+        let window = u64::from(segment.window) << self.negotiated.shifts.peers;
+        let known = self.sender.peer_edge().saturating_sub(self.una());
+        let later = self.receiver.in_order_bytes() > self.window_news.0;
+        later || window > known || window == 0
+    }
+}
