@@ -7,6 +7,7 @@ use clap::Args;
 use dupack_algorithms::catalog::{Catalog, Dialect, Kernel, StackSpec};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::{Direction, Experiment, FlowGroup, LinkOptions, Seeds, Starts};
+use dupack_lab::path_file::PathFile;
 use dupack_lab::run::Plan;
 use dupack_lab::units::{ByteCount, Delay, Probability, Rate, Room};
 use dupack_report::deploy::host::offered_by;
@@ -22,6 +23,7 @@ Examples:
   dupack compare --rate 50Mbit/s --delay 40ms --buffer 200pkt --loss 0,0.1%,1%
   dupack compare --trace cellular.down --trace-up cellular.up --delay 30ms \\
                  --stacks sack/reno,le/westwood,rack/cubic
+  dupack compare --path slow.toml                (from dupack diagnose --path)
   dupack compare --loss 1% --precision 2%
   dupack compare --rate 20Mbit/s --buffer 67pkt --loss 0,1% --prefer friendly
   dupack compare --deployable --loss 0,1%
@@ -32,6 +34,10 @@ Examples:
 Finished runs are kept at once in the folder's runs.jsonl, until all of them are
 done. After an interruption, or a crash, repeat the command with --resume DIR.")]
 pub struct CompareArgs {
+    /// A path file, as `dupack diagnose --path` writes it: its path, application and endpoints are taken
+    /// instead of those of the options; --loss, --dialect and --duration, if given, go before its own
+    #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_A_PATH)]
+    path: Option<PathBuf>,
     /// Rate of the bottleneck
     #[arg(
         long,
@@ -113,8 +119,24 @@ pub struct CompareArgs {
     processing_jitter: Option<Delay>,
 }
 
+/// The options whose place a path file takes.
+const NOT_WITH_A_PATH: [&str; 8] = [
+    "rate",
+    "delay",
+    "buffer",
+    "trace",
+    "trace_up",
+    "ack_loss",
+    "delayed_ack",
+    "segment",
+];
+
 pub fn run(args: &CompareArgs, given: &Given, catalog: &Catalog) -> Result<ExitCode> {
-    let experiment = experiment(args, stacks(args, catalog)?);
+    let mut experiment = experiment(args, stacks(args, catalog)?);
+    if let Some(file) = &args.path {
+        let file = PathFile::read(file, catalog)?;
+        on_path(&file, &mut experiment, args, given);
+    }
     let source = Source::of_flags(&experiment);
     let plan = Plan::new(experiment, &source, catalog)?;
     let plan = given.mark(plan, &DEFAULTS).not_given("starts", "built in");
@@ -130,6 +152,21 @@ const DEFAULTS: [(&str, &[&str]); 6] = [
     ("seeds", &["seeds"]),
     ("duration", &["duration"]),
 ];
+
+/// Puts `experiment` on the path of a file, but for what was said on the command line.
+fn on_path(file: &PathFile, experiment: &mut Experiment, args: &CompareArgs, given: &Given) {
+    file.apply(experiment);
+    if given.has("dialect") {
+        experiment.dialect = args.dialect;
+    }
+    if given.has("duration") {
+        experiment.duration = args.duration;
+    }
+    experiment.sweep.clear();
+    if given.has("loss") {
+        experiment.set_path(file.path.clone(), &args.loss);
+    }
+}
 
 /// The stacks to compare.
 fn stacks(args: &CompareArgs, catalog: &Catalog) -> Result<Vec<String>> {

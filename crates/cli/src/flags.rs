@@ -28,6 +28,11 @@ impl Given {
         Self(ids.map(ToString::to_string).collect())
     }
 
+    /// Whether somebody wrote `flag`, by its identifier.
+    pub fn has(&self, flag: &str) -> bool {
+        self.0.contains(flag)
+    }
+
     /// `plan`, whose parameters do not say of a default that it was given: for each flag the keys that
     /// it sets in an experiment file.
     pub fn mark(&self, mut plan: Plan, flags: &[(&str, &[&str])]) -> Plan {

@@ -92,7 +92,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Receive(args) => receive::run(&args, &catalog),
         #[cfg(target_os = "linux")]
-        Command::Testbed(args) => testbed::run(&args, &catalog),
+        Command::Testbed(args) => testbed::run(&args, &given, &catalog),
         Command::Papers(args) => papers::run(&args),
         Command::Evaluate(args) => evaluate::run(&args, &catalog),
         Command::Script(args) => script::run(&args, &catalog),

@@ -11,6 +11,7 @@ use dupack_algorithms::catalog::{Catalog, Dialect};
 use dupack_lab::experiment::{
     AppWrite, Experiment, FlowGroup, LinkOptions, QueueKind, Reorder, Seeds, TokenBucketOptions,
 };
+use dupack_lab::path_file::PathFile;
 use dupack_lab::results::medium::DOUBT;
 use dupack_lab::results::store;
 use dupack_lab::results::{HarmRecord, Prefer};
@@ -28,7 +29,7 @@ use dupack_wire::namespace;
 use miette::{IntoDiagnostic, Result};
 
 use crate::flags::{
-    Format, StackList, check_preference, dialect, lasting, prefer, whole, whole_path,
+    Format, Given, StackList, check_preference, dialect, lasting, prefer, whole, whole_path,
 };
 use crate::output::{INTERRUPTED, command_without, folder, print, terminal, warn};
 use crate::progress::{Bar, interrupt};
@@ -66,6 +67,10 @@ Exit codes:
        sender, or than half of them, can be trusted there
   130  interrupted; the table and the report have what was done")]
 pub struct TestbedArgs {
+    /// A path file, as `dupack diagnose --path` writes it: its path, application and endpoints are taken
+    /// instead of those of the options; --loss and --dialect, if given, go before its own
+    #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_A_PATH)]
+    path: Option<PathBuf>,
     /// Rate of the path, both ways
     #[arg(
         long,
@@ -233,14 +238,27 @@ impl std::str::FromStr for LossList {
     }
 }
 
-pub fn run(args: &TestbedArgs, catalog: &Catalog) -> Result<ExitCode> {
+/// The options whose place a path file takes.
+const NOT_WITH_A_PATH: [&str; 9] = [
+    "rate",
+    "trace",
+    "delay",
+    "buffer",
+    "reorder",
+    "policer",
+    "write",
+    "pause",
+    "receive_window",
+];
+
+pub fn run(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<ExitCode> {
     let harm = HarmRecord::Senseless {
         why: "it is not measured on real packets".to_owned(),
     };
     check_preference(args.prefer, &harm)?;
     // First of all: it is possible only while there is one thread.
     namespace::prepare().into_diagnostic()?;
-    let testbed = testbed(args, catalog)?;
+    let testbed = testbed(args, given, catalog)?;
     testbed.probe()?;
     // Made before the work, so that a folder that cannot be had costs no time.
     let folder = folder(args.out.as_deref(), "testbed")?;
@@ -314,7 +332,7 @@ fn verdict(outcome: &Outcome) -> ExitCode {
 }
 
 /// What the flags describe.
-fn testbed(args: &TestbedArgs, catalog: &Catalog) -> Result<Testbed> {
+fn testbed(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<Testbed> {
     let senders = args.senders.0.iter();
     let senders = senders.map(|text| SenderSpec::parse(text, catalog));
     let senders = senders
@@ -349,9 +367,24 @@ fn testbed(args: &TestbedArgs, catalog: &Catalog) -> Result<Testbed> {
         ..LinkOptions::default()
     };
     experiment.set_path(path, &args.loss.0);
+    if let Some(file) = &args.path {
+        let file = PathFile::read(file, catalog)?;
+        on_path(&file, &mut experiment, args, given);
+    }
+    let written = experiment.flows.iter().flat_map(|flow| &flow.writes);
+    let written = written.map(|write| {
+        write
+            .bytes
+            .as_bytes()
+            .saturating_mul(write.times(experiment.duration))
+    });
+    let written: u64 = written.fold(0, u64::saturating_add);
     let options = TestbedOptions {
         senders,
-        bytes: args.bytes,
+        bytes: match written {
+            0 => args.bytes,
+            bytes => ByteCount::from_bytes(bytes),
+        },
         tolerance: args.tolerance,
         family: match args.family {
             FamilyArg::Ipv4 => Family::V4,
@@ -370,6 +403,25 @@ fn testbed(args: &TestbedArgs, catalog: &Catalog) -> Result<Testbed> {
         }),
     };
     Ok(Testbed::new(experiment, options, catalog)?)
+}
+
+/// Puts `experiment` on the path of a file, but for what was said on the command line. A flow that would never end
+/// transfers as much as the command line says.
+fn on_path(file: &PathFile, experiment: &mut Experiment, args: &TestbedArgs, given: &Given) {
+    let limit = experiment.duration;
+    file.apply(experiment);
+    experiment.duration = limit;
+    if given.has("dialect") {
+        experiment.dialect = args.dialect;
+    }
+    experiment.sweep.clear();
+    if given.has("loss") {
+        experiment.set_path(file.path.clone(), &args.loss.0);
+    }
+    let greedy = |flow: &FlowGroup| flow.bytes.is_none() && flow.writes.is_empty();
+    for flow in experiment.flows.iter_mut().filter(|flow| greedy(flow)) {
+        flow.bytes = Some(args.bytes);
+    }
 }
 
 /// What the application writes when, in all as much as was asked for; nothing if it is everything at once.

@@ -55,6 +55,10 @@ pub struct TraceArgs {
     /// An experiment file, whose path, flows and stacks are taken instead of those of the options
     #[arg(long, value_name = "FILE", conflicts_with_all = setting::NOT_WITH_A_FILE)]
     experiment: Option<PathBuf>,
+    /// A path file, as `dupack diagnose --path` writes it: its path, application and endpoints are taken
+    /// instead of those of the options
+    #[arg(long, value_name = "FILE", conflicts_with = "experiment", conflicts_with_all = setting::NOT_WITH_A_FILE)]
+    path: Option<PathBuf>,
     /// Which point of the file's sweep, from 1 [default: the first]
     #[arg(long, value_name = "N", requires = "experiment", value_parser = whole::<usize>(1, 10_000))]
     point: Option<usize>,
@@ -164,7 +168,7 @@ struct Done {
 }
 
 pub fn run(args: &TraceArgs, given: &Given, catalog: &Catalog) -> Result<ExitCode> {
-    let setting = Setting::of(args)?;
+    let setting = Setting::of(args, catalog)?;
     let plan = setting.plan(catalog)?;
     let plan = match args.experiment {
         None => setting::say_what_was_given(plan, given),

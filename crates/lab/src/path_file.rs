@@ -90,6 +90,30 @@ impl PathFile {
     }
 }
 
+impl PathFile {
+    /// Puts its path, its application and what it says of the endpoints into `experiment`, which may have several
+    /// flows: each has the application.
+    pub fn apply(&self, experiment: &mut Experiment) {
+        experiment.path = Some(self.path.clone());
+        experiment.sender = self.sender;
+        experiment.receiver = self.receiver;
+        experiment.dialect = self.dialect;
+        experiment.duration = self.duration;
+        if self.application == FlowGroup::default() {
+            return;
+        }
+        if experiment.flows.is_empty() {
+            experiment.flows.push(FlowGroup::default());
+        }
+        for flow in &mut experiment.flows {
+            flow.bytes = self.application.bytes;
+            flow.writes.clone_from(&self.application.writes);
+            flow.video = self.application.video;
+            flow.web = self.application.web;
+        }
+    }
+}
+
 /// The experiment of a text that may leave out which stacks it compares.
 fn parse(source: &Source) -> Result<Experiment, ExperimentError> {
     let error = match source.parse() {

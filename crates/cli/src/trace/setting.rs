@@ -7,6 +7,7 @@ use dupack_algorithms::catalog::{Catalog, Dialect};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::points::points;
 use dupack_lab::experiment::{Access, DropRule, Experiment, FlowGroup, LinkOptions, Seeds};
+use dupack_lab::path_file::PathFile;
 use dupack_lab::run::Plan;
 use dupack_lab::units::{Buffer, ByteCount, Delay, Rate, Room};
 use dupack_report::trace;
@@ -45,11 +46,15 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    pub fn of(args: &TraceArgs) -> Result<Self> {
+    pub fn of(args: &TraceArgs, catalog: &Catalog) -> Result<Self> {
         match &args.experiment {
             Some(file) => Self::of_file(args, file),
             None => {
-                let experiment = of_flags(args);
+                let mut experiment = of_flags(args);
+                if let Some(file) = &args.path {
+                    let file = PathFile::read(file, catalog)?;
+                    on_path(&file, args, &mut experiment);
+                }
                 let source = Source::of_flags(&experiment);
                 Ok(Self {
                     experiment,
@@ -215,6 +220,16 @@ fn of_flags(args: &TraceArgs) -> Experiment {
     e.sender.initial_ssthresh = args.initial_ssthresh.or(Some(usual.initial_ssthresh));
     e.receiver.delayed_ack = args.delayed_ack;
     e
+}
+
+/// Puts `experiment` on the path of a file.
+fn on_path(file: &PathFile, args: &TraceArgs, experiment: &mut Experiment) {
+    experiment.access = None;
+    file.apply(experiment);
+    experiment.duration = args.duration.unwrap_or(file.duration);
+    if let Some(path) = &mut experiment.path {
+        lose(path, &args.drop);
+    }
 }
 
 /// What is traced where nobody says.

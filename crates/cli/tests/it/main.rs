@@ -10,6 +10,7 @@ mod command;
 mod deploy;
 mod diagnose;
 mod evaluate;
+mod path;
 mod resume;
 mod script;
 mod shard;

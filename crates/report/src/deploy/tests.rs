@@ -193,7 +193,9 @@ fn a_path_that_loses_all_is_not_suggested() {
 fn the_page_has_a_section_with_the_commands_of_the_stars_alone() {
     let catalog = Catalog::builtin();
     let results = results(
-        &format!("dialect = \"rfc\"\n[sender]\ninitial_window = \"20pkt\"\nmax_window = \"99pkt\"\n{PATH}"),
+        &format!(
+            "dialect = \"rfc\"\n[sender]\ninitial_window = \"20pkt\"\nmax_window = \"99pkt\"\n{PATH}"
+        ),
         &[("rack/reno", 1.0), ("le/reno", 1.0), ("rack/cubic", 2.0)],
     );
     let section = answer::section(&results, &catalog).unwrap();
