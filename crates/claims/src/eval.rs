@@ -257,6 +257,13 @@ impl<'b> Evaluator<'b> {
         if name == "setting" {
             return self.setting(inputs, span);
         }
+        // `goodput(group = "near")`: a quantity may have parentheses for its brackets.
+        let is_function = FUNCTIONS.iter().any(|function| function.name == name)
+            || book.definitions.iter().any(|d| d.name == name);
+        let mut scenes = self.world.scenes.iter();
+        if !is_function && scenes.any(|scene| scene.quantities().any(|known| known == name)) {
+            return self.select(name, inputs, span);
+        }
         let values = inputs.iter().map(|input| self.evaluate(input));
         let values: Vec<Value> = values.collect::<Result<_, _>>()?;
         if let Some(definition) = book.definitions.iter().find(|d| d.name == name) {

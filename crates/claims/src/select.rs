@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use dupack_lab::experiment::SweepValue;
+use dupack_lab::results::Groups;
 
 use crate::choose::{Chosen, Condition, is_key, order, points_of, stack_in, titled, value_of};
 use crate::dictionary::canonical;
@@ -14,10 +15,16 @@ use crate::operate::wanted;
 use crate::syntax::{Expression, Fault, Node, Operator};
 use crate::value::{List, ListKind, Place, Samples, Stack, Value};
 use crate::verdict::Verdict;
-use crate::world::{Flows, Found, Printed};
+use crate::world::{Flows, Found, OF_A_GROUP, Printed};
 
 /// What chooses a group of flows by its name.
-const FLOWS: &str = "flows";
+const GROUP: [&str; 2] = ["group", "flows"];
+
+/// The quantities that a group of flows has.
+fn of_groups() -> impl Iterator<Item = &'static str> + Clone {
+    let each = Flows::ALL.iter().map(|(name, _)| *name);
+    OF_A_GROUP.into_iter().chain(each)
+}
 
 impl Evaluator<'_> {
     fn here(&self, span: &Range<usize>) -> Result<usize, Fault> {
@@ -62,10 +69,9 @@ impl Evaluator<'_> {
             return Err(fault.meant(name, scene.quantities()));
         }
         let stack = stack_in(scene, chosen.stack.as_deref(), span)?;
-        if chosen.group.is_some() && !Flows::ALL.iter().any(|(known, _)| *known == name) {
-            let message = format!("`{name}` is not a measure of each flow");
-            let known = Flows::ALL.iter().map(|(known, _)| *known);
-            return Err(Fault::new(span, message).meant(name, known));
+        if chosen.group.is_some() && !of_groups().any(|known| known == name) {
+            let message = format!("`{name}` is not a measure of a group of flows");
+            return Err(Fault::new(span, message).meant(name, of_groups()));
         }
         let group = chosen.group.as_deref();
         let of = |place: &Place| match scene.found(name, (place.point, stack), group) {
@@ -277,7 +283,7 @@ impl Evaluator<'_> {
         Ok(chosen)
     }
 
-    /// `flows = "reverse"`, if that is what it is.
+    /// `group = "reverse"`, if that is what it is.
     fn group(&self, at: usize, choice: &Expression) -> Result<Option<String>, Fault> {
         let Node::Binary {
             operator: Operator::Equal,
@@ -288,10 +294,10 @@ impl Evaluator<'_> {
             return Ok(None);
         };
         match (&left.node, &right.node) {
-            (Node::Name(key), Node::Text(group)) if key == FLOWS => {
+            (Node::Name(key), Node::Text(group)) if GROUP.contains(&key.as_str()) => {
                 let scene = &self.world.scenes[at];
-                let groups = scene.experiment().flows.iter();
-                let known: Vec<&str> = groups.map(|group| group.name.as_str()).collect();
+                let groups = Groups::of(scene.experiment());
+                let known: Vec<&str> = { groups.all().iter() }.map(|group| &*group.name).collect();
                 if known.contains(&group.as_str()) {
                     return Ok(Some(group.clone()));
                 }

@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 
 use dupack_lab::experiment::points::Point;
 use dupack_lab::experiment::{Experiment, SweepValue};
-use dupack_lab::results::{Measure, Results, scaled};
+use dupack_lab::results::{Groups, Measure, Results, scaled};
+use dupack_lab::stats::jain_index;
 
 use crate::value::Samples;
 
@@ -109,6 +110,10 @@ impl Flows {
         ("every_flow_goodput", Self::Every),
     ];
 }
+
+/// The measures of whole runs that a group of flows has by itself, too: the goodput of its flows together, and Jain's
+/// index among them.
+pub(crate) const OF_A_GROUP: [&str; 2] = ["goodput", "fairness"];
 
 /// The measures by their names in expressions.
 pub(crate) static MEASURES: LazyLock<Vec<(String, Measure)>> = LazyLock::new(|| {
@@ -226,6 +231,9 @@ impl Scene<'_> {
         group: Option<&str>,
     ) -> Option<Found> {
         self.asked.borrow_mut().insert((point, stack));
+        if let Some(group) = group.filter(|_| OF_A_GROUP.contains(&name)) {
+            return Some(Found::Samples(self.of_group(name, (point, stack), group)));
+        }
         if let Some((_, measure)) = MEASURES.iter().find(|(known, _)| known == name) {
             return Some(Found::Samples(match self.ground {
                 Ground::Plan => self.planned(|seed| vec![seed]),
@@ -289,27 +297,36 @@ impl Scene<'_> {
         Samples(goodputs.collect())
     }
 
+    /// Goodput or Jain's index of the flows of a group, run by run.
+    fn of_group(&self, name: &str, (point, stack): Cell, group: &str) -> Samples {
+        if self.ground == Ground::Plan {
+            return self.planned(|seed| vec![seed]);
+        }
+        let groups = Groups::of(&self.points()[point].experiment);
+        let runs = self.results.runs_of(point, stack).iter();
+        let runs = runs.filter(|run| self.results.is_sound(run));
+        let values = runs.filter_map(|run| {
+            let own = groups.named(group).flat_map(|group| group.goodputs(run));
+            let own: Vec<f64> = own.copied().collect();
+            let value = match name {
+                "fairness" => jain_index(&own)?,
+                _ => own.iter().sum(),
+            };
+            Some((vec![run.seed], value))
+        });
+        Samples(values.collect())
+    }
+
     /// Where the flows stand among those of a run; `only` those of this group.
     fn places_of(&self, which: Flows, point: usize, only: Option<&str>) -> Vec<Range<usize>> {
-        let groups = &self.points()[point].experiment.flows;
-        let mut end = 0;
-        let mut places = Vec::new();
-        for group in groups {
-            let start = end;
-            end += group.count as usize;
-            let wanted = match which {
-                Flows::Compared => group.stack.is_none(),
-                Flows::Others => group.stack.is_some(),
-                Flows::Every => true,
-            };
-            if wanted && only.is_none_or(|name| group.name == name) {
-                places.push(start..end);
-            }
-        }
-        if groups.is_empty() && which != Flows::Others {
-            places.push(0..1);
-        }
-        places
+        let groups = Groups::of(&self.points()[point].experiment);
+        let wanted = groups.all().iter().filter(|group| match which {
+            Flows::Compared => group.stack.is_none(),
+            Flows::Others => group.stack.is_some(),
+            Flows::Every => true,
+        });
+        let wanted = wanted.filter(|group| only.is_none_or(|name| group.name == name));
+        wanted.map(|group| group.flows.clone()).collect()
     }
 
     /// The keys of the experiment file that have numbers at a point.

@@ -7,8 +7,9 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, UInt32Array, UInt64Array}
 use arrow_schema::{DataType, Field, SchemaRef};
 use dupack_lab::results::{Measure, Results, Run};
 
-use crate::field::{field, optional};
+use crate::field::{field, optional, words};
 use crate::sweep::{Sweep, stack_field};
+use crate::words::Met;
 
 /// The measures that any run of `results` has.
 #[must_use]
@@ -173,6 +174,7 @@ pub struct Flows {
     schema: SchemaRef,
     places: Places,
     flows: Vec<u32>,
+    groups: Met<String>,
     goodputs: Vec<f64>,
 }
 
@@ -184,6 +186,7 @@ impl Flows {
         let goodput = "Bytes of the flow delivered in order per second, in Mbit/s of payload.";
         let own = [
             field("flow", DataType::UInt32, "", flow),
+            optional("group", words(), "", "The name of its group of flows."),
             field("goodput_mbit_s", DataType::Float64, "Mbit/s", goodput),
         ];
         let schema = sweep.schema(Places::fields().into_iter().chain(own));
@@ -192,6 +195,7 @@ impl Flows {
             schema,
             places: Places::default(),
             flows: Vec::new(),
+            groups: Met::default(),
             goodputs: Vec::new(),
         }
     }
@@ -210,6 +214,7 @@ impl Flows {
             schema: self.schema.clone(),
             places: Places::default(),
             flows: Vec::new(),
+            groups: Met::default(),
             goodputs: Vec::new(),
         }
     }
@@ -230,6 +235,8 @@ impl Flows {
         for (flow, goodput) in (0..).zip(&run.flow_goodputs) {
             self.places.push(point, run);
             self.flows.push(flow);
+            let group = self.sweep.group_of(point, flow as usize);
+            self.groups.push(group.map(str::to_owned));
             self.goodputs.push(*goodput);
         }
     }
@@ -251,7 +258,7 @@ impl Flows {
     pub fn take(&mut self) -> RecordBatch {
         let flows: ArrayRef = Arc::new(UInt32Array::from(std::mem::take(&mut self.flows)));
         let goodputs: ArrayRef = Arc::new(Float64Array::from(std::mem::take(&mut self.goodputs)));
-        let own = vec![flows, goodputs];
+        let own = vec![flows, self.groups.take(), goodputs];
         self.places.take(&self.sweep, &self.schema, own)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, UInt32Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use dupack_lab::results::{Coordinate, Medium, Results, Run};
+use dupack_lab::results::{Coordinate, Groups, Medium, Results, Run};
 use dupack_lab::run::engine;
 
 use crate::field::{field, words};
@@ -22,6 +22,8 @@ struct Inner {
     stacks: Known,
     metadata: HashMap<String, String>,
     hashed: Hashed,
+    /// The groups of flows of each point, or of all where they are alike.
+    groups: Vec<Groups>,
 }
 
 /// Whether runs have a hash of all that happened.
@@ -46,6 +48,20 @@ enum Values {
     Words(Known, Vec<usize>),
 }
 
+/// The groups of flows of each point; of the first alone, where those of the others are like its own.
+fn groups(results: &Results) -> Vec<Groups> {
+    let each = results
+        .points
+        .iter()
+        .map(|point| Groups::of(&point.experiment));
+    let mut all: Vec<Groups> = each.collect();
+    let alike = all.windows(2).all(|pair| pair[0] == pair[1]);
+    if alike {
+        all.truncate(1);
+    }
+    all
+}
+
 impl Sweep {
     /// That of `results`, whose runs do not matter.
     #[must_use]
@@ -65,7 +81,17 @@ impl Sweep {
                 Medium::Simulated => Hashed::Yes,
                 Medium::Wire(_) => Hashed::No,
             },
+            groups: groups(results),
         }))
+    }
+
+    /// The name of the group of a flow at `point`.
+    pub(crate) fn group_of(&self, point: usize, flow: usize) -> Option<&str> {
+        let groups = match self.0.groups.as_slice() {
+            [all] => all,
+            each => each.get(point)?,
+        };
+        Some(&groups.of_flow(flow)?.name)
     }
 
     /// How many points there are.

@@ -12,6 +12,7 @@ use crate::claims;
 use crate::deploy;
 use crate::figure::FigureError;
 use crate::files::{FIGURE_KINDS, Files};
+use crate::groups;
 use crate::notes::{notes, range, seed_counts};
 use crate::over_time;
 use crate::page::{Block, Cell, Emphasis, Link, Page, Section};
@@ -86,7 +87,9 @@ pub fn files<'r>(
     let record = page.sections.len().saturating_sub(1);
     let claims = claims.map(|section| links.after(section, &["claims.csv"]));
     let deploy = deploy::answer::section(results, catalog);
-    let own = claims.into_iter().chain(beside.sections).chain(deploy);
+    let groups = groups::section(results).map(|section| links.after(section, &["flows.csv"]));
+    let claims = groups.into_iter().chain(claims);
+    let own = claims.chain(beside.sections).chain(deploy);
     page.sections.splice(record..record, own);
     files.add_page(page);
     Ok(files)

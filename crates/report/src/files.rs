@@ -125,6 +125,9 @@ impl<'r> Files<'r> {
         if !results.runs.is_empty() {
             self.add("runs.csv", || store::runs_csv(results));
             self.add("summary.csv", || store::summary_csv(results));
+            if results.has_several_flows() {
+                self.add("flows.csv", || store::flows_csv(results));
+            }
             if !results.recorded.is_empty() {
                 self.add("traces.csv", || store::traces_csv(results));
             }

@@ -9,6 +9,7 @@ pub mod deploy;
 pub mod figure;
 pub mod files;
 pub mod folder;
+pub mod groups;
 pub mod markdown;
 pub mod notes;
 pub mod over_time;

@@ -29,12 +29,20 @@ pub(crate) fn parts(e: &Experiment, parameters: &[Parameter]) -> Vec<String> {
     };
     let flows: u64 = e.flows.iter().map(|group| u64::from(group.count)).sum();
     if flows > 1 {
-        let several = known("round_trips").filter(|times| times.contains(','));
+        // Those of the first point are not those of all where delays are swept.
+        let fixed = !varied(e).any(|key| key.ends_with("delay"));
+        let several = known("round_trips").filter(|times| fixed && times.contains(','));
         let of = several.map_or_else(String::new, |times| format!(", round trips {times}"));
         parts.push(format!("{flows} flows{of}"));
     }
     parts.push(format!("dialect {}", e.dialect));
     parts
+}
+
+/// The keys that take several values.
+fn varied(e: &Experiment) -> impl Iterator<Item = &str> {
+    let listed = e.points.iter().flat_map(|point| point.keys());
+    e.sweep.keys().chain(listed).map(String::as_str)
 }
 
 /// The links of a topology.

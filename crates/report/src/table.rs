@@ -10,6 +10,7 @@ mod detailed;
 mod names;
 
 use crate::answer;
+use crate::groups;
 use crate::notes::notes;
 use crate::setting::path_line;
 use crate::wrap::{columns, indented, wrap};
@@ -38,6 +39,10 @@ pub fn comparison(results: &Results, colour: Colour, width: Option<u16>) -> Stri
     }
     text.truncate(text.trim_end().len());
     text += "\n\n";
+    if let Some(groups) = groups::table(results, width) {
+        text += &groups;
+        text += "\n";
+    }
     text += answer::text(results, colour, width).trim_end();
     text += "\n";
     for note in notes(results) {

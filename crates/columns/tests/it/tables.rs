@@ -182,6 +182,7 @@ fn every_flow_of_every_run_is_a_row() {
             assert_eq!(here("stack"), results.stacks[run.stack]);
             assert_eq!(here("seed"), run.seed.to_string());
             assert_eq!(here("flow"), flow.to_string());
+            assert_eq!(here("group"), "group 1");
             assert_eq!(here("goodput_mbit_s"), goodput.to_string());
             row += 1;
         }

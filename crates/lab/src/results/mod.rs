@@ -1,6 +1,7 @@
 //! What came out of an experiment: every run, and what the runs of a stack say together.
 
 pub mod coordinate;
+pub mod groups;
 pub mod measure;
 pub mod medium;
 pub mod recorded;
@@ -9,6 +10,7 @@ pub mod summary;
 pub mod verdict;
 
 pub use coordinate::Coordinate;
+pub use groups::{Group, GroupShare, Groups};
 pub use measure::{Better, Measure, Values};
 pub use medium::{Doubt, Medium, WireRecord};
 pub use recorded::{Beginning, Carries, Recorded};

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use serde_json::{Map, Value, json};
 
-use super::{Coordinate, Measure, Results, SummaryRow, verdict};
+use super::{Coordinate, Groups, Measure, Results, SummaryRow, verdict};
 use crate::experiment::points::Point;
 use crate::stats::Ratio;
 
@@ -71,22 +71,31 @@ pub fn run_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[String
 /// The head of a file with a line per TCP flow of every run, in the order of the flows.
 #[must_use]
 pub fn flows_head(places: &Places) -> Vec<u8> {
-    places.head(["stack", "seed", "flow", "goodput_mbit_s"])
+    places.head(["stack", "seed", "flow", "group", "goodput_mbit_s"])
 }
 
 /// Adds the rows of such a file at a point, as [`run_rows`] does. Flows are counted from 0.
 pub fn flow_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[String]) {
+    let groups = Groups::of(&results.points[at].experiment);
     for run in results.runs_at(at) {
         for (flow, goodput) in run.flow_goodputs.iter().enumerate() {
+            let group = groups.of_flow(flow).map_or("", |group| &group.name);
             let own = [
                 results.stacks[run.stack].clone(),
                 run.seed.to_string(),
                 flow.to_string(),
+                group.to_owned(),
                 number(*goodput),
             ];
             put(out, place, &own);
         }
     }
+}
+
+/// A line per TCP flow of every run: its group, and its goodput.
+#[must_use]
+pub fn flows_csv(results: &Results) -> Vec<u8> {
+    whole(results, flows_head, flow_rows)
 }
 
 /// The rows of all points.

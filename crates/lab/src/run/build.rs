@@ -38,7 +38,7 @@ use dupack_tcp::time::{Duration, Instant};
 pub use endpoints::Endpoints;
 pub(super) use endpoints::default_segment;
 pub(super) use starts::{carries, recordings};
-pub(super) use web::flows_in;
+pub(crate) use web::flows_in;
 
 use crate::experiment::{Experiment, FlowGroup};
 use crate::units::{Delay, Rate};

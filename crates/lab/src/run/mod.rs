@@ -28,6 +28,7 @@ mod timeline;
 mod watch;
 
 pub use blocks::{Block, BlockSize, Progressed, Sink};
+pub(crate) use build::flows_in;
 pub use build::{
     BuildError, Built, Endpoints, PathRoom, Processing, Product, Role, Scenario, TcpFlow,
     application_writes,

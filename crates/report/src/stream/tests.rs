@@ -130,6 +130,7 @@ fn same(streamed: &BTreeMap<String, Vec<u8>>, whole: &BTreeMap<String, Vec<u8>>)
         let wanted = text(&whole[name]);
         let found = match name.as_str() {
             "runs.csv" => together(streamed, "runs/"),
+            "flows.csv" => together(streamed, "flows/"),
             name => text(&streamed[name]),
         };
         assert!(found == wanted, "{name}: {found}\n{wanted}");
@@ -204,7 +205,7 @@ fn flows_have_a_file_where_there_are_several() {
     assert_eq!(flows.lines().count(), 1 + 54 * 2);
     let results = plan.execute(Execution::default(), &(), &Interrupt::new());
     let last = results.runs.last().unwrap();
-    let wanted = format!(",le/westwood,3,1,{}", last.flow_goodputs[1]);
+    let wanted = format!(",le/westwood,3,1,group 1,{}", last.flow_goodputs[1]);
     assert!(flows.trim_end().ends_with(&wanted), "{flows}");
 }
 

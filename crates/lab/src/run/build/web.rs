@@ -30,7 +30,7 @@ fn flows_of_one(e: &Experiment, group: &FlowGroup, web: &Web) -> f64 {
 }
 
 /// How many flows `group` has in all.
-pub(in crate::run) fn flows_in(e: &Experiment, group: &FlowGroup) -> u64 {
+pub(crate) fn flows_in(e: &Experiment, group: &FlowGroup) -> u64 {
     match &group.web {
         None => u64::from(group.count),
         Some(web) => (flows_of_one(e, group, web) * f64::from(group.count)).round() as u64,

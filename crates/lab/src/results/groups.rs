@@ -1,0 +1,222 @@
+//! The flows of a run, group by group: whose they are, and what each group gets.
+
+use std::ops::Range;
+
+use super::{Results, Run};
+use crate::experiment::Experiment;
+use crate::run::flows_in;
+use crate::stats::{Summary, jain_index};
+
+/// The groups of flows of an experiment, in the order of its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Groups(Vec<Group>);
+
+/// A group of flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Group {
+    /// Its name; `group 2` if the file gives the second none.
+    pub name: String,
+    /// The stack of its own; none if it runs the one under comparison.
+    pub stack: Option<String>,
+    /// The places of its flows among those of a run.
+    pub flows: Range<usize>,
+}
+
+impl Groups {
+    /// Those of `experiment`; a single one where its file names none.
+    #[must_use]
+    pub fn of(experiment: &Experiment) -> Self {
+        let mut end = 0;
+        let described = experiment.flows.iter().enumerate();
+        let groups = described.map(|(place, group)| {
+            let start = end;
+            end += usize::try_from(flows_in(experiment, group)).unwrap_or(usize::MAX);
+            Group {
+                name: match group.name.as_str() {
+                    "" => format!("group {}", place + 1),
+                    name => name.to_owned(),
+                },
+                stack: group.stack.clone(),
+                flows: start..end,
+            }
+        });
+        let groups: Vec<Group> = groups.collect();
+        if !groups.is_empty() {
+            return Self(groups);
+        }
+        Self(vec![Group {
+            name: "group 1".to_owned(),
+            stack: None,
+            flows: 0..1,
+        }])
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn all(&self) -> &[Group] {
+        &self.0
+    }
+
+    /// The group of a flow.
+    #[must_use]
+    pub fn of_flow(&self, flow: usize) -> Option<&Group> {
+        self.0.iter().find(|group| group.flows.contains(&flow))
+    }
+
+    /// Those called `name`: several groups may share one.
+    pub fn named<'g>(&'g self, name: &'g str) -> impl Iterator<Item = &'g Group> + 'g {
+        self.0.iter().filter(move |group| group.name == name)
+    }
+}
+
+impl Group {
+    /// The goodputs of its flows in a run, in Mbit/s.
+    #[must_use]
+    pub fn goodputs<'r>(&self, run: &'r Run) -> &'r [f64] {
+        let all = &run.flow_goodputs;
+        let range = self.flows.start.min(all.len())..self.flows.end.min(all.len());
+        &all[range]
+    }
+}
+
+/// What a group gets, over the seeds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct GroupShare {
+    /// Goodput of all its flows together, in Mbit/s.
+    pub goodput: Summary,
+    /// Goodput of one of its flows, in Mbit/s.
+    pub per_flow: Summary,
+    /// Its share of the goodput of all flows, in percent.
+    pub share: Summary,
+    /// Jain's index among its flows; none of a single flow.
+    pub fairness: Option<Summary>,
+}
+
+impl Results {
+    /// Whether flows have more than one group.
+    #[must_use]
+    pub fn has_groups(&self) -> bool {
+        let groups = self
+            .points
+            .first()
+            .map(|point| Groups::of(&point.experiment));
+        groups.is_some_and(|groups| groups.all().len() > 1)
+    }
+
+    /// What `group` gets in the sound runs of `stack` at `point`; none where there is no run.
+    #[must_use]
+    pub fn share_of(&self, point: usize, stack: usize, group: &Group) -> Option<GroupShare> {
+        let runs = self
+            .runs_of(point, stack)
+            .iter()
+            .filter(|run| self.is_sound(run));
+        let runs: Vec<&Run> = runs.collect();
+        let chance = !self.is_without_chance(point, stack);
+        let over = |of: &dyn Fn(&Run) -> Option<f64>| {
+            let values: Vec<f64> = runs.iter().filter_map(|run| of(run)).collect();
+            let mut summary = Summary::of(&values)?;
+            summary.half_width_95 = summary.half_width_95.filter(|_| chance);
+            Some(summary)
+        };
+        let sum = |run: &Run| group.goodputs(run).iter().sum::<f64>();
+        let count = group.flows.len().max(1) as f64;
+        let all = |run: &Run| run.flow_goodputs.iter().sum::<f64>();
+        Some(GroupShare {
+            goodput: over(&|run| Some(sum(run)))?,
+            per_flow: over(&|run| Some(sum(run) / count))?,
+            share: over(&|run| {
+                Some(100.0 * sum(run) / all(run)).filter(|share| share.is_finite())
+            })?,
+            fairness: over(&|run| {
+                let several = group.flows.len() > 1;
+                jain_index(group.goodputs(run)).filter(|_| several)
+            }),
+        })
+    }
+
+    /// Jain's index among all flows of the runs of `stack` at `point`, whatever their group.
+    #[must_use]
+    pub fn fairness_of_all(&self, point: usize, stack: usize) -> Option<Summary> {
+        let runs = self
+            .runs_of(point, stack)
+            .iter()
+            .filter(|run| self.is_sound(run));
+        let values: Vec<f64> = runs
+            .filter_map(|run| jain_index(&run.flow_goodputs))
+            .collect();
+        let mut summary = Summary::of(&values)?;
+        if self.is_without_chance(point, stack) {
+            summary.half_width_95 = None;
+        }
+        Some(summary)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dupack_algorithms::catalog::Catalog;
+
+    use super::*;
+    use crate::experiment::load::Source;
+    use crate::results::Values;
+    use crate::run::Plan;
+
+    fn results(flows: &str, goodputs: &[&[f64]]) -> Results {
+        let text = format!(
+            "stacks = [\"rack/cubic\"]\n[path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\n{flows}"
+        );
+        let source = Source::new("test.toml", text);
+        let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+        let mut results = plan.empty_results();
+        for (seed, flow_goodputs) in (1..).zip(goodputs) {
+            results.runs.push(Run {
+                point: 0,
+                stack: 0,
+                seed,
+                values: Values::default(),
+                flow_goodputs: flow_goodputs.to_vec(),
+                trace_hash: seed,
+            });
+        }
+        results
+    }
+
+    const FLOWS: &str = "[[flows]]\nname = \"near\"\ncount = 2\n[[flows]]\nstack = \"rack/reno\"\n";
+
+    #[test]
+    fn a_group_has_the_sum_of_its_flows() {
+        let results = results(FLOWS, &[&[1.0, 3.0, 4.0], &[3.0, 3.0, 2.0]]);
+        let groups = Groups::of(&results.experiment);
+        let [near, other] = groups.all() else {
+            panic!("{groups:?}")
+        };
+        assert_eq!((near.name.as_str(), &near.flows), ("near", &(0..2)));
+        assert_eq!(
+            (other.name.as_str(), other.stack.as_deref()),
+            ("group 2", Some("rack/reno"))
+        );
+        assert_eq!(groups.of_flow(2), Some(other));
+        assert_eq!(groups.of_flow(3), None);
+        let share = results.share_of(0, 0, near).unwrap();
+        // 4 and 6 Mbit/s of 8: 50 and 75 %.
+        assert!((share.goodput.mean - 5.0).abs() < 1e-12);
+        assert!((share.per_flow.mean - 2.5).abs() < 1e-12);
+        assert!((share.share.mean - 62.5).abs() < 1e-12);
+        // 16/(2·10) = 0.8, and 1.
+        assert!((share.fairness.unwrap().mean - 0.9).abs() < 1e-12);
+        assert_eq!(results.share_of(0, 0, other).unwrap().fairness, None);
+        // 64/(3·26) and 64/(3·22).
+        let all = results.fairness_of_all(0, 0).unwrap().mean;
+        assert!((all - (64.0 / 78.0 + 64.0 / 66.0) / 2.0).abs() < 1e-12);
+        assert!(results.has_groups());
+    }
+
+    #[test]
+    fn flows_without_a_group_are_one() {
+        let results = results("", &[&[2.0]]);
+        assert!(!results.has_groups());
+        assert_eq!(Groups::of(&results.experiment).all().len(), 1);
+    }
+}
