@@ -57,7 +57,7 @@ fn zeros(results: &Results) -> Option<String> {
     (!places.is_empty()).then(|| {
         format!(
             "In some pairs one side got nothing across ({}). These count: × first is the ratio of the \
-             means there, with an interval by resampling the pairs.",
+             means there, with Fieller's interval.",
             places.join("; ")
         )
     })
