@@ -52,6 +52,7 @@ pub fn carry_out(
     let execution = Execution { jobs: output.jobs };
     let mut results = plan.execute_keeping(&begun.journal, execution, &bar, interrupt());
     results.prefer = output.show.prefer;
+    output.show.correct_over.apply(&mut results);
     bar.finish();
     let delivered = Delivery::of(&results, &rules, catalog);
     let done = deliver(&delivered, &plan, output, &begun.folder);

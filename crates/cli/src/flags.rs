@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Id, ValueEnum};
 use dupack_algorithms::catalog::{Dialect, Kernel};
 use dupack_lab::experiment::BurstLoss;
-use dupack_lab::results::{HarmRecord, Prefer};
+use dupack_lab::results::{HarmRecord, Prefer, Results};
 use dupack_lab::run::Plan;
 use dupack_lab::units::{Delay, Probability};
 use miette::{Report, miette};
@@ -54,6 +54,25 @@ pub enum Format {
     Csv,
     /// Everything, in one object
     Json,
+}
+
+/// Which comparisons are corrected for one another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum FamilyArg {
+    /// Those at a point: 5 % is the chance of a false difference at each point
+    #[default]
+    Point,
+    /// Those at all points: 5 % is the chance of a false difference in the whole sweep
+    Sweep,
+}
+
+impl FamilyArg {
+    /// Has the verdicts on `results` be corrected so.
+    pub fn apply(self, results: &mut Results) {
+        if self == Self::Sweep {
+            results.correct_over_sweep();
+        }
+    }
 }
 
 /// Reads a dialect: which rules the endpoints follow where TCPs differ.
@@ -109,6 +128,9 @@ pub struct ShowArgs {
     /// What counts most: orders the answer, and gives one where too many stacks have their merits
     #[arg(long, value_name = "WHAT", value_parser = prefer())]
     pub prefer: Option<Prefer>,
+    /// Which comparisons are corrected for one another (Holm): those at each point, or of the whole sweep
+    #[arg(long, value_enum, value_name = "FAMILY", default_value_t)]
+    pub correct_over: FamilyArg,
     /// The kernel whose senders are offered, as kernel:6.1 [default: this host's]
     #[arg(long = "for", value_name = "KERNEL")]
     pub kernel: Option<Kernel>,

@@ -82,6 +82,7 @@ pub fn run(args: &MergeArgs, catalog: &Catalog) -> Result<ExitCode> {
         return Err(miette!("runs are missing"));
     };
     results.prefer = args.show.prefer;
+    args.show.correct_over.apply(&mut results);
     let delivery = Delivery::of(&results, &rules, catalog);
     let files = delivery.files(&plan)?;
     if interrupt.is_asked() {

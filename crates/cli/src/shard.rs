@@ -13,7 +13,7 @@ use dupack_report::table;
 use miette::{Result, miette};
 
 use crate::deliver::go_on;
-use crate::flags::{Format, OutputArgs, ShowArgs};
+use crate::flags::{FamilyArg, Format, OutputArgs, ShowArgs};
 use crate::output::{INTERRUPTED, print, terminal};
 use crate::progress::{Bar, interrupt};
 
@@ -109,6 +109,10 @@ fn refuse_results(output: &OutputArgs) -> Result<()> {
             format: Format::Csv | Format::Json,
             ..
         } => "--format",
+        ShowArgs {
+            correct_over: FamilyArg::Sweep,
+            ..
+        } => "--correct-over",
         _ => return Ok(()),
     };
     Err(miette!(

@@ -15,7 +15,7 @@ use dupack_report::stream::{BETTER_STREAMED, Finished, Format, Identity, Setting
 use miette::{IntoDiagnostic, Result, miette};
 
 use crate::deliver::go_on;
-use crate::flags::{Format as Print, OutputArgs, check_preference};
+use crate::flags::{FamilyArg, Format as Print, OutputArgs, check_preference};
 use crate::output::{INTERRUPTED, folder, print, terminal};
 use crate::progress::{Bar, interrupt_saying};
 
@@ -31,6 +31,12 @@ pub fn carry_out(
         return Err(miette!(
             help = "every run is in the folder's runs/; --format csv prints the summary",
             "--format json prints every run, and with --stream none is kept in memory"
+        ));
+    }
+    if output.show.correct_over == FamilyArg::Sweep {
+        return Err(miette!(
+            help = "leave out one of the two",
+            "--correct-over sweep compares all points at once, and with --stream each goes to its file when it is done"
         ));
     }
     let known = output.resume.as_deref().map(Identity::read).transpose()?;

@@ -246,6 +246,7 @@ impl OnWire {
                 why: "it is not measured on real packets".to_owned(),
             },
             prefer: None,
+            family: dupack_lab::significance::Family::default(),
         }
     }
 

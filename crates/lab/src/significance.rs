@@ -1,6 +1,8 @@
 //! Whether a difference between paired samples can be put down to chance, and what many such
 //! questions asked at once do to the answer.
 
+use std::sync::Arc;
+
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The share of sets of comparisons in which any difference may be found that is none.
@@ -49,6 +51,53 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     corrected
 }
 
+/// Which comparisons are corrected for one another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Family {
+    /// Those at a point of the sweep: the level holds at each point by itself.
+    #[default]
+    Point,
+    /// Those at all points together: the level holds for the whole sweep.
+    Sweep(Arc<Corrected>),
+}
+
+/// p-values in ascending order, and each corrected for all of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Corrected {
+    plain: Vec<f64>,
+    corrected: Vec<f64>,
+}
+
+impl Family {
+    /// All comparisons of a sweep, by their p-values.
+    #[must_use]
+    pub fn of_sweep(mut p: Vec<f64>) -> Self {
+        p.sort_unstable_by(f64::total_cmp);
+        let corrected = holm(&p);
+        Self::Sweep(Arc::new(Corrected {
+            plain: p,
+            corrected,
+        }))
+    }
+
+    /// Corrects the p-values of the comparisons at a point.
+    #[must_use]
+    pub fn correct(&self, p: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Point => holm(p),
+            Self::Sweep(all) => p.iter().map(|p| all.of(*p)).collect(),
+        }
+    }
+}
+
+impl Corrected {
+    /// A p-value that is among them, corrected. Equal ones are corrected alike: by the first of them.
+    fn of(&self, p: f64) -> f64 {
+        let place = self.plain.partition_point(|known| *known < p);
+        self.corrected.get(place).copied().unwrap_or(1.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +143,15 @@ mod tests {
         }
         assert_eq!(holm(&[0.6, 0.7]), [1.0, 1.0]);
         assert_eq!(holm(&[]), [] as [f64; 0]);
+    }
+
+    #[test]
+    fn over_a_sweep_all_comparisons_count() {
+        let sweep = Family::of_sweep(vec![0.02, 0.5, 0.01, 0.03]);
+        for (found, wanted) in sweep.correct(&[0.01, 0.5]).iter().zip([0.04, 0.5]) {
+            close(*found, wanted);
+        }
+        assert_eq!(Family::Point.correct(&[0.01, 0.5]), [0.02, 0.5]);
     }
 
     #[test]

@@ -21,6 +21,7 @@ use std::cmp::Ordering;
 
 use crate::experiment::points::Point;
 use crate::experiment::{Experiment, SweepValue};
+use crate::significance::Family;
 use crate::stats::Summary;
 
 /// One run: a stack at a point of the sweep with a seed.
@@ -94,9 +95,18 @@ pub struct Results {
     pub harm: HarmRecord,
     /// What counts most to the reader, if it was said: it orders the verdicts.
     pub prefer: Option<Prefer>,
+    /// Which comparisons are corrected for one another.
+    pub family: Family,
 }
 
 impl Results {
+    /// Corrects the comparisons of the whole sweep for one another, instead of those at each point.
+    pub fn correct_over_sweep(&mut self) {
+        let points = 0..self.points.len();
+        let p = points.flat_map(|point| Verdict::plain_p(self, point));
+        self.family = Family::of_sweep(p.collect());
+    }
+
     /// The runs at `point`, by stack and seed.
     #[must_use]
     pub fn runs_at(&self, point: usize) -> &[Run] {

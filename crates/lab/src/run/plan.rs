@@ -22,6 +22,7 @@ use crate::experiment::Experiment;
 use crate::experiment::load::{Disk, ExperimentError, ReadFile, Source};
 use crate::experiment::points::{Point, points};
 use crate::results::{HarmRecord, Medium, Parameter, Prefer, Recorded, Results};
+use crate::significance::Family;
 
 /// An experiment that can be run.
 #[derive(Clone, Debug)]
@@ -245,6 +246,7 @@ impl Plan {
             recorded: self.recorded(points),
             harm: self.harm_record.clone(),
             prefer: self.prefer,
+            family: Family::default(),
         }
     }
 

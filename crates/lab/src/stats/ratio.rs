@@ -178,7 +178,10 @@ fn fieller(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
     let base = mean(&pairs.iter().map(|pair| pair.0).collect::<Vec<_>>())?;
     let other = mean(&pairs.iter().map(|pair| pair.1).collect::<Vec<_>>())?;
     let spread = |of: &dyn Fn(f64, f64) -> f64| {
-        let sum: f64 = pairs.iter().map(|pair| of(pair.0 - base, pair.1 - other)).sum();
+        let sum: f64 = pairs
+            .iter()
+            .map(|pair| of(pair.0 - base, pair.1 - other))
+            .sum();
         t * t * sum / (n - 1.0) / n
     };
     let a = base * base - spread(&|x, _| x * x);
@@ -293,7 +296,9 @@ mod tests {
                 let (mut covered, mut all) = (0, 0);
                 while all < 1000 {
                     let mut side = |share, draw| -> Vec<f64> {
-                        (0..pairs).map(|_| zero_or(&mut stream, share, draw)).collect()
+                        (0..pairs)
+                            .map(|_| zero_or(&mut stream, share, draw))
+                            .collect()
                     };
                     let (base, other) = (side(base_zeros, base), side(other_zeros, other));
                     let Some(found) = ratio(&base, &other) else {
@@ -324,7 +329,9 @@ mod tests {
         let other: Vec<f64> = base.iter().map(doubled).collect();
         let found = ratio(&base, &other).unwrap();
         let both = base.iter().zip(&other);
-        let residuals: Vec<f64> = both.map(|(base, other)| other - found.mean * base).collect();
+        let residuals: Vec<f64> = both
+            .map(|(base, other)| other - found.mean * base)
+            .collect();
         let deviation = Summary::of(&residuals).unwrap().standard_deviation.unwrap();
         let half = 1.966 * deviation / 20.0 / mean(&base).unwrap();
         let (low, high) = found.interval_95.unwrap();

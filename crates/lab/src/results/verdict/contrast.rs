@@ -3,7 +3,7 @@
 use super::limits::Margins;
 use super::{Contender, JUDGED};
 use crate::results::{Better, Measure};
-use crate::significance::{LEVEL, holm, paired_p};
+use crate::significance::{Family, LEVEL, paired_p};
 
 /// How far the second of two stacks is from the first, over the seeds that both have.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,7 +42,7 @@ pub struct Contrast {
     pub effect: Effect,
     /// The two-sided p-value of the paired t-test; none below two pairs.
     pub p: Option<f64>,
-    /// The same, corrected by Holm for all comparisons at the point.
+    /// The same, corrected by Holm for all comparisons at the point, or of the sweep.
     pub corrected_p: Option<f64>,
     /// Which is better.
     pub better: Side,
@@ -94,7 +94,11 @@ pub(super) const fn better_side(measure: Measure) -> Better {
 }
 
 /// Every two of `contenders` by every judged measure that both have.
-pub(super) fn contrasts(contenders: &[Contender], margins: &Margins) -> Vec<Contrast> {
+pub(super) fn contrasts(
+    contenders: &[Contender],
+    margins: &Margins,
+    family: &Family,
+) -> Vec<Contrast> {
     let mut all = Vec::new();
     for one in 0..contenders.len() {
         for other in one + 1..contenders.len() {
@@ -106,7 +110,7 @@ pub(super) fn contrasts(contenders: &[Contender], margins: &Margins) -> Vec<Cont
             }
         }
     }
-    correct(&mut all, margins);
+    correct(&mut all, margins, family);
     all
 }
 
@@ -146,9 +150,9 @@ fn contrast(one: usize, other: usize, measure: Measure, pairs: &[(f64, f64)]) ->
 }
 
 /// Corrects the p-values for one another, and says which side is better.
-fn correct(contrasts: &mut [Contrast], margins: &Margins) {
+fn correct(contrasts: &mut [Contrast], margins: &Margins, family: &Family) {
     let told: Vec<f64> = contrasts.iter().filter_map(|c| c.p).collect();
-    let mut corrected = holm(&told).into_iter();
+    let mut corrected = family.correct(&told).into_iter();
     for contrast in contrasts {
         contrast.corrected_p = contrast.p.and_then(|_| corrected.next());
         if contrast.p.is_some_and(|p| p < LEVEL) {

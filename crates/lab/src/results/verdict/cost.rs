@@ -6,6 +6,7 @@ use super::{Answer, JUDGED, Prefer, Verdict};
 use crate::results::medium::{NO_ANSWER_HERE, SOUND_LEAST};
 use crate::results::{Better, HarmRecord, Measure, Medium, Results};
 use crate::run::STANDING;
+use crate::significance::Family;
 use crate::stats::{ratio, times};
 
 impl Verdict {
@@ -194,7 +195,7 @@ pub fn rules_among(results: &Results, several_flows: bool) -> Vec<String> {
         format!(
             "★: no other stack is as good by all of these measures and better by one: goodput, queueing delay \
              (median and 95th percentile), resent share, timeouts{}{}. Better is what the seeds tell, \
-             paired (t-test, Holm's correction for all comparisons at a point, 5 %), and is more than \
+             paired (t-test, Holm's correction for all comparisons {}, 5 %), and is more than \
              {}; what a comparison by itself would call worse (5 %) is not as good. ≈: beaten, but not told from the best by {}.",
             match several_flows {
                 true => ", fairness among its own",
@@ -203,6 +204,11 @@ pub fn rules_among(results: &Results, several_flows: bool) -> Vec<String> {
             match results.harm {
                 HarmRecord::Measured => ", harm (goodput and delay)",
                 _ => "",
+            },
+            match (&results.family, results.points.len()) {
+                (Family::Sweep(_), _) => "of the whole sweep",
+                (Family::Point, ..2) => "at a point",
+                (Family::Point, _) => "at a point, not over the sweep",
             },
             margins(results),
             match results.prefer.unwrap_or(Prefer::Goodput) {

@@ -31,7 +31,7 @@ pub use store::{
 use self::contrast::better_side;
 use self::limits::{HARM_MOST, WASTE_MOST_PERCENT};
 use super::{Better, Measure, Results};
-use crate::significance::{LEVEL, holm};
+use crate::significance::{Family, LEVEL, holm};
 use crate::stats;
 
 /// What is judged by, where it was measured.
@@ -313,8 +313,18 @@ impl Verdict {
     pub fn of(results: &Results, point: usize) -> Self {
         let stacks = 0..results.stacks.len();
         let contenders: Vec<_> = stacks.map(|s| Contender::of(results, point, s)).collect();
-        let verdict = Self::among(contenders, &Margins::at(results, point), results.prefer);
+        let margins = Margins::at(results, point);
+        let verdict = Self::judged(contenders, &margins, results.prefer, &results.family);
         verdict.without(results.too_few_at(point))
+    }
+
+    /// The p-values of all comparisons at `point`, not corrected.
+    pub(super) fn plain_p(results: &Results, point: usize) -> Vec<f64> {
+        let stacks = 0..results.stacks.len();
+        let contenders: Vec<_> = stacks.map(|s| Contender::of(results, point, s)).collect();
+        let margins = Margins::at(results, point);
+        let contrasts = contrast::contrasts(&contenders, &margins, &Family::Point);
+        contrasts.iter().filter_map(|contrast| contrast.p).collect()
     }
 
     /// There is no answer if of `few` too few runs can be trusted, and no mark: what is left may be the
@@ -334,7 +344,16 @@ impl Verdict {
     /// The verdict on `contenders`.
     #[must_use]
     pub fn among(contenders: Vec<Contender>, margins: &Margins, prefer: Option<Prefer>) -> Self {
-        let contrasts = contrast::contrasts(&contenders, margins);
+        Self::judged(contenders, margins, prefer, &Family::Point)
+    }
+
+    fn judged(
+        contenders: Vec<Contender>,
+        margins: &Margins,
+        prefer: Option<Prefer>,
+        family: &Family,
+    ) -> Self {
+        let contrasts = contrast::contrasts(&contenders, margins, family);
         let judged = |stack: usize| Judgement {
             mark: Mark::Plain,
             warnings: warnings(&contenders[stack]),

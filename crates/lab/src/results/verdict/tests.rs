@@ -462,3 +462,47 @@ fn who_says_what_counts_asks_less_at_once() {
     let told = Verdict::among(all(), &Margins::default(), Some(Prefer::Goodput));
     assert_eq!(told.answer, Answer::Stars(vec![0]));
 }
+
+/// A difference that is one at its point may be none among all of a sweep.
+#[test]
+fn over_a_sweep_a_difference_must_stand_among_all() {
+    use crate::experiment::load::Source;
+    use crate::results::{Run, Values};
+    use crate::run::Plan;
+    use dupack_algorithms::catalog::Catalog;
+
+    let delays: Vec<String> = (1..=12).map(|ms| format!("\"{ms}ms\"")).collect();
+    let text = format!(
+        "stacks = [\"rack/cubic\", \"rack/reno\"]\nseeds = 6\n[path]\nrate = \"10Mbit/s\"\n[sweep]\n\"path.delay\" = [{}]\n",
+        delays.join(", ")
+    );
+    let source = Source::new("test.toml", text);
+    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+    let mut results = plan.empty_results();
+    for point in 0..12 {
+        for stack in 0..2 {
+            // The second is ahead by 1 ± 1: p is about 0.03 at each point.
+            for (value, seed) in [0.4, 2.0, 0.6, 1.4, 2.2, 0.0].into_iter().zip(1..) {
+                let mut values = Values::default();
+                values.set(
+                    Measure::Timeouts,
+                    50.0 - if stack == 1 { value } else { 0.0 },
+                );
+                results.runs.push(Run {
+                    point,
+                    stack,
+                    seed,
+                    values,
+                    flow_goodputs: vec![1.0],
+                    trace_hash: seed + 100 * stack as u64,
+                });
+            }
+        }
+    }
+    let told = |results: &Results| Verdict::of(results, 3).contrasts[0].is_told();
+    assert!(told(&results));
+    assert!(rules(&results)[0].contains("at a point, not over the sweep"));
+    results.correct_over_sweep();
+    assert!(!told(&results));
+    assert!(rules(&results)[0].contains("of the whole sweep"));
+}
