@@ -20,7 +20,7 @@ use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate, Room};
 use dupack_report::folder::{IfPresent, OutputFolder};
 use dupack_report::table;
 use dupack_testbed::beside::compare;
-use dupack_testbed::report::{beside_text, files, lateness};
+use dupack_testbed::report::{beside_text, files, lateness, needed_tolerance};
 use dupack_testbed::{
     Beside, CaptureFolder, Family, Outcome, SackCompression, SenderSpec, Snap, Testbed,
     TestbedOptions,
@@ -150,9 +150,10 @@ pub struct TestbedArgs {
     /// When a run is cut off
     #[arg(long, value_name = "TIME", default_value = "10min")]
     time_limit: Delay,
-    /// How late 1 % of a run's packets may leave the path before the run is worth nothing
-    #[arg(long, value_name = "TIME", default_value = "1ms")]
-    tolerance: Delay,
+    /// How late 1 % of a run's packets may leave the path before the run is worth nothing [default: 1 % of
+    /// the round trip without a queue, and at least 1ms]
+    #[arg(long, value_name = "TIME")]
+    tolerance: Option<Delay>,
     /// Run the same stacks on the same path in the simulator too, and print both side by side
     #[arg(long)]
     simulate: bool,
@@ -269,6 +270,7 @@ pub fn run(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<ExitC
             return Err(error);
         }
     };
+    announce(&testbed, catalog);
     let bar = Bar::new(testbed.jobs().len(), "testbed");
     let mut outcome = testbed.run(&bar, interrupt());
     outcome.results.prefer = args.prefer;
@@ -284,8 +286,30 @@ pub fn run(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<ExitC
         eprintln!("warning: nothing to simulate: a kernel's sender has no counterpart");
     }
     let beside = counterpart.map(|plan| simulate(plan, &outcome));
-    deliver(args, &outcome, catalog, beside.as_deref(), &folder)?;
+    deliver(
+        (args, testbed.tolerance()),
+        &outcome,
+        catalog,
+        beside.as_deref(),
+        &folder,
+    )?;
     Ok(verdict(&outcome))
+}
+
+/// Says how long it will take, before it does.
+fn announce(testbed: &Testbed, catalog: &Catalog) {
+    let runs = testbed.jobs().len();
+    let Some(time) = testbed.estimate(catalog, interrupt()) else {
+        return;
+    };
+    let time = match time.as_secs_f64() {
+        seconds @ ..90.0 => format!("{seconds:.0} s"),
+        seconds @ ..5400.0 => format!("{:.0} min", seconds / 60.0),
+        seconds => format!("{:.1} h", seconds / 3600.0),
+    };
+    eprintln!(
+        "{runs} transfers in real time: about {time}, as simulated ones take; --repeat and --bytes make it less"
+    );
 }
 
 /// Makes the folder for captures.
@@ -466,24 +490,29 @@ fn simulate(plan: &Plan, outcome: &Outcome) -> Vec<Beside> {
 
 /// Writes every file, prints what was asked for, and says what there is to warn of.
 fn deliver(
-    args: &TestbedArgs,
+    (args, tolerance): (&TestbedArgs, Delay),
     outcome: &Outcome,
     catalog: &Catalog,
     beside: Option<&[Beside]>,
     folder: &OutputFolder,
 ) -> Result<()> {
     let results = &outcome.results;
-    files(outcome, catalog, beside, args.tolerance)
+    files(outcome, catalog, beside, tolerance)
         .into_diagnostic()?
         .write(folder)?;
     match args.format {
-        Format::Table => tables(args, outcome, beside)?,
+        Format::Table => tables((args, tolerance), outcome, beside)?,
         Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(results)))?,
         Format::Json => print(&store::json_text(results))?,
     }
     warn(results, folder);
     if results.runs.iter().any(|run| !results.is_sound(run)) {
         eprintln!("{}", remedy(std::env::args_os(), Standing::now()));
+        if let Some(needed) = needed_tolerance(&outcome.passages) {
+            eprintln!(
+                "or, if a delay of that much does not matter on this path, `--tolerance {needed}` would have kept every run"
+            );
+        }
     }
     Ok(())
 }
@@ -532,7 +561,11 @@ fn remedy(args: impl Iterator<Item = OsString>, standing: Standing) -> String {
     )
 }
 
-fn tables(args: &TestbedArgs, outcome: &Outcome, beside: Option<&[Beside]>) -> Result<()> {
+fn tables(
+    (args, tolerance): (&TestbedArgs, Delay),
+    outcome: &Outcome,
+    beside: Option<&[Beside]>,
+) -> Result<()> {
     let (colour, width) = terminal();
     let Outcome {
         results, passages, ..
@@ -541,7 +574,7 @@ fn tables(args: &TestbedArgs, outcome: &Outcome, beside: Option<&[Beside]>) -> R
     if let Some(beside) = beside {
         print(&format!("\n{}", beside_text(results, beside, width)))?;
     }
-    let lateness = lateness(passages, args.tolerance);
+    let lateness = lateness(passages, tolerance);
     print(&format!("\n{}", table::paragraph(&lateness, width)))?;
     if let Some(path) = &args.pcap {
         print(&format!("captures: {}", path.display()))?;

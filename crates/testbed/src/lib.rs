@@ -10,6 +10,7 @@
 
 pub mod beside;
 mod captures;
+mod estimate;
 pub mod kernel;
 mod outcome;
 pub mod report;
@@ -59,8 +60,8 @@ pub struct TestbedOptions {
     pub senders: Vec<SenderSpec>,
     /// How much each transfers, unless the experiment's flow has writes, which are then what it transfers.
     pub bytes: ByteCount,
-    /// By how much packets may leave late before a run is worth nothing.
-    pub tolerance: Delay,
+    /// By how much packets may leave late before a run is worth nothing; left out, [`Testbed::tolerance`].
+    pub tolerance: Option<Delay>,
     /// Over which IP.
     pub family: Family,
     /// Whether the receiving kernel holds back ACKs of segments out of order.
@@ -145,7 +146,10 @@ impl Testbed {
         if options.bytes.as_bytes() == 0 {
             return Err(TestbedError::Nothing("a transfer of 0 bytes"));
         }
-        if options.tolerance.as_nanos() == 0 {
+        if options
+            .tolerance
+            .is_some_and(|tolerance| tolerance.as_nanos() == 0)
+        {
             return Err(TestbedError::NoTolerance);
         }
         for (n, sender) in options.senders.iter().enumerate() {
@@ -205,6 +209,21 @@ impl Testbed {
         Ok(())
     }
 
+    /// By how much packets may leave late before a run is worth nothing: as was said, or 1 % of the longest round
+    /// trip without a queue, and at least 1 ms. On a path of 600 ms a millisecond is nothing.
+    #[must_use]
+    pub fn tolerance(&self) -> Delay {
+        let round_trips = self
+            .links
+            .iter()
+            .map(|(there, back)| there.delay + back.delay);
+        let longest = round_trips.max().unwrap_or(Duration::ZERO);
+        let share = Delay::from_nanos(longest.as_nanos() / 100);
+        self.options
+            .tolerance
+            .unwrap_or_else(|| share.max(TOLERANCE))
+    }
+
     /// The same experiment in the simulator; `None` if no sender is a stack.
     #[must_use]
     pub fn counterpart(&self) -> Option<&Plan> {
@@ -246,7 +265,7 @@ impl Testbed {
         let sender = &self.options.senders[job.stack];
         let origin = sender.origin(self.experiment.dialect);
         let report = transfer(&config, origin, &|| interrupt.is_asked())?;
-        let tolerance = Duration::from_nanos(self.options.tolerance.as_nanos());
+        let tolerance = Duration::from_nanos(self.tolerance().as_nanos());
         let run = Run {
             point: job.point,
             stack: job.stack,
@@ -322,7 +341,7 @@ impl Testbed {
             ),
             (
                 "tolerance",
-                self.options.tolerance.to_string(),
+                self.tolerance().to_string(),
                 "given or default",
             ),
             (

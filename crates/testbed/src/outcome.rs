@@ -182,10 +182,15 @@ mod tests {
 
     /// Two senders, three repetitions: six runs.
     fn testbed(tolerance: Delay) -> Result<Testbed, TestbedError> {
+        on_path(Some(tolerance), "0ms")
+    }
+
+    fn on_path(tolerance: Option<Delay>, delay: &str) -> Result<Testbed, TestbedError> {
         let mut experiment = Experiment::new(Vec::new());
         experiment.seeds = Seeds::Count(3);
         experiment.path = Some(LinkOptions {
             rate: Some("10Mbit/s".parse().unwrap()),
+            delay: delay.parse().unwrap(),
             ..LinkOptions::default()
         });
         let senders = ["sack/reno", "kernel:reno"];
@@ -357,6 +362,25 @@ mod tests {
             "{count}"
         );
         assert!(none.starts_with("There is no answer:"), "{none}");
+    }
+
+    /// A millisecond late is much on a short path, and nothing on one of 600 ms.
+    #[test]
+    fn the_tolerance_grows_with_the_path() {
+        let tolerance = |delay| on_path(None, delay).unwrap().tolerance().to_string();
+        assert_eq!(tolerance("10ms"), "1ms");
+        assert_eq!(tolerance("300ms"), "6ms");
+        let said = on_path(Some("3ms".parse().unwrap()), "300ms").unwrap();
+        assert_eq!(said.tolerance().to_string(), "3ms");
+    }
+
+    /// Six transfers of 1 MB over 10 Mbit/s: 0.83 s with headers, and half a second around each.
+    #[test]
+    fn the_time_is_known_before() {
+        let interrupt = dupack_lab::run::Interrupt::new();
+        let testbed = on_path(None, "5ms").unwrap();
+        let time = testbed.estimate(&Catalog::builtin(), &interrupt).unwrap();
+        assert!((7.5..10.0).contains(&time.as_secs_f64()), "{time}");
     }
 
     #[test]

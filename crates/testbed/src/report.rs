@@ -131,6 +131,25 @@ pub fn lateness(passages: &[Passage], tolerance: Delay) -> String {
     )
 }
 
+/// The tolerance that would have kept every run, in whole milliseconds; none if no packet was lost that no link took.
+#[must_use]
+pub fn needed_tolerance(passages: &[Passage]) -> Option<Delay> {
+    let late = passages.iter().flat_map(|passage| {
+        let lanes = [&passage.path.forward, &passage.path.backward];
+        lanes.map(|lane| at(&lane.lateness, IN_TIME))
+    });
+    let most = late.max()?;
+    let millis = most.as_nanos().div_ceil(1_000_000).max(1);
+    let tolerance = Delay::from_nanos(millis * 1_000_000);
+    let kept = |passage: &Passage| {
+        let trust = passage
+            .path
+            .trust(Duration::from_nanos(tolerance.as_nanos()));
+        trust == Trust::Sound
+    };
+    passages.iter().all(kept).then_some(tolerance)
+}
+
 /// The section on the path's lateness, sender by sender.
 fn path_section(results: &Results, passages: &[Passage], tolerance: Delay) -> Section {
     let mut rows = Vec::new();

@@ -325,7 +325,7 @@ impl Part {
         let options = TestbedOptions {
             senders: senders.collect::<Result<_, _>>()?,
             bytes,
-            tolerance: TOLERANCE.parse().map_err(told)?,
+            tolerance: Some(TOLERANCE.parse().map_err(told)?),
             family: Family::V4,
             sack_compression: compression,
             captures: None,

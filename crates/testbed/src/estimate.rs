@@ -1,0 +1,70 @@
+//! How long a testbed will take: each transfer as long as in the simulator, and a moment for its network.
+
+use dupack_algorithms::catalog::{Catalog, Deployment, StackSpec};
+use dupack_lab::experiment::Seeds;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::results::Measure;
+use dupack_lab::run::{Execution, Interrupt, Plan};
+use dupack_tcp::time::Duration;
+
+use super::{SenderSpec, Testbed};
+
+/// What stands for a kernel's sender that no stack is like.
+const LIKE_LINUX: &str = "rack/cubic";
+
+/// How long it takes to make a network, to connect and to take it down.
+const AROUND_A_RUN: Duration = Duration::from_millis(500);
+
+impl Testbed {
+    /// How long all runs take together, as a simulated transfer of each sender at each point says; `None` if it was
+    /// interrupted. A kernel's sender takes as long as the stack of `catalog` that is like it.
+    #[must_use]
+    pub fn estimate(&self, catalog: &Catalog, interrupt: &Interrupt) -> Option<Duration> {
+        let limit = Duration::from_nanos(self.experiment.duration.as_nanos());
+        let senders = self.options.senders.iter();
+        let stacks: Vec<StackSpec> = senders.map(|sender| simulated(sender, catalog)).collect();
+        let mut distinct: Vec<String> = stacks.iter().map(ToString::to_string).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let mut experiment = self.experiment.clone();
+        experiment.stacks = distinct;
+        experiment.seeds = Seeds::List(vec![1]);
+        experiment.precision = None;
+        let source = Source::of_flags(&experiment);
+        let plan = Plan::new(experiment, &source, catalog).ok()?;
+        let results = plan.execute(Execution::default(), &(), interrupt);
+        if interrupt.is_asked() {
+            return None;
+        }
+        let repetitions = self.experiment.seeds.to_vec().len() as u64;
+        let mut all = Duration::ZERO;
+        for point in 0..results.points.len() {
+            for stack in &stacks {
+                let place = results
+                    .stacks
+                    .iter()
+                    .position(|known| *known == stack.to_string());
+                let mut samples = results.samples(point, place?, Measure::Completion);
+                let took = samples
+                    .next()
+                    .map(|(_, seconds)| Duration::from_secs_f64(seconds));
+                all += (took.unwrap_or(limit).min(limit) + AROUND_A_RUN) * repetitions;
+            }
+        }
+        Some(all)
+    }
+}
+
+/// The stack that stands for a sender.
+fn simulated(sender: &SenderSpec, catalog: &Catalog) -> StackSpec {
+    let control = match sender {
+        SenderSpec::Stack(stack) => return stack.clone(),
+        SenderSpec::Kernel(control) => control,
+    };
+    let is_it = |stack: &StackSpec| {
+        let own = Deployment::of(stack).control;
+        own.is_some_and(|own| own.name == *control)
+    };
+    let found = catalog.deployable().into_iter().find(is_it);
+    found.unwrap_or_else(|| StackSpec::parse(LIKE_LINUX, catalog).expect("it is in every catalog"))
+}
