@@ -97,7 +97,7 @@ pub struct HostCounters {
     /// ICMP errors that quote a segment of one of its connections. Whether they were believed, each
     /// connection counts.
     pub icmp: u64,
-    /// Packets that are neither, not for this host, or damaged.
+    /// Packets that are neither, not for this host, from no other single host, or damaged.
     pub ignored: u64,
     /// Connections that were given up for a later SYN ([`HostConfig::connections_max`]).
     pub displaced: u64,
@@ -330,7 +330,10 @@ impl<D: Device> Host<D> {
             ChecksumState::Verified | ChecksumState::Partial { .. } => Verify::Nothing,
         };
         let config = &self.config;
-        let ours = |packet: &Parsed<'_>| config.takes(packet.destination.ip());
+        let ours = |packet: &Parsed<'_>| {
+            let (source, destination) = (packet.source.ip(), packet.destination.ip());
+            config.takes(destination) && config.hears(source) && source != destination
+        };
         let packet = match parse(received.bytes, verify) {
             Ok(packet) if ours(&packet) => packet,
             Err(ParseError::NotTcp { protocol }) if is_icmp(protocol) => {

@@ -64,6 +64,15 @@ impl HostConfig {
             Destinations::AnyUnicast => is_unicast(destination),
         }
     }
+
+    /// Whether `source` may be that of a packet to the host: one other host's address. What comes
+    /// from anywhere else is dropped in silence (RFC 9293 §3.10.7.2, MUST-63; RFC 1122 §3.2.1.3).
+    pub(super) fn hears(&self, source: IpAddr) -> bool {
+        // An address of IPv4 within one of IPv6 is that of no packet.
+        let is_mapped = source.to_canonical() != source;
+        let is_own = self.addresses.contains(&source);
+        is_unicast(source) && !source.is_loopback() && !is_mapped && !is_own
+    }
 }
 
 /// Whether one host may have this address.
@@ -105,6 +114,24 @@ mod tests {
         let mut config = HostConfig::new(own.to_vec());
         config.destinations = destinations;
         move |text| config.takes(text.parse().expect("an address"))
+    }
+
+    #[test]
+    fn packets_come_from_single_hosts_that_are_others() {
+        let own = ["10.0.0.1", "fd00::1"].map(|text| text.parse().expect("an address"));
+        let config = HostConfig::new(own.to_vec());
+        let hears = |text: &&str| config.hears(text.parse().expect("an address"));
+        assert!(["10.0.0.2", "8.8.8.8", "fd00::2"].iter().all(hears));
+        let invalid = [
+            "224.0.0.1",
+            "255.255.255.255",
+            "127.0.0.1",
+            "0.0.0.0",
+            "10.0.0.1",
+        ];
+        assert!(!invalid.iter().any(hears));
+        let invalid = ["ff02::1", "::1", "::", "fd00::1", "::ffff:10.0.0.2"];
+        assert!(!invalid.iter().any(hears));
     }
 
     #[test]
