@@ -37,6 +37,7 @@ mod listener;
 mod mailbox;
 mod outbox;
 mod pipe;
+mod reception;
 mod registry;
 mod ring;
 mod room;
@@ -58,17 +59,17 @@ use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use dupack_tcp::connection::{
-    Config, Connection, DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6, Flags, Outgoing,
+    Config, Connection, DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6, Outgoing, Segment,
 };
-use dupack_tcp::options::Timestamping;
 use dupack_tcp::time::{Duration, Instant};
 
 use self::endpoint::{Endpoint, Work};
-use self::groups::opens;
 use self::icmp::{PathMtus, is_icmp};
 use self::outbox::{Ends, Outbox};
+use self::reception::Reception;
 use self::registry::{Membership, Whose};
 use self::ring::Ring;
+use self::room::Census;
 use self::time_waits::TimeWaits;
 use crate::clock::WallClock;
 use crate::device::{BUFFER_BYTES, ChecksumState, Device, Reading, Received};
@@ -97,10 +98,14 @@ pub struct HostCounters {
     /// ICMP errors that quote a segment of one of its connections. Whether they were believed, each
     /// connection counts.
     pub icmp: u64,
-    /// Packets that are neither, not for this host, or damaged.
+    /// Packets that are neither, not for this host, from no other single host, or damaged.
     pub ignored: u64,
-    /// Connections that were given up for a later SYN ([`HostConfig::connections_max`]).
+    /// Connections that were given up for later ones ([`HostConfig::connections_max`]).
     pub displaced: u64,
+    /// SYNs that were answered by a cookie, with nothing kept of them ([`HostConfig::half_open_max`]).
+    pub cookies_sent: u64,
+    /// Cookies that came back: connections for which nothing had been kept.
+    pub cookies_returned: u64,
     /// Connections in TIME-WAIT that were forgotten early, to make room for later ones.
     pub time_waits_displaced: u64,
     /// Packets that were a sibling's and that it has got ([`Host::groups`]).
@@ -135,6 +140,7 @@ pub struct Host<D = Tun> {
     /// Whom the last packet was for.
     latest: usize,
     listeners: HashMap<u16, Box<dyn Listener>>,
+    census: Census,
     /// Endpoints that have packets to answer, in the order of their first.
     owing: Vec<usize>,
     outbox: Outbox,
@@ -186,6 +192,7 @@ impl<D: Device> Host<D> {
             lingers_until: Instant::ZERO,
             latest: 0,
             listeners: HashMap::new(),
+            census: Census::default(),
             owing: Vec::new(),
             outbox: Outbox::new(),
             no_stream: Ring::new(1),
@@ -208,7 +215,8 @@ impl<D: Device> Host<D> {
         let same_family = |address: &&IpAddr| address.is_ipv4() == peer.is_ipv4();
         let address = self.config.addresses.iter().find(same_family);
         let address = *address.ok_or(ConnectError::NoAddress { peer })?;
-        if self.endpoints.len() >= self.config.connections_max {
+        self.take_census();
+        if self.census.open >= self.config.connections_max {
             return Err(ConnectError::TooMany);
         }
         let ends = self.free_ends(address, peer);
@@ -263,6 +271,7 @@ impl<D: Device> Host<D> {
                 self.work_all(device)?;
             }
             self.forget();
+            self.take_census();
             if self.waker.is_stopping() {
                 self.abort_all(device)?;
                 return Ok(Ended::Stopped);
@@ -330,7 +339,10 @@ impl<D: Device> Host<D> {
             ChecksumState::Verified | ChecksumState::Partial { .. } => Verify::Nothing,
         };
         let config = &self.config;
-        let ours = |packet: &Parsed<'_>| config.takes(packet.destination.ip());
+        let ours = |packet: &Parsed<'_>| {
+            let (source, destination) = (packet.source.ip(), packet.destination.ip());
+            config.takes(destination) && config.hears(source) && source != destination
+        };
         let packet = match parse(received.bytes, verify) {
             Ok(packet) if ours(&packet) => packet,
             Err(ParseError::NotTcp { protocol }) if is_icmp(protocol) => {
@@ -356,13 +368,27 @@ impl<D: Device> Host<D> {
         if let Whose::Sibling(_) = whose {
             return Ok(());
         }
-        if let Some(index) = self.accept(ends, &packet) {
+        let reception = self.meet(ends, received.at, &packet);
+        if let Reception::Connection(index) = reception {
             return self.take_in(device, index, received.at, &packet);
         }
         if whose == Whose::Claimed {
             self.release([ends]);
         }
-        self.refuse(device, ends, &packet)
+        match reception {
+            Reception::Answer(segment) => self.reply(device, ends, segment),
+            Reception::Connection(_) | Reception::Silence => Ok(()),
+        }
+    }
+
+    /// Sends a segment of no connection.
+    fn reply(&mut self, device: &mut D, ends: Ends, segment: Segment) -> io::Result<()> {
+        let reply = Outgoing {
+            segment,
+            data: 0..0,
+            why: None,
+        };
+        self.outbox.push(reply, ends, &self.no_stream, device)
     }
 
     /// Gives a connection a packet.
@@ -374,6 +400,9 @@ impl<D: Device> Host<D> {
         packet: &Parsed<'_>,
     ) -> io::Result<()> {
         self.latest = index;
+        if self.must_wait(index, &packet.segment) {
+            return Ok(());
+        }
         let work = self.endpoints[index].arrive(at, packet);
         self.engage(index);
         match work {
@@ -398,35 +427,13 @@ impl<D: Device> Host<D> {
         (!self.endpoints[index].is_over()).then_some(index)
     }
 
-    /// Makes a connection for a SYN that somebody listens for.
-    fn accept(&mut self, ends: Ends, packet: &Parsed<'_>) -> Option<usize> {
-        let listens = self.listeners.contains_key(&ends.local.port());
-        if !opens(&packet.segment) || !listens {
-            return None;
-        }
-        let listener = self.listeners.get_mut(&ends.local.port())?;
-        let offer = listener.offer(ends.remote)?;
-        let mut config = self.complete(offer.config, ends);
-        if let Some(left) = self.time_waits.get(&ends) {
-            let stamping = Timestamping::when(config.offer.timestamps.is_some());
-            if !left.admits(&packet.segment, stamping) {
-                return None;
-            }
-            config.iss = left.iss_after(config.iss);
-        }
-        if !self.make_room() {
-            return None;
-        }
-        let connection = Connection::listen(config, offer.build);
-        let buffer = self.config.send_buffer;
-        Some(self.add(Endpoint::half_open(connection, ends, buffer)))
-    }
-
     /// Gives a connection its application when its handshake is over.
     fn engage(&mut self, index: usize) {
         if !self.endpoints[index].wants_application() {
             return;
         }
+        self.census.half_open = self.census.half_open.saturating_sub(1);
+        self.census.open += 1;
         let ends = self.endpoints[index].ends();
         self.time_waits.remove(&ends);
         let Ends { local, remote } = ends;
@@ -455,21 +462,6 @@ impl<D: Device> Host<D> {
                 }
             }
         }
-    }
-
-    /// Answers a segment for which there is no connection.
-    fn refuse(&mut self, device: &mut D, ends: Ends, packet: &Parsed<'_>) -> io::Result<()> {
-        let flooded =
-            packet.segment.is(Flags::SYN) && self.endpoints.len() >= self.config.connections_max;
-        let Some(segment) = packet.segment.reset().filter(|_| !flooded) else {
-            return Ok(());
-        };
-        let reset = Outgoing {
-            segment,
-            data: 0..0,
-            why: None,
-        };
-        self.outbox.push(reset, ends, &self.no_stream, device)
     }
 
     /// Calls those whose time has come.

@@ -3,6 +3,8 @@
 //! The clock keeps a new connection's numbers away from those of the last one between the same
 //! ends; the hash keeps strangers from knowing one connection's numbers by another's.
 
+pub(crate) mod cookie;
+
 use std::hash::{Hash, Hasher};
 use std::net::SocketAddr;
 
@@ -26,6 +28,7 @@ enum Purpose {
     TimestampOffset,
     Challenge,
     Seed,
+    Cookie,
 }
 
 impl Secret {

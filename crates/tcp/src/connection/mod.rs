@@ -41,6 +41,7 @@ mod open;
 mod overtaken;
 mod path_mtu;
 mod state;
+mod stateless;
 mod time_wait;
 mod timers;
 mod transmit;

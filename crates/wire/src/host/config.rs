@@ -21,11 +21,15 @@ pub struct HostConfig {
     /// What is left of connections in TIME-WAIT, at most; beyond it the oldest is forgotten. They
     /// are no [`connections_max`](Self::connections_max): each takes 300 bytes or so.
     pub time_waits_max: usize,
-    /// Connections at once. A SYN beyond them takes the place of the oldest whose handshake is
-    /// not over; else of the one whose peer has taken nothing for longest, answering probes of its
-    /// closed window, if for longer than the user timeout (RFC 6429); if there is none, it gets
-    /// no answer.
+    /// Connections at once, without those whose handshake is not over. One beyond them takes the place
+    /// of that whose peer has taken nothing for longest, answering probes of its closed window, if for
+    /// longer than the user timeout (RFC 6429). If there is none, SYNs get no answer, and what ends a
+    /// handshake has to come again.
     pub connections_max: usize,
+    /// Handshakes at once that peers have begun. A SYN beyond them is answered by a cookie (RFC 4987
+    /// §3.6): nothing is kept of it, and a connection that comes of it has SACK, but neither window
+    /// scaling nor timestamps nor ECN. Peers whose segments are shorter than 536 bytes get no answer then.
+    pub half_open_max: usize,
 }
 
 /// To which addresses packets may come.
@@ -44,7 +48,7 @@ pub enum Destinations {
 
 impl HostConfig {
     /// A host at `addresses` and no other: 4 MiB of send buffer, a second to linger, 1024
-    /// connections and 16,384 in TIME-WAIT (68 a second at two minutes of segment lifetime).
+    /// connections, 256 handshakes and 16,384 in TIME-WAIT (68 a second at two minutes of segment lifetime).
     #[must_use]
     pub const fn new(addresses: Vec<IpAddr>) -> Self {
         Self {
@@ -54,6 +58,7 @@ impl HostConfig {
             linger: Duration::from_secs(1),
             time_waits_max: 1 << 14,
             connections_max: 1024,
+            half_open_max: 256,
         }
     }
 
@@ -63,6 +68,15 @@ impl HostConfig {
             Destinations::OwnAddresses => self.addresses.contains(&destination),
             Destinations::AnyUnicast => is_unicast(destination),
         }
+    }
+
+    /// Whether `source` may be that of a packet to the host: one other host's address. What comes
+    /// from anywhere else is dropped in silence (RFC 9293 §3.10.7.2, MUST-63; RFC 1122 §3.2.1.3).
+    pub(super) fn hears(&self, source: IpAddr) -> bool {
+        // An address of IPv4 within one of IPv6 is that of no packet.
+        let is_mapped = source.to_canonical() != source;
+        let is_own = self.addresses.contains(&source);
+        is_unicast(source) && !source.is_loopback() && !is_mapped && !is_own
     }
 }
 
@@ -105,6 +119,24 @@ mod tests {
         let mut config = HostConfig::new(own.to_vec());
         config.destinations = destinations;
         move |text| config.takes(text.parse().expect("an address"))
+    }
+
+    #[test]
+    fn packets_come_from_single_hosts_that_are_others() {
+        let own = ["10.0.0.1", "fd00::1"].map(|text| text.parse().expect("an address"));
+        let config = HostConfig::new(own.to_vec());
+        let hears = |text: &&str| config.hears(text.parse().expect("an address"));
+        assert!(["10.0.0.2", "8.8.8.8", "fd00::2"].iter().all(hears));
+        let invalid = [
+            "224.0.0.1",
+            "255.255.255.255",
+            "127.0.0.1",
+            "0.0.0.0",
+            "10.0.0.1",
+        ];
+        assert!(!invalid.iter().any(hears));
+        let invalid = ["ff02::1", "::1", "::", "fd00::1", "::ffff:10.0.0.2"];
+        assert!(!invalid.iter().any(hears));
     }
 
     #[test]

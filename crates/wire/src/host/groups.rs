@@ -79,6 +79,7 @@ impl<D: Device> Host<D> {
         };
         let stray = match opens(segment) {
             true => Stray::Syn,
+            false if completes(segment) => Stray::Ack,
             false => Stray::Other,
         };
         let whose = membership.whose(ends, stray);
@@ -150,4 +151,9 @@ impl<D: Device> Host<D> {
 /// Whether a segment asks for a connection.
 pub(super) fn opens(segment: &Segment) -> bool {
     segment.is(Flags::SYN) && segment.ack.is_none() && !segment.is(Flags::RST)
+}
+
+/// Whether a segment may be the one that ends a handshake.
+pub(super) fn completes(segment: &Segment) -> bool {
+    segment.ack.is_some() && !segment.is(Flags::SYN) && !segment.is(Flags::RST)
 }

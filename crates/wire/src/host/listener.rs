@@ -1,9 +1,8 @@
 //! Who accepts connections at a port of a host, in two steps: what a SYN gets, and what a
 //! finished handshake gets.
 //!
-//! Anybody can send SYNs, and in anybody's name. So a connection whose handshake is not over is
-//! worth nothing: it has no application and no buffers, and it is given up when the host is full
-//! and another SYN comes (RFC 4987 §3.5).
+//! Anybody can send SYNs, and in anybody's name. So a connection whose handshake is not over has no
+//! application and no buffers, and of SYNs beyond a number nothing is kept at all (RFC 4987 §3.6).
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -53,7 +52,8 @@ impl Offer {
 /// Who accepts connections at a port.
 pub trait Listener: Send {
     /// `peer`, or somebody in its name, asks for a connection; `None` to refuse it. Most that
-    /// are offered may come to nothing.
+    /// are offered may come to nothing. Where nothing was kept of the SYN, the same is asked once more
+    /// when the handshake ends.
     fn offer(&mut self, peer: SocketAddr) -> Option<Offer>;
 
     /// `peer` has finished the handshake: what uses the connection; `None` to reset it.

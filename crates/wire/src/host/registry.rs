@@ -33,6 +33,8 @@ enum Standing {
 pub(super) enum Stray {
     /// A SYN that asks for a connection.
     Syn,
+    /// A segment that may end a handshake of which nothing was kept: whoever listens knows.
+    Ack,
     /// Anything else.
     Other,
 }
@@ -160,10 +162,13 @@ impl Membership {
             table.owners.remove(&ends);
         }
         let listeners = table.listeners.get(&ends.local.port());
-        let Some(listeners) = listeners.filter(|_| stray == Stray::Syn) else {
+        let Some(listeners) = listeners.filter(|_| stray != Stray::Other) else {
             return Whose::Nobodys;
         };
         if listeners.contains(&self.me) {
+            if stray == Stray::Ack {
+                return Whose::Nobodys;
+            }
             table.owners.insert(ends, self.me);
             return Whose::Claimed;
         }
@@ -304,6 +309,9 @@ mod tests {
         b.listen(7);
         assert_eq!(a.whose(ends(7), Stray::Other), Whose::Nobodys);
         assert_eq!(a.whose(ends(7), Stray::Syn), Whose::Sibling(Group(1)));
+        assert_eq!(a.whose(ends(7), Stray::Ack), Whose::Sibling(Group(1)));
+        assert_eq!(b.whose(ends(7), Stray::Ack), Whose::Nobodys);
+        assert_eq!(a.whose(ends(8), Stray::Ack), Whose::Nobodys);
         assert_eq!(a.whose(ends(8), Stray::Syn), Whose::Nobodys);
         assert_eq!(b.whose(ends(7), Stray::Syn), Whose::Claimed);
         b.close(7);

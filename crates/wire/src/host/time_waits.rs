@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 
-use dupack_tcp::connection::{Outgoing, Segment, TimeWait};
+use dupack_tcp::connection::{Segment, TimeWait};
 use dupack_tcp::time::Instant;
 
 use super::Host;
 use super::endpoint::Endpoint;
+use super::groups::opens;
 use super::outbox::Ends;
 use crate::device::Device;
 use dupack_packet::parse::Parsed;
@@ -105,18 +106,18 @@ impl<D: Device> Host<D> {
         at: Instant,
         packet: &Parsed<'_>,
     ) -> io::Result<()> {
-        if let Some(index) = self.accept(ends, packet) {
+        let segment = &packet.segment;
+        let opens = opens(segment) && self.listens_at(ends) && self.has_half_open_room();
+        if opens
+            && self.may_have_room()
+            && let Some(index) = self.accept(ends, segment)
+        {
             return self.take_in(device, index, at, packet);
         }
         let Some(segment) = self.time_waits.handle_segment(at, ends, &packet.segment) else {
             return Ok(());
         };
-        let answer = Outgoing {
-            segment,
-            data: 0..0,
-            why: None,
-        };
-        self.outbox.push(answer, ends, &self.no_stream, device)
+        self.reply(device, ends, segment)
     }
 
     /// Drops connections that are over, and keeps of those in TIME-WAIT what is left.

@@ -4,5 +4,6 @@ mod lone_peer;
 
 mod forged_icmp;
 mod room;
+mod strangers;
 mod time_wait;
 mod two_hosts;

@@ -67,11 +67,12 @@ impl Scene {
         (self.kernel, host(addresses, self.tun))
     }
 
-    /// The same with a host that has room for so many connections.
+    /// The same with a host that has room for so many connections, and as many handshakes.
     pub fn split_with_room(self, connections_max: usize) -> (Namespace, Host) {
         let addresses = [Family::V4, Family::V6].map(our_address).to_vec();
         let mut config = host_config(addresses);
         config.connections_max = connections_max;
+        config.half_open_max = connections_max;
         (self.kernel, make_host(config, self.tun))
     }
 }
@@ -102,6 +103,7 @@ pub fn two_groups(connections_max: usize, offload: Offload) -> (Namespace, [Host
     let queues = kernel.run(move || Tun::open_queues(&config, count));
     let mut config = host_config([Family::V4, Family::V6].map(our_address).to_vec());
     config.connections_max = connections_max;
+    config.half_open_max = connections_max;
     let hosts = Host::groups(&config, queues.expect("a device"), &secret());
     let Ok(hosts) = hosts.expect("hosts").try_into() else {
         panic!("there are as many hosts as queues");

@@ -1,20 +1,25 @@
 //! Strangers who ask for connections and never want one, and a good client after them.
 
+use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::time::Duration;
 
 use dupack_packet::{Checksum, Envelope, emit};
 use dupack_tcp::connection::{Flags, Segment};
 use dupack_tcp::seq::SeqNumber;
 use dupack_wire::Family;
-use dupack_wire::host::{Digest, HostCounters};
+use dupack_wire::host::{Application, Digest, HostCounters, Listener, Offer, Supply};
 use dupack_wire::namespace::Namespace;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, sendto, socket,
 };
 
-use crate::ours::{Duplex, End, Running, SEED, Scene, kernel_address, once, our_address, wait};
-use crate::testbed::{self, Case, PORT, case, eventually};
+use crate::ours::{
+    Duplex, End, Running, SEED, Scene, kernel_address, offer, once, our_address, wait,
+};
+use crate::testbed::{self, Case, PATIENCE, PORT, case, eventually};
 
 const STACK: &str = "sack/reno";
 
@@ -34,6 +39,7 @@ pub const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 97, 0, 77));
 pub fn cases() -> Vec<Case> {
     vec![
         case("a_flood_of_syns", a_flood_of_syns),
+        case("a_flood_that_goes_on", a_flood_that_goes_on),
         case("a_scan_of_syns_and_resets", a_scan_of_syns_and_resets),
         case("a_single_syn", a_single_syn),
     ]
@@ -109,8 +115,100 @@ fn a_flood_of_syns() {
     let counters = after(|kernel| {
         send_syns(kernel, NOBODY, FIRST_PORT..FIRST_PORT + SYNS);
     });
-    // Each later one took the place of an earlier one: there were never more than fit.
-    assert!(counters.displaced >= u64::from(SYNS - ROOM), "{counters:?}");
+    // There were never more than fit. The client's is among the cookies.
+    assert!(
+        counters.cookies_sent >= u64::from(SYNS - ROOM),
+        "{counters:?}"
+    );
+    assert_eq!(counters.cookies_returned, 1);
+    assert_eq!(counters.displaced, 0);
+}
+
+/// Clients that come one after the other while SYNs arrive.
+const CLIENTS: u16 = 200;
+
+/// SYNs in a second while they do.
+const SYNS_PER_SECOND: u32 = 5000;
+
+fn a_flood_that_goes_on() {
+    let (kernel, mut host) = Scene::usual().split_with_room(usize::from(ROOM));
+    host.listen(PORT, Box::new(Greeter));
+    let running = Running::start(host);
+    let (over, sent) = (AtomicBool::new(false), AtomicU16::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                let first = FIRST_PORT + sent.fetch_add(AT_ONCE, Ordering::Relaxed) % SYNS;
+                send_syns(&kernel, NOBODY, first..first + AT_ONCE);
+                std::thread::sleep(Duration::from_secs(1) * u32::from(AT_ONCE) / SYNS_PER_SECOND);
+            }
+        });
+        eventually(|| sent.load(Ordering::Relaxed) > 2 * ROOM);
+        let to = SocketAddr::new(our_address(Family::V4), PORT);
+        let client = move |_| {
+            std::thread::sleep(Duration::from_secs(1) / u32::from(CLIENTS));
+            greeted(to)
+        };
+        let clients = kernel.run(move || (0..CLIENTS).map(client).collect::<Vec<_>>());
+        over.store(true, Ordering::Relaxed);
+        let failed: Vec<_> = clients.iter().filter_map(|c| c.as_ref().err()).collect();
+        assert!(
+            failed.is_empty(),
+            "{} of {CLIENTS}: {failed:?}",
+            failed.len()
+        );
+    });
+    running.waker.stop();
+    let counters = running.finish();
+    assert!(counters.cookies_returned > 0, "{counters:?}");
+}
+
+/// Connects, and reads to the end what it is told.
+fn greeted(to: SocketAddr) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect_timeout(&to, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut said = Vec::new();
+    stream.read_to_end(&mut said)?;
+    match said == GREETING {
+        true => Ok(()),
+        false => Err(std::io::Error::other(format!("{} bytes", said.len()))),
+    }
+}
+
+const GREETING: &[u8] = b"hello";
+
+/// Greets everybody, and ends.
+struct Greeter;
+
+impl Listener for Greeter {
+    fn offer(&mut self, _: SocketAddr) -> Option<Offer> {
+        Some(offer(STACK))
+    }
+
+    fn accept(&mut self, _: SocketAddr) -> Option<Box<dyn Application>> {
+        Some(Box::new(Greeting(false)))
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+}
+
+/// Whether it was said.
+struct Greeting(bool);
+
+impl Application for Greeting {
+    fn supply(&mut self, room: &mut [u8]) -> Supply {
+        if std::mem::replace(&mut self.0, true) {
+            return Supply::End;
+        }
+        room[..GREETING.len()].copy_from_slice(GREETING);
+        Supply::Bytes(GREETING.len())
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> usize {
+        bytes.len()
+    }
 }
 
 fn a_scan_of_syns_and_resets() {

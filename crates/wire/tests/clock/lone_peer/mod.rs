@@ -49,8 +49,13 @@ pub struct Peer {
 
 impl Peer {
     pub fn send(&mut self, port: u16, segment: &Segment) {
+        self.send_as("10.0.0.2", port, segment);
+    }
+
+    /// Sends a segment in the name of `source`.
+    pub fn send_as(&mut self, source: &str, port: u16, segment: &Segment) {
         let envelope = Envelope {
-            source: SocketAddr::new("10.0.0.2".parse().expect("an address"), port),
+            source: SocketAddr::new(source.parse().expect("an address"), port),
             destination: HOST.parse().expect("an address"),
             identification: 0,
             checksum: Checksum::Full,

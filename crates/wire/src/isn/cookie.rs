@@ -1,0 +1,169 @@
+//! SYN cookies (D. J. Bernstein; RFC 4987 §3.6): initial sequence numbers from which a host that has kept
+//! nothing of a SYN learns that it has answered it, and what was agreed on.
+//!
+//! ```text
+//!  5 bits   minutes of 64 s, modulo 32
+//!  2 bits   segment size, in a table
+//!  1 bit    SACK
+//! 24 bits   hash of all that, both ends and the peer's number, under the host's key
+//! ```
+//!
+//! Against Linux, which keeps SACK, the window's shift and ECN in the low bits of a timestamp and
+//! loses them without, SACK has a bit of its own and the rest is lost.
+
+use std::hash::{Hash, Hasher};
+use std::net::SocketAddr;
+
+use dupack_tcp::options::Sack;
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::Instant;
+
+use super::{Purpose, Secret};
+
+/// Time in which cookies of one kind are made, in nanoseconds. Each is good for as long, and up to
+/// once more.
+const PERIOD_NANOS: u64 = 64_000_000_000;
+
+/// What a peer's maximum segment size is taken for: the largest that is not larger. RFC 9293 §3.7.1's
+/// default, RFC 8200 §5's least MTU, and Ethernet's for IPv6 and IPv4, without headers.
+const SIZES: [u16; 4] = [536, 1220, 1440, 1460];
+
+const PERIOD_SHIFT: u32 = 27;
+const SIZE_SHIFT: u32 = 25;
+const SACK_SHIFT: u32 = 24;
+const HASH_MASK: u32 = (1 << SACK_SHIFT) - 1;
+
+/// What a cookie keeps of a SYN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// Maximum segment size in bytes, as the SYN told it or a little less.
+    pub(crate) mss: u16,
+    /// Whether SACK was offered.
+    pub(crate) sack: Sack,
+}
+
+impl Kept {
+    /// Its bits in a cookie; `None` if segments are smaller than any that one can tell.
+    fn bits(self) -> Option<u32> {
+        let size = SIZES.iter().rposition(|&size| size <= self.mss)?;
+        Some((size as u32) << SIZE_SHIFT | u32::from(self.sack.is_on()) << SACK_SHIFT)
+    }
+
+    fn of_bits(cookie: u32) -> Self {
+        Self {
+            mss: SIZES[(cookie >> SIZE_SHIFT) as usize % SIZES.len()],
+            sack: Sack::when(cookie >> SACK_SHIFT & 1 == 1),
+        }
+    }
+}
+
+/// Both ends of a handshake, and the number of the peer's SYN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Asked {
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
+    pub(crate) irs: SeqNumber,
+}
+
+impl Secret {
+    /// The number for the answer to a SYN of which nothing but `kept` is to be known later; `None` if
+    /// its segments are too small.
+    pub(crate) fn cookie(&self, now: Instant, asked: Asked, kept: Kept) -> Option<SeqNumber> {
+        let period = now.as_nanos() / PERIOD_NANOS;
+        let bits = kept.bits()? | (period as u32) << PERIOD_SHIFT;
+        Some(SeqNumber(bits | self.cookie_hash(period, bits, asked)))
+    }
+
+    /// What the answer with the number `iss` kept, if this host gave it a moment ago.
+    pub(crate) fn read_cookie(&self, now: Instant, asked: Asked, iss: SeqNumber) -> Option<Kept> {
+        let current = now.as_nanos() / PERIOD_NANOS;
+        let bits = iss.0 & !HASH_MASK;
+        let is_ours = |period: u64| {
+            (period as u32) << PERIOD_SHIFT >> PERIOD_SHIFT == bits >> PERIOD_SHIFT
+                && self.cookie_hash(period, bits, asked) == iss.0 & HASH_MASK
+        };
+        let periods = [Some(current), current.checked_sub(1)];
+        let ours = periods.into_iter().flatten().any(is_ours);
+        ours.then(|| Kept::of_bits(iss.0))
+    }
+
+    fn cookie_hash(&self, period: u64, bits: u32, asked: Asked) -> u32 {
+        let mut hasher = self.hasher;
+        (Purpose::Cookie, period, bits, asked).hash(&mut hasher);
+        hasher.finish() as u32 & HASH_MASK
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dupack_tcp::time::Duration;
+
+    const KEPT: Kept = Kept {
+        mss: 1460,
+        sack: Sack::Permitted,
+    };
+
+    fn asked() -> Asked {
+        Asked {
+            local: "192.0.2.1:80".parse().expect("an address"),
+            remote: "192.0.2.2:1000".parse().expect("an address"),
+            irs: SeqNumber(77),
+        }
+    }
+
+    fn at(seconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_cookie_keeps_the_segment_size_and_sack() {
+        let secret = Secret::new(&[7; 16]);
+        for (told, kept) in [
+            (536, 536),
+            (1219, 536),
+            (1440, 1440),
+            (1459, 1440),
+            (9000, 1460),
+        ] {
+            for sack in [Sack::Permitted, Sack::Absent] {
+                let said = Kept { mss: told, sack };
+                let cookie = secret.cookie(at(5), asked(), said).expect("a cookie");
+                let read = secret.read_cookie(at(6), asked(), cookie);
+                assert_eq!(read, Some(Kept { mss: kept, sack }), "{told}");
+            }
+        }
+        let small = Kept { mss: 535, ..KEPT };
+        assert_eq!(secret.cookie(at(5), asked(), small), None);
+    }
+
+    #[test]
+    fn a_cookie_is_good_for_a_minute_or_two() {
+        let secret = Secret::new(&[7; 16]);
+        let cookie = secret.cookie(at(63), asked(), KEPT).expect("a cookie");
+        let good = |seconds| secret.read_cookie(at(seconds), asked(), cookie).is_some();
+        assert!(good(63) && good(64) && good(127));
+        // After 32 periods its first bits are those of the time again.
+        assert!(!good(128) && !good(63 + 32 * 64));
+    }
+
+    #[test]
+    fn a_cookie_is_good_for_one_handshake_of_one_host() {
+        let secret = Secret::new(&[7; 16]);
+        let cookie = secret.cookie(at(5), asked(), KEPT).expect("a cookie");
+        let mut other = asked();
+        other.remote.set_port(1001);
+        assert_eq!(secret.read_cookie(at(5), other, cookie), None);
+        let other = Asked {
+            irs: SeqNumber(78),
+            ..asked()
+        };
+        assert_eq!(secret.read_cookie(at(5), other, cookie), None);
+        let stranger = Secret::new(&[8; 16]);
+        assert_eq!(stranger.read_cookie(at(5), asked(), cookie), None);
+        for bit in 0..32 {
+            let forged = SeqNumber(cookie.0 ^ 1 << bit);
+            assert_eq!(secret.read_cookie(at(5), asked(), forged), None, "{bit}");
+        }
+    }
+}
