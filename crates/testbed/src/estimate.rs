@@ -1,7 +1,7 @@
 //! How long a testbed will take: each transfer as long as in the simulator, and a moment for its network.
 
 use dupack_algorithms::catalog::{Catalog, Deployment, StackSpec};
-use dupack_lab::experiment::Seeds;
+use dupack_lab::experiment::{FlowGroup, Seeds};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Measure;
 use dupack_lab::run::{Execution, Interrupt, Plan};
@@ -30,6 +30,12 @@ impl Testbed {
         experiment.stacks = distinct;
         experiment.seeds = Seeds::List(vec![1]);
         experiment.precision = None;
+        if experiment.flows.is_empty() {
+            experiment.flows.push(FlowGroup::default());
+        }
+        for flow in experiment.flows.iter_mut().filter(|flow| flow.writes.is_empty()) {
+            flow.bytes = Some(self.options.bytes);
+        }
         let source = Source::of_flags(&experiment);
         let plan = Plan::new(experiment, &source, catalog).ok()?;
         let results = plan.execute(Execution::default(), &(), interrupt);
