@@ -165,16 +165,20 @@ pub struct Credit {
     pub bytes: u64,
     /// Bytes in flight, as the recovery counts them; only for a control that governs by a model.
     pub in_flight: Option<u64>,
+    /// Bytes of transmissions judged lost since the connection began, this ACK included; only for a
+    /// control that governs by a model.
+    pub lost_bytes: Option<u64>,
 }
 
 impl Credit {
-    /// So many ACKs and bytes count; of what is in flight nothing is said.
+    /// So many ACKs and bytes count; of what is in flight, and of losses, nothing is said.
     #[must_use]
     pub const fn new(acks: u32, bytes: u64) -> Self {
         Self {
             acks,
             bytes,
             in_flight: None,
+            lost_bytes: None,
         }
     }
 }

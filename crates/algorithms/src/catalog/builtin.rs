@@ -45,6 +45,7 @@ impl Catalog {
         self.add(congestion::vegas::entry())?;
         self.add(congestion::veno::entry())?;
         self.add(congestion::bbr::entry())?;
+        self.add(congestion::bbr_v1::entry())?;
         self.add(congestion::prague::entry())?;
 
         // Loss differentiations.

@@ -117,6 +117,13 @@ impl Sender {
         (self.state.governance == Governance::Model).then(|| self.in_flight(now))
     }
 
+    /// Bytes judged lost so far: as the recovery counts them or, if it does not, what was retransmitted
+    /// as lost. Counted only for a control that governs by a model.
+    pub(super) fn lost_bytes(&self) -> u64 {
+        let judged = self.stack.recovery.lost_bytes();
+        judged.unwrap_or(self.state.repaired_bytes)
+    }
+
     /// Puts the facts to the plug-ins and carries out what they answer.
     fn consult(&mut self, facts: &AckFacts<'_>) {
         let now = facts.now;
@@ -140,6 +147,7 @@ impl Sender {
 
         let credited = self.state.credited(facts);
         let view = self.state.view(now);
+        let modelled = self.state.governance == Governance::Model;
         let credit = Credit {
             acks: match outcome.growth {
                 Growth::Frozen => 0,
@@ -151,8 +159,8 @@ impl Sender {
                 Growth::Acked => credited,
                 Growth::EveryAck => facts.delivered_bytes,
             },
-            in_flight: (self.state.governance == Governance::Model)
-                .then(|| self.stack.recovery.in_flight(&view)),
+            in_flight: modelled.then(|| self.stack.recovery.in_flight(&view)),
+            lost_bytes: modelled.then(|| self.lost_bytes()),
         };
         let grown = self.stack.control.on_ack(facts, credit, &view);
         self.state.grow(now, grown);

@@ -24,7 +24,7 @@ fn obstacles(text: &str) -> Vec<String> {
 fn what_linux_has_of_the_catalog() {
     let stacks = CATALOG.deployable();
     let stacks: Vec<String> = stacks.iter().map(ToString::to_string).collect();
-    let controls = ["reno", "westwood-linux", "cubic", "vegas", "veno"];
+    let controls = ["reno", "westwood-linux", "cubic", "vegas", "veno", "bbr-v1"];
     let of = |recovery: &str| controls.map(|control| format!("{recovery}/{control}"));
     assert_eq!(stacks, [of("newreno"), of("rack")].concat());
 }
@@ -111,6 +111,7 @@ fn a_kernels_sender_is_like_a_stack_only_if_nothing_else_is_changed() {
             .map(|control| control.name.to_string())
     };
     assert_eq!(counterpart("rack/cubic").as_deref(), Some("cubic"));
+    assert_eq!(counterpart("rack/bbr-v1").as_deref(), Some("bbr"));
     assert_eq!(
         counterpart("rack/westwood-linux").as_deref(),
         Some("westwood")
@@ -134,7 +135,8 @@ fn what_comes_nearest_can_be_turned_on() {
     assert_eq!(near("reno/reno").as_deref(), Some("newreno/reno"));
     assert_eq!(near("le/reno/veno/24").as_deref(), Some("rack/reno"));
     assert_eq!(near("rack/cubic(c=0.5)").as_deref(), Some("rack/cubic"));
-    // Nothing stands for BBRv3, and a stack that is there needs no other.
+    // Version 1 is another algorithm than BBRv3, and stands for nothing of it; a stack that is there
+    // needs no other.
     assert_eq!(near("rack/bbr"), None);
     assert_eq!(near("rack/cubic"), None);
 }
