@@ -47,6 +47,9 @@ impl Catalog {
         self.add(congestion::bbr::entry())?;
         self.add(congestion::bbr_v1::entry())?;
         self.add(congestion::prague::entry())?;
+        self.add(congestion::hybla::entry())?;
+        self.add(congestion::htcp::entry())?;
+        self.add(congestion::illinois::entry())?;
 
         // Loss differentiations.
         self.add(differentiation::none::entry())?;

@@ -74,6 +74,9 @@ impl Sender {
     pub(crate) fn note_handshake(&mut self, now: Instant, rtt: Duration) {
         self.state.rtt.observe(rtt);
         self.state.rtt.sample(rtt, now);
+        let opening = self.state.window;
+        let window = self.stack.control.on_handshake(rtt, opening);
+        self.state.window = bounded(&self.state.config, window);
     }
 
     /// Until the next round-trip sample the retransmission timeout is at least `least`.
@@ -380,6 +383,15 @@ fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
         _ => one.or(other),
+    }
+}
+
+/// A window to open with: a segment at least, and no more than the largest.
+pub(crate) fn bounded(config: &SenderConfig, window: Window) -> Window {
+    let smss = f64::from(config.smss);
+    Window {
+        cwnd: window.cwnd.min(config.max_window).max(smss),
+        ssthresh: window.ssthresh.max(smss),
     }
 }
 

@@ -168,15 +168,11 @@ impl State {
         pacing: Pacing,
         undo: UndoRules,
     ) -> Self {
-        let smss = f64::from(config.smss);
         Self {
             governance,
             scoreboard: Scoreboard::new(config.smss),
             rtt,
-            window: Window {
-                cwnd: opening.cwnd.min(config.max_window).max(smss),
-                ssthresh: opening.ssthresh.max(smss),
-            },
+            window: super::bounded(&config, opening),
             written: 0,
             fin: 0,
             peer_edge: u64::from(config.peer_window),

@@ -634,6 +634,47 @@ fn a_paced_sender_spreads_its_window() {
     assert_eq!(t.sent(), "new:3");
 }
 
+/// Opens with a segment for each 20 ms of the round-trip time.
+#[derive(Debug)]
+struct ByRoundTrip;
+
+impl CongestionControl for ByRoundTrip {
+    fn on_handshake(&mut self, rtt: Duration, opening: Window) -> Window {
+        assert_eq!(opening.cwnd, 2.0 * f64::from(SMSS));
+        Window {
+            cwnd: rtt.as_secs_f64() / 0.02 * f64::from(SMSS),
+            ..opening
+        }
+    }
+
+    fn on_ack(&mut self, _: &AckFacts<'_>, _: Credit, view: &View<'_>) -> Window {
+        view.window
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        loss.window
+    }
+
+    fn on_loss(&mut self, _: &LossFacts, _: LossCause, _: Window) {}
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        loss.window
+    }
+}
+
+#[test]
+fn a_control_may_open_by_the_round_trip_of_the_handshake() {
+    let opened = |rtt| {
+        let mut t = plain().control(Box::new(ByRoundTrip)).window(2.0).start(0);
+        t.sender_mut()
+            .note_handshake(at(0), Duration::from_millis(rtt));
+        t.write(100);
+        t.cwnd()
+    };
+    // A segment at least.
+    assert_eq!([opened(100), opened(5)], [5.0, 1.0]);
+}
+
 #[test]
 fn a_host_that_wakes_late_keeps_the_pace() {
     let mut t = plain()

@@ -24,7 +24,17 @@ fn obstacles(text: &str) -> Vec<String> {
 fn what_linux_has_of_the_catalog() {
     let stacks = CATALOG.deployable();
     let stacks: Vec<String> = stacks.iter().map(ToString::to_string).collect();
-    let controls = ["reno", "westwood-linux", "cubic", "vegas", "veno", "bbr-v1"];
+    let controls = [
+        "reno",
+        "westwood-linux",
+        "cubic",
+        "vegas",
+        "veno",
+        "bbr-v1",
+        "hybla",
+        "htcp",
+        "illinois",
+    ];
     let of = |recovery: &str| controls.map(|control| format!("{recovery}/{control}"));
     assert_eq!(stacks, [of("newreno"), of("rack")].concat());
 }
@@ -97,6 +107,13 @@ fn parameters_need_something_that_sets_them() {
     assert!(deployment("rack(timer_tick=1ms)/cubic(slow_start=hystart)").is_possible());
     // Another dialect's is.
     assert!(!deployment("rack(timer_tick=0s)/cubic").is_possible());
+    // What a module's parameters set.
+    let tuned = deployment("rack/hybla(rtt0=50)").commands().join("\n");
+    let wanted = "echo 50 > /sys/module/tcp_hybla/parameters/rtt0";
+    assert!(tuned.contains(wanted), "{tuned}");
+    assert!(deployment("rack/htcp(rtt_scaling=off)").is_possible());
+    assert!(deployment("rack/illinois(theta=3,win_thresh=10)").is_possible());
+    assert!(!deployment("rack/illinois(alpha_max=5)").is_possible());
     // Linux's Veno looks at the last delay, and so does ours if it is told so.
     assert!(deployment("rack/veno(rtt=latest)").is_possible());
     assert!(!deployment("rack/veno(rtt=smoothed)").is_possible());
