@@ -50,6 +50,7 @@ impl Catalog {
         self.add(congestion::hybla::entry())?;
         self.add(congestion::htcp::entry())?;
         self.add(congestion::illinois::entry())?;
+        self.add(congestion::dctcp::entry())?;
 
         // Loss differentiations.
         self.add(differentiation::none::entry())?;

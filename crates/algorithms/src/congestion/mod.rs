@@ -12,6 +12,7 @@ pub mod bbr;
 pub mod bbr_v1;
 mod chance;
 pub mod cubic;
+pub mod dctcp;
 mod delivery_rate;
 pub mod fixed;
 pub mod htcp;

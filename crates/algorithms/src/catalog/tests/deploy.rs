@@ -34,6 +34,7 @@ fn what_linux_has_of_the_catalog() {
         "hybla",
         "htcp",
         "illinois",
+        "dctcp",
     ];
     let of = |recovery: &str| controls.map(|control| format!("{recovery}/{control}"));
     assert_eq!(stacks, [of("newreno"), of("rack")].concat());
@@ -114,6 +115,17 @@ fn parameters_need_something_that_sets_them() {
     assert!(deployment("rack/htcp(rtt_scaling=off)").is_possible());
     assert!(deployment("rack/illinois(theta=3,win_thresh=10)").is_possible());
     assert!(!deployment("rack/illinois(alpha_max=5)").is_possible());
+    let tuned = deployment("rack/dctcp(shift_g=5,alpha=0.5)")
+        .commands()
+        .join("\n");
+    for wanted in [
+        "echo 5 > ",
+        "/dctcp_shift_g",
+        "echo 512 > ",
+        "/dctcp_alpha_on_init",
+    ] {
+        assert!(tuned.contains(wanted), "{tuned}");
+    }
     // Linux's Veno looks at the last delay, and so does ours if it is told so.
     assert!(deployment("rack/veno(rtt=latest)").is_possible());
     assert!(!deployment("rack/veno(rtt=smoothed)").is_possible());
