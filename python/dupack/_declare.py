@@ -22,7 +22,7 @@ __all__ = ["Declaration", "declared", "parameter", "seconds"]
 T = TypeVar("T")
 
 _KEY = "dupack"
-_NEEDS = ("sack", "dsack", "order_echo", "trigger_timestamps", "counted_marks")
+_NEEDS = ("sack", "dsack", "order_echo", "trigger_timestamps", "counted_marks", "exact_echo")
 _U64_MAX = 2**64 - 1
 # In seconds: what a span of time may be at most.
 _TIME_MAX = 1e9

@@ -474,6 +474,9 @@ class Credit:
     @property
     def in_flight(self) -> int | None:
         """Bytes in flight, as the recovery counts them; for a control by a model."""
+    @property
+    def lost_bytes(self) -> int | None:
+        """Bytes judged lost since the connection began; for a control by a model."""
 
 class Departure:
     """What a control that sees transmissions is told beside one. Valid during the call."""
@@ -481,6 +484,9 @@ class Departure:
     @property
     def in_flight(self) -> int:
         """Bytes in flight as the recovery counts them, the segment included."""
+    @property
+    def lost_bytes(self) -> int:
+        """Bytes judged lost since the connection began."""
     @property
     def limited_by(self) -> LimitedBy:
         """What had stopped the sender when it last stopped sending."""

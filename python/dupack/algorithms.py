@@ -188,7 +188,7 @@ class Algorithm:
     """Other names for it."""
     needs: ClassVar[tuple[str, ...]] = ()
     """What it asks of the receiver and of the connection: ``"sack"``, ``"dsack"``, ``"order_echo"``,
-    ``"trigger_timestamps"``, ``"counted_marks"``. Without ``"sack"`` there are no SACK blocks."""
+    ``"trigger_timestamps"``, ``"counted_marks"``, ``"exact_echo"``. Without ``"sack"`` there are no SACK blocks."""
 
     if TYPE_CHECKING:
 

@@ -512,11 +512,10 @@ impl TcpFlow {
         }
     }
 
-    /// Sends the ACK that the receiver has to send now, if it has one.
+    /// Sends the ACKs that the receiver has to send now, if it has any.
     #[inline(always)]
     fn acknowledge<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
-        if self.receiver.is_ack_due() {
-            let ack = self.receiver.ack();
+        while let Some(ack) = self.receiver.poll_ack() {
             if self.oddities.is_some() {
                 self.acknowledge_oddly(ack, fabric, observer);
             } else {

@@ -4,7 +4,7 @@ use core::fmt::Debug;
 
 use crate::facts::{AckFacts, Departure, LossCause, LossFacts, Sent, View};
 use crate::rtt::RtoShortening;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::undo::{Prior, UndoRules};
 use crate::window::Window;
 
@@ -17,6 +17,13 @@ pub trait CongestionControl: Debug + Send {
     /// `configured` is the one that the configuration gives. Asked before anything has happened.
     fn opening(&self, configured: Window) -> Window {
         configured
+    }
+
+    /// The handshake gave the first round-trip time, and nothing has been sent yet: the window to open with
+    /// instead of `opening`.
+    fn on_handshake(&mut self, rtt: Duration, opening: Window) -> Window {
+        let _ = rtt;
+        opening
     }
 
     /// By how much the control wants timeouts earlier than RFC 6298's; asked once, at the start.
@@ -165,16 +172,20 @@ pub struct Credit {
     pub bytes: u64,
     /// Bytes in flight, as the recovery counts them; only for a control that governs by a model.
     pub in_flight: Option<u64>,
+    /// Bytes of transmissions judged lost since the connection began, this ACK included; only for a
+    /// control that governs by a model.
+    pub lost_bytes: Option<u64>,
 }
 
 impl Credit {
-    /// So many ACKs and bytes count; of what is in flight nothing is said.
+    /// So many ACKs and bytes count; of what is in flight, and of losses, nothing is said.
     #[must_use]
     pub const fn new(acks: u32, bytes: u64) -> Self {
         Self {
             acks,
             bytes,
             in_flight: None,
+            lost_bytes: None,
         }
     }
 }

@@ -147,6 +147,8 @@ pub struct Sent {
 pub struct Departure {
     /// Bytes in flight as the recovery counts them, the segment included.
     pub in_flight: u64,
+    /// Bytes of transmissions judged lost since the connection began.
+    pub lost_bytes: u64,
     /// What had stopped the sender when it last stopped sending.
     pub limited_by: LimitedBy,
 }

@@ -76,6 +76,18 @@ impl Ecn {
     }
 }
 
+/// How a receiver with classic ECN tells of marks. Nothing agrees on it: both ends have to be set up alike
+/// (RFC 8257 §4.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MarkEcho {
+    /// ACKs carry ECE from a mark on, until the sender says CWR (RFC 3168 §6.1.3).
+    #[default]
+    UntilCwr,
+    /// ACKs carry ECE if what they are the first to acknowledge came marked, so that the sender can count
+    /// bytes (RFC 8257 §3.2, DCTCP).
+    WhileMarked,
+}
+
 option! {
     /// Windows beyond 64 KiB (RFC 7323 §2).
     WindowScale,

@@ -10,7 +10,7 @@ mod timing;
 
 use alloc::boxed::Box;
 
-use crate::options::{Dsack, Ecn, OrderEcho, Sack};
+use crate::options::{Dsack, Ecn, MarkEcho, OrderEcho, Sack};
 use crate::reassembly::Reassembly;
 use crate::segment::{
     Ack, Bit, Codepoint, DataSegment, EcnEcho, MAX_SACK_BLOCKS, SackBlock, SackBlocks,
@@ -72,6 +72,8 @@ pub struct ReceiverConfig {
     pub order_echo: OrderEcho,
     /// How marks of congestion are told of.
     pub ecn: Ecn,
+    /// With classic ECN, for how long.
+    pub mark_echo: MarkEcho,
     /// Who empties the buffer.
     pub application: Reading,
     /// The window follows the bandwidth, as far as the buffer permits (Westwood §II).
@@ -95,6 +97,7 @@ impl ReceiverConfig {
             timestamps: None,
             order_echo: OrderEcho::Absent,
             ecn: Ecn::Absent,
+            mark_echo: MarkEcho::UntilCwr,
             application: Reading::OnDemand,
             bandwidth_window: None,
         }
@@ -269,12 +272,17 @@ impl Receiver {
     /// handed in next, and its CWR.
     ///
     /// From a mark on ACKs carry ECE, until CWR comes (RFC 3168 §6.1.3), and a mark on what is not
-    /// new in the window says nothing (§6.1.5). With Accurate ECN every packet counts, so that one
+    /// new in the window says nothing (§6.1.5). With [`MarkEcho::WhileMarked`] each change of what data
+    /// came with is answered at once (RFC 8257 §3.2). With Accurate ECN every packet counts, so that one
     /// without data is to be told of, too (RFC 9768 §3.2).
     pub fn note_ecn(&mut self, segment: &DataSegment, field: Codepoint, cwr: Bit) {
         if self.config.ecn == Ecn::Accurate {
             let packets = segment.len.div_ceil(self.config.mss.max(1)).max(1);
             self.count_marks(field, segment.len, packets);
+            return;
+        }
+        if self.config.mark_echo == MarkEcho::WhileMarked {
+            self.follow_marks(segment, field);
             return;
         }
         if cwr.is_set() {
@@ -284,10 +292,7 @@ impl Receiver {
                 self.due = Due::Yes;
             }
         }
-        let Some(start) = segment.seq.offset(self.config.irs, self.next) else {
-            return;
-        };
-        if start >= self.edge || start + u64::from(segment.len) <= self.next {
+        if !self.is_news(segment) {
             return;
         }
         match field {
@@ -304,6 +309,31 @@ impl Receiver {
             Codepoint::NotEct => {}
             Codepoint::Ect0 | Codepoint::Ect1 => self.ecn_seen = Bit::Set,
         }
+    }
+
+    /// Whether the segment has data in the window that had not been acknowledged.
+    fn is_news(&self, segment: &DataSegment) -> bool {
+        let start = segment.seq.offset(self.config.irs, self.next);
+        start.is_some_and(|start| start < self.edge && start + u64::from(segment.len) > self.next)
+    }
+
+    /// ACKs carry ECE while what comes is marked (RFC 8257 §3.2). What waits for an ACK came otherwise
+    /// than this segment if it changes that, and has one of its own before. CWR changes nothing: it is
+    /// processed before the mark of its segment, which decides.
+    #[inline(never)]
+    fn follow_marks(&mut self, segment: &DataSegment, field: Codepoint) {
+        let marked = Bit::when(field == Codepoint::Ce);
+        if marked == self.ecn_echo || !self.is_news(segment) {
+            return;
+        }
+        if self.unacked > 0 {
+            let before = self.ack();
+            if let Some(timing) = &mut self.timing {
+                timing.before_change = Some(before);
+            }
+        }
+        self.ecn_echo = marked;
+        self.due = Due::Yes;
     }
 
     /// Counts a packet with `len` bytes of payload for Accurate ECN, or several that were joined.
@@ -580,7 +610,8 @@ impl Receiver {
         self.is_ack_due().then(|| self.ack())
     }
 
-    /// An ACK, whether one is due or not, for a segment that goes out anyway. None is due after.
+    /// An ACK, whether one is due or not, for a segment that goes out anyway. None is due after, unless
+    /// this one is for what came before a mark ([`MarkEcho::WhileMarked`]).
     #[inline]
     pub fn ack(&mut self) -> Ack {
         let mut ecn = match self.ecn_echo {
@@ -589,6 +620,9 @@ impl Receiver {
         };
         let mut for_acks = false;
         if let Some(timing) = &mut self.timing {
+            if let Some(before) = timing.before_change.take() {
+                return before;
+            }
             timing.acked(self.due == Due::Yes || self.delayed_until.is_some());
             if let Some(marks) = &mut timing.marks {
                 let (ace, sacks) = marks.acked();
@@ -751,13 +785,15 @@ fn timing_of(config: &ReceiverConfig) -> Option<Box<Timing>> {
     let arrivals = config
         .bandwidth_window
         .map(|w| Arrivals::new(w, config.mss));
+    let follows = config.ecn == Ecn::Classic && config.mark_echo == MarkEcho::WhileMarked;
     let any = adaptive.is_some() || compressed.is_some() || marks.is_some() || arrivals.is_some();
-    any.then(|| {
+    (any || follows).then(|| {
         Box::new(Timing {
             adaptive,
             compressed,
             round_trip: None,
             marks,
+            before_change: None,
             arrivals,
         })
     })

@@ -96,6 +96,14 @@ pub trait Recovery: Debug + Send {
     /// Bytes that count against the window.
     fn in_flight(&self, view: &View<'_>) -> u64;
 
+    /// Bytes of transmissions judged lost since the connection began, each once, however it was repaired.
+    /// `None` if losses are not judged one by one: then what is retransmitted as lost is what was lost.
+    /// Only a control that governs by a model hears of it
+    /// ([`Credit::lost_bytes`](crate::congestion::Credit::lost_bytes)).
+    fn lost_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Bytes that the window admits now. Only a recovery that paces itself through the window
     /// reduction, as PRR does, answers otherwise.
     fn allowance(&self, view: &View<'_>) -> u64 {

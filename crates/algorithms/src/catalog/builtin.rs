@@ -45,7 +45,12 @@ impl Catalog {
         self.add(congestion::vegas::entry())?;
         self.add(congestion::veno::entry())?;
         self.add(congestion::bbr::entry())?;
+        self.add(congestion::bbr_v1::entry())?;
         self.add(congestion::prague::entry())?;
+        self.add(congestion::hybla::entry())?;
+        self.add(congestion::htcp::entry())?;
+        self.add(congestion::illinois::entry())?;
+        self.add(congestion::dctcp::entry())?;
 
         // Loss differentiations.
         self.add(differentiation::none::entry())?;

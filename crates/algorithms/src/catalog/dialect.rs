@@ -17,7 +17,7 @@ use dupack_tcp::connection::{
     AccurateOption, Config, EcnOffer, EctUse, LastDuplicate, OldStamp, OpeningErrors, ProbingRule,
     TooBigRule, UnsentAck, Unstamped,
 };
-use dupack_tcp::options::{Dsack, OrderEcho, Sack};
+use dupack_tcp::options::{Dsack, MarkEcho, OrderEcho, Sack};
 use dupack_tcp::receiver::{AckPolicy, AdaptiveAcks, Reading, SackCompression, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
 use dupack_tcp::sender::{
@@ -160,8 +160,17 @@ pub fn receiver_config(
         }
     });
     config.order_echo = sender.order_echo;
+    config.mark_echo = mark_echo(needs);
     config.application = Reading::AtOnce;
     config
+}
+
+/// How a receiver with classic ECN tells a sender that asks for `needs` of marks.
+pub(super) const fn mark_echo(needs: &Needs) -> MarkEcho {
+    match needs.exact_echo {
+        true => MarkEcho::WhileMarked,
+        false => MarkEcho::UntilCwr,
+    }
 }
 
 /// Sets what a connection does in `dialect` beside its sender: when it acknowledges, what it

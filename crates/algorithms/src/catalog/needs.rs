@@ -18,6 +18,8 @@ pub struct Needs {
     pub trigger_timestamps: bool,
     /// Marks of congestion counted: Accurate ECN (RFC 9768). Without, the stack works, but as another.
     pub counted_marks: bool,
+    /// With classic ECN, ACKs that carry ECE only while what they acknowledge came marked (RFC 8257 §3.2).
+    pub exact_echo: bool,
 }
 
 impl Needs {
@@ -28,6 +30,7 @@ impl Needs {
         order_echo: false,
         trigger_timestamps: false,
         counted_marks: false,
+        exact_echo: false,
     };
 
     /// SACK and nothing else.
@@ -72,6 +75,15 @@ impl Needs {
         }
     }
 
+    /// Marks echoed as they come (RFC 8257 §3.2) as well.
+    #[must_use]
+    pub const fn and_exact_echo(self) -> Self {
+        Self {
+            exact_echo: true,
+            ..self
+        }
+    }
+
     /// The same of a peer that has declined SACK.
     #[must_use]
     pub const fn without_sack(self) -> Self {
@@ -91,6 +103,7 @@ impl Needs {
             order_echo: self.order_echo | other.order_echo,
             trigger_timestamps: self.trigger_timestamps | other.trigger_timestamps,
             counted_marks: self.counted_marks | other.counted_marks,
+            exact_echo: self.exact_echo | other.exact_echo,
         }
     }
 }

@@ -3,10 +3,10 @@
 
 use alloc::boxed::Box;
 
-use dupack_tcp::connection::{BuildSender, Config};
+use dupack_tcp::connection::{BuildSender, Config, EcnOffer};
 use dupack_tcp::options::Dsack;
 
-use super::dialect::{Dialect, connect_as, sender_config};
+use super::dialect::{Dialect, connect_as, mark_echo, sender_config};
 use super::entry::Context;
 use super::stack::StackSpec;
 
@@ -14,7 +14,8 @@ use super::stack::StackSpec;
 /// [`listen`](dupack_tcp::connection::Connection::listen) take for a connection with `stack` in
 /// `dialect`.
 ///
-/// The SYN offers what the stack can use: SACK, and timestamps as its dialect has them. The
+/// The SYN offers what the stack can use: SACK, ECN if it asks for marks as they come, and timestamps as
+/// its dialect has them. The
 /// stack is built when the handshake has shown the size of a segment, and whether the peer has SACK:
 /// without, a recovery that needs it is another ([`StackSpec::without_sack`]). Numbers that must be
 /// random, and sizes that follow from the link (`iss`, `mss`, `default_peer_mss`,
@@ -30,6 +31,11 @@ pub fn offer(stack: &StackSpec, dialect: Dialect) -> (Config, BuildSender) {
     config.offer.dsack = Dsack::when(sender.sack.is_on());
     config.offer.timestamps = sender.timestamps;
     connect_as(dialect, &mut config);
+    if needs.exact_echo {
+        // As Linux does for such a control, whatever `tcp_ecn` says (`tcp_ca_needs_ecn`).
+        config.offer.ecn = EcnOffer::Offered;
+        config.mark_echo = mark_echo(&needs);
+    }
     let build: BuildSender = Box::new(move |agreed| {
         let smss = agreed.smss;
         let context = Context::new(smss).seeded(agreed.seed);

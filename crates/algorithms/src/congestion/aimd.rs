@@ -292,6 +292,29 @@ impl Increase {
         }
     }
 
+    /// The window after an ACK, if congestion avoidance adds `slope` segments for each window that is
+    /// acknowledged, in parts: W + slope/W for a segment.
+    #[must_use]
+    pub fn grown_by(
+        &mut self,
+        slope: f64,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        window: Window,
+    ) -> Window {
+        if !self.permits(ack, window) {
+            return window;
+        }
+        let (mut window, rest) = if window.in_slow_start() {
+            self.slow_start(window, credit)
+        } else {
+            (window, credit)
+        };
+        let acked = self.segments(rest);
+        window.cwnd += slope * acked * self.smss * self.smss / window.cwnd;
+        window
+    }
+
     /// The window after an ACK in slow start, and what of the ACK was not used up when
     /// `ssthresh` was reached.
     #[must_use]
@@ -387,8 +410,8 @@ pub fn is_own_reduction(cause: LossCause, chosen: Window, reduction: Window, sms
 pub struct Decrease {
     smss: f64,
     factor: f64,
-    /// The same for a mark.
-    mark_factor: f64,
+    /// The same for a mark, if that is another.
+    mark_factor: Option<f64>,
     basis: Basis,
     /// In bytes.
     min_ssthresh: f64,
@@ -406,11 +429,7 @@ impl Decrease {
         Self {
             smss,
             factor: parameters.decrease,
-            mark_factor: if parameters.mark_decrease > 0.0 {
-                parameters.mark_decrease
-            } else {
-                parameters.decrease
-            },
+            mark_factor: (parameters.mark_decrease > 0.0).then_some(parameters.mark_decrease),
             basis: parameters.basis,
             min_ssthresh: parameters.least.min_ssthresh as f64 * smss,
             floor: parameters.floor,
@@ -428,11 +447,14 @@ impl Decrease {
     /// The window after a loss that ACKs revealed, or a mark.
     #[must_use]
     pub fn after_loss(&self, loss: &LossFacts) -> Window {
-        let factor = if loss.rule == LossRule::MARK {
-            self.mark_factor
-        } else {
-            self.factor
-        };
+        self.after_loss_by(self.factor, loss)
+    }
+
+    /// The same, where the control itself says what a loss leaves of the window.
+    #[must_use]
+    pub fn after_loss_by(&self, factor: f64, loss: &LossFacts) -> Window {
+        let own = self.mark_factor.filter(|_| loss.rule == LossRule::MARK);
+        let factor = own.unwrap_or(factor);
         let basis = match self.basis {
             Basis::Flight => loss.flight_within_window(),
             Basis::Cwnd => loss.window.cwnd,
@@ -457,6 +479,12 @@ impl Decrease {
     /// The window after a timeout: the loss window of one segment (RFC 5681 §3.1).
     #[must_use]
     pub fn after_timeout(&mut self, loss: &LossFacts) -> Window {
+        self.after_timeout_by(self.factor, loss)
+    }
+
+    /// The same, where the control itself says what ssthresh is of the window.
+    #[must_use]
+    pub fn after_timeout_by(&mut self, factor: f64, loss: &LossFacts) -> Window {
         let basis = match self.basis {
             Basis::Flight => loss.flight_within_window(),
             Basis::Cwnd => loss.window.cwnd,
@@ -464,7 +492,7 @@ impl Decrease {
         let ssthresh = if self.holds(loss) {
             loss.window.ssthresh
         } else {
-            (self.factor * basis).max(self.min_ssthresh)
+            (factor * basis).max(self.min_ssthresh)
         };
         self.timed_out = Some(loss.segment.start);
         Window {

@@ -23,7 +23,7 @@
 //! | part | file |
 //! | --- | --- |
 //! | constants | `parameters.rs` |
-//! | delivery rate samples | `sampler.rs` |
+//! | delivery rate samples | `../delivery_rate.rs` |
 //! | rounds, bandwidth, round-trip time, aggregation, short-term bounds | `model.rs` |
 //! | Startup and Drain, full-pipe estimators | `startup.rs` |
 //! | the ProbeBW cycle, long-term bound | `probe_bw.rs` |
@@ -68,14 +68,12 @@
 //! What a recovery would do to the window (NewReno's limit at a full ACK, PRR's share) does not
 //! apply: BBR returns its own window on each ACK, and an idle period leaves it as it is (§5.4).
 
-mod filter;
 mod loss;
 mod model;
 mod output;
 mod parameters;
 mod probe_bw;
 mod probe_rtt;
-mod sampler;
 mod startup;
 #[cfg(test)]
 mod tests;
@@ -83,9 +81,7 @@ mod tests;
 use alloc::boxed::Box;
 
 use dupack_tcp::congestion::{CongestionControl, Credit, Governance, Pacing};
-use dupack_tcp::facts::{
-    AckFacts, Departure, LimitedBy, LossCause, LossFacts, LossRule, SendReason, Sent, View,
-};
+use dupack_tcp::facts::{AckFacts, Departure, LimitedBy, LossCause, LossFacts, Sent, View};
 use dupack_tcp::scoreboard::DeliveredBy;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::undo::{Prior, UndoRules};
@@ -96,8 +92,9 @@ use self::model::{Aggregation, MinRtt, Rounds, Signals};
 use self::parameters::{BbrParameters, Constants};
 use self::probe_bw::Cycle;
 use self::probe_rtt::ProbeRtt;
-use self::sampler::{RateSample, Sampler, Supply};
 use self::startup::FullPipe;
+use super::delivery_rate::{Quiet, RateSample, Sampler};
+use super::max_filter::MaxFilter;
 use crate::catalog::{Axis, Context, Entry, Linux, Opponent};
 
 /// The entry in the catalog.
@@ -120,14 +117,14 @@ pub fn entry() -> Entry<dyn CongestionControl> {
             "BBR answers rates of loss, not single losses: the cause of one changes nothing",
         )
         .linux(Linux::missing(
-            "its `bbr` is version 1, another algorithm; version 3 is in Google's kernels only",
+            "its `bbr` is version 1, `bbr-v1` here; version 3 is in Google's kernels only",
         ))
         .build(|parameters, context| Box::new(Bbr::new(parameters, context)))
 }
 
 /// The state machine (§5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     Startup,
     Drain,
     ProbeBwDown,
@@ -167,7 +164,7 @@ pub struct Bbr {
     sampler: Sampler,
     rounds: Rounds,
     full_pipe: FullPipe,
-    max_bw: filter::MaxFilter,
+    max_bw: MaxFilter,
     bw: f64,
     min_rtt: MinRtt,
     aggregation: Aggregation,
@@ -206,10 +203,10 @@ impl Bbr {
         let constants = Constants::new(parameters, context);
         Self {
             state: State::Startup,
-            sampler: Sampler::new(),
+            sampler: Sampler::new(Quiet::NothingInFlight),
             rounds: Rounds::default(),
             full_pipe: FullPipe::default(),
-            max_bw: filter::MaxFilter::default(),
+            max_bw: MaxFilter::default(),
             bw: 0.0,
             min_rtt: MinRtt::default(),
             aggregation: Aggregation::default(),
@@ -298,15 +295,6 @@ impl Bbr {
     }
 }
 
-/// Whether the application or a timer made this transmission, not an ACK. It is where
-/// `CheckIfApplicationLimited` (§4.1.2.4) is asked at writes and timers; at ACKs the sampler asks.
-fn breaks_silence(sent: &Sent) -> bool {
-    let fresh = sent.segment.transmissions == 1;
-    fresh
-        || sent.why == SendReason::TailLossProbe
-        || sent.why == SendReason::Retransmit(LossRule::TIMEOUT)
-}
-
 impl CongestionControl for Bbr {
     /// An idle period leaves the window as it is (§5.4.1).
     fn opening(&self, configured: Window) -> Window {
@@ -330,13 +318,11 @@ impl CongestionControl for Bbr {
             .saturating_sub(u64::from(sent.segment.len));
         self.in_flight = before;
         self.note_retransmission(sent, view);
-        if departure.limited_by == LimitedBy::Application
-            && (before as f64) < self.cwnd
-            && breaks_silence(sent)
+        let cwnd = self.cwnd;
+        if self
+            .sampler
+            .check_app_limited(sent, departure, before, cwnd)
         {
-            self.sampler.mark_app_limited(before);
-        }
-        if before == 0 && self.sampler.supply() == Supply::AppLimited {
             self.restart_from_idle();
         }
         self.sampler.on_sent(sent, departure, view);

@@ -259,6 +259,10 @@ impl CongestionControl for Validating {
         }
     }
 
+    fn on_handshake(&mut self, rtt: Duration, opening: Window) -> Window {
+        self.inner.on_handshake(rtt, opening)
+    }
+
     fn rto_shortening(&self) -> Option<RtoShortening> {
         self.inner.rto_shortening()
     }

@@ -468,6 +468,10 @@ impl Recovery for Le {
 
     // Asked for each segment, by `allowance`.
     #[inline(always)]
+    fn lost_bytes(&self) -> Option<u64> {
+        Some(self.lists.judged_bytes())
+    }
+
     fn in_flight(&self, view: &View<'_>) -> u64 {
         self.lists.in_flight(view.scoreboard)
     }

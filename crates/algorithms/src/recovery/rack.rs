@@ -508,6 +508,10 @@ impl Recovery for RackTlp {
 
     // Asked for each segment, by `allowance`.
     #[inline(always)]
+    fn lost_bytes(&self) -> Option<u64> {
+        Some(self.lists.judged_bytes())
+    }
+
     fn in_flight(&self, view: &View<'_>) -> u64 {
         self.lists.in_flight(view.scoreboard)
     }

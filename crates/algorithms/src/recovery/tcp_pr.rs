@@ -175,6 +175,10 @@ impl Recovery for TcpPr {
         }
     }
 
+    fn lost_bytes(&self) -> Option<u64> {
+        Some(self.lists.judged_bytes())
+    }
+
     fn in_flight(&self, view: &View<'_>) -> u64 {
         self.lists.in_flight(view.scoreboard)
     }

@@ -42,7 +42,10 @@ pub(crate) struct TwoLists<T> {
     slots: VecDeque<Slot<T>>,
     /// The number of the segment that the first slot belongs to.
     first: u64,
+    /// What is on RTXLIST.
     lost_bytes: u64,
+    /// What was ever put there.
+    judged_bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +71,7 @@ impl<T: Copy + Debug> TwoLists<T> {
             slots: VecDeque::new(),
             first: 0,
             lost_bytes: 0,
+            judged_bytes: 0,
         }
     }
 
@@ -139,6 +143,7 @@ impl<T: Copy + Debug> TwoLists<T> {
             _ => return 0,
         }
         self.lost_bytes += u64::from(len);
+        self.judged_bytes += u64::from(len);
         self.lost.push_back(id);
         self.tidy(scoreboard);
         len
@@ -149,6 +154,8 @@ impl<T: Copy + Debug> TwoLists<T> {
     pub(crate) fn cut(&mut self, scoreboard: &Scoreboard, tag: T) {
         self.first = scoreboard.first().0;
         self.slots.clear();
+        // What was lost before is found once more.
+        self.judged_bytes -= self.lost_bytes;
         self.slots
             .resize(scoreboard.len(), Slot { tag, lost: None });
         self.time_out(scoreboard, |_, _| true);
@@ -173,7 +180,9 @@ impl<T: Copy + Debug> TwoLists<T> {
             let Some(slot) = self.slots.get_mut(index) else {
                 break;
             };
-            if slot.lost.is_some() || is_lost(id, segment) {
+            let known = slot.lost.is_some();
+            if known || is_lost(id, segment) {
+                self.judged_bytes += if known { 0 } else { u64::from(segment.len) };
                 slot.lost = Some(Lost {
                     rule: LossRule::TIMEOUT,
                     len: segment.len,
@@ -235,6 +244,11 @@ impl<T: Copy + Debug> TwoLists<T> {
     pub(crate) fn in_flight(&self, scoreboard: &Scoreboard) -> u64 {
         let outstanding = scoreboard.flight_size() - scoreboard.sacked_bytes();
         outstanding.saturating_sub(self.lost_bytes)
+    }
+
+    /// Bytes of transmissions ever judged lost, whether they are still on RTXLIST or not.
+    pub(crate) const fn judged_bytes(&self) -> u64 {
+        self.judged_bytes
     }
 
     /// The head of WAITLIST: the oldest transmission in flight.
@@ -356,5 +370,39 @@ mod tests {
         assert_eq!([condemn(), condemn()], [SMSS, 0]);
         assert_eq!(lists.in_flight(&board), 2 * u64::from(SMSS));
         assert_eq!(lists.lost().collect::<Vec<_>>(), [SegmentId(1)]);
+    }
+
+    #[test]
+    fn each_transmission_is_judged_lost_once() {
+        let board = testing::outstanding(3, Instant::ZERO);
+        let mut lists = TwoLists::new();
+        for (id, segment) in board.iter_from(board.first()) {
+            lists.sent(
+                &testing::sent(id, *segment, SendReason::NewData),
+                (),
+                &board,
+            );
+        }
+        lists.condemn(SegmentId(1), LossRule::PROBE, &board);
+        assert_eq!(lists.judged_bytes(), u64::from(SMSS));
+        // The timeout finds the other two.
+        lists.time_out(&board, |_, _| true);
+        assert_eq!(lists.judged_bytes(), 3 * u64::from(SMSS));
+        // Another transmission of the first is lost, too; being acquitted does not count.
+        let mut again = *board.get(SegmentId(0)).expect("it is outstanding");
+        again.transmissions = 2;
+        lists.sent(
+            &testing::sent(SegmentId(0), again, SendReason::NewData),
+            (),
+            &board,
+        );
+        lists.condemn(SegmentId(0), LossRule::PROBE, &board);
+        assert_eq!(lists.judged_bytes(), 4 * u64::from(SMSS));
+        lists.acquit(&board, |_| true);
+        assert_eq!(lists.judged_bytes(), 4 * u64::from(SMSS));
+        // What is cut was not judged before, or had been.
+        lists.condemn(SegmentId(2), LossRule::PROBE, &board);
+        lists.cut(&board, ());
+        assert_eq!(lists.judged_bytes(), 7 * u64::from(SMSS));
     }
 }

@@ -470,6 +470,11 @@ fn endpoint_warnings(ends: &Endpoints, stack: &StackSpec, dialect: Dialect, out:
             "{stack} answers marks of congestion by their share, which takes a receiver that counts them: without ecn = \"accurate\" it is Reno."
         ));
     }
+    if needs.exact_echo && !ends.sender.ecn.is_on() {
+        out.push(format!(
+            "{stack} answers marks of congestion by their share, and nothing is marked without ecn = true: it is Reno."
+        ));
+    }
     if ends.misbehaviour.claimed_bytes.is_some() && !ends.receiver.sack.is_on() {
         out.push(format!(
             "The receiver is to lie in SACK blocks, and sends none to {stack}."

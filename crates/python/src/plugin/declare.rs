@@ -161,6 +161,7 @@ impl Declaration<'_> {
                 "order_echo" => needs.order_echo = true,
                 "trigger_timestamps" => needs.trigger_timestamps = true,
                 "counted_marks" => needs.counted_marks = true,
+                "exact_echo" => needs.exact_echo = true,
                 other => {
                     return Err(PyValueError::new_err(format!(
                         "needs: there is no {other:?}"

@@ -204,6 +204,7 @@ pub struct Credit {
     acks: Slot,
     bytes: Slot,
     in_flight: Slot,
+    lost_bytes: Slot,
 }
 
 impl Fact for Credit {
@@ -214,6 +215,7 @@ impl Fact for Credit {
         self.acks.put(u64::from(credit.acks));
         self.bytes.put(credit.bytes);
         self.in_flight.put_some(credit.in_flight);
+        self.lost_bytes.put_some(credit.lost_bytes);
     }
 
     fn end(&self) {
@@ -226,6 +228,7 @@ told! {
         acks: u64 = |credit| credit.acks.get();
         bytes: u64 = |credit| credit.bytes.get();
         in_flight: Option<u64> = |credit| credit.in_flight.some();
+        lost_bytes: Option<u64> = |credit| credit.lost_bytes.some();
     } also {}
 }
 
@@ -235,6 +238,7 @@ told! {
 pub struct Departure {
     life: Life,
     in_flight: Slot,
+    lost_bytes: Slot,
     limited_by: Slot,
 }
 
@@ -244,6 +248,7 @@ impl Fact for Departure {
     fn fill(&self, call: Call, departure: Self::About<'_>) {
         self.life.begin(call);
         self.in_flight.put(departure.in_flight);
+        self.lost_bytes.put(departure.lost_bytes);
         self.limited_by.put_word(departure.limited_by);
     }
 
@@ -255,6 +260,7 @@ impl Fact for Departure {
 told! {
     Departure {
         in_flight: u64 = |departure| departure.in_flight.get();
+        lost_bytes: u64 = |departure| departure.lost_bytes.get();
     } also {
         #[getter]
         fn limited_by(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {

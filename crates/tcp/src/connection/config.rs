@@ -5,7 +5,7 @@ use core::fmt;
 
 use super::icmp::OpeningErrors;
 use super::path_mtu::PathMtuConfig;
-use crate::options::{Dsack, Ecn, Sack, Timestamping, WindowScale};
+use crate::options::{Dsack, Ecn, MarkEcho, Sack, Timestamping, WindowScale};
 use crate::receiver::{AckPolicy, SackCompression, TimestampEcho};
 use crate::sender::{SenderConfig, TimestampClock};
 use crate::seq::SeqNumber;
@@ -69,6 +69,8 @@ pub struct Config {
     pub ack_policy: AckPolicy,
     /// Of the ACKs that a gap causes some wait for others.
     pub sack_compression: Option<SackCompression>,
+    /// With classic ECN, for how long this end tells of a mark.
+    pub mark_echo: MarkEcho,
     /// With Accurate ECN, what leaves as ECN-capable.
     pub ect: EctUse,
     /// With Accurate ECN, when its option is sent.
@@ -258,6 +260,7 @@ impl Config {
             timestamp_offset: 0,
             ack_policy: AckPolicy::Delayed(Duration::from_millis(40)),
             sack_compression: None,
+            mark_echo: MarkEcho::UntilCwr,
             ect: EctUse::NewData,
             accurate_option: AccurateOption::Changed,
             unsent_ack: UnsentAck::Answered,

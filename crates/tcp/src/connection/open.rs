@@ -368,6 +368,7 @@ impl Connection {
             },
             order_echo: OrderEcho::Absent,
             ecn: negotiated.ecn,
+            mark_echo: self.config.mark_echo,
             application: Reading::OnDemand,
             bandwidth_window: None,
         }

@@ -18,7 +18,8 @@ fn receiver(change: impl FnOnce(&mut ReceiverConfig)) -> Receiver {
         dsack: Dsack::Reported,
         timestamps: None,
         order_echo: OrderEcho::Absent,
-        ecn: crate::options::Ecn::Absent,
+        ecn: Ecn::Absent,
+        mark_echo: MarkEcho::UntilCwr,
         application: Reading::AtOnce,
         bandwidth_window: None,
     };
@@ -216,4 +217,75 @@ fn a_probe_below_the_window_is_answered() {
     };
     r.handle_data(Instant::ZERO, &probe);
     assert_eq!(r.poll_ack().map(|a| a.ack.0), Some(0));
+}
+
+/// A receiver of segments of 1000 bytes that acknowledges every second one, and tells of marks as they come.
+fn following() -> Receiver {
+    let mut config = ReceiverConfig::new(1000);
+    config.ack_policy = AckPolicy::Delayed(Duration::from_millis(40));
+    config.ecn = Ecn::Classic;
+    config.mark_echo = MarkEcho::WhileMarked;
+    Receiver::new(config)
+}
+
+/// The ACKs that the segment `number` causes: up to which segment, and whether with ECE.
+fn acks_of(receiver: &mut Receiver, number: u32, field: Codepoint) -> Vec<(u32, bool)> {
+    acks_with_cwr(receiver, number, field, Bit::Clear)
+}
+
+fn acks_with_cwr(
+    receiver: &mut Receiver,
+    number: u32,
+    field: Codepoint,
+    cwr: Bit,
+) -> Vec<(u32, bool)> {
+    let segment = DataSegment {
+        seq: SeqNumber(number * 1000),
+        len: 1000,
+        timestamp: None,
+        order: None,
+    };
+    receiver.note_ecn(&segment, field, cwr);
+    receiver.handle_data(Instant::ZERO, &segment);
+    core::iter::from_fn(|| receiver.poll_ack())
+        .map(|ack| (ack.ack.0 / 1000, ack.ecn == EcnEcho::Marked))
+        .collect()
+}
+
+#[test]
+fn ece_follows_the_marks_of_the_data_that_an_ack_reports() {
+    // RFC 8257 §3.2, figure 1: one ACK for two segments in each state, and one at once at each change.
+    use Codepoint::{Ce, Ect0};
+    let mut r = following();
+    assert_eq!(acks_of(&mut r, 0, Ect0), []);
+    assert_eq!(acks_of(&mut r, 1, Ect0), [(2, false)]);
+    // A mark with nothing waiting: at once, with ECE.
+    assert_eq!(acks_of(&mut r, 2, Ce), [(3, true)]);
+    assert_eq!(acks_of(&mut r, 3, Ce), []);
+    assert_eq!(acks_of(&mut r, 4, Ce), [(5, true)]);
+    assert_eq!(acks_of(&mut r, 5, Ce), []);
+    // Without a mark again, while a marked one waits: an ACK for that, and one without ECE.
+    assert_eq!(acks_of(&mut r, 6, Ect0), [(6, true), (7, false)]);
+    assert_eq!(acks_of(&mut r, 7, Ect0), []);
+    assert_eq!(acks_of(&mut r, 8, Ce), [(8, false), (9, true)]);
+}
+
+#[test]
+fn cwr_does_not_end_the_echo_of_data_that_comes_marked() {
+    use Codepoint::{Ce, Ect0};
+    let mut r = following();
+    assert_eq!(acks_of(&mut r, 0, Ce), [(1, true)]);
+    assert_eq!(acks_with_cwr(&mut r, 1, Ce, Bit::Set), []);
+    assert_eq!(acks_with_cwr(&mut r, 2, Ce, Bit::Set), [(3, true)]);
+    assert_eq!(acks_with_cwr(&mut r, 3, Ect0, Bit::Set), [(4, false)]);
+}
+
+#[test]
+fn a_mark_on_what_was_there_before_changes_nothing() {
+    use Codepoint::{Ce, Ect0};
+    let mut r = following();
+    assert_eq!(acks_of(&mut r, 0, Ect0), []);
+    assert_eq!(acks_of(&mut r, 1, Ect0), [(2, false)]);
+    assert_eq!(acks_of(&mut r, 0, Ce), [(2, false)]);
+    assert_eq!(acks_of(&mut r, 2, Ect0), []);
 }

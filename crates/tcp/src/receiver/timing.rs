@@ -15,6 +15,7 @@
 
 use super::bandwidth::Arrivals;
 use super::marks::MarkCounts;
+use crate::segment::Ack;
 use crate::time::{Duration, Instant};
 
 /// The least MSS that is believed, and the most that is presumed before anything has come, in bytes
@@ -98,6 +99,8 @@ pub(super) struct Timing {
     pub(super) round_trip: Option<Duration>,
     /// Accurate ECN's counts, which have little to do with time, but are as rare.
     pub(super) marks: Option<MarkCounts>,
+    /// An ACK for what came before the data that is answered now, and otherwise than it: marked, or not.
+    pub(super) before_change: Option<Ack>,
     /// The bandwidth by which the window goes.
     pub(super) arrivals: Option<Arrivals>,
 }

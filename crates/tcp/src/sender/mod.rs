@@ -74,6 +74,9 @@ impl Sender {
     pub(crate) fn note_handshake(&mut self, now: Instant, rtt: Duration) {
         self.state.rtt.observe(rtt);
         self.state.rtt.sample(rtt, now);
+        let opening = self.state.window;
+        let window = self.stack.control.on_handshake(rtt, opening);
+        self.state.window = bounded(&self.state.config, window);
     }
 
     /// Until the next round-trip sample the retransmission timeout is at least `least`.
@@ -134,6 +137,13 @@ impl Sender {
         (self.state.governance == Governance::Model).then(|| self.in_flight(now))
     }
 
+    /// Bytes judged lost so far: as the recovery counts them or, if it does not, what was retransmitted
+    /// as lost. Counted only for a control that governs by a model.
+    pub(super) fn lost_bytes(&self) -> u64 {
+        let judged = self.stack.recovery.lost_bytes();
+        judged.unwrap_or(self.state.repaired_bytes)
+    }
+
     /// Puts the facts to the plug-ins and carries out what they answer.
     fn consult(&mut self, facts: &AckFacts<'_>) {
         let now = facts.now;
@@ -157,6 +167,7 @@ impl Sender {
 
         let credited = self.state.credited(facts);
         let view = self.state.view(now);
+        let modelled = self.state.governance == Governance::Model;
         let credit = Credit {
             acks: match outcome.growth {
                 Growth::Frozen => 0,
@@ -168,8 +179,8 @@ impl Sender {
                 Growth::Acked => credited,
                 Growth::EveryAck => facts.delivered_bytes,
             },
-            in_flight: (self.state.governance == Governance::Model)
-                .then(|| self.stack.recovery.in_flight(&view)),
+            in_flight: modelled.then(|| self.stack.recovery.in_flight(&view)),
+            lost_bytes: modelled.then(|| self.lost_bytes()),
         };
         let grown = self.stack.control.on_ack(facts, credit, &view);
         self.state.grow(now, grown);
@@ -389,6 +400,15 @@ fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
         _ => one.or(other),
+    }
+}
+
+/// A window to open with: a segment at least, and no more than the largest.
+pub(crate) fn bounded(config: &SenderConfig, window: Window) -> Window {
+    let smss = f64::from(config.smss);
+    Window {
+        cwnd: window.cwnd.min(config.max_window).max(smss),
+        ssthresh: window.ssthresh.max(smss),
     }
 }
 

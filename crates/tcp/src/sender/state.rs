@@ -48,6 +48,8 @@ pub(crate) struct State {
     pub(crate) last_sent: Instant,
     /// What is timed, with [`RttSampling::OnePerWindow`](crate::rtt::RttSampling::OnePerWindow).
     pub(crate) timing: Option<Box<Timed>>,
+    /// Bytes retransmitted as lost, if the control governs by a model.
+    pub(crate) repaired_bytes: u64,
     /// Bytes sent by limited transmit since the cumulative acknowledgment last advanced.
     pub(crate) limited_transmit_bytes: u64,
     pub(crate) limited_by: LimitedBy,
@@ -168,15 +170,11 @@ impl State {
         pacing: Pacing,
         undo: UndoRules,
     ) -> Self {
-        let smss = f64::from(config.smss);
         Self {
             governance,
             scoreboard: Scoreboard::new(config.smss),
             rtt,
-            window: Window {
-                cwnd: opening.cwnd.min(config.max_window).max(smss),
-                ssthresh: opening.ssthresh.max(smss),
-            },
+            window: super::bounded(&config, opening),
             written: 0,
             reserved: 0,
             fin: 0,
@@ -189,6 +187,7 @@ impl State {
             last_timestamp: None,
             last_sent: Instant::ZERO,
             timing: (config.rtt.sampling == RttSampling::OnePerWindow).then(Box::default),
+            repaired_bytes: 0,
             limited_transmit_bytes: 0,
             limited_by: LimitedBy::Application,
             usage: Usage::default(),

@@ -552,6 +552,8 @@ fn the_response_answers_for_the_link() {
 #[derive(Debug, Default)]
 struct Paced {
     departures: u64,
+    /// What it was told to be lost, with the last ACK.
+    lost: Option<u64>,
 }
 
 impl CongestionControl for Paced {
@@ -567,6 +569,7 @@ impl CongestionControl for Paced {
 
     fn on_ack(&mut self, facts: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
         assert!(facts.prior_in_flight.is_some() && credit.in_flight.is_some());
+        self.lost = credit.lost_bytes;
         view.window
     }
 
@@ -587,6 +590,32 @@ impl CongestionControl for Paced {
     fn pacing_rate(&self) -> Option<f64> {
         Some(100.0 * f64::from(SMSS))
     }
+
+    /// What was lost, where a test can see it.
+    fn bandwidth_estimate(&self) -> Option<f64> {
+        self.lost.map(|bytes| bytes as f64)
+    }
+}
+
+#[test]
+fn where_the_recovery_does_not_count_losses_what_it_repairs_was_lost() {
+    let mut t = plain()
+        .control(Box::new(Paced::default()))
+        .window(8.0)
+        .start(8);
+    t.wait(80);
+    let mut lost_after = |ms, ack| {
+        t.receive(ms, ack);
+        t.wait(ms + 15);
+        t.sender().stack().control.bandwidth_estimate()
+    };
+    assert_eq!(lost_after(100, ack(1)), Some(0.0));
+    lost_after(120, ack(1));
+    lost_after(140, ack(1));
+    // The third leads to the retransmission, of which the next tells.
+    assert_eq!(lost_after(160, ack(1)), Some(0.0));
+    assert_eq!(lost_after(180, ack(1)), Some(f64::from(SMSS)));
+    assert_eq!(lost_after(200, ack(5)), Some(f64::from(SMSS)));
 }
 
 #[test]
@@ -603,6 +632,47 @@ fn a_paced_sender_spreads_its_window() {
     assert_eq!(t.wait(500), "");
     t.receive(600, ack(1));
     assert_eq!(t.sent(), "new:3");
+}
+
+/// Opens with a segment for each 20 ms of the round-trip time.
+#[derive(Debug)]
+struct ByRoundTrip;
+
+impl CongestionControl for ByRoundTrip {
+    fn on_handshake(&mut self, rtt: Duration, opening: Window) -> Window {
+        assert_eq!(opening.cwnd, 2.0 * f64::from(SMSS));
+        Window {
+            cwnd: rtt.as_secs_f64() / 0.02 * f64::from(SMSS),
+            ..opening
+        }
+    }
+
+    fn on_ack(&mut self, _: &AckFacts<'_>, _: Credit, view: &View<'_>) -> Window {
+        view.window
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        loss.window
+    }
+
+    fn on_loss(&mut self, _: &LossFacts, _: LossCause, _: Window) {}
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        loss.window
+    }
+}
+
+#[test]
+fn a_control_may_open_by_the_round_trip_of_the_handshake() {
+    let opened = |rtt| {
+        let mut t = plain().control(Box::new(ByRoundTrip)).window(2.0).start(0);
+        t.sender_mut()
+            .note_handshake(at(0), Duration::from_millis(rtt));
+        t.write(100);
+        t.cwnd()
+    };
+    // A segment at least.
+    assert_eq!([opened(100), opened(5)], [5.0, 1.0]);
 }
 
 #[test]

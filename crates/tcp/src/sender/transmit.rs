@@ -283,9 +283,13 @@ impl Sender {
     /// Tells a control that models the path of a transmission.
     #[inline(never)]
     fn tell_control(&mut self, now: Instant, sent: &Sent) {
+        if matches!(sent.why, SendReason::Retransmit(_)) {
+            self.state.repaired_bytes += u64::from(sent.segment.len);
+        }
         let view = self.state.view(now);
         let departure = Departure {
             in_flight: self.stack.recovery.in_flight(&view),
+            lost_bytes: self.lost_bytes(),
             limited_by: self.state.limited_by,
         };
         self.stack.control.on_sent(sent, departure, &view);

@@ -122,6 +122,7 @@ pub const fn sent(id: SegmentId, segment: Segment, why: SendReason) -> Sent {
 pub const fn departure(in_flight: u64, limited_by: LimitedBy) -> Departure {
     Departure {
         in_flight,
+        lost_bytes: 0,
         limited_by,
     }
 }

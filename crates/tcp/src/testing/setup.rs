@@ -9,7 +9,7 @@ use super::{Aimd, Always, NoResponse, PEER_WINDOW, SMSS};
 use crate::congestion::CongestionControl;
 use crate::differentiation::Differentiation;
 use crate::facts::LossCause;
-use crate::options::{Dsack, OrderEcho, Sack};
+use crate::options::{Dsack, MarkEcho, OrderEcho, Sack};
 use crate::receiver::{AckPolicy, Reading, TimestampEcho};
 use crate::recovery::Recovery;
 use crate::response::Response;
@@ -169,6 +169,7 @@ impl Setup {
             timestamps: config.timestamps.map(|_| self.echo),
             order_echo: config.order_echo,
             ecn: config.ecn,
+            mark_echo: MarkEcho::UntilCwr,
             application: Reading::AtOnce,
             bandwidth_window: None,
         });

@@ -12,7 +12,7 @@ use dupack_tcp::connection::{
     AccurateOption, Config, EcnOffer, EctUse, LastDuplicate, OldStamp, OpeningErrors, ProbingRule,
     TooBigRule, UnsentAck, Unstamped,
 };
-use dupack_tcp::options::Sack;
+use dupack_tcp::options::{MarkEcho, Sack};
 use dupack_tcp::receiver::{AckPolicy, TimestampEcho};
 use dupack_tcp::rtt::{BackoffReset, RttArithmetic, RttConfig, RttSampling, VarianceFloor};
 use dupack_tcp::sender::{
@@ -267,6 +267,14 @@ impl Table {
             [asked[0], "net.ipv4.tcp_dsack = 1, with SACK", asked[2]],
         );
         self.row("order echo", on(sender.order_echo.is_on()), asked);
+        self.row(
+            "ECE",
+            match receiver.mark_echo {
+                MarkEcho::UntilCwr => "until CWR",
+                MarkEcho::WhileMarked => "while data comes marked",
+            },
+            asked,
+        );
         let timestamps = match sender.timestamps {
             None => "off".to_owned(),
             Some(clock) => {

@@ -24,7 +24,18 @@ fn obstacles(text: &str) -> Vec<String> {
 fn what_linux_has_of_the_catalog() {
     let stacks = CATALOG.deployable();
     let stacks: Vec<String> = stacks.iter().map(ToString::to_string).collect();
-    let controls = ["reno", "westwood-linux", "cubic", "vegas", "veno"];
+    let controls = [
+        "reno",
+        "westwood-linux",
+        "cubic",
+        "vegas",
+        "veno",
+        "bbr-v1",
+        "hybla",
+        "htcp",
+        "illinois",
+        "dctcp",
+    ];
     let of = |recovery: &str| controls.map(|control| format!("{recovery}/{control}"));
     assert_eq!(stacks, of("rack"));
 }
@@ -98,6 +109,24 @@ fn parameters_need_something_that_sets_them() {
     assert!(deployment("rack(timer_tick=1ms)/cubic(slow_start=hystart)").is_possible());
     // Another dialect's is.
     assert!(!deployment("rack(timer_tick=0s)/cubic").is_possible());
+    // What a module's parameters set.
+    let tuned = deployment("rack/hybla(rtt0=50)").commands().join("\n");
+    let wanted = "echo 50 > /sys/module/tcp_hybla/parameters/rtt0";
+    assert!(tuned.contains(wanted), "{tuned}");
+    assert!(deployment("rack/htcp(rtt_scaling=off)").is_possible());
+    assert!(deployment("rack/illinois(theta=3,win_thresh=10)").is_possible());
+    assert!(!deployment("rack/illinois(alpha_max=5)").is_possible());
+    let tuned = deployment("rack/dctcp(shift_g=5,alpha=0.5)")
+        .commands()
+        .join("\n");
+    for wanted in [
+        "echo 5 > ",
+        "/dctcp_shift_g",
+        "echo 512 > ",
+        "/dctcp_alpha_on_init",
+    ] {
+        assert!(tuned.contains(wanted), "{tuned}");
+    }
     // Linux's Veno looks at the last delay, and so does ours if it is told so.
     assert!(deployment("rack/veno(rtt=latest)").is_possible());
     assert!(!deployment("rack/veno(rtt=smoothed)").is_possible());
@@ -112,6 +141,7 @@ fn a_kernels_sender_is_like_a_stack_only_if_nothing_else_is_changed() {
             .map(|control| control.name.to_string())
     };
     assert_eq!(counterpart("rack/cubic").as_deref(), Some("cubic"));
+    assert_eq!(counterpart("rack/bbr-v1").as_deref(), Some("bbr"));
     assert_eq!(
         counterpart("rack/westwood-linux").as_deref(),
         Some("westwood")
@@ -135,7 +165,8 @@ fn what_comes_nearest_can_be_turned_on() {
     assert_eq!(near("reno/reno").as_deref(), Some("rack/reno"));
     assert_eq!(near("le/reno/veno/24").as_deref(), Some("rack/reno"));
     assert_eq!(near("rack/cubic(c=0.5)").as_deref(), Some("rack/cubic"));
-    // Nothing stands for BBRv3, and a stack that is there needs no other.
+    // Version 1 is another algorithm than BBRv3, and stands for nothing of it; a stack that is there
+    // needs no other.
     assert_eq!(near("rack/bbr"), None);
     assert_eq!(near("rack/cubic"), None);
 }

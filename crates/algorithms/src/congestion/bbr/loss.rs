@@ -2,8 +2,8 @@
 
 use dupack_tcp::facts::{AckFacts, LossFacts, LossRule, SendReason, Sent, View};
 
-use super::sampler::{LossSample, Supply};
 use super::{Bbr, State};
+use crate::congestion::delivery_rate::{LossSample, Supply};
 
 /// A recovery episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

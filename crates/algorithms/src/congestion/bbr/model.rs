@@ -3,9 +3,9 @@
 
 use dupack_tcp::time::{Duration, Instant};
 
-use super::filter::MaxFilter;
-use super::sampler::{RateSample, Supply};
 use super::{Bbr, CwndLimited};
+use crate::congestion::delivery_rate::{RateSample, Supply};
+use crate::congestion::max_filter::MaxFilter;
 
 /// Packet-timed round trips (§5.5.1).
 #[derive(Clone, Copy, Debug, Default)]

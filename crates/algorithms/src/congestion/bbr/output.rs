@@ -2,8 +2,8 @@
 
 use dupack_tcp::time::Duration;
 
-use super::sampler::RateSample;
 use super::{Bbr, State};
+use crate::congestion::delivery_rate::RateSample;
 
 impl Bbr {
     /// `pacing_gain` of the state (§5.6.1).

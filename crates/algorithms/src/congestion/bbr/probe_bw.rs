@@ -2,8 +2,9 @@
 
 use dupack_tcp::time::{Duration, Instant};
 
-use super::sampler::{RateSample, Supply};
 use super::{Bbr, State};
+use crate::congestion::chance;
+use crate::congestion::delivery_rate::{RateSample, Supply};
 
 /// What the ACKs that come in tell of the probe for bandwidth (`ack_phase`, §2.14).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -211,26 +212,13 @@ impl Bbr {
 
     /// `PickProbeWait` (§5.3.3.8.3).
     fn pick_probe_wait(&mut self) {
-        let random = self.random();
+        let parts = [self.now.as_nanos(), self.sampler.delivered];
+        let random = chance::drawn(self.constants.seed, &parts);
         self.rounds.since_probe_up = random & 1;
         // 53 bits: a real number below 1.
         let share = (random >> 11) as f64 / (1_u64 << 53) as f64;
         let spread = self.constants.probe_wait_spread.as_secs_f64() * share;
         self.cycle.bw_probe_wait = self.constants.probe_wait + Duration::from_secs_f64(spread);
-    }
-
-    /// A number that differs from flow to flow and from call to call, and is the same in every
-    /// repetition of a run: a hash (Vigna's SplitMix64) of the seeds, the time and the bytes
-    /// delivered.
-    fn random(&self) -> u64 {
-        let mut z = self.constants.seed;
-        for part in [self.now.as_nanos(), self.sampler.delivered] {
-            z = (z ^ part).wrapping_add(0x9e37_79b9_7f4a_7c15);
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^= z >> 31;
-        }
-        z
     }
 }
 
@@ -310,16 +298,6 @@ mod tests {
         bbr.probe_inflight_longterm_upward(&rs);
         assert_eq!(bbr.inflight_longterm, BDP + 2_000.0);
         assert_eq!(bbr.cycle.bw_probe_up_acked, 5_000.0);
-    }
-
-    #[test]
-    fn the_numbers_are_those_of_splitmix64() {
-        // Its first number for the seed 0, and the first for that as the seed.
-        let mut bbr = settled(State::ProbeBwCruise);
-        bbr.constants.seed = 0;
-        bbr.now = Instant::ZERO;
-        assert_eq!(bbr.sampler.delivered, 0);
-        assert_eq!(bbr.random(), 0xa706dd2f4d197e6f);
     }
 
     #[test]

@@ -4,8 +4,8 @@
 use dupack_tcp::time::Instant;
 
 use super::probe_bw::AckPhase;
-use super::sampler::RateSample;
 use super::{Bbr, State};
+use crate::congestion::delivery_rate::RateSample;
 
 /// The state of a ProbeRTT.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Startup and Drain, and the two estimators of a full pipe (§5.3.1, §5.3.2).
 
 use super::loss::Episode;
-use super::sampler::{RateSample, Supply};
 use super::{Bbr, State};
+use crate::congestion::delivery_rate::{RateSample, Supply};
 
 /// The plateau estimator (§5.3.1.2).
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,14 +5,13 @@
 //! fill it: the round trip of a segment alone is 41 ms.
 
 mod example_cases;
-mod path;
 
+use dupack_tcp::facts::{LimitedBy, LossRule, SendReason};
 use dupack_tcp::rtt::{RttConfig, RttEstimator};
 use dupack_tcp::scoreboard::SegmentId;
 use dupack_tcp::testing;
 use dupack_tcp::time::Duration;
 
-use self::path::World;
 use super::State::{
     Drain, ProbeBwCruise, ProbeBwDown, ProbeBwRefill, ProbeBwUp, ProbeRtt, Startup,
 };
@@ -21,6 +20,23 @@ use super::probe_bw::AckPhase;
 use super::*;
 use crate::catalog::{Dialect, typed};
 use crate::congestion::bench::{CONTEXT, ack_facts};
+use crate::congestion::bottleneck::{self, Observed};
+use crate::congestion::delivery_rate::Supply;
+
+type World = bottleneck::World<Bbr>;
+
+impl Observed for Bbr {
+    type State = State;
+
+    fn fresh() -> Self {
+        let parameters = typed::parameters(Dialect::Rfc, &[]).expect("defaults");
+        Self::new(&parameters, &CONTEXT)
+    }
+
+    fn state(&self) -> State {
+        self.state
+    }
+}
 
 /// Bytes per second.
 const RATE: f64 = 1e6;

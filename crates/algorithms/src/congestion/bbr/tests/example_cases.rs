@@ -1,7 +1,7 @@
 //! The draft's example test cases, one test for each, by their headings (§10).
 
-use super::path::{Feed, Policer, World};
 use super::*;
+use crate::congestion::bottleneck::{Feed, Policer};
 
 /// Milliseconds of a round trip on the path without queue.
 const ROUND: u64 = 41;

@@ -1,4 +1,4 @@
-//! Delivery rate sampling (draft-ietf-ccwg-bbr §4.1.2).
+//! Delivery rate sampling (draft-ietf-ccwg-bbr §4.1.2; Linux, `tcp_rate.c`), for both versions of BBR.
 //!
 //! With every segment it remembers what had been delivered when the segment left. When the
 //! segment is reported, what was delivered in between, by the time that this took, is a sample:
@@ -19,7 +19,7 @@
 
 use alloc::collections::VecDeque;
 
-use dupack_tcp::facts::{AckFacts, Departure, LimitedBy, Sent, View};
+use dupack_tcp::facts::{AckFacts, Departure, LimitedBy, LossRule, SendReason, Sent, View};
 use dupack_tcp::scoreboard::SegmentId;
 use dupack_tcp::time::Instant;
 
@@ -53,12 +53,23 @@ pub(super) enum Supply {
     AppLimited,
 }
 
+/// When a span that is measured begins anew, as nothing that was sent before is left to arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quiet {
+    /// When nothing is in flight, as the recovery counts (draft-ietf-ccwg-bbr §4.1.2.2).
+    NothingInFlight,
+    /// When nothing is outstanding: what is in flight is a guess (Linux, `tcp_rate_skb_sent`).
+    NothingOutstanding,
+}
+
 /// What an ACK says of the path (RS, §4.1.2.1.3). Volumes are in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateSample {
     /// In bytes per second; 0 if the sample is not reliable.
     pub delivery_rate: f64,
+    /// Since the segment left that the sample is of.
     pub delivered: u64,
+    /// What had been delivered when it left.
     pub prior_delivered: u64,
     pub newly_acked: u64,
     pub lost: u64,
@@ -81,11 +92,12 @@ pub(super) struct LossSample {
 /// Per-connection state (C, §4.1.2.1.1).
 #[derive(Clone, Debug)]
 pub(super) struct Sampler {
+    quiet: Quiet,
     segments: VecDeque<Snapshot>,
     /// Number of the segment at the front.
     first: u64,
     pub delivered: u64,
-    delivered_time: Instant,
+    pub delivered_time: Instant,
     first_send_time: Instant,
     pub lost: u64,
     /// Bytes sent again that no DSACK has reported.
@@ -95,8 +107,9 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(quiet: Quiet) -> Self {
         Self {
+            quiet,
             segments: VecDeque::new(),
             first: 0,
             delivered: 0,
@@ -121,9 +134,35 @@ impl Sampler {
         self.app_limited = Some((self.delivered + in_flight).max(1));
     }
 
+    /// `CheckIfApplicationLimited` at writes and timers (§4.1.2.4); at ACKs [`on_ack`](Self::on_ack)
+    /// asks. `before` was in flight before the segment left, and the window is `cwnd`. Whether sending
+    /// begins again after the application was idle.
+    pub(super) fn check_app_limited(
+        &mut self,
+        sent: &Sent,
+        departure: Departure,
+        before: u64,
+        cwnd: f64,
+    ) -> bool {
+        if departure.limited_by == LimitedBy::Application
+            && (before as f64) < cwnd
+            && breaks_silence(sent)
+        {
+            self.mark_app_limited(before);
+        }
+        before == 0 && self.app_limited.is_some()
+    }
+
     /// A segment left (§4.1.2.2).
     pub(super) fn on_sent(&mut self, sent: &Sent, departure: Departure, view: &View<'_>) {
-        if departure.in_flight <= u64::from(sent.segment.len) {
+        let len = u64::from(sent.segment.len);
+        let quiet = match self.quiet {
+            Quiet::NothingInFlight => departure.in_flight <= len,
+            Quiet::NothingOutstanding => {
+                sent.segment.transmissions == 1 && view.flight_size() <= len
+            }
+        };
+        if quiet {
             self.first_send_time = view.now;
             self.delivered_time = view.now;
         }
@@ -248,4 +287,12 @@ impl Sampler {
     fn slot(&self, id: SegmentId) -> Option<usize> {
         usize::try_from(id.0.checked_sub(self.first)?).ok()
     }
+}
+
+/// Whether the application or a timer made this transmission, not an ACK.
+fn breaks_silence(sent: &Sent) -> bool {
+    let fresh = sent.segment.transmissions == 1;
+    fresh
+        || sent.why == SendReason::TailLossProbe
+        || sent.why == SendReason::Retransmit(LossRule::TIMEOUT)
 }

@@ -1,4 +1,7 @@
-//! A sender under BBR and RACK, a receiver, and a bottleneck between them.
+//! A sender under a model (a version of BBR) and RACK, a receiver, and a bottleneck between them, for
+//! tests.
+
+use core::fmt::Debug;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -8,28 +11,40 @@ use dupack_tcp::facts::{AckFacts, Departure, LossCause, LossFacts, Sent, View};
 use dupack_tcp::receiver::AckPolicy;
 use dupack_tcp::segment::{Ack, DataSegment};
 use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 use dupack_tcp::{Receiver, Sender, Stack, Transmit};
 
-use super::super::{Bbr, State};
+use crate::catalog::Dialect;
 use crate::catalog::dialect::{receiver_config, sender_config};
-use crate::catalog::{Dialect, typed};
 use crate::congestion::bench::{CONTEXT, SMSS};
 use crate::differentiation::none::NoDifferentiation;
 use crate::recovery::rack;
 use crate::response::tcp::Tcp;
 
+/// A control that can be looked at while the sender has it.
+pub(super) trait Observed: CongestionControl + Clone + 'static {
+    /// The states that it goes through.
+    type State: Copy + PartialEq + Debug;
+
+    /// One with the defaults of `rfc`.
+    fn fresh() -> Self;
+
+    /// The state that it is in.
+    fn state(&self) -> Self::State;
+}
+
 /// The control, where a test can look at it while the sender has it.
 #[derive(Debug)]
-struct Shared(Arc<Mutex<Bbr>>);
+struct Shared<C>(Arc<Mutex<C>>);
 
-impl Shared {
-    fn get(&self) -> MutexGuard<'_, Bbr> {
+impl<C: Observed> Shared<C> {
+    fn get(&self) -> MutexGuard<'_, C> {
         self.0.lock().expect("no test panics within")
     }
 }
 
-impl CongestionControl for Shared {
+impl<C: Observed> CongestionControl for Shared<C> {
     fn opening(&self, configured: Window) -> Window {
         self.get().opening(configured)
     }
@@ -50,6 +65,15 @@ impl CongestionControl for Shared {
     }
     fn on_timeout(&mut self, loss: &LossFacts) -> Window {
         self.get().on_timeout(loss)
+    }
+    fn undo(&self) -> UndoRules {
+        self.get().undo()
+    }
+    fn remember(&mut self) {
+        self.get().remember();
+    }
+    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+        self.get().on_spurious(prior, window)
     }
     fn pacing(&self) -> Pacing {
         self.get().pacing()
@@ -206,12 +230,12 @@ impl Path {
 }
 
 /// Everything, and the time.
-pub(super) struct World {
+pub(super) struct World<C: Observed> {
     pub sender: Sender,
     pub path: Path,
     pub now: Instant,
     receiver: Receiver,
-    control: Arc<Mutex<Bbr>>,
+    control: Arc<Mutex<C>>,
     /// On their way, by time of arrival.
     data: VecDeque<(Instant, DataSegment)>,
     acks: VecDeque<(Instant, Ack)>,
@@ -219,10 +243,10 @@ pub(super) struct World {
     next_drip: Instant,
     written: u64,
     /// Every state so far, without repetition.
-    states: Vec<State>,
+    states: Vec<C::State>,
 }
 
-impl World {
+impl<C: Observed> World<C> {
     /// A transfer without end.
     pub(super) fn new() -> Self {
         let mut world = Self::with_data(1);
@@ -239,8 +263,8 @@ impl World {
 
     /// A transfer of so many segments.
     pub(super) fn with_data(segments: u64) -> Self {
-        let parameters = typed::parameters(Dialect::Rfc, &[]).expect("defaults");
-        let bbr = Bbr::new(&parameters, &CONTEXT);
+        let bbr = C::fresh();
+        let states = vec![bbr.state()];
         let control = Arc::new(Mutex::new(bbr));
         let rack = rack::entry();
         let defaults = rack.defaults(Dialect::Rfc);
@@ -284,17 +308,17 @@ impl World {
             data: VecDeque::new(),
             acks: VecDeque::new(),
             next_drip: Instant::ZERO,
-            states: vec![State::Startup],
+            states,
         }
     }
 
     /// The control as it stands.
-    pub(super) fn bbr(&self) -> Bbr {
+    pub(super) fn bbr(&self) -> C {
         self.control.lock().expect("no test panics within").clone()
     }
 
     /// The control, to be changed.
-    pub(super) fn control(&self) -> MutexGuard<'_, Bbr> {
+    pub(super) fn control(&self) -> MutexGuard<'_, C> {
         self.control.lock().expect("no test panics within")
     }
 
@@ -314,7 +338,7 @@ impl World {
         }
     }
 
-    pub(super) fn states(&self) -> &[State] {
+    pub(super) fn states(&self) -> &[C::State] {
         &self.states
     }
 
@@ -330,7 +354,7 @@ impl World {
     }
 
     /// Runs until the control enters `state`.
-    pub(super) fn run_until_state(&mut self, state: State) {
+    pub(super) fn run_until_state(&mut self, state: C::State) {
         let end = self.now + Duration::from_secs(60);
         let mut seen = self.states.len();
         while self.step(end) {
@@ -386,7 +410,7 @@ impl World {
             self.sender.handle_timeout(self.now);
         }
         self.emit();
-        let state = self.control.lock().expect("no test panics within").state;
+        let state = self.control.lock().expect("no test panics within").state();
         if self.states.last() != Some(&state) {
             self.states.push(state);
         }

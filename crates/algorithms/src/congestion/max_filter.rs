@@ -1,4 +1,4 @@
-//! The greatest of the latest values: BBR's windowed max filter.
+//! The greatest of the latest values: the windowed max filter of both versions of BBR.
 //!
 //! It keeps the values that can still become the greatest: falling in value, rising in time.
 //! Each value is put in once and taken out once, so an update is amortised O(1); values of one

@@ -1,0 +1,401 @@
+//! BBR, version 1, as Linux has it: a pace and a window from the bottleneck's bandwidth and the least
+//! round-trip time. Losses do not change the model.
+//!
+//! Linux, `net/ipv4/tcp_bbr.c` and `tcp_rate.c`, which are what was read; the idea is told in Cardwell,
+//! Cheng, Gunn, Hassas Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016.
+//!
+//! ```text
+//! bw      = greatest delivery rate of the last 10 round trips
+//! min_rtt = least round-trip time of the last 10 s;   bdp = ⌈gain · bw · min_rtt⌉ segments
+//! pace    = 0.99 · pacing_gain · bw
+//! cwnd   → bdp(cwnd_gain) + extra_acked + 3 bursts, to the next even number, never below 4
+//!
+//! mode      pacing_gain                          cwnd_gain  until
+//! Startup   2.89                                 2.89       bw has grown by < 25 % in 3 round trips in a row
+//! Drain     1/2.89                               2.89       in flight ≤ bdp
+//! ProbeBW   1.25, 0.75, 1, 1, 1, 1, 1, 1         2          (a phase takes min_rtt, about)
+//! ProbeRTT  1                                    cwnd = 4   200 ms and a round trip; min_rtt is 10 s old
+//!
+//! recovery  the first round trip conserves packets: cwnd = in flight + delivered; then slow start up
+//!           to the target; at the end the window before the recovery is back
+//! policer   two intervals of ≥ 4 round trips that lose ≥ 20 % at rates within 1/8 of each other: the pace
+//!           is their mean for 48 round trips
+//! ```
+//!
+//! Against its neighbours: [`bbr`](super::bbr) is version 3. It takes a loss rate above 2 % for the end of
+//! what fits, keeps bounds for that, and probes every two to three seconds; version 1 probes every eighth
+//! round trip and keeps its pace whatever is lost, unless it finds a policer. So it is fast over lossy
+//! links, and in a short buffer loses much, of its own packets and of others'.
+//!
+//! | part | file |
+//! | --- | --- |
+//! | constants | `parameters.rs` |
+//! | bandwidth, round trips, full pipe, cycle, least round-trip time, aggregation | `model.rs` |
+//! | the long-term sampler that finds policers | `policer.rs` |
+//! | pace, window, recovery | `window.rs` |
+//! | delivery rate samples, for both versions | `../delivery_rate.rs` |
+//!
+//! Readings and differences:
+//! - Real numbers stand for the kernel's fixed point. Gains are its fractions of 256.
+//! - The kernel counts packets, and here full segments of bytes are counted.
+//! - The endpoint paces segment by segment. The kernel's bursts (`bbr_tso_segs_goal`) appear in the
+//!   window alone, and in what is in flight when the next burst leaves.
+//! - Linux's connection states (`icsk_ca_state`) follow from loss events and timeouts: a recovery lasts
+//!   until what was outstanding at its beginning is acknowledged.
+//! - Losses that a timer of the recovery finds count with the next ACK; in Linux they count for the
+//!   policer's loss rate alone.
+//! - A loss that a tail loss probe repaired saves the window and changes nothing else.
+//! - Marks of congestion (ECN) change nothing, as in Linux.
+//! - The bandwidth filter is exact; Linux's keeps three values.
+
+mod model;
+mod parameters;
+mod policer;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use alloc::boxed::Box;
+
+use dupack_tcp::congestion::{CongestionControl, Credit, Governance, Pacing};
+use dupack_tcp::facts::{AckFacts, Departure, LossCause, LossFacts, LossRule, Sent, View};
+use dupack_tcp::scoreboard::DeliveredBy;
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::window::Window;
+
+use self::model::{Aggregation, Cycle, FullPipe, MinRtt, Rounds};
+use self::parameters::BbrV1Parameters;
+use self::policer::LongTerm;
+use super::delivery_rate::{Quiet, RateSample, Sampler};
+use super::max_filter::MaxFilter;
+use super::undo;
+use crate::catalog::{Axis, Context, Entry, InLinux, Opponent};
+
+/// The entry in the catalog.
+#[must_use]
+pub fn entry() -> Entry<dyn CongestionControl> {
+    Entry::control("bbr-v1", file!())
+        .summary("BBR version 1, Linux's `bbr`: a pace and a window from bandwidth and least RTT")
+        .citation("Linux, tcp_bbr.c; Cardwell et al., ACM Queue 14(5), 2016")
+        .conflict(
+            Axis::Recovery,
+            Opponent::Named("tahoe".into()),
+            "Tahoe recovers by slow start from one segment, and BBR sets the window by its \
+             model, without slow start",
+        )
+        .conflict(
+            Axis::Differentiation,
+            Opponent::AnyButNull,
+            "BBR does not answer losses: the cause of one changes nothing",
+        )
+        .linux(
+            InLinux::module(
+                "the congestion control `bbr` (version 1), since 4.9",
+                "bbr",
+                "tcp_bbr",
+            )
+            .differs("Linux paces bursts of two segments or more, ours each segment")
+            .knobs(undo::knobs()),
+        )
+        .build(|parameters, context| Box::new(BbrV1::new(parameters, context)))
+}
+
+/// The mode (`enum bbr_mode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// What of Linux's `icsk_ca_state` counts here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Recovery,
+    Loss,
+}
+
+/// The control. See the [module](self). Windows are in full segments, rates in bytes per second.
+#[derive(Clone, Debug)]
+pub struct BbrV1 {
+    parameters: BbrV1Parameters,
+    smss: f64,
+    seed: u64,
+    mode: Mode,
+    sampler: Sampler,
+    max_bw: MaxFilter,
+    rounds: Rounds,
+    min_rtt: MinRtt,
+    full_pipe: FullPipe,
+    cycle: Cycle,
+    aggregation: Aggregation,
+    long_term: LongTerm,
+    /// Sending began again after an idle period, and nothing has been delivered since.
+    idle_restart: bool,
+    phase: Phase,
+    /// The phase at the last ACK (`prev_ca_state`).
+    prior_phase: Phase,
+    /// What has to be acknowledged to end the phase; `None` until it is known.
+    point: Option<u64>,
+    /// A timeout whose first retransmission has not left yet.
+    timed_out: bool,
+    packet_conservation: bool,
+    undo: UndoRules,
+    /// Whether the connection has begun, and when: the first transmission.
+    begun: bool,
+    cwnd: f64,
+    prior_cwnd: f64,
+    ssthresh: f64,
+    pacing_rate: f64,
+    srtt: Option<Duration>,
+    /// Whether the pace is based on a round-trip time.
+    has_seen_rtt: bool,
+    /// Transmissions so far.
+    sent: u64,
+    /// When the next burst may leave.
+    next_departure: Instant,
+    /// The time of the event at hand.
+    now: Instant,
+    /// In flight after the ACK at hand, and before it.
+    in_flight: f64,
+    prior_in_flight: f64,
+    /// Bytes lost so far, and those that the ACK at hand has shown.
+    lost: u64,
+    losses: f64,
+}
+
+impl BbrV1 {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &BbrV1Parameters, context: &Context) -> Self {
+        Self {
+            parameters: *parameters,
+            smss: f64::from(context.smss),
+            seed: parameters.seed ^ context.seed,
+            mode: Mode::Startup,
+            sampler: Sampler::new(Quiet::NothingOutstanding),
+            max_bw: MaxFilter::default(),
+            rounds: Rounds::default(),
+            min_rtt: MinRtt::default(),
+            full_pipe: FullPipe::default(),
+            cycle: Cycle::default(),
+            aggregation: Aggregation::default(),
+            long_term: LongTerm::default(),
+            idle_restart: false,
+            phase: Phase::Open,
+            prior_phase: Phase::Open,
+            point: None,
+            timed_out: false,
+            packet_conservation: false,
+            undo: parameters.undo.rules(),
+            begun: false,
+            cwnd: 0.0,
+            prior_cwnd: 0.0,
+            ssthresh: f64::INFINITY,
+            pacing_rate: 0.0,
+            srtt: None,
+            has_seen_rtt: false,
+            sent: 0,
+            next_departure: Instant::ZERO,
+            now: Instant::ZERO,
+            in_flight: 0.0,
+            prior_in_flight: 0.0,
+            lost: 0,
+            losses: 0.0,
+        }
+    }
+
+    /// The first transmission (`bbr_init`). There may be a round-trip time already: the handshake's.
+    fn begin(&mut self, view: &View<'_>) {
+        self.begun = true;
+        self.cwnd = view.window.cwnd / self.smss;
+        self.srtt = view.rtt.srtt();
+        self.min_rtt.begin(view.now, view.rtt.min());
+        self.aggregation.restart(view.now);
+        self.init_pacing_rate();
+        self.reset_long_term();
+    }
+
+    /// `CA_EVENT_TX_START`, where the application was idle.
+    fn restart_from_idle(&mut self) {
+        self.idle_restart = true;
+        self.aggregation.restart(self.now);
+        match self.mode {
+            Mode::ProbeBw => self.set_pacing_rate(1.0),
+            Mode::ProbeRtt => self.check_probe_rtt_done(),
+            Mode::Startup | Mode::Drain => {}
+        }
+    }
+
+    /// The first retransmission after a timeout leaves, with so much in flight, itself included: the
+    /// recovery has judged by now what is lost (`tcp_enter_loss`, `bbr_set_state`).
+    fn resume_after_timeout(&mut self, departure: Departure) {
+        self.timed_out = false;
+        self.cwnd = (departure.in_flight as f64 / self.smss).max(1.0);
+        self.lost = departure.lost_bytes;
+        // A timeout ends a round trip, and counts as a loss.
+        self.rounds.start = true;
+        self.losses = 1.0;
+        self.sample_long_term(None);
+    }
+
+    /// Where the connection stands after an ACK of all before `una`; `nxt` was sent.
+    fn update_phase(&mut self, una: u64, nxt: u64) {
+        let point = *self.point.get_or_insert(nxt);
+        if una >= point {
+            self.phase = Phase::Open;
+        }
+    }
+
+    fn window(&self) -> Window {
+        Window {
+            cwnd: self.cwnd * self.smss,
+            ssthresh: self.ssthresh * self.smss,
+        }
+    }
+}
+
+/// Whether the receiver may have delayed the ACK: it is for the rest of a message alone
+/// (`FLAG_ACK_MAYBE_DELAYED`).
+fn may_be_delayed(ack: &AckFacts<'_>, sample: Option<&RateSample>, smss: f64) -> bool {
+    let [one] = ack.delivered else {
+        return false;
+    };
+    let alone = sample.is_some_and(|sample| sample.delivered == u64::from(one.segment.len));
+    let once = one.segment.transmissions == 1 && one.by == DeliveredBy::Cumulative;
+    alone && once && (ack.acked_bytes as f64) < smss
+}
+
+impl CongestionControl for BbrV1 {
+    /// An idle period leaves the window as it is.
+    fn opening(&self, configured: Window) -> Window {
+        if self.begun {
+            self.window()
+        } else {
+            configured
+        }
+    }
+
+    fn governance(&self) -> Governance {
+        Governance::Model
+    }
+
+    fn on_sent(&mut self, sent: &Sent, departure: Departure, view: &View<'_>) {
+        self.now = view.now;
+        if !self.begun {
+            self.begin(view);
+        }
+        if self.timed_out {
+            self.resume_after_timeout(departure);
+        }
+        let before = departure
+            .in_flight
+            .saturating_sub(u64::from(sent.segment.len));
+        let cwnd = self.cwnd * self.smss;
+        if self
+            .sampler
+            .check_app_limited(sent, departure, before, cwnd)
+        {
+            self.restart_from_idle();
+        }
+        self.sampler.on_sent(sent, departure, view);
+        self.sent += 1;
+        if let Some(rate) = self.pacing_rate() {
+            let gap = f64::from(sent.segment.len) / rate.max(1.0);
+            let due = self.next_departure.max(self.now);
+            self.next_departure = due + Duration::from_secs_f64(gap);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        self.now = ack.now;
+        self.srtt = view.rtt.srtt().or(ack.rtt);
+        let in_flight = credit.in_flight.unwrap_or(view.flight_size());
+        let prior_in_flight = ack.prior_in_flight.unwrap_or(ack.prior_flight);
+        self.in_flight = in_flight as f64 / self.smss;
+        self.prior_in_flight = prior_in_flight as f64 / self.smss;
+        let lost = credit.lost_bytes.unwrap_or(self.lost);
+        self.losses = lost.saturating_sub(self.lost) as f64 / self.smss;
+        self.lost = lost;
+        if self.phase != Phase::Open {
+            self.update_phase(ack.una, view.scoreboard.nxt());
+        }
+        let cwnd = self.cwnd * self.smss;
+        let before = self.sampler.delivered;
+        let sample = self.sampler.on_ack(ack, prior_in_flight, cwnd, view);
+        let acked = (self.sampler.delivered - before) as f64 / self.smss;
+        let delayed = may_be_delayed(ack, sample.as_ref(), self.smss);
+        let sample = sample.filter(|sample| sample.delivery_rate > 0.0);
+        let rtt = ack.rtt.map(|rtt| (rtt, delayed));
+        self.update_model(sample.as_ref(), acked, rtt);
+        self.set_pacing_rate(self.pacing_gain());
+        self.set_cwnd(acked);
+        self.window()
+    }
+
+    /// A loss event in itself reduces nothing.
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        loss.window
+    }
+
+    fn on_loss(&mut self, loss: &LossFacts, _cause: LossCause, _chosen: Window) {
+        self.now = loss.now;
+        self.save_cwnd();
+        if loss.rule != LossRule::PROBE {
+            self.phase = Phase::Recovery;
+            self.point = None;
+        }
+    }
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        self.now = loss.now;
+        if self.phase == Phase::Open || self.phase == Phase::Loss && loss.timeouts <= 1 {
+            self.save_cwnd();
+        }
+        self.phase = Phase::Loss;
+        self.prior_phase = Phase::Loss;
+        self.point = None;
+        self.full_pipe.bw = 0.0;
+        self.timed_out = true;
+        self.cwnd = 1.0;
+        self.window()
+    }
+
+    fn undo(&self) -> UndoRules {
+        self.undo
+    }
+
+    /// The window returns with the next ACK, as after any recovery (`bbr_undo_cwnd`).
+    fn on_spurious(&mut self, _prior: &Prior, _window: Window) -> Window {
+        self.phase = Phase::Open;
+        self.timed_out = false;
+        self.full_pipe.forget();
+        self.reset_long_term();
+        self.window()
+    }
+
+    fn pacing(&self) -> Pacing {
+        Pacing::Rate
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        (self.sent >= self.parameters.pacing_from).then_some(self.pacing_rate)
+    }
+
+    fn bandwidth_estimate(&self) -> Option<f64> {
+        let bw = self.bw();
+        (bw > 0.0).then_some(bw)
+    }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.smss = f64::from(to);
+        if to > from {
+            let ratio = f64::from(from) / f64::from(to);
+            self.cwnd *= ratio;
+            self.prior_cwnd *= ratio;
+        }
+    }
+}

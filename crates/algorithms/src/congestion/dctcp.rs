@@ -1,0 +1,342 @@
+//! DCTCP: less window by the share of bytes that came marked, for the inside of a data centre.
+//!
+//! Bensley, Thaler, Balasubramanian, Eggert, Judd, "Data Center TCP (DCTCP)", RFC 8257, whose names stand
+//! here; Alizadeh et al., SIGCOMM 2010, is where it comes from.
+//!
+//! ```text
+//! M      = BytesMarked / BytesAcked of a window of data                          (§3.3, steps 1 to 5)
+//! Alpha ← (1 − g) · Alpha + g · M,  g = 2^−shift_g = 1/16,  Alpha = 1 at first   (step 6)
+//! mark     cwnd ← cwnd · (1 − Alpha/2), once per window of data                  (step 9)
+//! growth   as Reno (§3.4);   loss, timeout: as Reno (§3.5)
+//! ```
+//!
+//! A switch marks whatever finds more than K packets in its queue, and a flow that sees few marks gives a
+//! little: the queue stays at about K, without running empty. [`prague`](super::prague) is its heir for the
+//! Internet: that asks for a receiver that counts (Accurate ECN) and leaves as ECT(1), where a queue of its
+//! own waits; DCTCP leaves as ECT(0), and gets more than its share beside Reno on one queue (§5). It is not for
+//! the Internet (§1).
+//!
+//! The receiver has to tell of marks as they come (§3.2), which classic ECN does not: `ECE` is set on an ACK
+//! if and only if what it is the first to acknowledge was marked. Nothing negotiates that (§4.1); here the
+//! receiver is told that this sender needs it. With Accurate ECN the counts say the same. Without ECN it is
+//! Reno.
+//!
+//! Readings:
+//! - The mark that begins a window of data reduces by the Alpha of the windows before, as in Linux; the
+//!   window does not grow before what was outstanding then is acknowledged.
+//! - What leaves as ECN-capable is new data, as RFC 3168 has it: SYNs and retransmissions (§3.6, §4.1) are not.
+//! - Linux counts what was selectively acknowledged, too, and has Alpha in parts of 1024.
+
+use alloc::boxed::Box;
+
+use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, LossRule, View};
+use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::window::Window;
+
+use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
+use super::pacing::{self, Pace, PacingParameters};
+use super::undo::{self, UndoParameters};
+use super::window_validation::validating;
+use crate::catalog::linux::{Knob, Place};
+use crate::catalog::{Context, Entry, InLinux, Needs, Parameters};
+
+/// DCTCP's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct DctcpParameters {
+    /// the weight of a window of data in Alpha is 2 to the minus this (g)
+    #[parameter(source = "RFC 8257 §4.2: 1/16; linux: dctcp_shift_g", range = 1..=10, default = 4)]
+    pub shift_g: u64,
+    /// Alpha before the first window of data
+    #[parameter(source = "RFC 8257 §3.3: 1; linux: dctcp_alpha_on_init", range = 0.0..=1.0, default = 1.0)]
+    pub alpha: f64,
+    #[embed]
+    increase: IncreaseParameters,
+    // Marks are answered by Alpha.
+    #[embed(fix(mark_decrease = 0.0))]
+    decrease: DecreaseParameters,
+    #[embed]
+    undo: UndoParameters,
+    #[embed]
+    pacing: PacingParameters,
+}
+
+/// The entry in the catalog.
+#[must_use]
+pub fn entry() -> Entry<dyn CongestionControl> {
+    let own = |parameter: &'static str| Place::module("tcp_dctcp", parameter);
+    Entry::control("dctcp", file!())
+        .summary("for data centres: less window by the share of bytes that came marked (needs ECN)")
+        .citation("RFC 8257")
+        .needs(|_| Needs::NONE.and_exact_echo())
+        .linux(
+            InLinux::module(
+                "the congestion control `dctcp`, since 3.18",
+                "dctcp",
+                "tcp_dctcp",
+            )
+            .differs("Linux's receiver tells of marks as they come only if it runs dctcp, too")
+            .differs("Linux has alpha in parts of 1024, ours is a real number")
+            .knobs([
+                Knob::number("shift_g", 1.0, own("dctcp_shift_g")),
+                Knob::number("alpha", 1024.0, own("dctcp_alpha_on_init")),
+            ])
+            .knobs(pacing::knobs())
+            .knobs(undo::knobs()),
+        )
+        .build(|parameters: &DctcpParameters, context| {
+            let control = Box::new(Dctcp::new(parameters, context));
+            validating(control, &parameters.increase, context)
+        })
+}
+
+/// The control.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    smss: f64,
+    gain: f64,
+    /// DCTCP.Alpha.
+    alpha: f64,
+    observed: Observed,
+    increase: Increase,
+    decrease: Decrease,
+    undo: UndoRules,
+    pacing: Pace,
+}
+
+/// A window of data. Volumes are in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Observed {
+    /// DCTCP.BytesAcked.
+    acked: f64,
+    /// DCTCP.BytesMarked.
+    marked: f64,
+    /// DCTCP.WindowEnd.
+    end: u64,
+}
+
+impl Dctcp {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &DctcpParameters, context: &Context) -> Self {
+        Self {
+            smss: f64::from(context.smss),
+            gain: libm::exp2(-(parameters.shift_g as f64)),
+            alpha: parameters.alpha,
+            observed: Observed::default(),
+            increase: Increase::new(&parameters.increase, context),
+            decrease: Decrease::new(&parameters.decrease, context),
+            undo: parameters.undo.rules(),
+            pacing: Pace::new(&parameters.pacing),
+        }
+    }
+
+    /// §3.3, steps 1 to 8.
+    fn observe(&mut self, ack: &AckFacts<'_>, nxt: u64) {
+        let acked = ack.acked_bytes as f64;
+        self.observed.acked += acked;
+        self.observed.marked += match ack.marked_packets {
+            Some(packets) => packets as f64 * self.smss,
+            None if ack.ecn_echo.is_set() => acked,
+            None => 0.0,
+        };
+        if ack.una <= self.observed.end {
+            return;
+        }
+        if self.observed.acked > 0.0 {
+            let share = (self.observed.marked / self.observed.acked).min(1.0);
+            self.alpha += self.gain * (share - self.alpha);
+        }
+        self.observed = Observed {
+            end: nxt,
+            ..Observed::default()
+        };
+    }
+}
+
+impl CongestionControl for Dctcp {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        self.observe(ack, view.scoreboard.nxt());
+        self.increase.grown(ack, credit, view.window)
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        if loss.rule != LossRule::MARK {
+            return self.decrease.after_loss(loss);
+        }
+        let cwnd = (loss.window.cwnd * (1.0 - self.alpha / 2.0)).max(2.0 * self.smss);
+        Window {
+            cwnd,
+            ssthresh: cwnd,
+        }
+    }
+
+    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
+        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
+            self.increase.after_loss();
+        }
+    }
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        self.increase.after_timeout();
+        self.decrease.after_timeout(loss)
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.pacing.rule()
+    }
+
+    fn undo(&self) -> UndoRules {
+        self.undo
+    }
+
+    fn remember(&mut self) {
+        self.increase.remember();
+    }
+
+    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+        self.increase.restore();
+        prior.restored(window)
+    }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.smss = f64::from(to);
+        self.increase.resize(from, to);
+        self.decrease.resize(from, to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dupack_tcp::congestion::MarkAnswer;
+    use dupack_tcp::rtt::RttEstimator;
+    use dupack_tcp::scoreboard::Scoreboard;
+    use dupack_tcp::segment::Bit;
+    use dupack_tcp::testing::{self, SMSS};
+    use dupack_tcp::time::Instant;
+
+    use super::*;
+    use crate::catalog::dialect::sender_config;
+    use crate::catalog::{Dialect, Value, typed};
+    use crate::congestion::bench::{CONTEXT, loss_facts};
+
+    struct Road {
+        control: Dctcp,
+        window: Window,
+        una: u64,
+    }
+
+    impl Road {
+        fn new(changes: &[(&str, Value)], cwnd: f64) -> Self {
+            let parameters = typed::parameters(Dialect::Rfc, changes).expect("they are known");
+            let bytes = cwnd * f64::from(SMSS);
+            Self {
+                control: Dctcp::new(&parameters, &CONTEXT),
+                window: Window {
+                    cwnd: bytes,
+                    ssthresh: bytes,
+                },
+                una: 0,
+            }
+        }
+
+        /// An ACK for so many segments; nothing is outstanding after it, so that it ends a window.
+        fn ack(&mut self, segments: u64, echo: Bit, counted: Option<u64>) {
+            self.una += segments * u64::from(SMSS);
+            let mut ack = testing::ack_facts(Instant::ZERO);
+            ack.una = self.una;
+            ack.acked_bytes = segments * u64::from(SMSS);
+            ack.delivered_bytes = ack.acked_bytes;
+            ack.ecn_echo = echo;
+            ack.marked_packets = counted;
+            let board = Scoreboard::new(SMSS);
+            let rtt = RttEstimator::new(sender_config(Dialect::Rfc, SMSS, &Needs::NONE).rtt);
+            let view = testing::view(Instant::ZERO, &board, self.window, &rtt);
+            self.window = self
+                .control
+                .on_ack(&ack, Credit::new(1, ack.acked_bytes), &view);
+        }
+
+        /// What a mark makes of 100 segments.
+        fn marked(&self) -> f64 {
+            let mut loss = loss_facts(0, 100);
+            loss.rule = LossRule::MARK;
+            loss.window.cwnd = 100_000.0;
+            let window = self.control.reduction(&loss);
+            assert_eq!(window.cwnd, window.ssthresh);
+            window.cwnd / 1000.0
+        }
+    }
+
+    #[test]
+    fn alpha_is_the_moving_share_of_marked_bytes() {
+        let mut road = Road::new(&[("alpha", Value::Real(0.0))], 100.0);
+        assert_eq!(road.marked(), 100.0);
+        // All of a window: 1/16.
+        road.ack(10, Bit::Set, None);
+        assert!((road.control.alpha - 0.0625).abs() < 1e-12);
+        assert!((road.marked() - 100.0 * (1.0 - 0.03125)).abs() < 1e-9);
+        // None: 15/256.
+        road.ack(10, Bit::Clear, None);
+        assert!((road.control.alpha - 15.0 / 256.0).abs() < 1e-12);
+        // After many windows with marks it is all, which halves as Reno does.
+        for _ in 0..200 {
+            road.ack(10, Bit::Set, None);
+        }
+        assert!((road.marked() - 50.0).abs() < 0.01, "{}", road.marked());
+    }
+
+    #[test]
+    fn a_window_ends_beyond_what_had_been_sent_when_it_began() {
+        // Five segments of twenty are acknowledged with ECE: M = 1/4.
+        let mut road = Road::new(&[("alpha", Value::Real(0.0))], 100.0);
+        road.control.observed.end = 20_000;
+        for (segments, echo) in [(5, Bit::Clear), (5, Bit::Set), (10, Bit::Clear)] {
+            road.ack(segments, echo, None);
+            assert_eq!(road.control.alpha, 0.0, "not beyond WindowEnd");
+        }
+        road.ack(1, Bit::Clear, None);
+        let wanted = 5.0 / 21.0 / 16.0;
+        assert!(
+            (road.control.alpha - wanted).abs() < 1e-12,
+            "{}",
+            road.control.alpha
+        );
+    }
+
+    #[test]
+    fn counts_stand_for_bytes_where_there_are_any() {
+        let mut road = Road::new(&[("alpha", Value::Real(0.0))], 100.0);
+        road.ack(10, Bit::Set, Some(3));
+        assert!((road.control.alpha - 0.3 / 16.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn another_gain_moves_it_faster() {
+        let changes = [("alpha", Value::Real(0.0)), ("shift_g", Value::Integer(1))];
+        let mut road = Road::new(&changes, 100.0);
+        road.ack(10, Bit::Set, None);
+        assert_eq!(road.control.alpha, 0.5);
+    }
+
+    #[test]
+    fn the_first_mark_halves_and_a_loss_always_does() {
+        let road = Road::new(&[], 100.0);
+        assert_eq!(road.marked(), 50.0);
+        let road = Road::new(&[("alpha", Value::Real(0.0))], 100.0);
+        let loss = road.control.reduction(&loss_facts(0, 100));
+        assert_eq!(loss.cwnd, 50_000.0);
+        // Two segments at least.
+        let mut mark = loss_facts(0, 2);
+        mark.rule = LossRule::MARK;
+        mark.window.cwnd = 2500.0;
+        assert_eq!(Road::new(&[], 2.0).control.reduction(&mark).cwnd, 2000.0);
+    }
+
+    #[test]
+    fn it_leaves_as_ect0_and_asks_for_an_exact_echo() {
+        let control = Road::new(&[], 10.0).control;
+        assert_eq!(control.marks(), MarkAnswer::AsLoss);
+        assert!(entry().needs(&entry().defaults(Dialect::Rfc)).exact_echo);
+    }
+}

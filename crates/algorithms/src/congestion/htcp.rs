@@ -1,0 +1,543 @@
+//! H-TCP: the longer nothing was lost, the faster the window grows; the emptier the queue, the less a loss
+//! takes.
+//!
+//! D. Leith, R. Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004, and
+//! draft-leith-tcp-htcp. What was read is the kernel's source, `net/ipv4/tcp_htcp.c`, not these texts. Δ is
+//! the time since the last congestion event ended, in seconds; B the throughput of a round trip.
+//!
+//! ```text
+//! f(Δ)      = 1 for Δ ≤ 1 s,  1 + 10·(Δ − 1) + ((Δ − 1)/2)²  beyond
+//! α         = 2·(1 − β) · max(f(Δ) · RTTmin/100 ms, 1),  the ratio of times within 1/10 to 2   (rtt_scaling)
+//! per ACK   W ← W + α/W, a segment at most
+//! loss      W ← β·W,  β = RTTmin/RTTmax within 0.5 to 0.8
+//!           but 0.5 if the greatest B has changed by more than a fifth since the loss before
+//!                                                                             (bandwidth_switch)
+//! slow start, timeout  as Reno; the timeout's ssthresh by β
+//! ```
+//!
+//! Below a second it is Reno, so that it takes no more than Reno where Reno does well. CUBIC counts the time
+//! since a loss, too, but aims at the window of that loss; H-TCP knows none. [`illinois`](super::illinois)
+//! takes both factors from the queueing delay of the last round trip.
+//!
+//! Readings:
+//! - Times are exact, not in ticks, and f is a real number, where the kernel cuts it to whole ones.
+//! - RTTmax is the longest sample of an undisturbed connection (nothing sacked or lost); one more than
+//!   20 ms above the longest is an outlier. After each loss it comes 5 % nearer to RTTmin.
+//! - The first loss, and any loss after the switch, has β = 0.5: the delays before it were not those of
+//!   one level of throughput.
+//! - A congestion event ends when what was outstanding at its beginning is acknowledged.
+
+use alloc::boxed::Box;
+
+use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::time::{Duration, Instant};
+use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::window::Window;
+
+use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
+use super::pacing::{self, Pace, PacingParameters};
+use super::undo::{self, UndoParameters};
+use super::window_validation::validating;
+use crate::catalog::linux::{Knob, Place};
+use crate::catalog::{Context, Entry, InLinux, Parameters, Switch};
+
+/// H-TCP's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct HtcpParameters {
+    /// time after a congestion event in which it grows as Reno does (Δ_L)
+    #[parameter(source = "Linux, htcp_alpha_update: HZ", default = Duration::from_secs(1))]
+    delta_low: Duration,
+    /// what a loss leaves of the window at least, as a factor
+    #[parameter(source = "Linux, tcp_htcp: BETA_MIN", range = 0.0..=1.0, default = 0.5)]
+    beta_min: f64,
+    /// what a loss leaves of the window at most, as a factor
+    #[parameter(source = "Linux, tcp_htcp: BETA_MAX, 102/128", range = 0.0..=1.0, default = 0.796_875)]
+    beta_max: f64,
+    /// grow by the square of the round-trip time less than in proportion to it
+    #[parameter(source = "Linux, tcp_htcp: use_rtt_scaling", default = Switch::On)]
+    rtt_scaling: Switch,
+    /// halve after a loss if the throughput has changed since the one before
+    #[parameter(source = "Linux, tcp_htcp: use_bandwidth_switch", default = Switch::On)]
+    bandwidth_switch: Switch,
+    /// share by which the throughput may change
+    #[parameter(source = "Linux, htcp_beta_update: 4/5 to 6/5", range = 0.0..=1.0, default = 0.2)]
+    bandwidth_change: f64,
+    /// least round-trip time from which delays say something of the queue
+    #[parameter(source = "Linux, htcp_beta_update", default = Duration::from_millis(10))]
+    rtt_least: Duration,
+    // Congestion avoidance is H-TCP's own.
+    #[embed(fix(increase = 1.0))]
+    increase: IncreaseParameters,
+    #[embed(fix(decrease = beta_min))]
+    decrease: DecreaseParameters,
+    #[embed]
+    undo: UndoParameters,
+    #[embed]
+    pacing: PacingParameters,
+}
+
+/// The entry in the catalog.
+#[must_use]
+pub fn entry() -> Entry<dyn CongestionControl> {
+    let own = |parameter: &'static str| Place::module("tcp_htcp", parameter);
+    let switch = &[("on", "1"), ("off", "0")];
+    Entry::control("htcp", file!())
+        .summary("H-TCP: growth by the time since the last loss, reduction by the queueing delay")
+        .citation("Leith, Shorten, H-TCP, PFLDnet 2004; Linux, tcp_htcp.c")
+        .linux(
+            InLinux::module(
+                "the congestion control `htcp`, since 2.6.13",
+                "htcp",
+                "tcp_htcp",
+            )
+            .differs("Linux counts time in ticks and the factor of growth in whole numbers")
+            .knobs([
+                Knob::words("rtt_scaling", switch, own("use_rtt_scaling")),
+                Knob::words("bandwidth_switch", switch, own("use_bandwidth_switch")),
+            ])
+            .knobs(pacing::knobs())
+            .knobs(undo::knobs()),
+        )
+        .build(|parameters: &HtcpParameters, context| {
+            let control = Box::new(Htcp::new(parameters, context));
+            validating(control, &parameters.increase, context)
+        })
+}
+
+/// The longest step by which the longest round-trip time grows.
+const RTT_STEP: Duration = Duration::from_millis(20);
+
+/// Which part of the queueing delay the longest round-trip time keeps after a loss.
+const RTT_MEMORY: f64 = 0.95;
+
+/// The round-trip time at which the growth is not scaled, in seconds, and the limits of the ratio.
+const SCALE_RTT: f64 = 0.1;
+const SCALE_LEAST: f64 = 0.1;
+const SCALE_MOST: f64 = 2.0;
+
+/// Round trips after a loss whose throughput stands for itself.
+const FRESH_ROUNDS: f64 = 3.0;
+
+/// The state that a loss event changes.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    beta: f64,
+    /// β follows the delays from the next loss on.
+    adapts: Switch,
+    /// When the last congestion event ended, or began if it has not.
+    since: Instant,
+    /// Round-trip times in seconds; 0 before there are samples.
+    rtt_max: f64,
+    /// The greatest throughput before the last loss, in bytes per second.
+    old_max: f64,
+}
+
+/// The throughput since the last loss, in bytes per second.
+#[derive(Clone, Copy, Debug, Default)]
+struct Throughput {
+    delivered: f64,
+    begun: Instant,
+    filtered: f64,
+    max: f64,
+}
+
+/// The control.
+#[derive(Clone, Debug)]
+pub struct Htcp {
+    smss: f64,
+    parameters: HtcpParameters,
+    memory: Memory,
+    throughput: Throughput,
+    /// In seconds.
+    rtt_min: Option<f64>,
+    /// A congestion event goes on until this is acknowledged; the inner `None` until an ACK says what
+    /// had been sent.
+    event: Option<Option<u64>>,
+    increase: Increase,
+    decrease: Decrease,
+    undo: UndoRules,
+    pacing: Pace,
+    remembered: Option<Box<Memory>>,
+}
+
+impl Htcp {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &HtcpParameters, context: &Context) -> Self {
+        Self {
+            smss: f64::from(context.smss),
+            parameters: *parameters,
+            memory: Memory {
+                beta: parameters.beta_min,
+                adapts: Switch::Off,
+                since: Instant::ZERO,
+                rtt_max: 0.0,
+                old_max: 0.0,
+            },
+            throughput: Throughput::default(),
+            rtt_min: None,
+            event: None,
+            increase: Increase::new(&parameters.increase, context),
+            decrease: Decrease::new(&parameters.decrease, context),
+            undo: parameters.undo.rules(),
+            pacing: Pace::new(&parameters.pacing),
+            remembered: None,
+        }
+    }
+
+    /// α, in segments per round trip, at `now`.
+    fn alpha(&self, now: Instant) -> f64 {
+        let delta = now.since(self.memory.since);
+        let mut factor = 1.0;
+        if delta > self.parameters.delta_low {
+            let over = delta.as_secs_f64() - self.parameters.delta_low.as_secs_f64();
+            factor += 10.0 * over + (over / 2.0) * (over / 2.0);
+        }
+        if let Some(rtt) = self.rtt_min
+            && self.parameters.rtt_scaling == Switch::On
+        {
+            let ratio = (rtt / SCALE_RTT).clamp(SCALE_LEAST, SCALE_MOST);
+            factor = (factor * ratio).max(1.0);
+        }
+        2.0 * (1.0 - self.memory.beta) * factor
+    }
+
+    /// What the memory is after a loss event now.
+    fn after_event(&self) -> Memory {
+        let (parameters, memory) = (&self.parameters, &self.memory);
+        let mut next = Memory {
+            beta: parameters.beta_min,
+            ..*memory
+        };
+        let rtt_min = self.rtt_min.unwrap_or(0.0);
+        if memory.rtt_max > rtt_min {
+            next.rtt_max = rtt_min + (memory.rtt_max - rtt_min) * RTT_MEMORY;
+        }
+        if parameters.bandwidth_switch == Switch::On {
+            next.old_max = self.throughput.max;
+            let change = (self.throughput.max - memory.old_max).abs();
+            if change > parameters.bandwidth_change * memory.old_max {
+                next.adapts = Switch::Off;
+                return next;
+            }
+        }
+        let tells = rtt_min > parameters.rtt_least.as_secs_f64() && memory.rtt_max > 0.0;
+        if memory.adapts == Switch::On && tells {
+            let ratio = rtt_min / memory.rtt_max;
+            let most = parameters.beta_max.max(parameters.beta_min);
+            next.beta = ratio.clamp(parameters.beta_min, most);
+        }
+        next.adapts = Switch::On;
+        next
+    }
+
+    /// A congestion event begins.
+    fn begin_event(&mut self, now: Instant) {
+        self.memory = Memory {
+            since: now,
+            ..self.after_event()
+        };
+        self.event = Some(None);
+    }
+
+    /// Whether a congestion event goes on. At its end Δ begins.
+    fn is_in_event(&mut self, ack: &AckFacts<'_>, nxt: u64) -> bool {
+        let Some(point) = self.event else {
+            return false;
+        };
+        let point = point.unwrap_or(nxt);
+        if ack.una < point {
+            self.event = Some(Some(point));
+            return true;
+        }
+        self.event = None;
+        self.memory.since = ack.now;
+        false
+    }
+
+    fn measure_rtt(&mut self, rtt: Duration, calm: bool) {
+        let rtt = rtt.as_secs_f64();
+        let least = self.rtt_min.map_or(rtt, |least| least.min(rtt));
+        self.rtt_min = Some(least);
+        if calm {
+            let max = self.memory.rtt_max.max(least);
+            let near = rtt <= max + RTT_STEP.as_secs_f64();
+            self.memory.rtt_max = if near { max.max(rtt) } else { max };
+        }
+    }
+
+    /// So many bytes were acknowledged, at a window of `cwnd`.
+    fn measure_throughput(&mut self, now: Instant, acked: u64, cwnd: f64) {
+        self.throughput.delivered += acked as f64;
+        let Some(rtt) = self.rtt_min.filter(|rtt| *rtt > 0.0) else {
+            return;
+        };
+        let flight = cwnd - self.alpha(now).max(1.0) * self.smss;
+        let lasted = now.since(self.throughput.begun).as_secs_f64();
+        if self.throughput.delivered < flight || lasted < rtt {
+            return;
+        }
+        let sample = self.throughput.delivered / lasted;
+        let rounds = now.since(self.memory.since).as_secs_f64() / rtt;
+        let t = &mut self.throughput;
+        if libm::floor(rounds) <= FRESH_ROUNDS {
+            (t.filtered, t.max) = (sample, sample);
+        } else {
+            t.filtered = (3.0 * t.filtered + sample) / 4.0;
+            t.max = t.max.max(t.filtered);
+        }
+        (t.delivered, t.begun) = (0.0, now);
+    }
+}
+
+impl CongestionControl for Htcp {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        let window = view.window;
+        let in_event = self.is_in_event(ack, view.scoreboard.nxt());
+        let calm = !in_event && ack.dup_acks == 0 && view.scoreboard.sacked_segments() == 0;
+        if let Some(rtt) = ack.rtt {
+            self.measure_rtt(rtt, calm);
+        }
+        if in_event {
+            (self.throughput.delivered, self.throughput.begun) = (0.0, ack.now);
+        } else {
+            self.measure_throughput(ack.now, ack.acked_bytes, window.cwnd);
+        }
+        let alpha = self.alpha(ack.now);
+        let grown = self.increase.grown_by(alpha, ack, credit, window);
+        if window.in_slow_start() {
+            return grown;
+        }
+        Window {
+            cwnd: grown.cwnd.min(window.cwnd + self.smss),
+            ..grown
+        }
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        self.decrease.after_loss_by(self.after_event().beta, loss)
+    }
+
+    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
+        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
+            self.begin_event(loss.now);
+            self.increase.after_loss();
+        }
+    }
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        self.begin_event(loss.now);
+        self.increase.after_timeout();
+        self.decrease.after_timeout_by(self.memory.beta, loss)
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.pacing.rule()
+    }
+
+    fn undo(&self) -> UndoRules {
+        self.undo
+    }
+
+    fn remember(&mut self) {
+        self.increase.remember();
+        self.remembered = Some(Box::new(self.memory));
+    }
+
+    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+        self.increase.restore();
+        if let Some(memory) = self.remembered.take() {
+            self.memory.since = memory.since;
+            self.memory.rtt_max = memory.rtt_max;
+            self.memory.old_max = memory.old_max;
+            self.event = None;
+        }
+        prior.restored(window)
+    }
+
+    fn bandwidth_estimate(&self) -> Option<f64> {
+        (self.throughput.filtered > 0.0).then_some(self.throughput.filtered)
+    }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.smss = f64::from(to);
+        self.increase.resize(from, to);
+        self.decrease.resize(from, to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{Dialect, Value, typed};
+    use crate::congestion::bench::{Bench, CONTEXT};
+    use crate::recovery::sack;
+    use crate::testing::{Setup, ack};
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    /// One that had its last congestion event at 0, with these round-trip times in milliseconds.
+    fn control(changes: &[(&str, Value)], rtt_min: u64, rtt_max: u64) -> Htcp {
+        let parameters = typed::parameters(Dialect::Rfc, changes).expect("they are known");
+        let mut control = Htcp::new(&parameters, &CONTEXT);
+        control.measure_rtt(MS(rtt_min), true);
+        control.memory.rtt_max = rtt_max as f64 / 1e3;
+        control
+    }
+
+    fn alpha_after(control: &Htcp, ms: u64) -> f64 {
+        control.alpha(Instant::ZERO + MS(ms))
+    }
+
+    #[test]
+    fn growth_is_renos_for_a_second_and_then_a_square_of_the_time() {
+        // Without scaling: 2 · (1 − 1/2) · f(Δ).
+        let control = control(&[("rtt_scaling", Value::word("off"))], 100, 100);
+        assert_eq!(alpha_after(&control, 0), 1.0);
+        assert_eq!(alpha_after(&control, 1000), 1.0);
+        // 1 + 10 · 1 + (1/2)².
+        assert!((alpha_after(&control, 2000) - 11.25).abs() < 1e-9);
+        // 1 + 10 · 9 + (9/2)².
+        assert!((alpha_after(&control, 10_000) - 111.25).abs() < 1e-9);
+    }
+
+    #[test]
+    fn growth_is_less_where_the_round_trip_is_short() {
+        let after = |rtt| alpha_after(&control(&[], rtt, rtt), 3000);
+        // f(3) = 1 + 20 + 1 = 22, times RTT/100 ms, from a tenth to twice.
+        for (rtt, wanted) in [(100, 22.0), (50, 11.0), (300, 44.0), (5, 2.2), (1, 2.2)] {
+            assert!(
+                (after(rtt) - wanted).abs() < 1e-9,
+                "{rtt} ms: {}",
+                after(rtt)
+            );
+        }
+        // Never below Reno's.
+        assert_eq!(alpha_after(&control(&[], 5, 5), 0), 1.0);
+    }
+
+    #[test]
+    fn a_larger_share_kept_grows_more_slowly() {
+        let mut control = control(&[], 100, 100);
+        control.memory.beta = 0.75;
+        // 2 · (1 − 3/4).
+        assert_eq!(alpha_after(&control, 0), 0.5);
+    }
+
+    #[test]
+    fn a_loss_leaves_the_share_that_the_queue_was_not() {
+        let off = [("bandwidth_switch", Value::word("off"))];
+        let beta_after_two = |rtt_min, rtt_max: u64| {
+            let mut control = control(&off, rtt_min, rtt_max);
+            control.begin_event(Instant::ZERO);
+            let first = control.memory.beta;
+            control.memory.rtt_max = rtt_max as f64 / 1e3;
+            control.begin_event(Instant::ZERO);
+            assert_eq!(first, 0.5, "the first halves");
+            control.memory.beta
+        };
+        assert!((beta_after_two(60, 100) - 0.6).abs() < 1e-9);
+        assert_eq!(beta_after_two(30, 100), 0.5);
+        assert_eq!(beta_after_two(95, 100), 102.0 / 128.0);
+        // Too short to tell a queue.
+        assert_eq!(beta_after_two(10, 15), 0.5);
+    }
+
+    #[test]
+    fn another_throughput_than_before_halves_and_the_loss_after_that_too() {
+        let mut control = control(&[], 60, 100);
+        let mut lose_at = |throughput: f64| {
+            control.throughput.max = throughput;
+            control.memory.rtt_max = 0.1;
+            control.begin_event(Instant::ZERO);
+            control.memory.beta
+        };
+        // From nothing, then the same.
+        assert_eq!(lose_at(1e6), 0.5);
+        assert_eq!(lose_at(1e6), 0.5);
+        assert!((lose_at(1e6) - 0.6).abs() < 1e-9);
+        assert!((lose_at(1.2e6) - 0.6).abs() < 1e-9, "a fifth more");
+        assert_eq!(lose_at(1.5e6), 0.5, "a quarter more");
+        assert_eq!(lose_at(1.5e6), 0.5);
+        assert!((lose_at(1.5e6) - 0.6).abs() < 1e-9);
+        assert_eq!(lose_at(1.1e6), 0.5, "a quarter less");
+    }
+
+    #[test]
+    fn the_longest_round_trip_is_no_outlier_and_fades() {
+        let mut control = control(&[], 60, 60);
+        control.measure_rtt(MS(80), true);
+        assert!((control.memory.rtt_max - 0.080).abs() < 1e-12);
+        control.measure_rtt(MS(101), true);
+        assert!((control.memory.rtt_max - 0.080).abs() < 1e-12);
+        control.measure_rtt(MS(100), false);
+        assert!((control.memory.rtt_max - 0.080).abs() < 1e-12);
+        // 60 + 20 · 0.95.
+        control.begin_event(Instant::ZERO);
+        assert!((control.memory.rtt_max - 0.079).abs() < 1e-12);
+    }
+
+    #[test]
+    fn throughput_is_that_of_a_window_in_a_round_trip() {
+        let mut control = control(&[], 100, 100);
+        let at = |ms| Instant::ZERO + MS(ms);
+        // 20 segments, less the one that growth adds, and not before 100 ms have passed.
+        control.measure_throughput(at(50), 19_000, 20_000.0);
+        assert_eq!(control.throughput.max, 0.0);
+        control.measure_throughput(at(100), 1000, 20_000.0);
+        assert_eq!(control.throughput.max, 200_000.0);
+        // Four round trips after the loss it is filtered: (3 · 200,000 + 400,000)/4.
+        control.throughput.begun = at(300);
+        control.measure_throughput(at(400), 40_000, 20_000.0);
+        assert_eq!(control.throughput.max, 250_000.0);
+        control.measure_throughput(at(500), 20_000, 20_000.0);
+        assert_eq!(control.throughput.max, 250_000.0);
+    }
+
+    #[test]
+    fn an_ack_adds_a_segment_at_most() {
+        let mut b = Bench::new(entry(), Dialect::Rfc, &[], 20.0, 10.0);
+        b.rtt_sample = Some(MS(100));
+        b.now = Instant::ZERO + MS(20_000);
+        // f(20) = 1 + 190 + 90.25, more than the window.
+        b.ack(1);
+        assert_eq!(b.cwnd(), 21.0);
+        // 1/20 within the first second.
+        let mut b = Bench::new(entry(), Dialect::Rfc, &[], 20.0, 10.0);
+        b.rtt_sample = Some(MS(100));
+        b.ack(1);
+        assert!((b.cwnd() - 20.05).abs() < 1e-9);
+    }
+
+    #[test]
+    fn time_counts_from_the_end_of_the_recovery() {
+        // A window of eight of which one is lost at 10 s; it is repaired at 10.1 s. A second later
+        // growth is still Reno's, 1/4 for an ACK; before the loss it was a segment for each.
+        let setup = Setup::new(sack::entry()).controlled_by(entry());
+        let mut t = setup.window(8.0).ssthresh(4.0).start(8);
+        t.receive(100, ack(8));
+        t.wait(9900);
+        t.write(1000);
+        let before = t.cwnd();
+        t.receive(10_000, ack(9));
+        assert!((t.cwnd() - before - 1.0).abs() < 1e-9);
+        for (ms, high) in [(10_002, 11), (10_003, 12), (10_004, 13)] {
+            t.receive(ms, ack(9).sack(10, high));
+        }
+        let reduced = t.cwnd();
+        assert!(reduced < before, "{reduced}");
+        t.receive(10_100, ack(20));
+        let before = t.cwnd();
+        t.receive(11_050, ack(21));
+        let grown = t.cwnd() - before;
+        assert!((grown - 1.0 / before).abs() < 1e-6, "{grown}");
+    }
+
+    #[test]
+    fn a_timeout_takes_ssthresh_by_the_same_share() {
+        let mut b = Bench::new(entry(), Dialect::Rfc, &[], 20.0, 10.0);
+        b.timeout(0, 20);
+        assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 10.0));
+    }
+}

@@ -1,0 +1,353 @@
+//! Hybla: a long round-trip time costs no rate. Each flow grows as one of a short reference time does.
+//!
+//! C. Caini, R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International
+//! Journal of Satellite Communications and Networking 22(5), 2004. What was read is the kernel's source,
+//! `net/ipv4/tcp_hybla.c`, not the paper. W counts segments, RTT₀ = 25 ms.
+//!
+//! ```text
+//! ρ          = max(RTT/RTT₀, 1), of the least smoothed round-trip time
+//! opening    W = ⌊ρ⌋
+//! slow start W ← W + 2^ρ − 1 per ACK, up to ssthresh      W(t) ≈ ρ · 2^(t/RTT₀)
+//! avoidance  W ← W + ρ²/W per ACK                         ρ² segments a round trip, ρ/RTT₀ a second
+//! loss       as Reno, half;   timeout: as Reno, and Reno's growth until what was outstanding is acknowledged
+//! ```
+//!
+//! Reno adds a segment per round trip, and so grows its *rate* by 1/RTT² a second: a satellite's flow of
+//! 600 ms gains 576 times less than one of 25 ms. Here W/RTT grows by 1/RTT₀², whatever RTT is. CUBIC makes
+//! growth independent of RTT by counting time, Hybla by weighing each ACK; against both, Hybla begins
+//! with a larger window where the path is long, and fills it within the reference's few round trips.
+//!
+//! Readings: ACKs are counted, as paper and kernel have it, so that delayed ACKs halve the growth
+//! (`count`). Where no handshake gives a round-trip time the configured window opens. The kernel has ρ in
+//! eighths and takes 2^ρ from a table; real numbers stand here.
+
+use alloc::boxed::Box;
+
+use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::time::Duration;
+use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::window::Window;
+
+use super::aimd::{self, Count, Decrease, DecreaseParameters, Increase, IncreaseParameters};
+use super::pacing::{self, Pace, PacingParameters};
+use super::undo::{self, UndoParameters};
+use super::window_validation::validating;
+use crate::catalog::linux::{Knob, Place};
+use crate::catalog::{Context, Entry, InLinux, Parameters};
+
+/// Hybla's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct HyblaParameters {
+    /// round-trip time of the flow that all others grow like (RTT₀)
+    #[parameter(source = "Linux, tcp_hybla: rtt0", range = 1.0..=10_000.0, unit = "ms", default = 25.0)]
+    rtt0: f64,
+    /// largest window
+    #[parameter(source = "Linux, hybla_init: snd_cwnd_clamp", range = 1..=1 << 30, unit = "segments", default = 65_535)]
+    window_max: u64,
+    // Congestion avoidance is Hybla's own.
+    #[embed(
+        change(count(
+            source = "Linux, hybla_cong_avoid: each ACK alike",
+            default = Count::Acks,
+        )),
+        fix(increase = 1.0),
+    )]
+    increase: IncreaseParameters,
+    #[embed]
+    decrease: DecreaseParameters,
+    #[embed]
+    undo: UndoParameters,
+    #[embed]
+    pacing: PacingParameters,
+}
+
+/// The entry in the catalog.
+#[must_use]
+pub fn entry() -> Entry<dyn CongestionControl> {
+    Entry::control("hybla", file!())
+        .summary("grows as a flow of 25 ms would, however long the round-trip time is")
+        .citation(
+            "Caini, Firrincieli, Int. J. Satell. Commun. Netw. 22(5), 2004; Linux, tcp_hybla.c",
+        )
+        .linux(
+            InLinux::module(
+                "the congestion control `hybla`, since 2.6.13",
+                "hybla",
+                "tcp_hybla",
+            )
+            .differs("Linux has rho in eighths and grows in whole segments, ours in real numbers")
+            .knob(Knob::number(
+                "rtt0",
+                1.0,
+                Place::module("tcp_hybla", "rtt0"),
+            ))
+            .knobs(pacing::knobs())
+            .knobs(undo::knobs()),
+        )
+        .build(|parameters: &HyblaParameters, context| {
+            let control = Box::new(Hybla::new(parameters, context));
+            validating(control, &parameters.increase, context)
+        })
+}
+
+/// The control.
+#[derive(Clone, Debug)]
+pub struct Hybla {
+    smss: f64,
+    /// In nanoseconds.
+    rtt0: f64,
+    /// In segments.
+    window_max: f64,
+    /// The least smoothed round-trip time.
+    rtt_min: Option<Duration>,
+    after_timeout: AfterTimeout,
+    increase: Increase,
+    decrease: Decrease,
+    undo: UndoRules,
+    pacing: Pace,
+}
+
+/// Whether a timeout's losses are being repaired, while growth is Reno's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AfterTimeout {
+    No,
+    /// Until this is acknowledged; `None` until the next ACK says what had been sent.
+    Until(Option<u64>),
+}
+
+impl Hybla {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &HyblaParameters, context: &Context) -> Self {
+        Self {
+            smss: f64::from(context.smss),
+            rtt0: parameters.rtt0 * 1e6,
+            window_max: parameters.window_max as f64,
+            rtt_min: None,
+            after_timeout: AfterTimeout::No,
+            increase: Increase::new(&parameters.increase, context),
+            decrease: Decrease::new(&parameters.decrease, context),
+            undo: parameters.undo.rules(),
+            pacing: Pace::new(&parameters.pacing),
+        }
+    }
+
+    /// ρ.
+    fn rho(&self) -> f64 {
+        let ratio = |rtt: Duration| rtt.as_nanos() as f64 / self.rtt0;
+        self.rtt_min.map_or(1.0, |rtt| ratio(rtt).max(1.0))
+    }
+
+    fn measure(&mut self, srtt: Duration) {
+        self.rtt_min = Some(self.rtt_min.map_or(srtt, |least| least.min(srtt)));
+    }
+
+    /// Whether the losses of a timeout are still being repaired.
+    fn is_repairing(&mut self, ack: &AckFacts<'_>, nxt: u64) -> bool {
+        let AfterTimeout::Until(point) = self.after_timeout else {
+            return false;
+        };
+        let point = point.unwrap_or(nxt);
+        self.after_timeout = if ack.una >= point {
+            AfterTimeout::No
+        } else {
+            AfterTimeout::Until(Some(point))
+        };
+        ack.una < point
+    }
+
+    fn grown(&self, credit: Credit, mut window: Window) -> Window {
+        let (acked, rho) = (self.increase.segments(credit), self.rho());
+        if acked <= 0.0 {
+            return window;
+        }
+        if window.in_slow_start() {
+            let step = (libm::exp2(rho) - 1.0) * acked * self.smss;
+            window.cwnd = (window.cwnd + step).min(window.ssthresh);
+        } else {
+            window.cwnd += rho * rho * acked * self.smss * self.smss / window.cwnd;
+        }
+        window
+    }
+}
+
+impl CongestionControl for Hybla {
+    fn on_handshake(&mut self, rtt: Duration, opening: Window) -> Window {
+        self.measure(rtt);
+        Window {
+            cwnd: libm::floor(self.rho()) * self.smss,
+            ..opening
+        }
+    }
+
+    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        if let Some(srtt) = view.rtt.srtt() {
+            self.measure(srtt);
+        }
+        let window = view.window;
+        if self.is_repairing(ack, view.scoreboard.nxt()) {
+            return self.increase.grown(ack, credit, window);
+        }
+        if !self.increase.permits(ack, window) {
+            return window;
+        }
+        let grown = self.grown(credit, window);
+        let most = (self.window_max * self.smss).max(window.cwnd);
+        Window {
+            cwnd: grown.cwnd.min(most),
+            ..grown
+        }
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        self.decrease.after_loss(loss)
+    }
+
+    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
+        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
+            self.increase.after_loss();
+        }
+    }
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        self.after_timeout = AfterTimeout::Until(None);
+        self.increase.after_timeout();
+        self.decrease.after_timeout(loss)
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.pacing.rule()
+    }
+
+    fn undo(&self) -> UndoRules {
+        self.undo
+    }
+
+    fn remember(&mut self) {
+        self.increase.remember();
+    }
+
+    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+        self.after_timeout = AfterTimeout::No;
+        self.increase.restore();
+        prior.restored(window)
+    }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.smss = f64::from(to);
+        self.increase.resize(from, to);
+        self.decrease.resize(from, to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Dialect;
+    use crate::congestion::bench::{Bench, built};
+    use crate::recovery::sack;
+    use crate::testing::{Setup, ack};
+
+    /// A bench whose control has seen a handshake of `rtt` milliseconds.
+    fn bench(rtt: u64, cwnd: f64, ssthresh: f64) -> Bench {
+        let mut b = Bench::new(entry(), Dialect::Rfc, &[], cwnd, ssthresh);
+        let opening = b.window;
+        b.control()
+            .on_handshake(Duration::from_millis(rtt), opening);
+        b
+    }
+
+    #[test]
+    fn it_opens_with_rho_segments() {
+        let opens = |rtt| {
+            let mut control = built(&entry(), Dialect::Linux, &[]);
+            let opening = Window {
+                cwnd: 10_000.0,
+                ssthresh: f64::INFINITY,
+            };
+            control
+                .on_handshake(Duration::from_millis(rtt), opening)
+                .cwnd
+        };
+        // 600/25 = 24, 60/25 = 2.4, and no less than one.
+        assert_eq!([600, 60, 10].map(opens), [24_000.0, 2000.0, 1000.0]);
+    }
+
+    #[test]
+    fn slow_start_adds_two_to_the_rho_less_one() {
+        // ρ = 2: three segments an ACK.
+        let mut b = bench(50, 2.0, 64.0);
+        b.ack(1);
+        assert_eq!(b.cwnd(), 5.0);
+        // Half a segment more: ρ = 1.5, 2^1.5 − 1.
+        let mut b = bench(40, 2.0, 64.0);
+        b.ack(1);
+        let wanted = 2.0 + libm::exp2(1.6) - 1.0;
+        assert!((b.cwnd() - wanted).abs() < 1e-9, "{}", b.cwnd());
+        // Not beyond ssthresh, and as Reno with a short round trip.
+        let mut b = bench(600, 24.0, 40.0);
+        b.ack(1);
+        assert_eq!(b.cwnd(), 40.0);
+        let mut b = bench(10, 2.0, 64.0);
+        b.ack(1);
+        assert_eq!(b.cwnd(), 3.0);
+    }
+
+    #[test]
+    fn avoidance_adds_rho_squared_over_the_window() {
+        let mut b = bench(100, 20.0, 10.0);
+        b.ack(1);
+        // 16/20.
+        assert!((b.cwnd() - 20.8).abs() < 1e-9, "{}", b.cwnd());
+    }
+
+    #[test]
+    fn the_rate_grows_alike_whatever_the_round_trip_time() {
+        // In one second of avoidance W/RTT gains 1/RTT₀², 1600 segments/s²: the paper's claim, by the ACKs
+        // of each round trip. Windows are long enough that the sum of 1/W is about one a round trip.
+        let gain = |rtt: u64| {
+            let mut b = bench(rtt, 20_000.0, 10.0);
+            for _ in 0..1000 / rtt {
+                b.round(1);
+            }
+            (b.cwnd() - 20_000.0) / (rtt as f64 / 1000.0)
+        };
+        for rtt in [25, 50, 100, 200, 500] {
+            let gained = gain(rtt);
+            assert!((1560.0..1605.0).contains(&gained), "{rtt} ms: {gained}");
+        }
+    }
+
+    #[test]
+    fn no_window_is_larger_than_the_largest() {
+        let mut b = bench(1000, 40.0, f64::INFINITY);
+        // 2^40 segments.
+        b.ack(1);
+        assert_eq!(b.cwnd(), 65_535.0);
+    }
+
+    #[test]
+    fn a_timeout_is_repaired_at_renos_pace() {
+        let setup = Setup::new(sack::entry()).controlled_by(entry());
+        let mut t = setup.window(8.0).ssthresh(100.0).start(1000);
+        // The first round trip takes 100 ms: ρ = 4, and 15 segments for the ACK.
+        t.receive(100, ack(1));
+        assert_eq!(t.cwnd(), 23.0);
+        t.wait(5000);
+        assert_eq!(t.cwnd(), 1.0);
+        t.receive(5100, ack(2));
+        assert_eq!(t.cwnd(), 2.0, "Reno adds one");
+        // All that was outstanding arrives: it is Hybla again.
+        t.receive(5200, ack(24));
+        let before = t.cwnd();
+        t.receive(5300, ack(25));
+        assert!(t.cwnd() > before + 1.0, "{} after {before}", t.cwnd());
+    }
+
+    #[test]
+    fn a_loss_halves() {
+        let mut b = bench(600, 100.0, 10.0);
+        assert_eq!(b.loss(0, 100).cwnd, 50_000.0);
+    }
+}

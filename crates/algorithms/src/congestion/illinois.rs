@@ -1,0 +1,406 @@
+//! Illinois: growth and reduction by the queueing delay, additive increase and multiplicative decrease
+//! otherwise.
+//!
+//! S. Liu, T. Başar, R. Srikant, "TCP-Illinois: A loss- and delay-based congestion control algorithm for
+//! high-speed networks", Performance Evaluation 65 (2008). What was read is the kernel's source,
+//! `net/ipv4/tcp_illinois.c`, and the paper's abstract. d_a is the mean queueing delay of a round trip, d_m the
+//! longest of the connection; d₁ = d_m/100, d₂ = d_m/10, d₃ = 8 d_m/10.
+//!
+//! ```text
+//! α = α_max = 10                      d_a ≤ d₁
+//!     κ₁/(κ₂ + d_a)                   beyond, so that α(d₁) = α_max and α(d_m) = α_min = 0.3:
+//!         κ₁ = (d_m − d₁) α_min α_max/(α_max − α_min),  κ₂ = (d_m − d₁) α_min/(α_max − α_min) − d₁
+//! β = β_min = 1/8                     d_a ≤ d₂
+//!     linear                          between
+//!     β_max = 1/2                     d_a ≥ d₃
+//! per ACK  W ← W + α/W;   loss  W ← (1 − β) W;   below win_thresh = 15 segments α = 1, β = 1/2
+//! ```
+//!
+//! Loss says *when* to reduce, and delay by how much: a window far from filling the queue grows ten times as
+//! fast as Reno's and gives an eighth for a stray loss; one that fills it behaves more cautiously than Reno.
+//! The window grows along a concave curve. Against [`htcp`](super::htcp), which counts the time since the
+//! last loss, this needs no clock; against [`vegas`](super::vegas), delay alone never takes anything off.
+//!
+//! Readings:
+//! - Both are set once a round trip, when more is acknowledged than had been sent at the last time.
+//! - Once the delay has exceeded d₁, `theta` round trips below it, not necessarily in a row, make α α_max
+//!   again.
+//! - A timeout makes α = 1 and β = 1/2, until the next round trip is measured.
+
+use alloc::boxed::Box;
+
+use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
+use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::time::Duration;
+use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::window::Window;
+
+use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
+use super::pacing::{self, Pace, PacingParameters};
+use super::undo::{self, UndoParameters};
+use super::window_validation::validating;
+use crate::catalog::linux::{Knob, Place};
+use crate::catalog::{Context, Entry, InLinux, Parameters};
+
+/// Illinois's parameters.
+#[derive(Clone, Copy, Debug, Parameters)]
+pub struct IllinoisParameters {
+    /// growth per round trip where there is no queue (α_max)
+    #[parameter(source = "Linux, tcp_illinois: ALPHA_MAX", range = 1.0..=1000.0, unit = "segments", default = 10.0)]
+    alpha_max: f64,
+    /// growth per round trip at the longest queue (α_min)
+    #[parameter(source = "Linux, tcp_illinois: ALPHA_MIN, 38/128", range = 0.001..=1.0, unit = "segments", default = 0.296_875)]
+    alpha_min: f64,
+    /// what a loss takes of the window where there is no queue, as a factor (β_min)
+    #[parameter(source = "Linux, tcp_illinois: BETA_MIN", range = 0.0..=1.0, default = 0.125)]
+    beta_min: f64,
+    /// what a loss takes of the window at a long queue, as a factor (β_max)
+    #[parameter(source = "Linux, tcp_illinois: BETA_MAX", range = 0.0..=1.0, default = 0.5)]
+    beta_max: f64,
+    /// window below which it is Reno
+    #[parameter(source = "Linux, tcp_illinois: win_thresh", range = 0.0..=1e9, unit = "segments", default = 15.0)]
+    win_thresh: f64,
+    /// round trips without a queue after which growth is the greatest again
+    #[parameter(source = "Linux, tcp_illinois: theta", range = 1..=255, unit = "round trips", default = 5)]
+    theta: u64,
+    // Congestion avoidance is Illinois's own.
+    #[embed(fix(increase = 1.0))]
+    increase: IncreaseParameters,
+    #[embed(fix(decrease = 1.0 - beta_max))]
+    decrease: DecreaseParameters,
+    #[embed]
+    undo: UndoParameters,
+    #[embed]
+    pacing: PacingParameters,
+}
+
+/// The entry in the catalog.
+#[must_use]
+pub fn entry() -> Entry<dyn CongestionControl> {
+    let own = |parameter: &'static str| Place::module("tcp_illinois", parameter);
+    Entry::control("illinois", file!())
+        .summary(
+            "Illinois: loss says when to reduce, queueing delay by how much, and how fast to grow",
+        )
+        .citation("Liu, Basar, Srikant, Performance Evaluation 65, 2008; Linux, tcp_illinois.c")
+        .linux(
+            InLinux::module(
+                "the congestion control `illinois`, since 2.6.22",
+                "illinois",
+                "tcp_illinois",
+            )
+            .differs("Linux grows in whole segments, ours in real numbers")
+            .knobs([
+                Knob::number("win_thresh", 1.0, own("win_thresh")),
+                Knob::number("theta", 1.0, own("theta")),
+            ])
+            .knobs(pacing::knobs())
+            .knobs(undo::knobs()),
+        )
+        .build(|parameters: &IllinoisParameters, context| {
+            let control = Box::new(Illinois::new(parameters, context));
+            validating(control, &parameters.increase, context)
+        })
+}
+
+/// The round trip that is measured. Times are in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    /// SND.NXT when it began.
+    end: u64,
+    sum: f64,
+    samples: u64,
+}
+
+/// Whether the delay has exceeded d₁, and how many round trips it has been below that since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Queue {
+    Never,
+    Seen { low: u64 },
+}
+
+/// The control.
+#[derive(Clone, Debug)]
+pub struct Illinois {
+    smss: f64,
+    parameters: IllinoisParameters,
+    alpha: f64,
+    beta: f64,
+    queue: Queue,
+    round: Round,
+    /// The least and the longest round-trip time, in seconds.
+    base: f64,
+    longest: f64,
+    increase: Increase,
+    decrease: Decrease,
+    undo: UndoRules,
+    pacing: Pace,
+}
+
+impl Illinois {
+    /// One with these parameters.
+    #[must_use]
+    pub fn new(parameters: &IllinoisParameters, context: &Context) -> Self {
+        Self {
+            smss: f64::from(context.smss),
+            parameters: *parameters,
+            alpha: parameters.alpha_max,
+            beta: parameters.beta_max,
+            queue: Queue::Never,
+            round: Round::default(),
+            base: f64::INFINITY,
+            longest: 0.0,
+            increase: Increase::new(&parameters.increase, context),
+            decrease: Decrease::new(&parameters.decrease, context),
+            undo: parameters.undo.rules(),
+            pacing: Pace::new(&parameters.pacing),
+        }
+    }
+
+    fn measure(&mut self, rtt: Duration) {
+        let rtt = rtt.as_secs_f64();
+        self.base = self.base.min(rtt);
+        self.longest = self.longest.max(rtt);
+        self.round.sum += rtt;
+        self.round.samples += 1;
+    }
+
+    /// A round trip is over, at a window of so many segments; `nxt` has been sent.
+    fn update(&mut self, cwnd: f64, nxt: u64) {
+        if cwnd < self.parameters.win_thresh {
+            (self.alpha, self.beta) = (1.0, self.parameters.beta_max);
+        } else if self.round.samples > 0 {
+            let mean = self.round.sum / self.round.samples as f64;
+            let (delay, most) = (mean - self.base, self.longest - self.base);
+            self.alpha = self.alpha_at(delay, most);
+            self.beta = self.beta_at(delay, most);
+        }
+        self.begin_round(nxt);
+    }
+
+    fn begin_round(&mut self, nxt: u64) {
+        self.round = Round {
+            end: nxt,
+            ..Round::default()
+        };
+    }
+
+    /// α for a mean delay d_a and a longest d_m.
+    fn alpha_at(&mut self, delay: f64, most: f64) -> f64 {
+        let (max, min) = (self.parameters.alpha_max, self.parameters.alpha_min);
+        let low = most / 100.0;
+        if delay > low {
+            self.queue = match self.queue {
+                Queue::Never => Queue::Seen { low: 0 },
+                seen @ Queue::Seen { .. } => seen,
+            };
+            // κ₁/(κ₂ + d_a), with what both have in common taken out.
+            let (most, delay) = (most - low, delay - low);
+            return most * max / (most + delay * (max - min) / min);
+        }
+        match self.queue {
+            Queue::Seen { low } if low + 1 < self.parameters.theta => {
+                self.queue = Queue::Seen { low: low + 1 };
+                self.alpha
+            }
+            Queue::Never | Queue::Seen { .. } => {
+                self.queue = Queue::Never;
+                max
+            }
+        }
+    }
+
+    /// β for the same.
+    fn beta_at(&self, delay: f64, most: f64) -> f64 {
+        let (max, min) = (self.parameters.beta_max, self.parameters.beta_min);
+        let (low, high) = (most / 10.0, most * 0.8);
+        if delay <= low {
+            min
+        } else if delay >= high {
+            max
+        } else {
+            min + (max - min) * (delay - low) / (high - low)
+        }
+    }
+}
+
+impl CongestionControl for Illinois {
+    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+        if let Some(rtt) = ack.rtt {
+            self.measure(rtt);
+        }
+        if ack.una > self.round.end {
+            self.update(view.window.cwnd / self.smss, view.scoreboard.nxt());
+        }
+        self.increase.grown_by(self.alpha, ack, credit, view.window)
+    }
+
+    fn reduction(&self, loss: &LossFacts) -> Window {
+        self.decrease.after_loss_by(1.0 - self.beta, loss)
+    }
+
+    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
+        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
+            self.increase.after_loss();
+        }
+    }
+
+    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+        let window = self.decrease.after_timeout_by(1.0 - self.beta, loss);
+        (self.alpha, self.beta) = (1.0, self.parameters.beta_max);
+        self.queue = Queue::Never;
+        self.begin_round(loss.segment.start + loss.flight_size);
+        self.increase.after_timeout();
+        window
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.pacing.rule()
+    }
+
+    fn undo(&self) -> UndoRules {
+        self.undo
+    }
+
+    fn remember(&mut self) {
+        self.increase.remember();
+    }
+
+    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+        self.increase.restore();
+        prior.restored(window)
+    }
+
+    fn on_segment_size(&mut self, from: u32, to: u32) {
+        self.smss = f64::from(to);
+        self.increase.resize(from, to);
+        self.decrease.resize(from, to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{Dialect, typed};
+    use crate::congestion::bench::{Bench, CONTEXT};
+
+    fn control() -> Illinois {
+        let parameters = typed::parameters(Dialect::Rfc, &[]).expect("defaults");
+        Illinois::new(&parameters, &CONTEXT)
+    }
+
+    /// 38/128 in place of 0.3.
+    const ALPHA_MIN: f64 = 0.296_875;
+
+    #[test]
+    fn alpha_follows_the_hyperbola() {
+        // d_m = 100 ms, d₁ = 1 ms. κ₁ = 99 · α_min · 10/(10 − α_min), κ₂ = 99 · α_min/(10 − α_min) − 1.
+        let (k1, k2) = {
+            let share = 99.0 * ALPHA_MIN / (10.0 - ALPHA_MIN);
+            (share * 10.0, share - 1.0)
+        };
+        for delay in [1.001, 2.0, 10.0, 50.0, 100.0] {
+            let alpha = control().alpha_at(delay / 1e3, 0.1);
+            let wanted = k1 / (k2 + delay);
+            assert!((alpha - wanted).abs() < 1e-9, "{delay} ms: {alpha}");
+        }
+        assert_eq!(control().alpha_at(0.001, 0.1), 10.0);
+        let least = control().alpha_at(0.1, 0.1);
+        assert!((least - ALPHA_MIN).abs() < 1e-9, "{least}");
+    }
+
+    #[test]
+    fn beta_is_linear_between_a_tenth_and_eight_tenths() {
+        let beta = |delay: f64| control().beta_at(delay / 1e3, 0.1);
+        assert_eq!(beta(10.0), 0.125);
+        assert!((beta(80.0) - 0.5).abs() < 1e-12);
+        assert_eq!(beta(100.0), 0.5);
+        // In the middle, 45 ms: (1/8 + 1/2)/2.
+        assert!((beta(45.0) - 0.3125).abs() < 1e-12);
+        // 20 ms: 1/8 + 3/8 · 10/70.
+        assert!((beta(20.0) - (0.125 + 0.375 / 7.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_queue_that_was_seen_takes_five_good_round_trips() {
+        let mut control = control();
+        control.alpha = control.alpha_at(0.05, 0.1);
+        let cautious = control.alpha;
+        assert!(cautious < 1.0);
+        for round in 1..5 {
+            let alpha = control.alpha_at(0.0, 0.1);
+            assert_eq!(alpha, cautious, "round {round}");
+        }
+        assert_eq!(control.alpha_at(0.0, 0.1), 10.0);
+        // Not necessarily in a row: one, another delay, and four more.
+        control.alpha = control.alpha_at(0.05, 0.1);
+        control.alpha_at(0.0, 0.1);
+        control.alpha_at(0.05, 0.1);
+        for _ in 1..4 {
+            assert!(control.alpha_at(0.0, 0.1) < 1.0);
+        }
+        assert_eq!(control.alpha_at(0.0, 0.1), 10.0);
+    }
+
+    /// A window of `cwnd` after a round trip of samples of `rtt` milliseconds, after one of 100 ms and one
+    /// of 200 ms.
+    fn bench(cwnd: f64, rtt: u64) -> Bench {
+        let mut b = Bench::new(entry(), Dialect::Rfc, &[], cwnd, 4.0);
+        b.fly();
+        for ms in [100, 200, rtt, rtt] {
+            b.rtt_sample = Some(Duration::from_millis(ms));
+            for _ in 0..b.left_of_round() {
+                b.ack(1);
+            }
+        }
+        b
+    }
+
+    #[test]
+    fn a_window_without_a_queue_gives_an_eighth_and_grows_by_ten() {
+        let mut b = bench(40.0, 100);
+        let before = b.cwnd();
+        b.loss(0, before as u64);
+        let kept = b.cwnd() / before;
+        assert!((kept - 0.875).abs() < 0.02, "{kept} of {before}");
+    }
+
+    #[test]
+    fn a_window_with_a_long_queue_gives_half() {
+        let mut b = bench(40.0, 200);
+        let before = b.cwnd();
+        b.loss(0, before as u64);
+        let kept = b.cwnd() / before;
+        assert!((kept - 0.5).abs() < 0.02, "{kept} of {before}");
+    }
+
+    #[test]
+    fn growth_is_alpha_per_round_trip() {
+        // No queue so far: α is 10, and 10/40 for an ACK.
+        let mut b = Bench::new(entry(), Dialect::Rfc, &[], 40.0, 4.0);
+        b.rtt_sample = Some(Duration::from_millis(100));
+        b.ack(1);
+        assert!((b.cwnd() - 40.25).abs() < 1e-9, "{}", b.cwnd());
+        // A small window is Reno's.
+        let mut b = bench(8.0, 100);
+        let before = b.cwnd();
+        assert!(before < 15.0, "{before}");
+        b.ack(1);
+        assert!((b.cwnd() - before - 1.0 / before).abs() < 1e-9);
+        let before = b.cwnd();
+        b.loss(0, 100);
+        assert!((b.cwnd() - before / 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_timeout_is_followed_by_renos_growth() {
+        let mut b = bench(40.0, 100);
+        // Far beyond what has been acknowledged, so that the round trip is not over with the next ACK.
+        b.timeout(10_000, 40);
+        assert_eq!(b.cwnd(), 1.0);
+        b.window.cwnd = 30_000.0;
+        b.window.ssthresh = 20_000.0;
+        b.ack(1);
+        assert!((b.cwnd() - 30.0 - 1.0 / 30.0).abs() < 1e-6, "{}", b.cwnd());
+    }
+}
