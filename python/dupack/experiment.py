@@ -301,13 +301,14 @@ def run(path: str | os.PathLike[str], **how: Any) -> Results:
 DEFAULT_STACKS = (
     "newreno/reno",
     "sack/reno",
-    "fack/reno",
     "momentary/reno",
     "le/reno",
     "le/westwood",
     "le/reno/veno/24",
     "sack/westwood",
+    "rack/reno",
     "rack/cubic",
+    "rack/bbr-v1",
     "rack/bbr",
 )
 """What ``compare`` compares if nothing is said."""

@@ -81,7 +81,7 @@ pub struct CompareArgs {
     /// Stacks to compare, recovery/control[/lda/response]; the first is the measure of the others
     #[arg(
         long,
-        default_value = "newreno/reno,sack/reno,fack/reno,momentary/reno,le/reno,le/westwood,le/reno/veno/24,sack/westwood,rack/cubic,rack/bbr",
+        default_value = "newreno/reno,sack/reno,momentary/reno,le/reno,le/westwood,le/reno/veno/24,sack/westwood,rack/reno,rack/cubic,rack/bbr-v1,rack/bbr",
         default_value_if("deployable", "true", None)
     )]
     stacks: Option<StackList>,

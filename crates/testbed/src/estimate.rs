@@ -1,8 +1,8 @@
 //! How long a testbed will take: each transfer as long as in the simulator, and a moment for its network.
 
 use dupack_algorithms::catalog::{Catalog, Deployment, StackSpec};
-use dupack_lab::experiment::{FlowGroup, Seeds};
 use dupack_lab::experiment::load::Source;
+use dupack_lab::experiment::{FlowGroup, Seeds};
 use dupack_lab::results::Measure;
 use dupack_lab::run::{Execution, Interrupt, Plan};
 use dupack_tcp::time::Duration;
@@ -33,7 +33,11 @@ impl Testbed {
         if experiment.flows.is_empty() {
             experiment.flows.push(FlowGroup::default());
         }
-        for flow in experiment.flows.iter_mut().filter(|flow| flow.writes.is_empty()) {
+        for flow in experiment
+            .flows
+            .iter_mut()
+            .filter(|flow| flow.writes.is_empty())
+        {
             flow.bytes = Some(self.options.bytes);
         }
         let source = Source::of_flags(&experiment);

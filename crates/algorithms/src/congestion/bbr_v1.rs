@@ -70,7 +70,7 @@ use self::policer::LongTerm;
 use super::delivery_rate::{Quiet, RateSample, Sampler};
 use super::max_filter::MaxFilter;
 use super::undo;
-use crate::catalog::{Axis, Context, Entry, InLinux, Opponent};
+use crate::catalog::{Axis, Context, Entry, InLinux, KernelVersion, Opponent};
 
 /// The entry in the catalog.
 #[must_use]
@@ -95,6 +95,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
                 "bbr",
                 "tcp_bbr",
             )
+            .since(KernelVersion::new(4, 9))
             .differs("Linux paces bursts of two segments or more, ours each segment")
             .knobs(undo::knobs()),
         )

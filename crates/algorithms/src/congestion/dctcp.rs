@@ -39,7 +39,7 @@ use super::pacing::{self, Pace, PacingParameters};
 use super::undo::{self, UndoParameters};
 use super::window_validation::validating;
 use crate::catalog::linux::{Knob, Place};
-use crate::catalog::{Context, Entry, InLinux, Needs, Parameters};
+use crate::catalog::{Context, Entry, InLinux, KernelVersion, Needs, Parameters};
 
 /// DCTCP's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
@@ -75,6 +75,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
                 "dctcp",
                 "tcp_dctcp",
             )
+            .since(KernelVersion::new(3, 18))
             .differs("Linux's receiver tells of marks as they come only if it runs dctcp, too")
             .differs("Linux has alpha in parts of 1024, ours is a real number")
             .knobs([

@@ -40,7 +40,7 @@ use super::pacing::{self, Pace, PacingParameters};
 use super::undo::{self, UndoParameters};
 use super::window_validation::validating;
 use crate::catalog::linux::{Knob, Place};
-use crate::catalog::{Context, Entry, InLinux, Parameters};
+use crate::catalog::{Context, Entry, InLinux, KernelVersion, Parameters};
 
 /// Illinois's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
@@ -89,6 +89,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
                 "illinois",
                 "tcp_illinois",
             )
+            .since(KernelVersion::of(2, 6, 22))
             .differs("Linux grows in whole segments, ours in real numbers")
             .knobs([
                 Knob::number("win_thresh", 1.0, own("win_thresh")),
