@@ -9,6 +9,7 @@ use dupack_evaluation::{
     Campaign, Card, Conduct, Evaluated, EvaluationError, EvaluationFolder, Extent, KERNEL, Scale,
     Suite,
 };
+use dupack_lab::path_file::PathFile;
 use dupack_lab::run::Execution;
 use dupack_report::folder::OutputFolder;
 use miette::Result;
@@ -32,6 +33,7 @@ Examples:
   dupack evaluate rack/bbr --only bufferbloat,high-loss
   dupack evaluate --compare rack/cubic,rack/bbr,rack/vegas
   dupack evaluate rack/bbr --quick --baseline card.json
+  dupack evaluate rack/bbr --path slow.toml  # what it does to others there
   dupack evaluate rack/bbr --wire        # and on real packets
   dupack evaluate kernel:bbr             # the kernel's: on real packets alone
   dupack evaluate --resume dupack-out/evaluate
@@ -72,6 +74,9 @@ pub struct EvaluateArgs {
     /// Fail if a verdict is worse than in this card.json
     #[arg(long, value_name = "FILE", conflicts_with = "compare")]
     baseline: Option<PathBuf>,
+    /// A path file, as `dupack diagnose --path` writes it: fairness and harm to others are judged on this path
+    #[arg(long, value_name = "FILE", conflicts_with = "wire")]
+    path: Option<PathBuf>,
     /// A suite of your own: a folder with a criteria.toml and its scenarios, as experiments/evaluation has them
     #[arg(long, value_name = "DIR")]
     suite: Option<PathBuf>,
@@ -82,7 +87,7 @@ pub struct EvaluateArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Go on with a folder that was begun, with what it was begun with
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "stack", "compare", "quick", "only", "wire", "seed_set"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "stack", "compare", "quick", "only", "wire", "seed_set", "path"])]
     resume: Option<PathBuf>,
     /// Runs at a time [default: one per processor]
     #[arg(long, value_name = "N", value_parser = jobs)]
@@ -102,7 +107,10 @@ enum CardFormat {
 pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
     let resumed = args.resume.as_deref().map(EvaluationFolder::open);
     let resumed = resumed.transpose()?;
-    let suite = suite(args, resumed.as_ref())?;
+    let mut suite = suite(args, resumed.as_ref())?;
+    if let Some(file) = &args.path {
+        suite = suite.on_path(&PathFile::read(file, catalog)?)?;
+    }
     if args.list {
         let (_, width) = terminal();
         print(&dupack_evaluation::list(&suite, &args.only, width)?)?;
@@ -245,7 +253,12 @@ fn begin<'s>(
     suits(&campaign, baseline)?;
     let folder = folder(args.out.as_deref(), "evaluate")?;
     let keys = (&stacks[..], &args.only[..]);
-    let wire = (on_wire, args.suite.as_deref());
+    let own = args
+        .path
+        .as_ref()
+        .map(|_| suite.write(&folder))
+        .transpose()?;
+    let wire = (on_wire, own.as_deref().or(args.suite.as_deref()));
     let begun = EvaluationFolder::begin_on(&folder, keys, scale, wire)?;
     dupack_evaluation::write_experiments(&campaign, &folder)?;
     Ok((begun, campaign, folder))

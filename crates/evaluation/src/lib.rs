@@ -15,6 +15,7 @@ mod files;
 mod folder;
 mod found;
 mod listing;
+mod on_path;
 mod page;
 mod prepare;
 mod suite;

@@ -105,6 +105,9 @@ pub struct Scenario {
     /// What a quick look changes in it.
     #[serde(default)]
     pub quick: Quick,
+    /// Whether what it asks makes sense on any path: `dupack evaluate --path FILE` puts it on that one.
+    #[serde(default)]
+    pub on_path: bool,
 }
 
 /// What a quick look changes in an experiment.

@@ -107,3 +107,28 @@ fn what_the_file_says_is_not_said_again() {
         errors(&missing)
     );
 }
+
+#[test]
+fn evaluate_asks_what_makes_sense_on_any_path() {
+    let folder = folder();
+    let evaluate = [
+        "evaluate",
+        "rack/reno",
+        "--path",
+        "slow.toml",
+        "--quick",
+        "--only",
+        "harm-delay",
+        "--out",
+        "e",
+    ];
+    let card = printed(&folder, &evaluate);
+    assert!(card.contains("Delay of a thin flow beside it"), "{card}");
+    let stored = fs::read_to_string(folder.path().join("e/harm-delay/experiment.toml")).unwrap();
+    assert!(
+        stored.contains("4Mbit/s") && stored.contains("64kB"),
+        "{stored}"
+    );
+    // It can be gone on with, as the suite is in the folder.
+    printed(&folder, &["evaluate", "--resume", "e"]);
+}
