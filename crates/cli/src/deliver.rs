@@ -8,19 +8,20 @@ use dupack_algorithms::catalog::Catalog;
 use dupack_claims::{Judged, Rules};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Results, store};
-use dupack_lab::run::{Execution, Plan};
-use dupack_report::begun::Begun;
+use dupack_lab::run::{Execution, Held, Plan};
+use dupack_report::begun::{Begun, BegunError};
 use dupack_report::claims;
 use dupack_report::comparison::{self, Beside};
 use dupack_report::deploy::answer;
 use dupack_report::files::Files;
 use dupack_report::folder::OutputFolder;
-use dupack_report::table;
+use dupack_report::table::{self, Legend};
 use miette::{IntoDiagnostic, Result};
 
-use crate::flags::{Format, OutputArgs, check_preference};
+use crate::flags::{Format, OutputArgs, ShowArgs, check_preference};
 use crate::output::{INTERRUPTED, command_without, folder, print, quoted, terminal, warn};
 use crate::progress::{Bar, interrupt};
+use crate::stream::advise;
 
 /// Runs the plan of an experiment with a progress bar, and delivers the results.
 pub fn carry_out(
@@ -40,16 +41,25 @@ pub fn carry_out(
         print(&table::parameters(&plan.empty_results(), width))?;
         return Ok(ExitCode::SUCCESS);
     }
+    let execution = Execution { jobs: output.jobs };
+    plan.fits(Held::All, execution)?;
+    advise(&plan);
     // Made before the work, so that a folder that cannot be had costs no time.
     let begun = match &output.resume {
-        Some(path) => Begun::again(path, &plan.empty_results().experiment)?,
-        None => Begun::new(folder(output.out.as_deref(), name)?, source)?,
+        Some(path) => Begun::again(path, &plan.empty_results().experiment, source),
+        None => Begun::new(folder(output.out.as_deref(), name)?, source),
+    };
+    let begun = match begun {
+        Err(complete @ BegunError::Complete { .. }) => {
+            say!("{complete}: nothing to do");
+            return Ok(ExitCode::SUCCESS);
+        }
+        begun => begun?,
     };
     for complaint in begun.journal.complaints() {
-        eprintln!("note: {complaint}");
+        say!("note: {complaint}");
     }
     let bar = Bar::new(plan.work(), name);
-    let execution = Execution { jobs: output.jobs };
     let mut results = plan.execute_keeping(&begun.journal, execution, &bar, interrupt());
     results.prefer = output.show.prefer;
     bar.finish();
@@ -57,9 +67,13 @@ pub fn carry_out(
     let done = deliver(&delivered, &plan, output, &begun.folder);
     if done.is_err() || results.missing() > 0 {
         let go_on = go_on(std::env::args_os(), begun.folder.path());
-        eprintln!("the finished runs are kept; go on with: {go_on}");
+        let kept = match begun.journal.unkept() {
+            0 => "the finished runs are kept".to_owned(),
+            runs => format!("{runs} finished run(s) could not be kept and are done again"),
+        };
+        say!("{kept}; go on with: {go_on}");
     } else if let Err(error) = begun.complete() {
-        eprintln!("warning: {error}");
+        say!("warning: {error}");
     }
     done
 }
@@ -73,11 +87,15 @@ fn deliver(
 ) -> Result<ExitCode> {
     let results = delivery.results;
     if results.runs.is_empty() {
-        eprintln!("interrupted before the first run was finished: there is nothing to show");
+        say!("interrupted before the first run was finished: there is nothing to show");
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    delivery.files(plan)?.write(folder)?;
-    delivery.show(output.show.format)?;
+    let written = delivery
+        .files(plan)
+        .and_then(|files| Ok(files.write(folder)?));
+    // What was computed is told, though there may be no room for its files.
+    delivery.show(&output.show)?;
+    written?;
     conclude(results, folder)
 }
 
@@ -109,10 +127,10 @@ impl<'r> Delivery<'r> {
     }
 
     /// Prints it.
-    pub fn show(&self, format: Format) -> Result<()> {
+    pub fn show(&self, how: &ShowArgs) -> Result<()> {
         let (results, judged, catalog) = (self.results, &self.judged, self.catalog);
-        match format {
-            Format::Table => tables(results, judged, catalog),
+        match how.format {
+            Format::Table => tables(results, judged, how.legend(), catalog),
             Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(results))),
             Format::Json => print(&comparison::json_text(results, judged, catalog)),
         }
@@ -126,9 +144,9 @@ pub fn go_on(args: impl Iterator<Item = OsString>, folder: &Path) -> String {
     words.join(" ")
 }
 
-fn tables(results: &Results, judged: &[Judged], catalog: &Catalog) -> Result<()> {
+fn tables(results: &Results, judged: &[Judged], legend: Legend, catalog: &Catalog) -> Result<()> {
     let (colour, width) = terminal();
-    print(&table::comparison(results, colour, width))?;
+    print(&table::comparison(results, legend, colour, width))?;
     if let Some(text) = answer::text(results, catalog, width) {
         print(&format!("\n{text}"))?;
     }
@@ -147,7 +165,7 @@ fn tables(results: &Results, judged: &[Judged], catalog: &Catalog) -> Result<()>
 fn conclude(results: &Results, folder: &OutputFolder) -> Result<ExitCode> {
     warn(results, folder);
     if results.missing() > 0 {
-        eprintln!(
+        say!(
             "interrupted: {} of {} runs are missing; the tables and figures rest on the others",
             results.missing(),
             results.planned

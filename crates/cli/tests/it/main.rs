@@ -10,6 +10,8 @@ mod command;
 mod deploy;
 mod diagnose;
 mod evaluate;
+mod killed;
+mod limits;
 mod resume;
 mod script;
 mod shard;

@@ -4,6 +4,7 @@ pub mod coordinate;
 pub mod measure;
 pub mod medium;
 pub mod recorded;
+pub mod sheet;
 pub mod store;
 pub mod summary;
 pub mod verdict;

@@ -10,6 +10,7 @@ use dupack_tcp::options::Ecn;
 use dupack_tcp::receiver::AckPolicy;
 
 use super::build::{DEFAULT_BUFFER, Endpoints, Scenario, default_segment};
+use super::size;
 use crate::experiment::load::{ExperimentError, Source};
 use crate::experiment::points::Point;
 use crate::experiment::queue::Queueing;
@@ -150,7 +151,8 @@ pub(super) fn point(point: &Point, source: &Source) -> Result<(), ExperimentErro
     receiver(&e.receiver, "receiver", source)?;
     traffic::flows(e, source)?;
     traffic::udp(e, source)?;
-    media::sources(e, source)
+    media::sources(e, source)?;
+    size::run(e, source)
 }
 
 fn times(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
