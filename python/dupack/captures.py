@@ -86,7 +86,15 @@ def diagnose(
         text, lines = _native.diagnose(
             Path(path), native, selected, what_if, named, bar, None if both is None else Path(both)
         )
-    return Diagnosis(json.loads(text), list(csv.DictReader(io.StringIO(lines))))
+    rows = csv.DictReader(io.StringIO(lines))
+    streams = [{key: _from_sheet(cell) for key, cell in row.items()} for row in rows]
+    return Diagnosis(json.loads(text), streams)
+
+
+def _from_sheet(cell: str) -> str:
+    """A cell of a CSV file without the apostrophe that keeps spreadsheets from running it."""
+    is_kept = cell.startswith("'") and cell.lstrip("'").startswith(("=", "+", "-", "@", "\t", "\r"))
+    return cell[1:] if is_kept else cell
 
 
 @dataclass(frozen=True)

@@ -336,7 +336,10 @@ def test_a_torn_journal_costs_the_torn_line(longer: dupack.Experiment, tmp_path:
 
 
 def test_a_folder_with_nothing_to_go_on_with(small: dupack.Experiment, tmp_path: Path) -> None:
-    for out in (tmp_path, tmp_path / "nowhere"):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "letter.txt").write_text("x")
+    for out in (theirs, tmp_path / "nowhere"):
         with pytest.raises(FolderError, match=str(out)) as caught:
             small.run(out=out, resume=True, progress=False)
         assert "no experiment was begun" in str(caught.value)

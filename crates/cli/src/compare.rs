@@ -196,7 +196,7 @@ fn stacks(args: &CompareArgs, catalog: &Catalog) -> Result<Vec<String>> {
         ));
     }
     for stack in left_out {
-        eprintln!("left out: {stack}");
+        say!("left out: {stack}");
     }
     Ok(kept)
 }

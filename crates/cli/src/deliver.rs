@@ -8,8 +8,8 @@ use dupack_algorithms::catalog::{Catalog, Kernel};
 use dupack_claims::{Judged, Rules};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Results, store};
-use dupack_lab::run::{Execution, Plan};
-use dupack_report::begun::Begun;
+use dupack_lab::run::{Execution, Held, Plan};
+use dupack_report::begun::{Begun, BegunError};
 use dupack_report::claims;
 use dupack_report::comparison::{self, Beside};
 use dupack_report::deploy::answer;
@@ -18,9 +18,10 @@ use dupack_report::folder::OutputFolder;
 use dupack_report::table;
 use miette::{IntoDiagnostic, Result};
 
-use crate::flags::{Format, OutputArgs, check_preference};
+use crate::flags::{Format, OutputArgs, ShowArgs, check_preference};
 use crate::output::{INTERRUPTED, command_without, folder, print, quoted, terminal, warn};
 use crate::progress::{Bar, interrupt};
+use crate::stream::advise;
 
 /// Runs the plan of an experiment with a progress bar, and delivers the results.
 pub fn carry_out(
@@ -40,16 +41,25 @@ pub fn carry_out(
         print(&table::parameters(&plan.empty_results(), width))?;
         return Ok(ExitCode::SUCCESS);
     }
+    let execution = Execution { jobs: output.jobs };
+    plan.fits(Held::All, execution)?;
+    advise(&plan);
     // Made before the work, so that a folder that cannot be had costs no time.
     let begun = match &output.resume {
-        Some(path) => Begun::again(path, &plan.empty_results().experiment)?,
-        None => Begun::new(folder(output.out.as_deref(), name)?, source)?,
+        Some(path) => Begun::again(path, &plan.empty_results().experiment, source),
+        None => Begun::new(folder(output.out.as_deref(), name)?, source),
+    };
+    let begun = match begun {
+        Err(complete @ BegunError::Complete { .. }) => {
+            say!("{complete}: nothing to do");
+            return Ok(ExitCode::SUCCESS);
+        }
+        begun => begun?,
     };
     for complaint in begun.journal.complaints() {
-        eprintln!("note: {complaint}");
+        say!("note: {complaint}");
     }
     let bar = Bar::new(plan.work(), name);
-    let execution = Execution { jobs: output.jobs };
     let mut results = plan.execute_keeping(&begun.journal, execution, &bar, interrupt());
     results.prefer = output.show.prefer;
     output.show.correct_over.apply(&mut results);
@@ -58,9 +68,13 @@ pub fn carry_out(
     let done = deliver(&delivered, &plan, output, &begun.folder);
     if done.is_err() || results.missing() > 0 {
         let go_on = go_on(std::env::args_os(), begun.folder.path());
-        eprintln!("the finished runs are kept; go on with: {go_on}");
+        let kept = match begun.journal.unkept() {
+            0 => "the finished runs are kept".to_owned(),
+            runs => format!("{runs} finished run(s) could not be kept and are done again"),
+        };
+        say!("{kept}; go on with: {go_on}");
     } else if let Err(error) = begun.complete() {
-        eprintln!("warning: {error}");
+        say!("warning: {error}");
     }
     done
 }
@@ -74,11 +88,15 @@ fn deliver(
 ) -> Result<ExitCode> {
     let results = delivery.results;
     if results.runs.is_empty() {
-        eprintln!("interrupted before the first run was finished: there is nothing to show");
+        say!("interrupted before the first run was finished: there is nothing to show");
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    delivery.files(plan)?.write(folder)?;
-    delivery.show(output.show.format, output.show.kernel.as_ref())?;
+    let written = delivery
+        .files(plan)
+        .and_then(|files| Ok(files.write(folder)?));
+    // What was computed is told, though there may be no room for its files.
+    delivery.show(&output.show)?;
+    written?;
     conclude(results, folder)
 }
 
@@ -110,10 +128,10 @@ impl<'r> Delivery<'r> {
     }
 
     /// Prints it.
-    pub fn show(&self, format: Format, kernel: Option<&Kernel>) -> Result<()> {
+    pub fn show(&self, how: &ShowArgs) -> Result<()> {
         let (results, judged, catalog) = (self.results, &self.judged, self.catalog);
-        match format {
-            Format::Table => tables(results, judged, catalog, kernel),
+        match how.format {
+            Format::Table => tables(results, judged, how, catalog),
             Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(results))),
             Format::Json => print(&comparison::json_text(results, judged, catalog)),
         }
@@ -138,16 +156,11 @@ pub fn this_host() -> Option<Kernel> {
     None
 }
 
-fn tables(
-    results: &Results,
-    judged: &[Judged],
-    catalog: &Catalog,
-    kernel: Option<&Kernel>,
-) -> Result<()> {
+fn tables(results: &Results, judged: &[Judged], how: &ShowArgs, catalog: &Catalog) -> Result<()> {
     let (colour, width) = terminal();
-    print(&table::comparison(results, colour, width))?;
+    print(&table::comparison(results, how.legend(), colour, width))?;
     let host = this_host();
-    let kernel = kernel.or(host.as_ref());
+    let kernel = how.kernel.as_ref().or(host.as_ref());
     if let Some(text) = answer::text(results, catalog, kernel, width) {
         print(&format!("\n{text}"))?;
     }
@@ -166,7 +179,7 @@ fn tables(
 fn conclude(results: &Results, folder: &OutputFolder) -> Result<ExitCode> {
     warn(results, folder);
     if results.missing() > 0 {
-        eprintln!(
+        say!(
             "interrupted: {} of {} runs are missing; the tables and figures rest on the others",
             results.missing(),
             results.planned

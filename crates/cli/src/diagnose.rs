@@ -192,10 +192,10 @@ pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
         look_up(&mut diagnosis, &file)?;
     }
     for note in &diagnosis.notes {
-        eprintln!("note: {note}");
+        say!("note: {note}");
     }
     if diagnosis.left_out != LeftOut::default() {
-        eprintln!("note: {}", left_out(&diagnosis));
+        say!("note: {}", left_out(&diagnosis));
     }
     let asked = what_if(args, &diagnosis, catalog, stacks.as_deref())?;
     match args.format {
@@ -247,7 +247,7 @@ fn failures(conditions: &[Condition], diagnosis: &Diagnosis) -> usize {
     for condition in conditions {
         let connections = &diagnosis.connections;
         if let Some(note) = condition.not_told(connections) {
-            eprintln!("note: --fail-on '{condition}': {note}");
+            say!("note: --fail-on '{condition}': {note}");
         }
         for connection in connections {
             let Some(value) = condition.met_by(connection) else {
@@ -255,18 +255,20 @@ fn failures(conditions: &[Condition], diagnosis: &Diagnosis) -> usize {
             };
             failures += 1;
             if failures <= FAILURES_SHOWN {
-                eprintln!(
+                say!(
                     "failed: connection #{} ({} – {}) meets '{condition}': {value}",
-                    connection.number, connection.addresses.opener, connection.addresses.answerer
+                    connection.number,
+                    connection.addresses.opener,
+                    connection.addresses.answerer
                 );
             }
         }
     }
     if failures > FAILURES_SHOWN {
-        eprintln!("failed: {} more are not shown", failures - FAILURES_SHOWN);
+        say!("failed: {} more are not shown", failures - FAILURES_SHOWN);
     }
     if !conditions.is_empty() && diagnosis.beyond.connections > 0 {
-        eprintln!(
+        say!(
             "note: --fail-on looks at {} connections; {} more are not kept, or are not those of --flow",
             diagnosis.connections.len(),
             diagnosis.beyond.connections
@@ -363,7 +365,7 @@ fn write_path(diagnosis: &Diagnosis, path: &Path) -> Result<()> {
         let (_, mut made) = new_file(&file)?;
         made.write_all(text.as_bytes())
             .map_err(|error| miette!("cannot write {}: {error}", file.display()))?;
-        eprintln!("path: {}", file.display());
+        say!("path: {}", file.display());
     }
     Ok(())
 }
@@ -376,7 +378,7 @@ fn report(
     out: &OutputFolder,
 ) -> Result<()> {
     let scenes = if is_stdin(file) {
-        eprintln!("note: there are no figures, as standard input cannot be read a second time");
+        say!("note: there are no figures, as standard input cannot be read a second time");
         Scenes::new()
     } else {
         let detailed = diagnosis.connections.iter().take(args.detail);
@@ -402,7 +404,7 @@ fn report(
     page::files(diagnosis, asked, (name, args.detail), &scenes, &courses)
         .into_diagnostic()?
         .write(out)?;
-    eprintln!("report: {}", out.path().join(PAGE).display());
+    say!("report: {}", out.path().join(PAGE).display());
     Ok(())
 }
 
@@ -428,7 +430,7 @@ fn annotated(
         AnnotateError::Read(error) => unreadable(captured, error),
         AnnotateError::Write(error) => miette!("cannot write {}: {error}", path.display()),
     })?;
-    eprintln!("comments: {} ({copied} packets)", path.display());
+    say!("comments: {} ({copied} packets)", path.display());
     Ok(())
 }
 
@@ -514,7 +516,7 @@ fn read_both(files: &[PathBuf], selection: &Selection) -> Result<(Diagnosis, Pat
         ),
     })?;
     let (this, other) = (file(which), file(which.other()));
-    eprintln!(
+    say!(
         "note: findings, packets and times are those of {}; {} is the other capture",
         this.display(),
         other.display()

@@ -225,18 +225,18 @@ pub fn to_the_end(mut host: Host, end: PipeEnd, without_sack: Option<String>) ->
     let outcome = finished.into_diagnostic()?;
     match &outcome {
         Some(outcome) => {
-            eprintln!("{}", summary(outcome, seconds));
+            say!("{}", summary(outcome, seconds));
             if let Some(path) = path_summary(outcome) {
-                eprintln!("{path}");
+                say!("{path}");
             }
             let declined = |agreed: Negotiated| !agreed.sack.is_on();
             if outcome.negotiated.is_some_and(declined)
                 && let Some(repaired_by) = without_sack
             {
-                eprintln!("the peer has no SACK: losses were repaired by {repaired_by}");
+                say!("the peer has no SACK: losses were repaired by {repaired_by}");
             }
         }
-        None => eprintln!("interrupted before there was a connection"),
+        None => say!("interrupted before there was a connection"),
     }
     Ok(match outcome {
         Some(outcome) if outcome.is_complete() => ExitCode::SUCCESS,

@@ -125,7 +125,7 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
     // It is possible only while there is one thread.
     let namespaces = campaign.is_on_wire().then(wire::prepare);
     let go_on = go_on(folder.path(), args);
-    eprintln!("every finished run is kept; after an interruption go on with: {go_on}");
+    say!("every finished run is kept; after an interruption go on with: {go_on}");
     let board = Board::new();
     let conduct = Conduct {
         execution: Execution { jobs: args.jobs },
@@ -153,12 +153,14 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
     if let Err(error) = on_wire {
         without_packets(&evaluated, error)?;
     }
-    dupack_evaluation::write(&evaluated, (&suite, catalog), &folder)?;
+    let written = dupack_evaluation::write(&evaluated, (&suite, catalog), &folder);
+    // What was judged is told, though there may be no room for its files.
     show(&evaluated, args.format)?;
-    eprintln!("card: {}", folder.path().join("card.html").display());
+    written?;
+    say!("card: {}", folder.path().join("card.html").display());
     let missing: usize = evaluated.iter().map(|of| of.card.missing).sum();
     if missing > 0 {
-        eprintln!("interrupted: {missing} runs are missing; go on with: {go_on}");
+        say!("interrupted: {missing} runs are missing; go on with: {go_on}");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     match (baseline, &evaluated[..]) {
@@ -182,8 +184,8 @@ fn without_packets(evaluated: &[Evaluated], error: EvaluationError) -> Result<()
     if evaluated.iter().all(|of| of.card.rows.is_empty()) {
         return Err(error.into());
     }
-    eprintln!("{:?}", miette::Report::from(error));
-    eprintln!("the card is that of the simulator alone");
+    crate::told::error(&error);
+    say!("the card is that of the simulator alone");
     Ok(())
 }
 
@@ -223,6 +225,7 @@ fn go_on_with<'s>(
         false => Campaign::new(suite, stacks, keys, scale)?,
     };
     suits(&campaign, baseline)?;
+    wire::check_kernel(begun.stacks())?;
     let folder = OutputFolder::reopen(begun.path());
     Ok((begun, campaign, folder))
 }
@@ -251,6 +254,7 @@ fn begin<'s>(
         false => Campaign::new(suite, stacks_of, &args.only, scale)?,
     };
     suits(&campaign, baseline)?;
+    wire::check_kernel(&stacks)?;
     let folder = folder(args.out.as_deref(), "evaluate")?;
     let keys = (&stacks[..], &args.only[..]);
     let own = args
@@ -316,11 +320,11 @@ fn show(evaluated: &[Evaluated], format: CardFormat) -> Result<()> {
 fn held_against(card: &Card, baseline: &Card) -> Result<ExitCode> {
     let worse = card.worse_than(baseline)?;
     if worse.is_empty() {
-        eprintln!("no verdict is worse than in the baseline");
+        say!("no verdict is worse than in the baseline");
         return Ok(ExitCode::SUCCESS);
     }
     let (_, width) = terminal();
-    eprintln!(
+    say!(
         "worse than in the baseline:\n{}",
         dupack_evaluation::worse(&worse, width)
     );

@@ -11,6 +11,7 @@ use dupack_lab::experiment::BurstLoss;
 use dupack_lab::results::{HarmRecord, Prefer, Results};
 use dupack_lab::run::Plan;
 use dupack_lab::units::{Delay, Probability};
+use dupack_report::table::Legend;
 use miette::{Report, miette};
 
 /// The flags that somebody wrote, by their identifiers: others have their defaults.
@@ -134,6 +135,24 @@ pub struct ShowArgs {
     /// The kernel whose senders are offered, as kernel:6.1 [default: this host's]
     #[arg(long = "for", value_name = "KERNEL")]
     pub kernel: Option<Kernel>,
+    /// Explain the marks below the table: by which measures and limits stacks get them
+    #[arg(long)]
+    pub legend: bool,
+}
+
+impl ShowArgs {
+    /// Whether marks are explained.
+    pub const fn legend(&self) -> Legend {
+        legend(self.legend)
+    }
+}
+
+/// Whether marks are explained, as a flag says it.
+pub const fn legend(asked: bool) -> Legend {
+    match asked {
+        true => Legend::Whole,
+        false => Legend::Named,
+    }
 }
 
 /// An error if what is preferred is not measured.

@@ -1,5 +1,12 @@
 //! The `dupack` command: a table of contents of what it can do.
 
+#![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
+
+/// Says a line on standard error, as [`output::say`] does.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::output::say(&format!($($text)*)) };
+}
+
 mod compare;
 mod deliver;
 mod diagnose;
@@ -24,6 +31,7 @@ mod stacks;
 mod stream;
 #[cfg(target_os = "linux")]
 mod testbed;
+mod told;
 mod trace;
 mod wire;
 
@@ -78,9 +86,10 @@ enum Command {
 
 fn main() -> ExitCode {
     let catalog = Catalog::builtin();
-    let matches = Cli::command().get_matches();
+    let matches = Cli::command().try_get_matches();
+    let matches = matches.unwrap_or_else(|error| told::exit(&error));
     let given = Given::of(&matches);
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| told::exit(&error));
     let result = match cli.command {
         Command::Compare(args) => compare::run(&args, &given, &catalog),
         Command::Run(args) => run::run(&args, &catalog),
@@ -102,7 +111,7 @@ fn main() -> ExitCode {
     match result {
         Ok(code) => code,
         Err(report) => {
-            eprintln!("{report:?}");
+            told::error(report.as_ref());
             ExitCode::from(2)
         }
     }

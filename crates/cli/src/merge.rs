@@ -8,7 +8,7 @@ use clap::Args;
 use dupack_algorithms::catalog::Catalog;
 use dupack_claims::Rules;
 use dupack_lab::experiment::load::Source;
-use dupack_lab::run::{Execution, Plan};
+use dupack_lab::run::{Execution, Held, Plan};
 use dupack_report::files::{EXPERIMENT, Files};
 use dupack_report::folder::{Draft, Folder, IfPresent, MemoryFolder, OutputFolder, StoreError};
 use dupack_report::shard::{Gathered, Harm};
@@ -63,6 +63,8 @@ pub fn run(args: &MergeArgs, catalog: &Catalog) -> Result<ExitCode> {
     };
     let plan = plan(args, &shards, &source, catalog)?;
     check_preference(args.show.prefer, &plan.empty_results().harm)?;
+    let execution = Execution { jobs: args.jobs };
+    plan.fits(Held::All, execution)?;
     let rules = Rules::of_plan(&plan, &source, catalog)?;
     let known = shards.first().identity();
     let split = plan.split(known.shard.of(), &source)?;
@@ -70,13 +72,13 @@ pub fn run(args: &MergeArgs, catalog: &Catalog) -> Result<ExitCode> {
     let journals = shards.journals()?;
     let merge = split.merge(&journals).map_err(|error| *error)?;
     if let Some(incomplete) = shards.incomplete(&split, &merge, args.experiment.as_deref()) {
-        eprint!("{incomplete}");
-        eprintln!("nothing is written: merge again when these are done");
+        say!("{}", incomplete.to_string().trim_end());
+        say!("nothing is written: merge again when these are done");
         return Ok(ExitCode::from(INCOMPLETE));
     }
     // Made before the work, so that a folder that cannot be had costs no time.
     let place = Place::of(args.out.as_deref(), &known.name, &source)?;
-    let checked = merge.check(Execution { jobs: args.jobs }, interrupt);
+    let checked = merge.check(execution, interrupt);
     checked.map_err(|error| *error)?;
     let Some(mut results) = merge.results() else {
         return Err(miette!("runs are missing"));
@@ -89,7 +91,7 @@ pub fn run(args: &MergeArgs, catalog: &Catalog) -> Result<ExitCode> {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let folder = place.take(&files, &source)?;
-    delivery.show(args.show.format, args.show.kernel.as_ref())?;
+    delivery.show(&args.show)?;
     warn(&results, &folder);
     Ok(ExitCode::SUCCESS)
 }
@@ -99,7 +101,7 @@ fn plan(args: &MergeArgs, shards: &Gathered, source: &Source, catalog: &Catalog)
     let plan = { source.parse() }.and_then(|experiment| Plan::new(experiment, source, catalog));
     if plan.is_err() && args.experiment.is_none() {
         let copy = &source.name;
-        eprintln!("note: {copy} is a copy; name the file that was run with --experiment");
+        say!("note: {copy} is a copy; name the file that was run with --experiment");
     }
     let plan = plan?;
     Ok(match shards.first().identity().harm {
@@ -153,7 +155,7 @@ impl Place {
         if !memory.into_files().into_iter().all(is_there) {
             return Err(StoreError::taken(&path).into());
         }
-        eprintln!(
+        say!(
             "{} holds this result already: nothing to do",
             path.display()
         );

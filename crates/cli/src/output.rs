@@ -1,5 +1,6 @@
 //! What commands print, and where they put their files.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -13,13 +14,70 @@ use miette::{IntoDiagnostic, Result};
 /// Exit code of a command that was interrupted, as shells have it for Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
 
-/// Prints `text` with a line break. A reader that has gone away is no error.
+/// Prints `text` with a line break. A reader that has gone away is no error. A terminal gets colours and no other
+/// control characters: they would be those of somebody's names.
 pub fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
-    match writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush()) {
+    let text = match out.is_terminal() {
+        true => escaped(text.trim_end(), Keep::Colours),
+        false => Cow::Borrowed(text.trim_end()),
+    };
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.into_diagnostic(),
     }
+}
+
+/// Says `text`, which has no colours, on standard error with a line break, its control characters escaped. A reader that
+/// has gone away is no error.
+pub fn say(text: &str) {
+    // There is nobody to tell that it cannot be said.
+    let _ = writeln!(io::stderr().lock(), "{}", escaped(text, Keep::Nothing));
+}
+
+/// Which control sequences stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// None.
+    Nothing,
+    /// Those that set colours: `ESC [ … m`.
+    Colours,
+}
+
+/// `text` with control characters as Rust writes them, `\\u{1b}`, but for tabs and line breaks: a terminal obeys them,
+/// and they may be those of a file's name.
+pub fn escaped(text: &str, keep: Keep) -> Cow<'_, str> {
+    let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    if text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let length = match colour(rest) {
+            Some(length) if keep == Keep::Colours => {
+                shown.push_str(&rest[..length]);
+                length
+            }
+            _ if is_plain(c) => {
+                shown.push(c);
+                c.len_utf8()
+            }
+            _ => {
+                shown.extend(c.escape_default());
+                c.len_utf8()
+            }
+        };
+        rest = &rest[length..];
+    }
+    Cow::Owned(shown)
+}
+
+/// The length of the sequence that sets a colour, if `text` begins with one.
+fn colour(text: &str) -> Option<usize> {
+    let numbers = text.strip_prefix("\u{1b}[")?;
+    let end = numbers.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    numbers[end..].starts_with('m').then_some(2 + end + 1)
 }
 
 /// The output folder: the one that was named, or a new one under `dupack-out`.
@@ -77,7 +135,34 @@ pub fn terminal() -> (Colour, Option<u16>) {
 /// Says what there is to warn of, and where the report is.
 pub fn warn(results: &Results, folder: &OutputFolder) {
     for warning in &results.warnings {
-        eprintln!("warning: {warning}");
+        say!("warning: {warning}");
     }
-    eprintln!("report: {}", folder.path().join(PAGE).display());
+    say!("report: {}", folder.path().join(PAGE).display());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_escaped_and_colours_stay_where_they_are_ours() {
+        let text = "a\tb\n\u{1b}[1;31mred\u{1b}[0m \u{1b}]0;title\u{7} \u{9b}2J \r é";
+        let nothing = escaped(text, Keep::Nothing);
+        assert_eq!(
+            nothing,
+            "a\tb\n\\u{1b}[1;31mred\\u{1b}[0m \\u{1b}]0;title\\u{7} \\u{9b}2J \\r é"
+        );
+        let colours = escaped(text, Keep::Colours);
+        assert!(
+            colours.contains("\u{1b}[1;31mred\u{1b}[0m \\u{1b}]0;"),
+            "{colours}"
+        );
+        assert!(!colours.contains('\u{7}') && !colours.contains('\u{9b}'));
+        // A sequence that is cut off is none.
+        assert_eq!(escaped("\u{1b}[3", Keep::Colours), "\\u{1b}[3");
+        assert!(matches!(
+            escaped("plain é\n", Keep::Nothing),
+            Cow::Borrowed(_)
+        ));
+    }
 }

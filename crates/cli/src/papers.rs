@@ -73,7 +73,7 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
         .map(|paper| Ok(paper.plan(begun.extent())?))
         .collect::<Result<_>>()?;
     let go_on = go_on(folder.path(), args);
-    eprintln!("every finished run is kept; after an interruption go on with: {go_on}");
+    say!("every finished run is kept; after an interruption go on with: {go_on}");
     let board = Board::new();
     let conduct = Conduct {
         execution: Execution { jobs: args.jobs },
@@ -97,10 +97,10 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
     for reproduction in &reproductions {
         show(reproduction)?;
     }
-    eprintln!("report: {}", folder.path().join(PAGE).display());
+    say!("report: {}", folder.path().join(PAGE).display());
     let missing: usize = reproductions.iter().map(Reproduction::missing).sum();
     if missing > 0 {
-        eprintln!("interrupted: {missing} runs are missing; go on with: {go_on}");
+        say!("interrupted: {missing} runs are missing; go on with: {go_on}");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(ExitCode::SUCCESS)
@@ -157,7 +157,7 @@ fn show(reproduction: &Reproduction) -> Result<()> {
     }
     print(&format!("\n{}: {}", reproduction.key, reproduction.tally()))?;
     for warning in reproduction.warnings() {
-        eprintln!("warning: {warning}");
+        say!("warning: {warning}");
     }
     Ok(())
 }

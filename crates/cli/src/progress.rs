@@ -26,14 +26,14 @@ pub fn interrupt_saying(kept: &'static str) -> &'static Interrupt {
                 std::process::exit(130);
             }
             if READS_INPUT.load(Ordering::Relaxed) && !INPUT_ENDS.swap(true, Ordering::Relaxed) {
-                eprintln!("\nreading what is left of standard input (again to stop)");
+                say!("\nreading what is left of standard input (again to stop)");
                 return;
             }
-            eprintln!("\nstopping: {kept} (again to end at once)");
+            say!("\nstopping: {kept} (again to end at once)");
             INTERRUPT.ask();
         };
         if let Err(error) = ctrlc::set_handler(handler) {
-            eprintln!("warning: Ctrl-C ends the program at once: {error}");
+            say!("warning: Ctrl-C ends the program at once: {error}");
         }
     });
     &INTERRUPT
@@ -131,7 +131,7 @@ impl Reading {
 impl dupack_testbed::Watch for Bar {
     fn run_begins(&self, what: &str) {
         if self.bar.is_hidden() {
-            eprintln!("{what}");
+            say!("{what}");
         } else {
             self.tell(what);
         }
@@ -152,7 +152,7 @@ impl Progress for Bar {
     }
 
     fn note(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("note: {text}"));
+        self.bar.suspend(|| say!("note: {text}"));
     }
 }
 
@@ -206,7 +206,7 @@ impl Board {
         self.part.reset_elapsed();
         if took >= LINE_EVERY {
             let took = in_words(took.as_secs_f64());
-            self.bar.suspend(|| eprintln!("{what}: {took}"));
+            self.bar.suspend(|| say!("{what}: {took}"));
         }
     }
 
@@ -226,7 +226,7 @@ impl Board {
                 .is_ok()
         };
         if due && mine() {
-            eprintln!("{text}");
+            say!("{text}");
         }
     }
 }
@@ -272,7 +272,7 @@ impl Watch for Board {
         self.bar.set_position(done.packets);
         if done.runs > 0 {
             let taken = format!("{} of {} runs were done before", done.runs, total.runs);
-            self.bar.suspend(|| eprintln!("{taken}"));
+            self.bar.suspend(|| say!("{taken}"));
         }
     }
 
@@ -300,7 +300,7 @@ impl Watch for Board {
     }
 
     fn note(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("note: {text}"));
+        self.bar.suspend(|| say!("note: {text}"));
     }
 
     fn cpu_time(&self) -> Duration {

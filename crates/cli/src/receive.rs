@@ -43,7 +43,7 @@ pub fn run(args: &ReceiveArgs, catalog: &Catalog) -> Result<ExitCode> {
     let once = Once::new(move || offered(&endpoint, &stack), pipe);
     host.listen(args.port, Box::new(once));
     for address in addresses(&args.endpoint, ENDPOINT) {
-        eprintln!("listening at {}", SocketAddr::new(address, args.port));
+        say!("listening at {}", SocketAddr::new(address, args.port));
     }
     to_the_end(host, end, fallback)
 }

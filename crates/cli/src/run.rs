@@ -96,8 +96,5 @@ pub fn run(args: &RunArgs, catalog: &Catalog) -> Result<ExitCode> {
         let format = args.parts.map(Parts::format).transpose()?;
         return stream::carry_out(plan, (&source, &name), format, &args.output, catalog);
     }
-    if !args.output.explain {
-        stream::advise(plan.work());
-    }
     carry_out(plan, &source, &name, &args.output, catalog)
 }

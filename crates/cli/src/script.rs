@@ -73,7 +73,7 @@ pub fn run(args: &ScriptArgs, catalog: &Catalog) -> Result<ExitCode> {
     for path in &paths {
         let (played, untraced) = played(path, &options, traces.as_mut());
         if let Some(error) = untraced {
-            eprintln!("{error:?}");
+            say!("{error:?}");
             missing.push(path);
         }
         if args.format == Format::Table {
@@ -89,7 +89,7 @@ pub fn run(args: &ScriptArgs, catalog: &Catalog) -> Result<ExitCode> {
     }
     if !missing.is_empty() {
         let (missing, all) = (missing.len(), paths.len());
-        eprintln!(
+        say!(
             "error: of {missing} of {all} scripts the trace is missing or not whole; all were played"
         );
     }

@@ -48,7 +48,7 @@ pub fn run(args: &SendArgs, catalog: &Catalog) -> Result<ExitCode> {
         Pipe::new(Some(Box::new(stdin())), Box::new(stdout()), &host.waker()).into_diagnostic()?;
     let opening = offered(&args.endpoint, &stack).used_by(pipe);
     host.connect(server, opening).into_diagnostic()?;
-    eprintln!("connecting to {server}");
+    say!("connecting to {server}");
     to_the_end(host, end, without_sack(&args.endpoint, &stack))
 }
 

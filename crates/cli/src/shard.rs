@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use dupack_algorithms::catalog::Catalog;
 use dupack_claims::Rules;
 use dupack_lab::experiment::load::Source;
-use dupack_lab::run::{Execution, Plan, Shard, Split};
-use dupack_report::folder::{IfPresent, OutputFolder};
+use dupack_lab::run::{Execution, Held, Plan, Shard, Split};
+use dupack_report::folder::{IfPresent, OutputFolder, is_blank};
 use dupack_report::shard::{BegunShard, Harm, Identity, ShardFolder};
 use dupack_report::table;
 use miette::{Result, miette};
@@ -42,6 +42,9 @@ pub fn carry_out(
     }
     // What is wrong with its claims is told now, and not when all is done.
     Rules::of_plan(&plan, source, catalog)?;
+    let execution = Execution { jobs: output.jobs };
+    let runs = plan.size().runs().unwrap_or(u64::MAX) / u64::from(shard.of());
+    plan.fits(Held::Runs(runs), execution)?;
     let split = plan.split(shard.of(), source)?;
     if output.explain {
         return explain(&plan, &split, shard);
@@ -50,7 +53,7 @@ pub fn carry_out(
     let share = split.share(shard);
     let path = match &resumed {
         Some(found) => found.path().to_path_buf(),
-        None => output.out.clone().unwrap_or_else(|| {
+        None => { output.resume.clone().or(output.out.clone()) }.unwrap_or_else(|| {
             let folder = identity.folder_name();
             Path::new("dupack-out").join(folder)
         }),
@@ -62,7 +65,7 @@ pub fn carry_out(
             if found.is_finished() {
                 found.check_runs(&share)?;
                 let (runs, path) = (share.runs(), path.display());
-                eprintln!("shard {shard} is finished: {path} has its {runs} runs; nothing to do");
+                say!("shard {shard} is finished: {path} has its {runs} runs; nothing to do");
                 return Ok(ExitCode::SUCCESS);
             }
             BegunShard::again(&found, source)?
@@ -73,29 +76,28 @@ pub fn carry_out(
         }
     };
     for complaint in begun.journal.complaints() {
-        eprintln!("note: {complaint}");
+        say!("note: {complaint}");
     }
     let bar = Bar::new(share.runs(), name);
-    let execution = Execution { jobs: output.jobs };
     let done = share.execute(&begun.journal, execution, &bar, interrupt());
     bar.finish();
     let runs = share.runs();
     let again = go_on(std::env::args_os(), begun.path());
     let finished = match done {
         Ok(done) if done < runs => {
-            eprintln!("interrupted: {} of {runs} runs are missing", runs - done);
-            eprintln!("the finished runs are kept; go on with: {again}");
+            say!("interrupted: {} of {runs} runs are missing", runs - done);
+            say!("the finished runs are kept; go on with: {again}");
             return Ok(ExitCode::from(INTERRUPTED));
         }
         Ok(_) => begun.finish(&share),
         Err(error) => Err(error.into()),
     };
     if let Err(error) = finished {
-        eprintln!("what is in the folder is kept; go on with: {again}");
+        say!("what is in the folder is kept; go on with: {again}");
         return Err(error.into());
     }
     let path = path.display();
-    eprintln!("shard {shard} is finished: {path} has its {runs} runs, for `dupack merge`");
+    say!("shard {shard} is finished: {path} has its {runs} runs, for `dupack merge`");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -142,6 +144,10 @@ fn resumed(wanted: Option<Shard>, output: &OutputArgs) -> Result<Option<ShardFol
     let Some(path) = &output.resume else {
         return Ok(None);
     };
+    // Whoever was killed at once left nothing: it is begun in the folder that is there.
+    if wanted.is_some() && is_blank(path) {
+        return Ok(None);
+    }
     let folder = path.display();
     let found = ShardFolder::read(path)?;
     match wanted {

@@ -8,8 +8,10 @@ use std::process::ExitCode;
 use dupack_algorithms::catalog::Catalog;
 use dupack_claims::Rules;
 use dupack_lab::experiment::load::Source;
-use dupack_lab::run::{Execution, Plan, Progressed};
+use dupack_lab::run::size::bytes_in_words;
+use dupack_lab::run::{Execution, Held, Plan, Progressed};
 use dupack_report::files::PAGE;
+use dupack_report::folder::is_blank;
 use dupack_report::shard::Harm;
 use dupack_report::stream::{BETTER_STREAMED, Finished, Format, Identity, Settings, Streaming};
 use miette::{IntoDiagnostic, Result, miette};
@@ -39,7 +41,9 @@ pub fn carry_out(
             "--correct-over sweep compares all points at once, and with --stream each goes to its file when it is done"
         ));
     }
-    let known = output.resume.as_deref().map(Identity::read).transpose()?;
+    // Whoever was killed at once left nothing: it is begun in the folder that is there.
+    let resumed = output.resume.as_deref().filter(|path| !is_blank(path));
+    let known = resumed.map(Identity::read).transpose()?;
     let harm = match (output.no_harm, &known) {
         (true, _) => Harm::LeftOut,
         (false, Some(known)) => known.harm(),
@@ -54,36 +58,38 @@ pub fn carry_out(
         plan = plan.measuring_harm(catalog);
     }
     check_preference(prefer, &plan.empty_results().harm)?;
+    let execution = Execution { jobs: output.jobs };
+    plan.fits(Held::Points, execution)?;
     let rules = Rules::of_plan(&plan, source, catalog)?;
     if !rules.claims().is_empty() {
-        eprintln!(
+        say!(
             "note: the claims of {} are not judged: that takes all runs at once; run it without --stream for them",
             source.name
         );
     }
-    let mut streaming = match &output.resume {
-        Some(path) => Streaming::again(path, &plan, format)?,
+    let mut streaming = match resumed {
+        Some(path) => Streaming::again(path, &plan, source, format)?,
         None => {
             let mut settings = Settings::new(harm);
             settings.format = format.unwrap_or(settings.format);
-            let folder = folder(output.out.as_deref(), name)?;
+            let out = output.resume.as_deref().or(output.out.as_deref());
+            let folder = folder(out, name)?;
             Streaming::new(folder, &plan, source, &settings)?
         }
     };
     if streaming.is_finished() {
         let path = streaming.path().display();
-        eprintln!("{path} has all runs, and its report is written: nothing to do");
+        say!("{path} has all runs, and its report is written: nothing to do");
         return Ok(ExitCode::SUCCESS);
     }
     let interrupt = interrupt_saying("the runs of finished parts are kept");
     let bar = Bar::new(streaming.runs_to_do(), name);
-    let execution = Execution { jobs: output.jobs };
     let path = streaming.path().to_owned();
     let progressed = streaming.execute(&plan, execution, &bar, interrupt);
     bar.finish();
     let done = match progressed {
         Ok(Progressed::ToBlock(_)) => {
-            eprintln!("interrupted: {} runs are missing", streaming.runs_to_do());
+            say!("interrupted: {} runs are missing", streaming.runs_to_do());
             Ok(ExitCode::from(INTERRUPTED))
         }
         Ok(Progressed::ToTheEnd) => {
@@ -96,7 +102,7 @@ pub fn carry_out(
     };
     if !matches!(done, Ok(code) if code == ExitCode::SUCCESS) {
         let go_on = go_on(std::env::args_os(), &path);
-        eprintln!("the finished parts are kept; go on with: {go_on}");
+        say!("the finished parts are kept; go on with: {go_on}");
     }
     done
 }
@@ -108,13 +114,13 @@ fn show(finished: &Finished, output: &OutputArgs) -> Result<ExitCode> {
         Print::Csv => copy(&path.join("summary.csv"))?,
         _ => {
             let (colour, width) = terminal();
-            print(&finished.text(colour, width))?;
+            print(&finished.text(output.show.legend(), colour, width))?;
         }
     }
     for warning in &finished.warnings {
-        eprintln!("warning: {warning}");
+        say!("warning: {warning}");
     }
-    eprintln!("report: {}", path.join(PAGE).display());
+    say!("report: {}", path.join(PAGE).display());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -127,12 +133,18 @@ fn copy(file: &Path) -> Result<()> {
     }
 }
 
-/// Says that so many runs are better streamed, where they are.
-pub fn advise(runs: usize) {
-    if runs > BETTER_STREAMED {
-        eprintln!(
-            "note: {runs} runs take about {} GB of memory here; with --stream they go to files as they are done",
-            runs.div_ceil(100_000)
+/// Says that the runs of `plan` are better streamed, where they are many.
+pub fn advise(plan: &Plan) {
+    let size = plan.size();
+    let runs = size.runs().unwrap_or(u64::MAX);
+    if let Some(bytes) = size
+        .bytes(Held::All, 1)
+        .filter(|_| runs > BETTER_STREAMED as u64)
+    {
+        say!(
+            "note: {runs} runs take about {} of memory here; with `dupack run FILE --stream` they go to files as they are \
+             done",
+            bytes_in_words(bytes)
         );
     }
 }

@@ -29,7 +29,7 @@ use dupack_wire::namespace;
 use miette::{IntoDiagnostic, Result};
 
 use crate::flags::{
-    Format, Given, StackList, check_preference, dialect, lasting, prefer, whole, whole_path,
+    Format, Given, StackList, check_preference, dialect, lasting, legend, prefer, whole, whole_path,
 };
 use crate::output::{INTERRUPTED, command_without, folder, print, terminal, warn};
 use crate::progress::{Bar, interrupt};
@@ -184,6 +184,9 @@ pub struct TestbedArgs {
     /// What counts most: orders the answer, and gives one where too many senders have their merits
     #[arg(long, value_name = "WHAT", value_parser = prefer())]
     prefer: Option<Prefer>,
+    /// Explain the marks below the table: by which measures and limits senders get them
+    #[arg(long)]
+    legend: bool,
 }
 
 /// Over which IP packets go.
@@ -283,7 +286,7 @@ pub fn run(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<ExitC
     let wanted = args.simulate && !interrupt().is_asked();
     let counterpart = testbed.counterpart().filter(|_| wanted);
     if wanted && counterpart.is_none() {
-        eprintln!("warning: nothing to simulate: a kernel's sender has no counterpart");
+        say!("warning: nothing to simulate: a kernel's sender has no counterpart");
     }
     let beside = counterpart.map(|plan| simulate(plan, &outcome));
     deliver(
@@ -321,12 +324,12 @@ fn captures_folder(path: &Path) -> Result<OutputFolder> {
 fn nothing_done(outcome: Outcome) -> Result<ExitCode> {
     let mut failures = outcome.failures.into_iter();
     let Some(first) = failures.next() else {
-        eprintln!("interrupted before the first run was finished: there is nothing to show");
+        say!("interrupted before the first run was finished: there is nothing to show");
         return Ok(ExitCode::from(INTERRUPTED));
     };
     let others = failures.count();
     if others > 0 {
-        eprintln!("no run was finished; {others} more failed after this one:");
+        say!("no run was finished; {others} more failed after this one:");
     }
     Err(first.into())
 }
@@ -340,9 +343,9 @@ fn verdict(outcome: &Outcome) -> ExitCode {
     let rest = "the tables and figures rest on the others";
     if !failures.is_empty() {
         let failed = failures.len();
-        eprintln!("error: {failed} of {planned} runs failed, {missing} are missing; {rest}");
+        say!("error: {failed} of {planned} runs failed, {missing} are missing; {rest}");
     } else if missing > 0 {
-        eprintln!("interrupted: {missing} of {planned} runs are missing; {rest}");
+        say!("interrupted: {missing} of {planned} runs are missing; {rest}");
     }
     if interrupt().is_asked() {
         ExitCode::from(INTERRUPTED)
@@ -482,7 +485,7 @@ fn writes(args: &TestbedArgs) -> Result<Vec<AppWrite>> {
 
 /// Runs the counterpart in the simulator, and sets it beside what the wire gave.
 fn simulate(plan: &Plan, outcome: &Outcome) -> Vec<Beside> {
-    let bar = Bar::new(plan.jobs().len(), "simulation");
+    let bar = Bar::new(plan.work(), "simulation");
     let simulated = plan.execute(Execution::default(), &bar, interrupt());
     bar.finish();
     compare(&outcome.results, &simulated)
@@ -497,19 +500,20 @@ fn deliver(
     folder: &OutputFolder,
 ) -> Result<()> {
     let results = &outcome.results;
-    files(outcome, catalog, beside, tolerance)
-        .into_diagnostic()?
-        .write(folder)?;
+    let files = files(outcome, catalog, beside, tolerance).into_diagnostic()?;
+    let written = files.write(folder);
+    // What was measured is told, though there may be no room for its files.
     match args.format {
         Format::Table => tables((args, tolerance), outcome, beside)?,
         Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(results)))?,
         Format::Json => print(&store::json_text(results))?,
     }
+    written?;
     warn(results, folder);
     if results.runs.iter().any(|run| !results.is_sound(run)) {
-        eprintln!("{}", remedy(std::env::args_os(), Standing::now()));
+        say!("{}", remedy(std::env::args_os(), Standing::now()));
         if let Some(needed) = needed_tolerance(&outcome.passages) {
-            eprintln!(
+            say!(
                 "or, if a delay of that much does not matter on this path, `--tolerance {needed}` would have kept every run"
             );
         }
@@ -570,7 +574,12 @@ fn tables(
     let Outcome {
         results, passages, ..
     } = outcome;
-    print(&table::comparison(results, colour, width))?;
+    print(&table::comparison(
+        results,
+        legend(args.legend),
+        colour,
+        width,
+    ))?;
     if let Some(beside) = beside {
         print(&format!("\n{}", beside_text(results, beside, width)))?;
     }

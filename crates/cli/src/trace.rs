@@ -188,7 +188,7 @@ pub fn run(args: &TraceArgs, given: &Given, catalog: &Catalog) -> Result<ExitCod
     let runs = &runs[..done.len()];
 
     for warning in plan.warnings().iter().chain(&setting.remarks) {
-        eprintln!("warning: {warning}");
+        say!("warning: {warning}");
     }
     let conditions = setting.subtitle(&plan);
     let (_, width) = terminal();
@@ -218,7 +218,7 @@ fn conclude(setting: &Setting, done: &[Done]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let end = done.last().map_or(Instant::ZERO, |done| done.account.end);
-    eprintln!("interrupted at {end} of {}", setting.experiment.duration);
+    say!("interrupted at {end} of {}", setting.experiment.duration);
     ExitCode::from(INTERRUPTED)
 }
 

@@ -1,21 +1,54 @@
 //! Runs on real packets for report cards: what `evaluation` asks, as `testbed` does it.
 
+#[cfg(target_os = "linux")]
+use std::sync::OnceLock;
+
 use dupack_algorithms::catalog::Catalog;
-use dupack_evaluation::{EvaluationError, RealPackets, WireError, WireRun};
+use dupack_evaluation::{EvaluationError, KERNEL, RealPackets, WireError, WireRun};
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::ReadFile;
 use dupack_lab::run::Interrupt;
 
 /// Makes namespaces possible for an ordinary user, as far as the system lets it. First of all: it is possible
-/// only while there is one thread.
+/// only while there is one thread. It is done once, whoever asks again.
 #[cfg(target_os = "linux")]
 pub fn prepare() -> Result<(), EvaluationError> {
-    let prepared = dupack_wire::namespace::prepare();
-    prepared
-        .map(drop)
-        .map_err(|error| EvaluationError::NoRealPackets {
-            cause: error.to_string(),
-        })
+    static PREPARED: OnceLock<Result<(), String>> = OnceLock::new();
+    let prepare = || {
+        let prepared = dupack_wire::namespace::prepare();
+        prepared.map(drop).map_err(|error| error.to_string())
+    };
+    let prepared = PREPARED.get_or_init(prepare).clone();
+    prepared.map_err(|cause| EvaluationError::NoRealPackets { cause })
+}
+
+/// An error if this machine's kernel has not all senders among `stacks` that are its own.
+#[cfg(target_os = "linux")]
+pub fn check_kernel(stacks: &[String]) -> Result<(), EvaluationError> {
+    for stack in stacks {
+        let Some(control) = stack.strip_prefix(KERNEL) else {
+            continue;
+        };
+        prepare()?;
+        if let Err(error) = dupack_wire::transfer::probe(control) {
+            return Err(EvaluationError::Stack {
+                message: format!("{stack} cannot send here: {error}"),
+                help: format!(
+                    "load its module as root (modprobe tcp_{control}), name a congestion control that the kernel has, or \
+                     evaluate a stack of `dupack stacks`, which needs no kernel's"
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn check_kernel(stacks: &[String]) -> Result<(), EvaluationError> {
+    match stacks.iter().any(|stack| stack.starts_with(KERNEL)) {
+        true => prepare(),
+        false => Ok(()),
+    }
 }
 
 #[cfg(not(target_os = "linux"))]

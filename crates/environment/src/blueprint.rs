@@ -102,6 +102,11 @@ impl Blueprint {
         self.settings.action.space()
     }
 
+    /// Bytes of memory that an environment takes, about.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.template.scenario().bytes()
+    }
+
     /// How many numbers an agent observes.
     #[must_use]
     pub fn observation_len(&self) -> usize {

@@ -9,6 +9,8 @@ mod part;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dupack_lab::experiment::SweepValue;
+use dupack_lab::run::room;
+use dupack_lab::run::size::bytes_in_words;
 use dupack_net::random::Stream;
 
 use self::crew::Crew;
@@ -70,11 +72,36 @@ pub enum Threads {
 /// The most environments of a vector.
 const MOST: usize = 1 << 20;
 
+/// An error if `count` environments of `blueprint` do not fit into memory.
+fn fits(blueprint: &Blueprint, count: usize) -> Result<(), EnvironmentError> {
+    let observed = blueprint
+        .agents()
+        .len()
+        .checked_mul(blueprint.observation_len());
+    // What is observed, and what was observed last.
+    let numbers = observed.and_then(|numbers| numbers.checked_mul(2 * size_of::<f32>()));
+    let each = numbers.and_then(|bytes| blueprint.bytes().checked_add(bytes as u64));
+    let all = each.and_then(|bytes| bytes.checked_mul(count as u64));
+    let there = room();
+    if all.is_some_and(|all| all <= there) {
+        return Ok(());
+    }
+    let all = all.map_or("more than 10 EB".to_owned(), bytes_in_words);
+    Err(EnvironmentError::setting(
+        "count",
+        format!(
+            "{count} environments take about {all} of memory, and {} are available",
+            bytes_in_words(there)
+        ),
+        "fewer environments, fewer agents or a smaller buffer",
+    ))
+}
+
 impl VectorEnvironment {
     /// `count` environments.
     ///
     /// # Errors
-    /// If there are none, or more than 2²⁰, or the threads cannot be started.
+    /// If there are none, or more than 2²⁰, or more than fit into memory, or the threads cannot be started.
     pub fn new(
         blueprint: Arc<Blueprint>,
         count: usize,
@@ -89,6 +116,7 @@ impl VectorEnvironment {
                 format!("from 1 to {MOST}"),
             ));
         }
+        fits(&blueprint, count)?;
         let environments = (0..count).map(|_| Environment::new(Arc::clone(&blueprint)));
         let last = match autoreset {
             Autoreset::SameStep => count * blueprint.agents().len() * blueprint.observation_len(),

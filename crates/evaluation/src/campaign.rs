@@ -410,8 +410,9 @@ impl<'s> Campaign<'s> {
     ) -> (Vec<Taken<'t>>, Vec<&'t [Task]>) {
         let journal = journal.filter(|journal| !journal.is_empty());
         let (mut held, mut to_do) = (Vec::new(), Vec::new());
-        for (&fingerprint, group) in tasks {
-            match journal.and_then(|journal| journal.find(fingerprint, group[0].job)) {
+        for group in tasks.values() {
+            let plan = &self.prepared(group[0]).plan;
+            match journal.and_then(|journal| plan.find(journal, group[0].job)) {
                 Some(done) => held.push((&group[..], done)),
                 None => to_do.push(&group[..]),
             }

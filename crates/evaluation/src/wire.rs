@@ -307,7 +307,10 @@ pub(crate) fn carry_out(
     let first = |group: &[Task]| (&subjects[group[0].subject][group[0].part], group[0].job);
     let held = |group: &Vec<Task>| {
         let (of, job) = first(group);
-        journal.as_ref()?.find(of.fingerprint(job), job)
+        let point = of.points[job.point].label();
+        journal
+            .as_ref()?
+            .find(of.fingerprint(job), (&point, of.stack(job)), job)
     };
     let (mut made, mut to_do) = (Vec::new(), Vec::new());
     for group in &tasks {

@@ -41,6 +41,8 @@ impl SamplingConfig {
 pub struct FlowSample {
     /// Stream bytes received in order so far.
     pub delivered_bytes: u64,
+    /// Stream bytes that have arrived so far, each once, in order or not.
+    pub arrived_bytes: u64,
     /// Congestion window in bytes.
     pub cwnd: f64,
     /// Slow start threshold in bytes, infinite if there is none yet.
@@ -133,9 +135,10 @@ impl Samples {
 }
 
 fn sample_flow(now: Instant, flow: &TcpFlow) -> FlowSample {
-    let sender = flow.sender();
+    let (sender, receiver) = (flow.sender(), flow.receiver());
     FlowSample {
-        delivered_bytes: flow.receiver().in_order_bytes(),
+        delivered_bytes: receiver.in_order_bytes(),
+        arrived_bytes: receiver.in_order_bytes() + receiver.out_of_order_bytes(),
         cwnd: sender.window().cwnd,
         ssthresh: sender.window().ssthresh,
         in_flight_believed: sender.in_flight(now),

@@ -257,7 +257,7 @@ fn taken(
         let part = &campaigns[task.campaign].parts[task.part];
         let journal = journals[task.campaign][task.part].as_ref();
         let journal = journal.filter(|journal| !journal.is_empty() && !part.follows(task.job));
-        let found = journal.and_then(|j| j.find(part.plan.fingerprint(task.job), task.job));
+        let found = journal.and_then(|journal| part.plan.find(journal, task.job));
         match found {
             Some(done) => held.push((task, done)),
             None => to_do.push(task),

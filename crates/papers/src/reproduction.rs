@@ -1,5 +1,6 @@
 //! What came out of a paper: verdicts, figures and tables, as text and CSV.
 
+use dupack_lab::results::sheet::to_sheet;
 use std::collections::BTreeMap;
 
 use super::claims::{Book, Judged, Verdict};
@@ -113,7 +114,11 @@ impl Table {
             .flexible(true)
             .from_writer(Vec::new());
         let rows = self.rows.iter();
-        let rows = rows.map(|row| row.iter().map(|cell| cell.text.clone()).collect());
+        let rows = rows.map(|row| {
+            row.iter()
+                .map(|cell| to_sheet(&cell.text).into_owned())
+                .collect()
+        });
         for row in std::iter::once(self.header.clone()).chain(rows) {
             let row: Vec<String> = row;
             out.write_record(&row).expect("memory does not fail");

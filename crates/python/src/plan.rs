@@ -116,8 +116,7 @@ impl Plan {
     /// The first of the seeds.
     #[getter]
     fn first_seed(&self) -> u64 {
-        let first = self.0.plan.jobs();
-        first.first().map_or(1, |job| job.seed)
+        self.0.plan.first_job(0).seed
     }
 
     /// Follows a flow packet by packet, counted from 0 as points and stacks are; the first of the stack
@@ -147,14 +146,10 @@ impl Plan {
         folder: Option<PathBuf>,
         resume: bool,
     ) -> PyResult<(Ledger, Option<PyErr>)> {
+        let execution = Place::Threads.execution(jobs);
+        fits(py, &self.0.plan, lab::Held::All, execution)?;
         let begun = self.begun(py, folder, resume)?;
-        Ledger::new(
-            py,
-            self.clone(),
-            begun,
-            Place::Threads.execution(jobs),
-            tick.as_ref(),
-        )
+        Ledger::new(py, self.clone(), begun, execution, tick.as_ref())
     }
 
     /// Does all runs on `jobs` threads (0: one per processor), and calls `tick(done, all, notes)` ten
@@ -171,9 +166,10 @@ impl Plan {
         resume: bool,
     ) -> PyResult<(Results, Option<PyErr>)> {
         let plan = &self.0.plan;
-        let begun = self.begun(py, folder, resume)?;
         let place = Place::of_plan(plan);
         let execution = place.execution(jobs);
+        fits(py, plan, lab::Held::All, execution)?;
+        let begun = self.begun(py, folder, resume)?;
         let ended = supervised(py, (place, plan.work()), tick, |counts, interrupt| {
             let Some(begun) = &begun else {
                 return plan.execute(execution, counts, interrupt);
@@ -248,7 +244,7 @@ impl Plan {
     fn begin(&self, folder: PathBuf, resume: bool) -> Result<Begun, BegunError> {
         if resume {
             let experiment = self.0.plan.empty_results().experiment;
-            return Begun::again(&folder, &experiment);
+            return Begun::again(&folder, &experiment, &self.0.source);
         }
         let folder = OutputFolder::create(&folder, IfPresent::Refuse)?;
         Begun::new(folder, &self.0.source)
@@ -260,6 +256,17 @@ impl Borrow<lab::Plan> for Plan {
     fn borrow(&self) -> &lab::Plan {
         &self.0.plan
     }
+}
+
+/// An error if `plan` does not fit into memory.
+pub fn fits(
+    py: Python<'_>,
+    plan: &lab::Plan,
+    held: lab::Held,
+    execution: lab::Execution,
+) -> PyResult<()> {
+    plan.fits(held, execution)
+        .map_err(|error| diagnosed(py, "ExperimentError", &error))
 }
 
 /// The engine of this build: its version and the hash of its sources.

@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use dupack_lab::run::{Progress, Progressed};
+use dupack_lab::run::{Held, Progress, Progressed};
 use dupack_report::folder::{IfPresent, OutputFolder};
 use dupack_report::shard::Harm;
 use dupack_report::stream::{Format, Settings, StreamError, Streaming};
-use dupack_report::table::Colour;
+use dupack_report::table::{Colour, Legend};
 use pyo3::prelude::*;
 
 use crate::errors::{diagnosed, exception};
-use crate::plan::Plan;
+use crate::plan::{Plan, fits};
 use crate::supervise::{Place, supervised};
 
 /// What is there when all runs are done.
@@ -60,6 +60,8 @@ pub fn stream(
             &[("help", Some(help.to_owned()))],
         ));
     }
+    let execution = place.execution(asked.jobs);
+    fits(py, &checked.plan, Held::Points, execution)?;
     let failed = |error: StreamError| diagnosed(py, "FolderError", &error);
     let mut streaming = begin(plan, asked).map_err(failed)?;
     if streaming.is_finished() {
@@ -69,7 +71,6 @@ pub fn stream(
         };
         return Ok((Some(nothing), None));
     }
-    let execution = place.execution(asked.jobs);
     let all = streaming.runs_to_do();
     let ended = supervised(py, (place, all), tick, |counts, interrupt| {
         if !checked.rules.claims().is_empty() {
@@ -83,7 +84,7 @@ pub fn stream(
     })?;
     let finished = ended.made.map_err(failed)?;
     let streamed = finished.map(|finished| Streamed {
-        text: finished.text(Colour::No, None),
+        text: finished.text(Legend::Whole, Colour::No, None),
         warnings: finished.warnings,
     });
     Ok((streamed, ended.by))
@@ -92,7 +93,7 @@ pub fn stream(
 fn begin(plan: &Plan, asked: &Asked) -> Result<Streaming, StreamError> {
     let checked = &plan.0;
     if asked.resume {
-        return Streaming::again(&asked.folder, &checked.plan, asked.format);
+        return Streaming::again(&asked.folder, &checked.plan, &checked.source, asked.format);
     }
     let folder = OutputFolder::create(&asked.folder, IfPresent::Refuse)?;
     let mut settings = Settings::new(match checked.harm {

@@ -3,7 +3,7 @@
 
 use crate::notes::pair_counts;
 use crate::page::{Block, Cell, Emphasis, Section};
-use crate::table::{self, Colour, Ink};
+use crate::table::{self, Colour, Ink, Legend};
 use dupack_lab::results::medium::NO_ANSWER;
 use dupack_lab::results::verdict::{Answer, Mark, rules};
 use dupack_lab::results::{Comparison, Measure, Results, Verdict};
@@ -49,7 +49,12 @@ fn spoken_of(verdict: &Verdict) -> Vec<(usize, Mark)> {
 }
 
 /// The answer for the terminal.
-pub(crate) fn text(results: &Results, colour: Colour, width: Option<u16>) -> String {
+pub(crate) fn text(
+    results: &Results,
+    legend: Legend,
+    colour: Colour,
+    width: Option<u16>,
+) -> String {
     let mut text = String::from("The answer, and what it costs:\n");
     for point in 0..results.points.len() {
         let verdict = Verdict::of(results, point);
@@ -72,12 +77,25 @@ pub(crate) fn text(results: &Results, colour: Colour, width: Option<u16>) -> Str
             text += &table::beside(rows, colour, width);
         }
     }
-    for rule in rules(results) {
-        text.push('\n');
-        text += &table::paragraph(&rule, width);
-    }
-    text
+    text + &legend.text(&rules(results), width)
 }
+
+impl Legend {
+    /// What is to be read of the marks, which `rules` explain: a paragraph each.
+    pub(crate) fn text(self, rules: &[String], width: Option<u16>) -> String {
+        let named = [NAMED.to_owned()];
+        let said = match self {
+            Self::Whole => rules,
+            Self::Named => &named,
+        };
+        let paragraph = |text: &String| format!("\n{}", table::paragraph(text, width));
+        said.iter().map(paragraph).collect()
+    }
+}
+
+/// Where to read what the marks mean.
+const NAMED: &str =
+    "The marks ★ ☆ ≈ ! and harm, with their measures and limits, are explained by --legend.";
 
 /// What is to be read first on the page.
 pub(crate) fn section(results: &Results) -> Section {
@@ -150,7 +168,7 @@ pub(crate) fn rows(results: &Results, (point, verdict): (usize, &Verdict)) -> Ve
     for (stack, mark) in spoken_of(verdict) {
         let cell = &goodput.cells[stack];
         let mean = cell.summary.as_ref();
-        let ratio = cell.ratio.filter(|_| stack > 0);
+        let ratio = cell.ratio.filter(|ratio| stack > 0 && !ratio.reaches_zero);
         rows.push(vec![
             group(),
             Cell::new(marked(results, point, stack, mark), emphasis(mark)),

@@ -4,12 +4,15 @@ use std::path::Path;
 
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::Source;
+use dupack_lab::run::journal::NAME as JOURNAL;
 use dupack_lab::run::{Journal, JournalError};
 use miette::Diagnostic;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use thiserror::Error;
 
-use crate::files::EXPERIMENT;
-use crate::folder::{OutputFolder, StoreError};
+use crate::files::{EXPERIMENT, PAGE, RESULTS};
+use crate::folder::{OutputFolder, StoreError, is_blank};
 use crate::shard::ShardFolder;
 
 /// The folder of an experiment, with the runs that are finished. As long as they are not all, and what
@@ -50,6 +53,13 @@ pub enum BegunError {
         /// The folder.
         folder: String,
     },
+    /// Nothing is missing in it.
+    #[error("{folder} has all runs, and its report is written")]
+    #[diagnostic(help("there is nothing to go on with"))]
+    Complete {
+        /// The folder.
+        folder: String,
+    },
     /// The experiment in it is another one.
     #[error("{folder} was begun for another experiment: {difference}")]
     #[diagnostic(help(
@@ -68,21 +78,33 @@ impl Begun {
     /// before its runs, so that it is there whatever becomes of them.
     ///
     /// # Errors
-    /// If the folder cannot be written to.
+    /// If the folder cannot be written to, or somebody else is at work in it.
     pub fn new(folder: OutputFolder, source: &Source) -> Result<Self, BegunError> {
-        folder.write(EXPERIMENT, source.text.as_bytes())?;
+        // First of all, as its lock keeps others from the folder.
         let journal = Journal::open(folder.path())?;
+        if folder.path().join(EXPERIMENT).exists() {
+            return Err(StoreError::taken(folder.path()).into());
+        }
+        folder.replace(EXPERIMENT, source.text.as_bytes())?;
         Ok(Self { folder, journal })
     }
 
-    /// Goes on with `experiment` in the folder at `path`.
+    /// Goes on with `experiment`, whose text is `source`, in the folder at `path`. A folder in which it was not even
+    /// begun, as it was killed at once, is empty, and it begins there.
     ///
     /// # Errors
-    /// If nothing was begun there, or another experiment, or somebody else is at work in it.
-    pub fn again(path: &Path, experiment: &Experiment) -> Result<Self, BegunError> {
+    /// If another experiment was begun there, or nothing is missing, or somebody else is at work in it.
+    pub fn again(
+        path: &Path,
+        experiment: &Experiment,
+        source: &Source,
+    ) -> Result<Self, BegunError> {
         let folder = path.display().to_string();
         if ShardFolder::is_at(path) {
             return Err(BegunError::Shard { folder });
+        }
+        if is_blank(path) {
+            return Self::new(OutputFolder::reopen(path), source);
         }
         let no_experiment = |cause: String| BegunError::NoExperiment {
             folder: folder.clone(),
@@ -96,20 +118,42 @@ impl Begun {
         if let Some(difference) = experiment.difference(&before) {
             return Err(BegunError::Other { folder, difference });
         }
+        if !path.join(JOURNAL).exists() && is_complete(path) {
+            return Err(BegunError::Complete { folder });
+        }
         Ok(Self {
             journal: Journal::reopen(path)?,
             folder: OutputFolder::reopen(path),
         })
     }
 
-    /// Everything is done and written: the folder is as if nothing had been interrupted.
+    /// Everything is done and written: the folder is as if nothing had been interrupted. The journal goes when all
+    /// else is on the disk.
     ///
     /// # Errors
-    /// If the journal cannot be taken away.
+    /// If the files cannot be synced, or the journal cannot be taken away.
     pub fn complete(self) -> Result<OutputFolder, BegunError> {
+        self.folder.sync()?;
         self.journal.remove()?;
         Ok(self.folder)
     }
+}
+
+/// Whether the results in the folder at `path` have all runs that were planned.
+fn is_complete(path: &Path) -> bool {
+    let read = || {
+        let text = std::fs::read(path.join(RESULTS)).ok()?;
+        let results: Counts = serde_json::from_slice(&text).ok()?;
+        path.join(PAGE).is_file().then_some(results)
+    };
+    read().is_some_and(|results| results.runs.len() >= results.planned_runs)
+}
+
+/// What counts of the results.
+#[derive(Deserialize)]
+struct Counts {
+    planned_runs: usize,
+    runs: Vec<IgnoredAny>,
 }
 
 #[cfg(test)]
@@ -121,7 +165,7 @@ mod tests {
 
     fn refused(path: &Path, text: &str) -> String {
         let experiment = Source::new("test.toml", text).parse().unwrap();
-        let error = Begun::again(path, &experiment).unwrap_err();
+        let error = Begun::again(path, &experiment, &Source::new("test.toml", text)).unwrap_err();
         assert!(error.help().is_some(), "{error}");
         error.to_string()
     }
@@ -152,7 +196,10 @@ mod tests {
         // Comments are not the experiment.
         let commented = format!("# as before\n{TEXT}");
         let same = Source::new("test.toml", &commented).parse().unwrap();
-        Begun::again(&path, &same).unwrap().complete().unwrap();
+        Begun::again(&path, &same, &source)
+            .unwrap()
+            .complete()
+            .unwrap();
         let left: Vec<_> = std::fs::read_dir(&path).unwrap().collect();
         assert_eq!(left.len(), 1, "{left:?}");
         assert!(refused(&path, TEXT).contains("nothing to go on with"));

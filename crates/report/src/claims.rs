@@ -1,6 +1,7 @@
 //! Verdicts on claims: their marks, a table for the terminal, CSV, JSON, and a section of a page.
 
 use dupack_claims::{Judged, Verdict};
+use dupack_lab::results::sheet::to_sheet;
 use dupack_lab::results::{Results, store};
 
 use crate::page::{Block, Cell, Emphasis, Section};
@@ -131,6 +132,7 @@ pub fn csv(judged: &[Judged]) -> Vec<u8> {
     out.write_record(header).expect("memory does not fail");
     for judged in judged {
         let row = COLUMNS.iter().map(|column| (column.of)(judged));
+        let row = row.map(|cell| to_sheet(&cell).into_owned());
         out.write_record(row).expect("memory does not fail");
     }
     out.into_inner().unwrap_or_default()

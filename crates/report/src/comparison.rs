@@ -11,7 +11,7 @@ use crate::answer;
 use crate::claims;
 use crate::deploy;
 use crate::figure::FigureError;
-use crate::files::{FIGURE_KINDS, Files};
+use crate::files::{FIGURE_KINDS, Files, RESULTS};
 use crate::groups;
 use crate::notes::{notes, range, seed_counts};
 use crate::over_time;
@@ -74,7 +74,7 @@ pub fn files<'r>(
     }
     let judged = beside.judged.clone();
     let linux = deploy::answer::json(results, catalog);
-    files.add("results.json", move || {
+    files.add(RESULTS, move || {
         with_linux(claims::json(results, &judged), linux.clone())
     });
     let claims = (!beside.judged.is_empty()).then(|| claims::section(&beside.judged));

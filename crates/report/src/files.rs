@@ -20,6 +20,9 @@ pub const EXPERIMENT: &str = "experiment.toml";
 /// The page for people.
 pub const PAGE: &str = "report.html";
 
+/// The results in one object, for other programs.
+pub const RESULTS: &str = "results.json";
+
 /// Pixels of a bitmap per pixel of its SVG: 2 suits print and dense screens.
 #[cfg(feature = "png")]
 const PNG_SCALE: f32 = 2.0;

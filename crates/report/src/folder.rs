@@ -210,18 +210,40 @@ impl OutputFolder {
     /// Makes the file `name`, which may name a folder on the way, to be written bit by bit.
     ///
     /// # Errors
-    /// If the file is there already, unless the folder was reopened, or cannot be made.
+    /// If the file is there already, unless the folder was reopened, or cannot be made; if a link is on the way.
     pub fn make(&self, name: &str) -> Result<File, StoreError> {
+        self.make_way(name)?;
         let path = self.path.join(name);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent)
-                .map_err(|e| StoreError::system("make", parent, &e, self.flag))?;
+        if self.files == Files::Replace {
+            clear(&path).map_err(|error| self.unwritten(name, &error))?;
         }
-        let file = match self.files {
-            Files::Keep => File::create_new(&path),
-            Files::Replace => File::create(&path),
-        };
-        file.map_err(|error| self.unwritten(name, &error))
+        File::create_new(&path).map_err(|error| self.unwritten(name, &error))
+    }
+
+    /// Makes the folders on the way to the file `name`. A link among them may lead anywhere, and is refused.
+    fn make_way(&self, name: &str) -> Result<(), StoreError> {
+        let names = Path::new(name).parent().into_iter().flat_map(Path::iter);
+        let mut way = self.path.clone();
+        for name in names {
+            way.push(name);
+            let link = fs::symlink_metadata(&way).is_ok_and(|found| found.is_symlink());
+            let made = match link {
+                true => Err(io::Error::other(
+                    "it is a symbolic link, which is not followed",
+                )),
+                false => fs::create_dir_all(&way),
+            };
+            made.map_err(|e| StoreError::system("make", &way, &e, self.flag))?;
+        }
+        Ok(())
+    }
+
+    /// Sees to it that all of its files, and their names, are on the disk: a crash of the machine loses none of them.
+    ///
+    /// # Errors
+    /// If the system cannot.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        draft::sync(&self.path).map_err(|e| StoreError::system("write", &self.path, &e, self.flag))
     }
 
     /// Writes `bytes` to the file `name`, in place of what may be there: whoever looks finds all of it, or
@@ -235,17 +257,47 @@ impl OutputFolder {
         file.complete()
     }
 
+    /// Writes `bytes` to the file `name`, if nobody else has made it: of several who begin at once in one folder, one
+    /// does. Whoever looks finds all of it or nothing.
+    ///
+    /// # Errors
+    /// If it is there already, or cannot be written.
+    pub fn claim(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let path = self.path.join(name);
+        let own = self
+            .path
+            .join(format!("{name}.{}{PARTIAL}", std::process::id()));
+        let claimed = || {
+            clear(&own)?;
+            let mut file = File::create_new(&own)?;
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            let made = match fs::hard_link(&own, &path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    // The file system has no links.
+                    File::create_new(&path).and_then(|mut file| file.write_all(bytes))
+                }
+                made => made,
+            };
+            clear(&own)?;
+            made?;
+            draft::sync_names(&self.path)
+        };
+        claimed().map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => StoreError::taken_for(self.flag, &self.path),
+            _ => self.unwritten(name, &error),
+        })
+    }
+
     /// Begins what is to be the file `name`, which may name a folder on the way, in place of what may be there.
     ///
     /// # Errors
     /// If it cannot be made.
     pub fn begin(&self, name: &str) -> Result<Replacement<'_>, StoreError> {
+        self.make_way(name)?;
         let partial = self.path.join(format!("{name}{PARTIAL}"));
-        if let Some(parent) = partial.parent() {
-            fs::create_dir_all(parent)
-                .map_err(|e| StoreError::system("make", parent, &e, self.flag))?;
-        }
-        let file = File::create(&partial).map_err(|error| self.unwritten(name, &error))?;
+        let file = clear(&partial).and_then(|()| File::create_new(&partial));
+        let file = file.map_err(|error| self.unwritten(name, &error))?;
         Ok(Replacement {
             folder: self,
             name: name.to_owned(),
@@ -306,24 +358,62 @@ impl Replacement<'_> {
             let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
             // Without, a crash of the machine may leave the name and lose the bytes.
             file.sync_all()?;
-            fs::rename(&partial, folder.path.join(&name))
+            let path = folder.path.join(&name);
+            // A link that is there is replaced itself.
+            fs::rename(&partial, &path)?;
+            path.parent().map_or(Ok(()), draft::sync_names)
         };
         complete().map_err(|error| folder.unwritten(&name, &error))
     }
 }
 
-/// Whether something is at `path` that must stay. What is left of files that were never whole need not.
-fn is_taken(path: &Path) -> bool {
-    if fs::symlink_metadata(path).is_err() {
-        return false;
+/// Takes away the file or the link at `path`, if there is one: what a link leads to stays.
+fn clear(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
-    let is_whole = |entry: io::Result<fs::DirEntry>| {
-        entry.map_or(true, |entry| {
-            !entry.file_name().to_string_lossy().ends_with(PARTIAL)
+}
+
+/// Whether something is at `path` that must stay.
+fn is_taken(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok() && !is_blank(path)
+}
+
+/// Whether there is a folder at `path` without anything that must stay. What is left of files that were never whole
+/// need not, nor a journal without a run.
+#[must_use]
+pub fn is_blank(path: &Path) -> bool {
+    let is_of_no_use = |entry: io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| {
+            let name = entry.file_name();
+            let is_journal = name == JOURNAL && is_without_runs(&entry.path());
+            is_journal || name.to_string_lossy().ends_with(PARTIAL)
         })
     };
-    fs::read_dir(path).map_or(true, |mut entries| entries.any(is_whole))
+    fs::read_dir(path).is_ok_and(|mut entries| entries.all(is_of_no_use))
 }
+
+/// Whether the journal at `path` has no more than the line that names its engine, or a part of that.
+fn is_without_runs(path: &Path) -> bool {
+    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    let length = fs::metadata(path).map_or(u64::MAX, |found| found.len());
+    is_file
+        && length <= ENGINE_LINE
+        && fs::read(path).is_ok_and(|text| {
+            let lines = text.split(|&byte| byte == b'\n');
+            lines.filter(|line| !line.is_empty()).count() <= 1
+                && !text
+                    .windows(FINGERPRINT.len())
+                    .any(|part| part == FINGERPRINT)
+        })
+}
+
+/// The line of a journal that names its engine is no longer.
+const ENGINE_LINE: u64 = 1024;
+
+/// What stands in every line with a run.
+const FINGERPRINT: &[u8] = b"\"fingerprint\"";
 
 /// Where a folder is made that is to be at `path`, which `flag` named.
 fn choose(flag: &'static str, path: &Path, if_present: IfPresent) -> Result<PathBuf, StoreError> {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use dupack_lab::results::{Carries, Comparison, Measure, Recorded, Results};
-use dupack_lab::stats::Centre;
+use dupack_lab::stats::{Centre, Ratio};
 
 /// So many seeds are told apart in a sentence; `traces.csv` has all.
 const SEEDS_TOLD: usize = 3;
@@ -15,6 +15,7 @@ pub fn notes(results: &Results) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(pairs(results));
     notes.extend(zeros(results));
+    notes.extend(untold(results));
     notes.extend(same_runs(results));
     notes.extend(precision(results));
     notes.extend(traces(results));
@@ -61,6 +62,19 @@ fn zeros(results: &Results) -> Option<String> {
             places.join("; ")
         )
     })
+}
+
+/// Where a ratio is not told.
+fn untold(results: &Results) -> Option<String> {
+    let cells = goodputs(results).flat_map(|comparison| comparison.cells);
+    let is_untold = |ratio: Ratio| ratio.reaches_zero;
+    { cells }
+        .any(|cell| cell.ratio.is_some_and(is_untold))
+        .then(|| {
+            "× first is –: the 95 % confidence interval of one of the two goodputs reaches zero, and the ratio may be \
+             anything. More seeds make it narrower."
+                .to_owned()
+        })
 }
 
 /// Where nothing was left to chance.
@@ -229,7 +243,7 @@ mod tests {
     fn identical_runs_have_no_interval_and_no_star() {
         let results = run("seeds = 3\n[path]\nrate = \"1Mbit/s\"\ndelay = \"5ms\"\n");
         assert_eq!(Verdict::of(&results, 0).answer, Answer::SameRuns);
-        let text = table::comparison(&results, Colour::No, Some(100));
+        let text = table::comparison(&results, table::Legend::Whole, Colour::No, Some(100));
         for marked in ["★ sack", "★ rack", "≈ sack", "≈ rack"] {
             assert!(!text.contains(marked), "{text}");
         }
@@ -282,7 +296,7 @@ mod tests {
         let recorded = &results.recorded[0];
         let begins = [1, 2].map(|seed| recorded.from_ms(seed));
         assert_ne!(begins[0], begins[1]);
-        let text = table::comparison(&results, Colour::No, None);
+        let text = table::comparison(&results, table::Legend::Whole, Colour::No, None);
         assert!(
             text.contains("uneven: every run sees 5 s of its 100 s"),
             "{text}"

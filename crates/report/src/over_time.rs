@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use dupack_lab::results::Results;
+use dupack_lab::results::sheet::to_sheet;
 use dupack_lab::results::store::Places;
 use dupack_lab::run::{FlowTimeline, OverTime, Timeline};
 
@@ -206,7 +207,8 @@ fn csv(runs: &OverTime, places: &Places, shown: Shown) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
     let mut put = |place: &[String], row: &[&str]| {
         let place = place.iter().map(String::as_str);
-        let written = out.write_record(place.chain(row.iter().copied()));
+        let cells: Vec<_> = place.chain(row.iter().copied()).map(to_sheet).collect();
+        let written = out.write_record(cells.iter().map(|cell| cell.as_bytes()));
         written.expect("rows have equal length and memory does not fail");
     };
     let own: &[&str] = match shown {

@@ -255,7 +255,7 @@ impl BegunShard {
         identity: Identity,
         source: &Source,
     ) -> Result<Self, ShardFolderError> {
-        folder.replace(SHARD, &bytes(&identity))?;
+        folder.claim(SHARD, &bytes(&identity))?;
         Self::open(folder, identity, source)
     }
 

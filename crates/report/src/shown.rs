@@ -67,7 +67,8 @@ impl Shown for Results {
     fn ratios(&self, point: usize) -> Vec<Option<HeatCell>> {
         let compared = Comparison::of(self, point, Measure::Goodput);
         let ratios = compared.cells.into_iter().map(|cell| {
-            cell.ratio.map(|ratio| HeatCell {
+            let ratio = cell.ratio.filter(|ratio| !ratio.reaches_zero);
+            ratio.map(|ratio| HeatCell {
                 value: ratio.mean,
                 interval: ratio.interval_95,
             })

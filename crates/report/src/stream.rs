@@ -92,28 +92,44 @@ impl Streaming {
         settings: &Settings,
     ) -> Result<Self, StreamError> {
         let identity = Identity::new(plan, settings);
-        folder.replace(STREAM, &bytes(&identity))?;
-        folder.replace(EXPERIMENT, source.text.as_bytes())?;
-        Self::open(folder, identity, plan)
+        folder.claim(STREAM, &bytes(&identity))?;
+        Self::open(folder, identity, plan, source)
     }
 
-    /// Goes on with `plan` in the folder at `path`, with the settings with which it was begun
-    /// ([`Identity::read`]). Who names a `format` wants just that.
+    /// Goes on with `plan`, which is the experiment of `source`, in the folder at `path`, with the settings with which
+    /// it was begun ([`Identity::read`]). Who names a `format` wants just that.
     ///
     /// # Errors
     /// If something else was begun there, or somebody else is at work in it.
-    pub fn again(path: &Path, plan: &Plan, format: Option<Format>) -> Result<Self, StreamError> {
+    pub fn again(
+        path: &Path,
+        plan: &Plan,
+        source: &Source,
+        format: Option<Format>,
+    ) -> Result<Self, StreamError> {
         let identity = Identity::read(path)?;
         identity.check(path, plan, format)?;
-        Self::open(OutputFolder::reopen(path), identity, plan)
+        Self::open(OutputFolder::reopen(path), identity, plan, source)
     }
 
-    fn open(folder: OutputFolder, identity: Identity, plan: &Plan) -> Result<Self, StreamError> {
+    fn open(
+        folder: OutputFolder,
+        identity: Identity,
+        plan: &Plan,
+        source: &Source,
+    ) -> Result<Self, StreamError> {
         let path = folder.path().join(STREAM);
         let lock = File::open(&path).map_err(|e| StreamError::unreadable(&path, &e))?;
         if let Err(TryLockError::WouldBlock) = lock.try_lock() {
             let folder = folder.path().display().to_string();
             return Err(StreamError::Busy { folder });
+        }
+        // Whoever was ended at once left no more than what is streamed.
+        if !folder.path().join(EXPERIMENT).exists() {
+            folder.replace(EXPERIMENT, source.text.as_bytes())?;
+        }
+        if identity.is_finished() {
+            tidy(folder.path());
         }
         let blocks = plan.blocks(identity.size());
         let done = match identity.is_finished() {
@@ -179,12 +195,12 @@ impl Streaming {
     fn kept(&self, block: &Block) -> Result<Kept, StreamError> {
         Kept::read(self.path(), block)
     }
+}
 
-    /// Takes away what only an interruption needs.
-    fn tidy(&self) {
-        // What is left does no harm.
-        let _ = fs::remove_dir_all(self.path().join(parts::BLOCKS));
-    }
+/// Takes away what only an interruption needs.
+fn tidy(path: &Path) {
+    // What is left does no harm.
+    let _ = fs::remove_dir_all(path.join(parts::BLOCKS));
 }
 
 #[cfg(test)]

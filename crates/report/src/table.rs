@@ -26,12 +26,21 @@ pub enum Colour {
     No,
 }
 
+/// Whether marks are explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Legend {
+    /// They are, with the measures and limits behind them.
+    Whole,
+    /// A line says how to have them explained.
+    Named,
+}
+
 /// A line below the header and nothing else: blocks are set apart by empty rows.
 const PLAIN: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// All that is to be read of a comparison: the table of all stacks, and the answer.
 #[must_use]
-pub fn comparison(results: &Results, colour: Colour, width: Option<u16>) -> String {
+pub fn comparison(results: &Results, legend: Legend, colour: Colour, width: Option<u16>) -> String {
     let mut text = format!("{}\n", paragraph(&path_line(results), width));
     text += &detailed::detailed(results, colour, room(width));
     if results.is_worthless() {
@@ -43,7 +52,7 @@ pub fn comparison(results: &Results, colour: Colour, width: Option<u16>) -> Stri
         text += &groups;
         text += "\n";
     }
-    text += answer::text(results, colour, width).trim_end();
+    text += answer::text(results, legend, colour, width).trim_end();
     text += "\n";
     for note in notes(results) {
         text += &format!("\n{}", paragraph(&note, width).trim_end());
@@ -311,7 +320,7 @@ mod tests {
         ];
         let mut last = 0;
         for width in WIDTHS {
-            let text = comparison(&results, Colour::No, Some(width));
+            let text = comparison(&results, Legend::Whole, Colour::No, Some(width));
             no_line_is_longer(&text, width);
             for name in &results.stacks {
                 assert!(text.contains(name.as_str()), "{width}: {name} in {text}");
@@ -332,18 +341,20 @@ mod tests {
             assert!(shown >= last, "{width}: more room is made use of");
             last = shown;
         }
-        let wide = comparison(&results, Colour::No, Some(160));
+        let wide = comparison(&results, Legend::Whole, Colour::No, Some(160));
         assert!(!wide.contains("Left out"), "{wide}");
     }
 
     #[test]
     fn the_width_that_is_named_has_room_for_all() {
         let results = usual();
-        let narrow = comparison(&results, Colour::No, Some(60));
+        let narrow = comparison(&results, Legend::Whole, Colour::No, Some(60));
         let said = narrow.replace('\n', " ");
         let (before, _) = said.split_once(" columns have room for all").unwrap();
         let wanted: u16 = before.rsplit(' ').next().unwrap().parse().unwrap();
-        let lost = |width| comparison(&results, Colour::No, Some(width)).contains("Left out");
+        let lost = |width| {
+            comparison(&results, Legend::Whole, Colour::No, Some(width)).contains("Left out")
+        };
         assert!(!lost(wanted) && lost(wanted - 1), "{wanted}");
     }
 
@@ -352,7 +363,7 @@ mod tests {
     fn long_names_are_never_broken_within_a_word() {
         let results = results(&["rack/cubic", LONG, "newreno(full_ack=alg1)/reno"]);
         for width in WIDTHS {
-            let text = comparison(&results, Colour::No, Some(width));
+            let text = comparison(&results, Legend::Whole, Colour::No, Some(width));
             no_line_is_longer(&text, width);
             let whole = text.contains(&format!(" {LONG} "));
             assert!(whole || text.contains("rack/bbr(A) "), "{width}: {text}");
@@ -367,7 +378,7 @@ mod tests {
                 assert!(!cut, "{width}: {line}");
             }
         }
-        let at_60 = comparison(&results, Colour::No, Some(60));
+        let at_60 = comparison(&results, Legend::Whole, Colour::No, Some(60));
         assert!(
             at_60.contains(&format!("rack/bbr(A) is\n  {LONG}")),
             "{at_60}"
@@ -379,7 +390,7 @@ mod tests {
     fn how_losses_are_judged_is_shown_where_several_stacks_judge() {
         let results = usual();
         let head = |results: &Results| {
-            let text = comparison(results, Colour::No, Some(200));
+            let text = comparison(results, Legend::Whole, Colour::No, Some(200));
             text.split('─').next().unwrap().to_owned()
         };
         assert!(!head(&results).contains("A_w"));
@@ -443,12 +454,12 @@ mod tests {
             });
         }
         for width in [60, 80, 120] {
-            let text = comparison(&results, Colour::No, Some(width));
+            let text = comparison(&results, Legend::Whole, Colour::No, Some(width));
             no_line_is_longer(&text, width);
             let name = "kernel:a_control_with_a_long_name †1/2 ";
             assert!(text.contains(name), "{width}: {text}");
         }
-        let text = comparison(&results, Colour::No, Some(120));
+        let text = comparison(&results, Legend::Whole, Colour::No, Some(120));
         for head in ["segs", "resent", "queue", "wait ms", "median", "95th %"] {
             assert!(table(&text).contains(head), "{head} in {text}");
         }
@@ -456,7 +467,7 @@ mod tests {
 
     #[test]
     fn the_heads_say_of_what_the_delay_is() {
-        let text = comparison(&usual(), Colour::No, Some(200));
+        let text = comparison(&usual(), Legend::Whole, Colour::No, Some(200));
         for part in ["queue\n", "wait ms", "median", "95th %", "CUBIC's"] {
             let head = table(&text).split('─').next().unwrap();
             assert!(head.contains(part.trim_end()), "{part} in {head}");
@@ -469,7 +480,7 @@ mod tests {
 
     #[test]
     fn the_rules_and_thresholds_stand_below() {
-        let text = comparison(&usual(), Colour::No, Some(200));
+        let text = comparison(&usual(), Legend::Whole, Colour::No, Some(200));
         for part in [
             "Holm",
             "0.5",

@@ -44,7 +44,7 @@ use dupack_lab::experiment::load::{ExperimentError, Source};
 use dupack_lab::experiment::points::points;
 use dupack_lab::experiment::{Acks, Experiment, ReceiverOptions, SenderOptions, Starts};
 use dupack_lab::results::{Measure, Parameter, Run, Values};
-use dupack_lab::run::{Interrupt, Job, Plan};
+use dupack_lab::run::{Held, Interrupt, Job, Plan, TooLarge, room};
 use dupack_lab::units::{Buffer, ByteCount, Delay};
 
 /// What plans the path where no sender is a stack. Nothing of it is run.
@@ -100,6 +100,10 @@ pub enum TestbedError {
     /// There is nothing to transfer, or no sender.
     #[error("there is nothing to do: {0}")]
     Nothing(&'static str),
+    /// Its results do not fit into memory.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    TooLarge(#[from] TooLarge),
     /// IPv6 on a machine without it.
     #[error("this machine's kernel has no IPv6: take IPv4 (`--family ipv4`)")]
     NoIpv6,
@@ -172,10 +176,13 @@ impl Testbed {
         }
         let source = Source::of_flags(&planned);
         let plan = Plan::new(planned.clone(), &source, catalog)?;
+        let mut size = plan.size();
+        let seeds = planned.seeds.to_vec().len() as u64;
+        size.runs_at_point = seeds.saturating_mul(options.senders.len() as u64);
+        size.fits(Held::All, 1, room())?;
         let count = points(&planned, &source)?.len();
         let links = (0..count).map(|point| {
-            let job = plan.jobs().into_iter().find(|job| job.point == point);
-            let job = job.expect("every point has a job");
+            let job = plan.first_job(point);
             let links = plan.scenario(job).path_links(job.seed);
             links.map_err(|fault| ExperimentError::at(&source, &fault.key, fault.message, None))
         });

@@ -2,6 +2,7 @@
 //! simulator's numbers.
 
 use dupack_algorithms::catalog::Catalog;
+use dupack_lab::results::sheet::to_sheet;
 use dupack_net::histogram::Histogram;
 use dupack_tcp::time::Duration;
 use dupack_wire::path::Trust;
@@ -51,7 +52,8 @@ pub fn files<'o>(
 fn passages_csv(results: &Results, passages: &[Passage]) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
     let mut put = |row: &[String]| {
-        out.write_record(row)
+        let cells: Vec<_> = row.iter().map(|cell| to_sheet(cell)).collect();
+        out.write_record(cells.iter().map(|cell| cell.as_bytes()))
             .expect("rows have equal length and memory does not fail");
     };
     put(&COLUMNS.map(str::to_owned));

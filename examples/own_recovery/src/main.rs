@@ -7,7 +7,7 @@ use std::error::Error;
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Execution, Interrupt, Plan};
-use dupack_report::table::{Colour, comparison};
+use dupack_report::table::{Colour, Legend, comparison};
 
 /// What is run. `majority` is ours; a parameter is set as any.
 const EXPERIMENT: &str = r#"
@@ -32,6 +32,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let source = Source::new("own-recovery", EXPERIMENT);
     let plan = Plan::new(source.parse()?, &source, &catalog)?;
     let results = plan.execute(Execution::default(), &(), &Interrupt::default());
-    println!("{}", comparison(&results, Colour::No, None));
+    println!("{}", comparison(&results, Legend::Named, Colour::No, None));
     Ok(())
 }

@@ -125,7 +125,7 @@ pub(super) fn check(
             match account.reach.beyond(rule, account.end) {
                 None => {
                     if let Some(why) = done.met.nothing(rule, &run.name) {
-                        eprintln!("warning: `--drop {rule}` met nothing: {why}");
+                        say!("warning: `--drop {rule}` met nothing: {why}");
                     }
                 }
                 Some(Unreached::All) => {
@@ -141,16 +141,16 @@ pub(super) fn check(
                 }
                 Some(Unreached::End) => {
                     let end = end_of(&run.name, rule, account);
-                    eprintln!("warning: the end of `--drop {rule}` lies beyond the run: {end}");
+                    say!("warning: the end of `--drop {rule}` lies beyond the run: {end}");
                 }
             }
         }
         for rule in of_file.clone() {
             if account.reach.beyond(rule, account.end).is_some() {
                 let end = end_of(&run.name, rule, account);
-                eprintln!("warning: the file's loss `{rule}` lies beyond the run: {end}");
+                say!("warning: the file's loss `{rule}` lies beyond the run: {end}");
             } else if let Some(why) = done.met.nothing(rule, &run.name) {
-                eprintln!("warning: the file's loss `{rule}` met nothing: {why}");
+                say!("warning: the file's loss `{rule}` met nothing: {why}");
             }
         }
     }

@@ -10,6 +10,8 @@ mod command;
 mod deploy;
 mod diagnose;
 mod evaluate;
+mod killed;
+mod limits;
 mod path;
 mod resume;
 mod script;

@@ -126,7 +126,8 @@ fn what_cannot_be_gone_on_with_is_refused_and_left_as_it_is() {
     fs::write(folder.path().join("other.toml"), FILE.replace("5ms", "6ms")).unwrap();
     let run = ["run", "a file.toml"];
     interrupted(folder.path(), &run, "part", "-INT");
-    fs::create_dir(folder.path().join("empty")).unwrap();
+    fs::create_dir(folder.path().join("theirs")).unwrap();
+    fs::write(folder.path().join("theirs/letter.txt"), "x").unwrap();
     let before = files(&folder.path().join("part"));
     for (file, resume, says) in [
         (
@@ -134,7 +135,7 @@ fn what_cannot_be_gone_on_with_is_refused_and_left_as_it_is() {
             "part",
             "path.delay is \"6ms\", and was \"5ms\"",
         ),
-        ("a file.toml", "empty", "no experiment was begun in empty"),
+        ("a file.toml", "theirs", "no experiment was begun in theirs"),
         (
             "a file.toml",
             "nowhere",

@@ -1,5 +1,6 @@
 //! Tables as CSV: a line per stream, limit, retransmission, stall, request.
 
+use dupack_lab::results::sheet::to_sheet;
 use dupack_tcp::time::Duration;
 
 use super::requests::RequestNumbers;
@@ -22,7 +23,9 @@ impl Table {
     }
 
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        let cells: Vec<String> = cells.into_iter().collect();
+        // Contents of requests are whatever somebody sent.
+        let cells = { cells.into_iter() }.map(|cell| to_sheet(&cell).into_owned());
+        let cells: Vec<String> = cells.collect();
         // Rows are of equal length, and memory does not fail.
         let _ = self.0.write_record(cells);
     }

@@ -29,8 +29,8 @@ pub struct Source {
 #[non_exhaustive]
 pub enum ExperimentError {
     /// The file cannot be read.
-    #[error("cannot read {path}")]
-    #[diagnostic(help("{cause}"))]
+    #[error("cannot read {path}: {cause}")]
+    #[diagnostic(help("name a text file that is there and that you may read"))]
     Unreadable {
         /// Which file.
         path: String,

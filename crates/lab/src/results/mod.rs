@@ -5,6 +5,7 @@ pub mod groups;
 pub mod measure;
 pub mod medium;
 pub mod recorded;
+pub mod sheet;
 pub mod store;
 pub mod summary;
 pub mod verdict;

@@ -7,6 +7,7 @@ use std::io::Write;
 
 use serde_json::{Map, Value, json};
 
+use super::sheet::to_sheet;
 use super::{Coordinate, Groups, Measure, Results, SummaryRow, verdict};
 use crate::experiment::points::Point;
 use crate::stats::Ratio;
@@ -288,6 +289,8 @@ pub(super) fn put<'a>(out: &mut Vec<u8>, place: &'a [String], own: &'a [String])
 /// A line of CSV.
 fn line<'a>(cells: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
+    let cells: Vec<_> = cells.into_iter().map(to_sheet).collect();
+    let cells = cells.iter().map(|cell| cell.as_bytes());
     out.write_record(cells).expect("memory does not fail");
     out.into_inner().unwrap_or_default()
 }

@@ -12,6 +12,7 @@ use dupack_tcp::receiver::AckPolicy;
 
 use super::build::{Built, Endpoints, PathRoom, Processing, Scenario, default_segment};
 use super::plan::distinct;
+use super::size;
 use crate::experiment::load::{ExperimentError, Source};
 use crate::experiment::points::Point;
 use crate::experiment::queue::Queueing;
@@ -152,7 +153,8 @@ pub(super) fn point(point: &Point, source: &Source) -> Result<(), ExperimentErro
     receiver(&e.receiver, "receiver", source)?;
     traffic::flows(e, source)?;
     traffic::udp(e, source)?;
-    media::sources(e, source)
+    media::sources(e, source)?;
+    size::run(e, source)
 }
 
 fn times(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {

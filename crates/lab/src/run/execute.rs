@@ -57,6 +57,16 @@ pub struct Execution {
 }
 
 impl Execution {
+    /// How many runs are done at a time.
+    #[must_use]
+    pub fn threads(self) -> usize {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        match cfg!(feature = "parallel") {
+            true => self.jobs.unwrap_or_else(all),
+            false => 1,
+        }
+    }
+
     /// What `one` makes of each of `items`, as many at a time as asked for, begun in their order.
     ///
     /// # Panics

@@ -2,16 +2,19 @@
 //! that what was interrupted goes on where it stopped.
 //!
 //! A line is a JSON object: the run's [`Fingerprint`], what it is in words (point, stack, seed),
-//! the processor time that it took if somebody measured that, and everything else that was. Numbers
-//! read back to the same bits. Before the runs of an engine stands a line that names it. A line that a
-//! crash has torn is ignored, and the run done again.
+//! the processor time that it took if somebody measured that, everything else that was, and a checksum of
+//! all before it. Numbers read back to the same bits. Before the runs of an engine stands a line that names
+//! it. A line that a crash has torn, or whose checksum is another's, is ignored, and the run done again. So
+//! is a line whose point, stack or seed are not those of the run that its fingerprint names.
 
+pub(in crate::run) mod checked;
+mod file;
 mod line;
 mod stored;
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -45,6 +48,8 @@ pub struct Journal {
 struct Appended {
     file: File,
     whole: u64,
+    /// Lines that could not be written.
+    lost: usize,
 }
 
 /// A finished run.
@@ -73,6 +78,19 @@ pub enum JournalError {
         #[help]
         remedy: &'static str,
     },
+    /// It is larger than memory.
+    #[error("the journal {path} has {size}, and {there} of memory are available")]
+    #[diagnostic(help(
+        "go on with it on a machine with more memory, or begin a new folder with --out"
+    ))]
+    TooLarge {
+        /// The file.
+        path: String,
+        /// How large it is.
+        size: String,
+        /// How much memory there is.
+        there: String,
+    },
     /// Another process works with it.
     #[error("another dupack is at work in {folder}")]
     #[diagnostic(help("wait for it, or begin a new folder with --out"))]
@@ -100,23 +118,16 @@ impl Journal {
         let path = folder.join(NAME);
         let fail = |what, cause: io::Error| system(what, &path, &cause);
         fs::create_dir_all(folder).map_err(|e| fail("make", e))?;
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(e) => return Err(fail("read", e)),
+        let file = match file::open(&path).map_err(|e| fail("open", e))? {
+            Some(file) => file,
+            // Two that write at a time would do all runs twice.
+            None => {
+                return Err(JournalError::Busy {
+                    folder: folder.display().to_string(),
+                });
+            }
         };
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .map_err(|e| fail("write", e))?;
-        // Two that write at a time would do all runs twice. Where files cannot be locked, nothing keeps
-        // them from it.
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            return Err(JournalError::Busy {
-                folder: folder.display().to_string(),
-            });
-        }
+        let bytes = file::read(&file, &path)?;
         let (held, whole) = Held::read(&bytes);
         if whole < bytes.len() {
             // The next line must not be glued to one that is torn.
@@ -125,7 +136,11 @@ impl Journal {
         let engine = engine();
         let is_named = held.engine.as_deref() == Some(&engine);
         let whole = whole as u64;
-        let file = Mutex::new(Appended { file, whole });
+        let file = Mutex::new(Appended {
+            file,
+            whole,
+            lost: 0,
+        });
         let journal = Self {
             held,
             path: path.clone(),
@@ -184,10 +199,18 @@ impl Journal {
         self.held.done.is_empty()
     }
 
-    /// The run with `fingerprint`, as `job`, if it was done before.
+    /// The run with `fingerprint`, as `job`, if it was done before. `place` is its point and its stack in words, as
+    /// [`append`](Self::append) noted them: a line with others, or with another seed, is not taken.
     #[must_use]
-    pub fn find(&self, fingerprint: Fingerprint, job: Job) -> Option<Done> {
-        self.held.find(fingerprint, job)
+    pub fn find(&self, fingerprint: Fingerprint, place: (&str, &str), job: Job) -> Option<Done> {
+        self.held.find(fingerprint, place, job)
+    }
+
+    /// Whether it has a line with `fingerprint` that is not of `job`, whose point and stack are `place`.
+    #[must_use]
+    pub fn contradicts(&self, fingerprint: Fingerprint, place: (&str, &str), job: Job) -> bool {
+        let line = self.held.done.get(&fingerprint);
+        line.is_some_and(|line| !line.is_of(place, job.seed))
     }
 
     /// Notes a finished run, with its point and its stack in words. It is in the system's hands when this
@@ -202,6 +225,13 @@ impl Journal {
         done: &Done,
     ) -> Result<(), JournalError> {
         self.put(&Line::of(fingerprint, (point, stack), done))
+    }
+
+    /// How many finished runs could not be noted.
+    #[must_use]
+    pub fn unkept(&self) -> usize {
+        let to = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        to.lost
     }
 
     /// Sees to it that a crash of the machine loses none of its runs either.
@@ -219,17 +249,21 @@ impl Journal {
     /// # Errors
     /// If the system refuses.
     pub fn remove(self) -> Result<(), JournalError> {
-        fs::remove_file(&self.path).map_err(|e| system("remove", &self.path, &e))
+        // What is at its path is the file itself, or a link to something: neither is followed.
+        fs::remove_file(&self.path).map_err(|e| system("remove", &self.path, &e))?;
+        // Where folders cannot be synced, a crash of the machine may bring it back, which does no harm.
+        let _ = self.path.parent().map(file::sync_folder);
+        Ok(())
     }
 
     fn put(&self, line: &impl Serialize) -> Result<(), JournalError> {
-        let mut text = serde_json::to_vec(line)
-            .map_err(|e| system("write", &self.path, &io::Error::other(e)))?;
-        text.push(b'\n');
+        let text =
+            checked::line(line).map_err(|e| system("write", &self.path, &io::Error::other(e)))?;
         let mut to = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = to.file.write_all(&text) {
             // A full disk takes a part of a line: without that, the next one is whole again.
             let _ = to.file.set_len(to.whole);
+            to.lost += 1;
             return Err(system("write", &self.path, &error));
         }
         to.whole += text.len() as u64;
@@ -301,6 +335,8 @@ mod tests {
         seed: 3,
     };
 
+    const PLACE: (&str, &str) = ("loss 1%", "sack/reno");
+
     fn done(goodput: f64) -> Done {
         let mut values = Values::default();
         values.set(Measure::Goodput, goodput);
@@ -329,31 +365,29 @@ mod tests {
         let goodputs = [1.0 / 3.0, 0.1 + 0.2, 1e22 / 3.0, f64::MIN_POSITIVE];
         let journal = Journal::open(&path).unwrap();
         for (n, goodput) in goodputs.into_iter().enumerate() {
-            let place = ("loss 1%", "sack/reno");
             journal
-                .append(print(n as u64), place, &done(goodput))
+                .append(print(n as u64), PLACE, &done(goodput))
                 .unwrap();
         }
         drop(journal);
         let again = Journal::open(&path).unwrap();
         assert_eq!(again.complaints(), Vec::<String>::new());
         for (n, goodput) in goodputs.into_iter().enumerate() {
-            let read = again.find(print(n as u64), JOB).unwrap();
+            let read = again.find(print(n as u64), PLACE, JOB).unwrap();
             assert_eq!(read, done(goodput));
             let bits = |d: &Done| d.run.values.get(Measure::Goodput).unwrap().to_bits();
             assert_eq!(bits(&read), goodput.to_bits());
         }
-        assert!(again.find(print(99), JOB).is_none());
+        assert!(again.find(print(99), PLACE, JOB).is_none());
         fs::remove_dir_all(&path).unwrap();
     }
 
     #[test]
     fn a_torn_last_line_is_ignored_and_the_next_is_not_glued_to_it() {
         let path = folder("journal-torn");
-        let place = ("", "sack/reno");
         let journal = Journal::open(&path).unwrap();
-        journal.append(print(1), place, &done(1.0)).unwrap();
-        journal.append(print(2), place, &done(2.0)).unwrap();
+        journal.append(print(1), PLACE, &done(1.0)).unwrap();
+        journal.append(print(2), PLACE, &done(2.0)).unwrap();
         drop(journal);
         let file = path.join(NAME);
         let whole = fs::read(&file).unwrap();
@@ -364,13 +398,13 @@ mod tests {
             fs::write(&file, &whole[..end]).unwrap();
             let torn = Journal::open(&path).unwrap();
             assert!(torn.complaints()[0].contains("1 line(s) torn"));
-            assert!(torn.find(print(1), JOB).is_some());
-            assert!(torn.find(print(2), JOB).is_none());
-            torn.append(print(3), place, &done(3.0)).unwrap();
+            assert!(torn.find(print(1), PLACE, JOB).is_some());
+            assert!(torn.find(print(2), PLACE, JOB).is_none());
+            torn.append(print(3), PLACE, &done(3.0)).unwrap();
             drop(torn);
             let mended = Journal::open(&path).unwrap();
             assert!(mended.complaints().is_empty());
-            assert_eq!(mended.find(print(3), JOB), Some(done(3.0)));
+            assert_eq!(mended.find(print(3), PLACE, JOB), Some(done(3.0)));
         }
         fs::remove_dir_all(&path).unwrap();
     }
@@ -396,21 +430,25 @@ mod tests {
     #[test]
     fn runs_of_another_engine_do_not_count_and_it_says_so() {
         let path = folder("journal-engine");
-        let place = ("", "sack/reno");
         let journal = Journal::open(&path).unwrap();
-        journal.append(print(1), place, &done(1.0)).unwrap();
+        journal.append(print(1), PLACE, &done(1.0)).unwrap();
         drop(journal);
         let file = path.join(NAME);
         let text = fs::read_to_string(&file).unwrap();
-        fs::write(&file, text.replace(&engine(), "0.0.1 0123456789abcdef")).unwrap();
+        let lines = { text.lines() }.map(|line| match line.contains(&engine()) {
+            true => "{\"engine\":\"0.0.1 0123456789abcdef\"}",
+            false => line,
+        });
+        let lines: Vec<&str> = lines.collect();
+        fs::write(&file, lines.join("\n") + "\n").unwrap();
         let other = Journal::open(&path).unwrap();
-        assert!(other.find(print(1), JOB).is_none() && other.is_empty());
+        assert!(other.find(print(1), PLACE, JOB).is_none() && other.is_empty());
         assert!(other.complaints()[0].contains("1 run(s) were made by another build"));
         // What is done now is found again, beside what is of no use.
-        other.append(print(1), place, &done(2.0)).unwrap();
+        other.append(print(1), PLACE, &done(2.0)).unwrap();
         drop(other);
         let again = Journal::open(&path).unwrap();
-        assert_eq!(again.find(print(1), JOB), Some(done(2.0)));
+        assert_eq!(again.find(print(1), PLACE, JOB), Some(done(2.0)));
         assert_eq!(again.complaints().len(), 1);
         fs::remove_dir_all(&path).unwrap();
     }
@@ -433,15 +471,76 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_was_changed_is_not_taken() {
+        let path = folder("journal-changed");
+        let journal = Journal::open(&path).unwrap();
+        journal.append(print(1), PLACE, &done(1.0)).unwrap();
+        drop(journal);
+        let file = path.join(NAME);
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains("\"goodput_mbit_s\":1.0"), "{text}");
+        for (from, to) in [
+            ("\"goodput_mbit_s\":1.0", "\"goodput_mbit_s\":2.0"),
+            ("sack/reno", "sack/cubic"),
+            (",\"sum\":", ",\"sum \":"),
+        ] {
+            fs::write(&file, text.replace(from, to)).unwrap();
+            let journal = Journal::open(&path).unwrap();
+            assert!(journal.find(print(1), PLACE, JOB).is_none(), "{to}");
+            assert_eq!(journal.complaints().len(), 1, "{to}");
+        }
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn a_line_of_another_run_than_its_fingerprint_names_is_refused() {
+        let path = folder("journal-stranger");
+        let journal = Journal::open(&path).unwrap();
+        journal.append(print(1), PLACE, &done(1.0)).unwrap();
+        drop(journal);
+        let journal = Journal::open(&path).unwrap();
+        let seed = Job { seed: 4, ..JOB };
+        for (place, job) in [
+            (("loss 2%", PLACE.1), JOB),
+            ((PLACE.0, "sack/cubic"), JOB),
+            (PLACE, seed),
+        ] {
+            assert!(journal.find(print(1), place, job).is_none());
+            assert!(journal.contradicts(print(1), place, job));
+        }
+        assert!(journal.find(print(1), PLACE, JOB).is_some());
+        assert!(!journal.contradicts(print(1), PLACE, JOB));
+        assert!(!journal.contradicts(print(2), PLACE, seed));
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_its_place_is_not_followed() {
+        let path = folder("journal-link");
+        fs::create_dir_all(&path).unwrap();
+        let theirs = path.join("theirs");
+        fs::write(&theirs, "no line").unwrap();
+        std::os::unix::fs::symlink(&theirs, path.join(NAME)).unwrap();
+        let error = Journal::open(&path).unwrap_err().to_string();
+        assert!(error.contains("symbolic link"), "{error}");
+        assert_eq!(fs::read_to_string(&theirs).unwrap(), "no line");
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
     fn a_line_of_another_making_does_not_count() {
         let path = folder("journal-other");
         Journal::open(&path).unwrap();
-        let other = "{\"fingerprint\":\"1\",\"point\":\"\",\"stack\":\"a/b\",\"seed\":1,\"cpu_seconds\":1.0,\
+        let other = "{\"fingerprint\":\"1\",\"point\":\"loss 1%\",\"stack\":\"sack/reno\",\"seed\":3,\"cpu_seconds\":1.0,\
                      \"measures\":{\"beauty\":1.0},\"flow_goodputs_mbit_s\":[],\"trace_hash\":\"0\"}";
-        fs::write(path.join(NAME), format!("{other}\nnonsense\n")).unwrap();
+        let other: serde_json::Value = serde_json::from_str(other).unwrap();
+        let mut text = checked::line(&other).unwrap();
+        text.extend(b"nonsense\n");
+        fs::write(path.join(NAME), text).unwrap();
         let journal = Journal::open(&path).unwrap();
         assert!(journal.complaints()[0].contains("1 line(s)"));
-        assert!(journal.find(print(1), JOB).is_none());
+        assert!(journal.find(print(1), PLACE, JOB).is_none());
         fs::remove_dir_all(&path).unwrap();
     }
 }

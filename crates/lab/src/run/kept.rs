@@ -84,6 +84,21 @@ impl Plan {
         }
     }
 
+    /// The finished run of `job` in `journal`, if it holds it.
+    ///
+    /// # Panics
+    /// If `job` is none of this plan's.
+    #[must_use]
+    pub fn find(&self, journal: &Journal, job: Job) -> Option<Done> {
+        let (point, stack) = self.place_of(Task::Compared(job));
+        journal.find(self.fingerprint(job), (&point, &stack), job)
+    }
+
+    /// The point and the stack of `task` in words, as a journal has them.
+    pub(super) fn place_of(&self, task: Task) -> (String, String) {
+        (self.label(task.job().point), self.stacks_of(task))
+    }
+
     pub(super) fn fingerprint_of(&self, task: Task) -> Option<Fingerprint> {
         Some(match task {
             Task::Compared(job) => self.fingerprint(job),
@@ -126,8 +141,8 @@ impl Plan {
         let (Task::Harm(job), Some(harm)) = (task, &self.harm) else {
             return self.keep(journal, *task.job(), done);
         };
-        let place = (&*self.label(job.point), &*self.stacks_of(task));
-        journal.append(harm.fingerprint(job), place, done)
+        let (point, stack) = self.place_of(task);
+        journal.append(harm.fingerprint(job), (&point, &stack), done)
     }
 }
 
@@ -186,6 +201,14 @@ impl<P: Borrow<Plan>, J: Borrow<Journal>> Kept<P, J> {
             |task| plan.perform(*task, interrupt),
         );
         progress.note(&format!("{found} of {} runs were done before", tasks.len()));
+        let strange = tasks.iter().filter(|task| kept.is_contradicted(**task));
+        let strange = strange.count();
+        if strange > 0 {
+            progress.note(&format!(
+                "{strange} line(s) of the journal name another point, stack or seed than their runs have: these runs are \
+                 done again"
+            ));
+        }
         for &(of_harm, stack) in &changed {
             let (point, seed) = (0, 0);
             let job = Job { point, stack, seed };
@@ -262,7 +285,18 @@ impl<P: Borrow<Plan>, J: Borrow<Journal>> Kept<P, J> {
             return None;
         }
         let print = self.plan.borrow().fingerprint_of(task)?;
-        Some(journal.find(print, *task.job())?.run)
+        let (point, stack) = self.plan.borrow().place_of(task);
+        Some(journal.find(print, (&point, &stack), *task.job())?.run)
+    }
+
+    /// Whether the journal has a line for `task` that is of another run than it says.
+    fn is_contradicted(&self, task: Task) -> bool {
+        let plan = self.plan.borrow();
+        let (Some(journal), Some(print)) = (&self.journal, plan.fingerprint_of(task)) else {
+            return false;
+        };
+        let (point, stack) = plan.place_of(task);
+        { journal.borrow() }.contradicts(print, (&point, &stack), *task.job())
     }
 
     /// The journal.

@@ -70,12 +70,13 @@ impl<'s> Split<'s> {
                 found.push(None);
                 continue;
             };
+            let (point, stack) = self.plan.place_of(*task);
             let places = &held[held.partition_point(|(of, _)| *of < print)..];
             let places = places.iter().take_while(|(of, _)| *of == print);
             let mut first: Option<(Run, usize)> = None;
             for &(_, place) in places {
                 let (name, stored) = &journals[place];
-                let Some(run) = stored.find(print, *task.job()) else {
+                let Some(run) = stored.find(print, (&point, &stack), *task.job()) else {
                     continue;
                 };
                 let Some((known, at)) = &first else {

@@ -17,7 +17,7 @@ use super::build::{Scenario, carries, recordings};
 use super::fingerprint::{Fingerprint, Identities};
 use super::harm::Harm;
 use super::precision::Precision;
-use super::{check, explain};
+use super::{check, explain, size};
 use crate::experiment::Experiment;
 use crate::experiment::load::{Disk, ExperimentError, ReadFile, Source};
 use crate::experiment::points::{Point, points};
@@ -86,6 +86,7 @@ impl Plan {
         catalog: &Catalog,
         files: &dyn ReadFile,
     ) -> Result<Self, ExperimentError> {
+        size::plan(&experiment, source)?;
         let points = points(&experiment, source)?;
         let stacks = check::stacks(&experiment, source, catalog)?;
         let seeds = check::seeds(&experiment, source)?;
@@ -143,6 +144,16 @@ impl Plan {
     #[must_use]
     pub fn jobs(&self) -> Vec<Job> {
         self.jobs_at(0..self.points.len())
+    }
+
+    /// The first of the runs at `point`: the first stack with the first seed.
+    #[must_use]
+    pub fn first_job(&self, point: usize) -> Job {
+        Job {
+            point,
+            stack: 0,
+            seed: self.seeds[0],
+        }
     }
 
     /// Those of [`jobs`](Self::jobs) at `points`.

@@ -69,6 +69,11 @@ impl Precision {
         }))
     }
 
+    /// The most seeds that a point may have.
+    pub(super) const fn seeds_max(self) -> usize {
+        self.seeds_max
+    }
+
     /// How many seeds `point` is to have next, if the `has` that it has had are too few and more are
     /// allowed.
     pub(super) fn wanted(self, results: &Results, point: usize, has: usize) -> Option<usize> {

@@ -209,7 +209,8 @@ impl Share<'_> {
 impl Plan {
     /// The run of `task`, if `stored` holds it.
     pub(super) fn find_in(&self, stored: &Stored, task: Task) -> Option<Run> {
-        stored.find(self.fingerprint_of(task)?, *task.job())
+        let (point, stack) = self.place_of(task);
+        stored.find(self.fingerprint_of(task)?, (&point, &stack), *task.job())
     }
 }
 

@@ -22,8 +22,8 @@ const IN_MEMORY: u64 = 250_000;
 /// trips, its edge less than one.
 const PER_ROUND_TRIP: f64 = 2.0;
 
-/// So many samples together make one value of goodput. Within a round trip or two it would show the
-/// bursts in which data become complete after a loss.
+/// So many samples together make one value of goodput: within a round trip or two it would show the bursts of the
+/// sender.
 const PER_GOODPUT: usize = 10;
 
 /// The most samples of all runs' flows together: what a file over time has at most.
@@ -38,7 +38,7 @@ const FLOWS_MOST: usize = 8;
 pub struct Timeline {
     /// The stack.
     pub stack: String,
-    /// Goodput of all compared flows together, in Mbit/s.
+    /// Goodput of all compared flows together, in Mbit/s: data that arrived, in order or not, each once.
     pub goodput_mbit_s: Vec<(f64, f64)>,
     /// The first compared flows, one by one.
     pub flows: Vec<FlowTimeline>,
@@ -87,12 +87,8 @@ impl Plan {
     #[must_use]
     pub fn over_time(&self, interrupt: &Interrupt) -> OverTime {
         let point = self.points().len() / 2;
-        let jobs = self.jobs();
-        let seed = jobs.first().map_or(1, |job| job.seed);
-        let here = jobs
-            .into_iter()
-            .filter(|job| job.point == point && job.seed == seed);
-        let runs: Vec<Sampled> = here
+        let seed = self.first_job(point).seed;
+        let runs: Vec<Sampled> = { self.jobs_of(point, seed) }
             .filter_map(|job| Sampled::of(self.scenario(job), seed, interrupt))
             .collect();
         let step = step(&runs);
@@ -117,9 +113,7 @@ impl Plan {
     /// What the path's recorded trace carries over the time of a run at `point`, in Mbit/s, every
     /// `interval_s` seconds; empty if its rate is constant.
     fn capacity(&self, point: usize, interval_s: f64) -> Vec<(f64, f64)> {
-        let Some(job) = self.jobs().into_iter().find(|job| job.point == point) else {
-            return Vec::new();
-        };
+        let job = self.first_job(point);
         let scenario = self.scenario(job);
         let path = scenario.experiment.path.as_ref();
         let trace = path.and_then(|p| scenario.traces.get(p.trace.as_ref()?));
@@ -140,7 +134,7 @@ struct Sampled {
     /// How many flows were compared.
     compared: usize,
     times_s: Vec<f64>,
-    /// Megabits delivered in order so far, all compared flows together.
+    /// Megabits that have arrived so far, each once, all compared flows together.
     delivered: Vec<f64>,
     flows: Vec<SampledFlow>,
     queue: Vec<f64>,
@@ -148,7 +142,7 @@ struct Sampled {
 
 struct SampledFlow {
     flow: usize,
-    /// Megabits delivered in order so far.
+    /// Megabits that have arrived so far, each once.
     delivered: Vec<f64>,
     cwnd_segments: Vec<f64>,
 }
@@ -180,7 +174,7 @@ impl Sampled {
         let mut delivered = vec![0.0; times.len()];
         for (_, series) in series {
             for (sum, sample) in delivered.iter_mut().zip(series.samples()) {
-                *sum += megabits(sample.value.delivered_bytes);
+                *sum += megabits(sample.value.arrived_bytes);
             }
         }
         let flows = series.iter().take(FLOWS_MOST).map(|(id, series)| {
@@ -189,7 +183,7 @@ impl Sampled {
             let values = || series.samples().iter().map(|sample| sample.value);
             SampledFlow {
                 flow: id.index() + 1,
-                delivered: values().map(|v| megabits(v.delivered_bytes)).collect(),
+                delivered: values().map(|v| megabits(v.arrived_bytes)).collect(),
                 cwnd_segments: values().map(|v| v.cwnd / smss).collect(),
             }
         });
@@ -228,7 +222,7 @@ impl Sampled {
     }
 }
 
-/// What was delivered from each `step`-th sample to the next, per second.
+/// What arrived from each `step`-th sample to the next, per second.
 fn goodput(times_s: &[f64], delivered: &[f64], step: usize) -> Vec<(f64, f64)> {
     let samples: Vec<(f64, f64)> = { times_s.iter().copied() }
         .zip(delivered.iter().copied())

@@ -47,6 +47,9 @@ pub struct Ratio {
     pub pairs: usize,
     /// In how many of these one side is zero, or both.
     pub zeros: usize,
+    /// Whether the 95 % confidence interval of the mean of either side reaches zero. Such a ratio may be anything,
+    /// and people are not told of it.
+    pub reaches_zero: bool,
 }
 
 /// The ratio `other / base` over pairs; none without pairs, if the whole base is zero, or if there is
@@ -75,7 +78,20 @@ pub fn ratio(base: &[f64], other: &[f64]) -> Option<Ratio> {
         centre,
         pairs: pairs.len(),
         zeros,
+        reaches_zero: reaches_zero(&pairs),
     })
+}
+
+/// Whether the interval of the mean of one side of `pairs` reaches zero. Of two sides that are the same in every pair
+/// the ratio is known all the same.
+fn reaches_zero(pairs: &[(f64, f64)]) -> bool {
+    let reaches = |of: fn(&(f64, f64)) -> f64| {
+        let side: Vec<f64> = pairs.iter().map(of).collect();
+        let interval = Summary::of(&side).and_then(|side| side.interval_95());
+        interval.is_some_and(|(low, high)| low <= 0.0 && high > 0.0)
+    };
+    let is_same = pairs.iter().all(|(base, other)| base == other);
+    !is_same && (reaches(|pair| pair.0) || reaches(|pair| pair.1))
 }
 
 /// The ratios of paired samples, summarised.
@@ -113,10 +129,11 @@ pub fn paired_ratio(base: &[f64], other: &[f64]) -> PairedRatio {
     }
 }
 
-/// A ratio with its 95 % interval: `2.00 (1.85–2.16)`.
+/// A ratio with its 95 % interval: `2.00 (1.85–2.16)`; `–` where the interval of either side reaches zero.
 #[must_use]
 pub fn times(ratio: &Ratio) -> String {
     match ratio.interval_95 {
+        _ if ratio.reaches_zero => "–".to_owned(),
         Some((low, high)) if high.is_infinite() => format!("{:.2} ({low:.2}–∞)", ratio.mean),
         Some((low, high)) if high - low >= 0.005 => {
             format!("{:.2} ({low:.2}–{high:.2})", ratio.mean)
@@ -347,7 +364,7 @@ mod tests {
         let (low, high) = found.interval_95.unwrap();
         close(low, 0.956, 0.001);
         assert!(high.is_infinite(), "{high}");
-        assert_eq!(times(&found), format!("4.00 ({low:.2}–∞)"));
+        assert_eq!(times(&found), "–");
         let summary = paired_ratio(&[0.0, 1.0], &[1.0, 1.0]).ratio.unwrap();
         assert_eq!(summary.half_width_95, Some(f64::INFINITY));
         // Nothing at all may have any ratio to nothing.
@@ -356,6 +373,26 @@ mod tests {
             .interval_95
             .unwrap();
         assert_eq!((low, high), (0.0, f64::INFINITY));
+    }
+
+    #[test]
+    fn a_ratio_is_not_told_where_an_interval_reaches_zero() {
+        // Logarithms that spread this far have an interval of many powers of ten.
+        let base = [1.0, 1.0, 1e-5];
+        let found = ratio(&base, &[2.0, 2.0, 2.0]).unwrap();
+        let (low, high) = found.interval_95.unwrap();
+        assert!(high / low > 1e6, "{low} {high}");
+        assert_eq!((found.reaches_zero, times(&found).as_str()), (true, "–"));
+        // So it is on the other side.
+        assert_eq!(times(&ratio(&[2.0, 2.0, 2.0], &base).unwrap()), "–");
+        let told = ratio(&[1.0, 1.1, 0.9], &[2.0, 2.2, 1.8]).unwrap();
+        assert_eq!((told.reaches_zero, times(&told).as_str()), (false, "2.00"));
+        // Nothing against something is known.
+        let nothing = ratio(&[1.0, 1.1], &[0.0, 0.0]).unwrap();
+        assert_eq!(
+            (nothing.reaches_zero, times(&nothing).as_str()),
+            (false, "0.00")
+        );
     }
 
     #[test]

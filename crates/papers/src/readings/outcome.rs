@@ -1,5 +1,7 @@
 //! What has become of a paper's verdicts under its readings.
 
+use dupack_lab::results::sheet::to_sheet;
+
 use super::Readings;
 use crate::claims::{Claim, Judged, Verdict};
 
@@ -206,7 +208,11 @@ impl Reread {
     #[must_use]
     pub fn csv(&self, claims: &[Claim]) -> Vec<u8> {
         let mut out = csv::Writer::from_writer(Vec::new());
-        let mut put = |row: [&str; 5]| out.write_record(row).expect("memory does not fail");
+        let mut put = |row: [&str; 5]| {
+            let row = row.map(to_sheet);
+            let cells = row.iter().map(|cell| cell.as_bytes());
+            out.write_record(cells).expect("memory does not fail");
+        };
         put(["claim", "reading", "scale", "verdict", "found"]);
         for way in &self.ways {
             let touched = way.seen.iter().zip(claims);

@@ -66,25 +66,40 @@ impl Draft {
             _ => {}
         }
         fs::rename(self.folder.path(), &self.target).map_err(fail)?;
+        let names = self.target.parent().map_or(Ok(()), sync_names);
+        names.map_err(fail)?;
         self.parents.clear();
         Ok(OutputFolder::reopen(&self.target))
     }
 }
 
-/// Sees to it that all files in `folder`, and in those in it, are on the disk.
-fn sync(folder: &Path) -> io::Result<()> {
+/// Sees to it that all files in `folder`, and in those in it, are on the disk. Links are left alone.
+pub(super) fn sync(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        match entry.file_type()?.is_dir() {
-            true => sync(&entry.path())?,
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            sync(&entry.path())?;
+        } else if kind.is_file() {
             // Opened to be written to: some systems sync nothing else.
-            false => File::options()
-                .append(true)
-                .open(entry.path())?
-                .sync_all()?,
+            let file = File::options().append(true).open(entry.path())?;
+            file.sync_all()?;
         }
     }
-    Ok(())
+    sync_names(folder)
+}
+
+/// Sees to it that the names in `folder` are on the disk. Where the system has no way to ask for that, nothing is
+/// done.
+pub(super) fn sync_names(folder: &Path) -> io::Result<()> {
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    let folder = match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    };
+    File::open(folder)?.sync_all()
 }
 
 impl Folder for Draft {

@@ -9,10 +9,10 @@ use super::digest::Digests;
 use super::identity::{STREAM, bytes};
 use super::page;
 use super::parts::Kept;
-use super::{StreamError, Streaming};
+use super::{StreamError, Streaming, tidy};
 use crate::files::Files;
 use crate::folder::{OutputFolder, Replacement};
-use crate::table::{self, Colour, Ink, Plain};
+use crate::table::{self, Colour, Ink, Legend, Plain};
 
 /// What there is to say of a streamed experiment when all is written.
 #[derive(Debug)]
@@ -86,9 +86,10 @@ impl Streaming {
         files.add("parameters.csv", || store::parameters_csv(&self.bare));
         page::add(&mut files, (&self, &digests, &finished), &parts, catalog)?;
         files.write(&finished.folder)?;
+        finished.folder.sync()?;
         let identity = self.identity.clone().finished();
         self.folder.replace(STREAM, &bytes(&identity))?;
-        self.tidy();
+        tidy(self.path());
         Ok(finished)
     }
 
@@ -161,7 +162,7 @@ impl Finished {
 
     /// What is to be read in the terminal: at how many points each stack stands how.
     #[must_use]
-    pub fn text(&self, colour: Colour, width: Option<u16>) -> String {
+    pub fn text(&self, legend: Legend, colour: Colour, width: Option<u16>) -> String {
         let points = self.points;
         let mut text = format!(
             "{} runs at {points} point(s). At how many points:\n",
@@ -180,10 +181,10 @@ impl Finished {
         text += &table.text();
         text.push('\n');
         let said = self.without_answer();
-        for line in said.iter().chain(&self.rules) {
+        for line in &said {
             text.push('\n');
             text += &table::paragraph(line, width);
         }
-        text
+        text + &legend.text(&self.rules, width)
     }
 }

@@ -8,7 +8,7 @@ use dupack_lab::run::Interrupt;
 use super::*;
 use crate::comparison::{self, Beside};
 use crate::folder::{IfPresent, MemoryFolder};
-use crate::table::Colour;
+use crate::table::{self, Colour};
 
 const TEXT: &str = "title = \"A sweep\"\nstacks = [\"newreno/reno\", \"rack/cubic\", \"le/westwood\"]\nseeds = 3\n\
     duration = \"2s\"\n[path]\nrate = \"1Mbit/s\"\n[sweep]\n\"path.loss\" = [0, \"2%\", \"5%\"]\n\
@@ -245,16 +245,16 @@ fn what_was_interrupted_goes_on_with_the_first_part_that_is_missing() {
     drop(streaming);
     // What a crash may leave, and a part that somebody damaged.
     fs::write(path.join("runs/part-00003.csv.partial"), "half").unwrap();
-    let again = Streaming::again(&path, &plan, None).unwrap();
+    let again = Streaming::again(&path, &plan, &source, None).unwrap();
     assert_eq!(again.runs_to_do(), 4 * 18);
     drop(again);
     fs::write(path.join("runs/part-00002.csv"), "damaged").unwrap();
-    let mut again = Streaming::again(&path, &plan, None).unwrap();
+    let mut again = Streaming::again(&path, &plan, &source, None).unwrap();
     assert_eq!(again.runs_to_do(), 5 * 18);
     execute(&mut again, &plan, &Interrupt::new());
     again.finish(&plan, &Catalog::builtin()).unwrap();
     same(&files(&path), &whole);
-    let finished = Streaming::again(&path, &plan, None).unwrap();
+    let finished = Streaming::again(&path, &plan, &source, None).unwrap();
     assert!(finished.is_finished());
     assert_eq!(finished.runs_to_do(), 0);
     fs::remove_dir_all(&path).unwrap();
@@ -267,7 +267,7 @@ fn only_the_same_experiment_is_gone_on_with_by_one_at_a_time() {
     let path = path_of("other");
     let streaming = begin("other", &plan, &source, 1);
     let refused = |plan: &Plan| {
-        let error = Streaming::again(&path, plan, None).unwrap_err();
+        let error = Streaming::again(&path, plan, &source, None).unwrap_err();
         assert!(miette::Diagnostic::help(&error).is_some(), "{error}");
         error.to_string()
     };
@@ -279,7 +279,7 @@ fn only_the_same_experiment_is_gone_on_with_by_one_at_a_time() {
     assert!(refused(&preferring).contains("delay counts most, and it was nothing"));
     // Words are not the experiment.
     let renamed = self::source(&TEXT.replace("A sweep", "The sweep"));
-    Streaming::again(&path, &self::plan(&renamed), Some(Format::Csv)).unwrap();
+    Streaming::again(&path, &self::plan(&renamed), &source, Some(Format::Csv)).unwrap();
     fs::write(path.join(STREAM), "{}").unwrap();
     assert!(refused(&plan).contains("cannot be used"));
     fs::remove_file(path.join(STREAM)).unwrap();
@@ -297,7 +297,7 @@ fn a_block_that_is_lost_before_the_end_is_named() {
     fs::remove_file(path.join("blocks/00002.json")).unwrap();
     let error = streaming.finish(&plan, &Catalog::builtin()).unwrap_err();
     assert!(error.to_string().contains("blocks/00002.json"), "{error}");
-    let mut again = Streaming::again(&path, &plan, None).unwrap();
+    let mut again = Streaming::again(&path, &plan, &source, None).unwrap();
     assert_eq!(again.runs_to_do(), 5 * 18);
     execute(&mut again, &plan, &Interrupt::new());
     again.finish(&plan, &Catalog::builtin()).unwrap();
@@ -324,7 +324,7 @@ fn the_terminal_is_told_at_how_many_points_each_stack_comes_first() {
     });
     let first: Vec<usize> = first.collect();
     assert!(!first.is_empty());
-    let text = finished.text(Colour::No, Some(100));
+    let text = finished.text(table::Legend::Whole, Colour::No, Some(100));
     assert!(text.starts_with("144 runs at 4 point(s)"), "{text}");
     for (stack, name) in results.stacks.iter().enumerate() {
         let count = first.iter().filter(|winner| **winner == stack).count();

@@ -356,7 +356,8 @@ fn value(results: &Results, point: usize, cell: &Cell, shows: Shows) -> String {
         }
         (Shows::Ratio | Shows::ShortRatio, _) if cell.stack == 0 => "1".to_owned(),
         (Shows::Ratio, ratio) => ratio.as_ref().map_or_else(nothing, times),
-        (Shows::ShortRatio, ratio) => ratio.map_or_else(nothing, |r| format!("{:.2}", r.mean)),
+        (Shows::ShortRatio, ratio) => { ratio.filter(|ratio| !ratio.reaches_zero) }
+            .map_or_else(nothing, |r| format!("{:.2}", r.mean)),
         (Shows::Mean(measure), _) => {
             let samples = results.samples(point, cell.stack, measure);
             let samples: Vec<f64> = samples.map(|(_, v)| v).collect();

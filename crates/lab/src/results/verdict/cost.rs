@@ -58,6 +58,10 @@ impl Verdict {
         }
         let text = times(&ratio);
         let gain = match text.split_once(' ') {
+            _ if ratio.reaches_zero => {
+                let more = if ratio.mean > 1.0 { "more" } else { "less" };
+                format!("{more} goodput than {first}, how many times is not known")
+            }
             Some((mean, interval)) => format!("{mean} × {interval} the goodput of {first}"),
             None => format!("{text} × the goodput of {first}"),
         };
@@ -232,8 +236,8 @@ fn margins(results: &Results) -> String {
     let least = delays.iter().copied().fold(f64::INFINITY, f64::min);
     let most = delays.iter().copied().fold(0.0, f64::max);
     let delay = match least < most {
-        true => format!("{least}–{most} ms"),
-        false => format!("{most} ms"),
+        true => format!("{}–{} ms", rounded(least), rounded(most)),
+        false => format!("{} ms", rounded(most)),
     };
     let Margins {
         goodput,
@@ -244,8 +248,13 @@ fn margins(results: &Results) -> String {
     } = Margins::default();
     format!(
         "{} % of goodput, {delay}, {waste_percent} % resent, {timeouts} timeouts a run, {share} of fairness or harm",
-        goodput * 100.0
+        rounded(goodput * 100.0)
     )
+}
+
+/// `value`, which was computed, for people: to nine significant digits, without what the last bits add.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.8e}").parse().unwrap_or(value)
 }
 
 /// What harm is, or why there is none.

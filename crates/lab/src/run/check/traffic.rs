@@ -17,10 +17,6 @@ pub(super) fn flows(e: &Experiment, source: &Source) -> Result<(), ExperimentErr
         let help = "at least one flow must run: raise `count`, or the `load` of `web`";
         return fail(source, "flows", message, help);
     }
-    if total > 1_000_000 {
-        let message = format!("{total} flows are more than a run can hold");
-        return fail(source, "flows", message, "at most 1000000");
-    }
     for (n, group) in e.flows.iter().enumerate() {
         let key = |name: &str| format!("flows.{n}.{name}");
         if e.path.is_some() && (group.from.is_some() || group.to.is_some()) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Done;
+use super::{Done, checked};
 use crate::results::{Measure, Run, Values};
 use crate::run::fingerprint::{Fingerprint, engine};
 use crate::run::plan::Job;
@@ -65,23 +65,35 @@ impl Held {
         if line.is_empty() {
             return;
         }
-        if let Ok(run) = serde_json::from_slice::<Line>(line) {
+        let is_whole = checked::is_whole(line);
+        if let Ok(run) = serde_json::from_slice::<Line>(line)
+            && (is_whole || self.engine.as_deref().is_some_and(|named| named != ours))
+        {
             match &self.engine {
                 Some(named) if named != ours => self.of_others += 1,
                 _ => {
                     self.done.insert(run.fingerprint, run);
                 }
             }
-        } else if let Ok(maker) = serde_json::from_slice::<Maker>(line) {
+        } else if let Ok(maker) = serde_json::from_slice::<Maker>(line)
+            && (is_whole || maker.engine != ours)
+        {
+            // Builds of before had no sums.
             self.engine = Some(maker.engine);
         } else {
             self.unreadable.push(number);
         }
     }
 
-    /// The run with `fingerprint`, as `job`.
-    pub(super) fn find(&self, fingerprint: Fingerprint, job: Job) -> Option<Done> {
-        self.done.get(&fingerprint)?.done(job)
+    /// The run with `fingerprint`, as `job`, whose point and stack are `place`.
+    pub(super) fn find(
+        &self,
+        fingerprint: Fingerprint,
+        place: (&str, &str),
+        job: Job,
+    ) -> Option<Done> {
+        let line = self.done.get(&fingerprint)?;
+        line.is_of(place, job.seed).then(|| line.done(job))?
     }
 }
 
@@ -105,6 +117,11 @@ impl Line {
             flow_goodputs_mbit_s: run.flow_goodputs.clone(),
             trace_hash: format!("{:016x}", run.trace_hash),
         }
+    }
+
+    /// Whether it is of a run at this point, of this stack, with this seed.
+    pub(in crate::run) fn is_of(&self, (point, stack): (&str, &str), seed: u64) -> bool {
+        (&*self.point, &*self.stack, self.seed) == (point, stack, seed)
     }
 
     /// `None` if it speaks of measures that are not known here.

@@ -1,13 +1,11 @@
 //! A journal that is only read, as by those who put several together.
 
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::line::Held;
-use super::{JournalError, NAME, system};
+use super::{JournalError, NAME, file};
 use crate::results::Run;
 use crate::run::fingerprint::Fingerprint;
 use crate::run::plan::Job;
@@ -26,11 +24,7 @@ impl Stored {
     /// If the system refuses it.
     pub fn read(folder: &Path) -> Result<Self, JournalError> {
         let path = folder.join(NAME);
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(e) => return Err(system("read", &path, &e)),
-        };
+        let bytes = file::read_at(&path)?;
         let (held, _) = Held::read(&bytes);
         let hash = xxh3_64(&bytes);
         Ok(Self { held, hash })
@@ -53,8 +47,13 @@ impl Stored {
         self.held.done.keys().copied()
     }
 
-    /// The run with `fingerprint`, as `job`, if this engine has made it.
-    pub(in crate::run) fn find(&self, fingerprint: Fingerprint, job: Job) -> Option<Run> {
-        Some(self.held.find(fingerprint, job)?.run)
+    /// The run with `fingerprint`, as `job`, whose point and stack are `place`, if this engine has made it.
+    pub(in crate::run) fn find(
+        &self,
+        fingerprint: Fingerprint,
+        place: (&str, &str),
+        job: Job,
+    ) -> Option<Run> {
+        Some(self.held.find(fingerprint, place, job)?.run)
     }
 }

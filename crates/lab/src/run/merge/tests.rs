@@ -8,6 +8,7 @@ use dupack_algorithms::catalog::Catalog;
 use super::*;
 use crate::experiment::load::Source;
 use crate::run::journal::NAME;
+use crate::run::journal::checked;
 use crate::run::{Journal, Plan};
 
 const TEXT: &str = "stacks = [\"sack/reno\", \"le/westwood\"]\nseeds = 3\nduration = \"2s\"\n[path]\n\
@@ -46,7 +47,8 @@ fn edit(folder: &std::path::Path) {
     let file = folder.join(NAME);
     let text = fs::read_to_string(&file).unwrap();
     let (before, after) = text.rsplit_once("\"goodput_mbit_s\":").unwrap();
-    fs::write(&file, format!("{before}\"goodput_mbit_s\":1{after}")).unwrap();
+    let text = format!("{before}\"goodput_mbit_s\":1{after}");
+    fs::write(&file, checked::forged(&text)).unwrap();
 }
 
 #[test]

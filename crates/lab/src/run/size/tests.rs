@@ -1,0 +1,98 @@
+//! What is refused before anything is built.
+
+use dupack_algorithms::catalog::Catalog;
+
+use super::*;
+
+fn plan_of(text: &str) -> Result<Plan, ExperimentError> {
+    let source = Source::new("test.toml", text);
+    Plan::new(source.parse().unwrap(), &source, &Catalog::builtin())
+}
+
+const BASE: &str = "stacks = [\"sack/reno\"]\nseeds = 2\nduration = \"10s\"\n";
+
+fn refused(text: &str) -> String {
+    let error = plan_of(&format!("{BASE}{text}")).unwrap_err();
+    let help = Diagnostic::help(&error).map(|help| help.to_string());
+    format!("{error}; {}", help.expect("it says what to do"))
+}
+
+#[test]
+fn counts_that_no_run_can_hold_are_errors_before_anything_is_built() {
+    for hops in [64_u32, 10_000_000, u32::MAX] {
+        let said = refused(&format!("[radio]\nhops = {hops}\n"));
+        assert!(said.contains("at most 63 hops"), "{said}");
+    }
+    let path = "[path]\nrate = \"10Mbit/s\"\ndelay = \"10ms\"\n";
+    let flows = refused(&format!("{path}[[flows]]\ncount = 1000000\n"));
+    assert!(
+        flows.contains("1000000 flows are more than a run can hold"),
+        "{flows}"
+    );
+    // Each of its flows has a list of a million writes; 100,000 of them have 30 TB.
+    let writes = refused(&format!(
+        "{path}[[flows]]\ncount = 100000\nwrites = [{{ every = \"10us\", bytes = \"1B\" }}]\n"
+    ));
+    assert!(writes.contains("one run takes about 3.2 TB"), "{writes}");
+    // 10^9 packets a second for which there is room.
+    let udp = refused(
+        "[path]\nrate = \"1Mbit/s\"\nbuffer = \"4000000000pkt\"\n[[udp]]\nrate = \"8Tbit/s\"\npacket = \"1000B\"\n",
+    );
+    assert!(udp.contains("one run takes about"), "{udp}");
+}
+
+#[test]
+fn what_fits_is_taken() {
+    let path = "[path]\nrate = \"10Mbit/s\"\ndelay = \"10ms\"\nbuffer = \"4000000000pkt\"\n";
+    assert!(plan_of(&format!("{BASE}[radio]\nhops = 63\n")).is_ok());
+    assert!(plan_of(&format!("{BASE}{path}")).is_ok());
+    assert!(plan_of(&format!("{BASE}{path}[[flows]]\ncount = 1000\n")).is_ok());
+}
+
+#[test]
+fn products_of_counts_are_checked() {
+    assert_eq!(product([1 << 32, 1 << 31].into_iter()), Some(1 << 63));
+    assert_eq!(product([1 << 32, 1 << 32].into_iter()), None);
+    let size = Size {
+        points: 1 << 33,
+        runs_at_point: 1 << 31,
+        plan_bytes: 0,
+        run_bytes: RUN,
+        running_bytes: RUNNING,
+    };
+    assert_eq!((size.runs(), size.bytes(Held::All, 1)), (None, None));
+    let said = size.fits(Held::All, 1, 1 << 40).unwrap_err();
+    assert!(said.to_string().contains("more than 2^64 runs"), "{said}");
+}
+
+#[test]
+fn an_error_names_the_memory_that_there_is_and_what_helps() {
+    let plan = plan_of(&format!(
+        "{BASE}[path]\nrate = \"10Mbit/s\"\n[sweep]\n\"path.loss\" = [\"0%\", \"1%\"]\n"
+    ));
+    let mut size = plan.unwrap().size();
+    assert_eq!(
+        (size.points, size.runs_at_point, size.runs()),
+        (2, 2, Some(4))
+    );
+    size.runs_at_point = 1_000_000;
+    let said = |held, jobs| {
+        let error = size.fits(held, jobs, 10_000_000_000).unwrap_err();
+        format!("{error}; {}", error.help().unwrap())
+    };
+    let all = said(Held::All, 2);
+    assert!(
+        all.contains("the results of 2000000 runs take about 22.2 GB of memory, and 10.0 GB are"),
+        "{all}"
+    );
+    assert!(all.contains("--stream"), "{all}");
+    let point = said(Held::Points, 2);
+    assert!(
+        point.contains("1000000 runs of a point take about 11.1 GB"),
+        "{point}"
+    );
+    assert!(said(Held::Runs(1_000_000), 2).contains("more shards"));
+    assert!(said(Held::Runs(10), 100_000).contains("--jobs"));
+    size.runs_at_point = 1000;
+    assert_eq!(size.fits(Held::All, 2, 10_000_000_000), Ok(()));
+}
