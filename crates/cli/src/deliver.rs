@@ -92,7 +92,7 @@ fn deliver(
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let written = delivery
-        .files(plan)
+        .files(plan, output.flows_over_time)
         .and_then(|files| Ok(files.write(folder)?));
     // What was computed is told, though there may be no room for its files.
     delivery.show(&output.show)?;
@@ -117,11 +117,13 @@ impl<'r> Delivery<'r> {
         }
     }
 
-    /// Every file of it. Runs of `plan` are followed over time, until somebody interrupts that.
-    pub fn files(&self, plan: &Plan) -> Result<Files<'r>> {
+    /// Every file of it. Runs of `plan` are followed over time, until somebody interrupts that: one of each stack, and
+    /// `every_flow` with every seed if that was asked for.
+    pub fn files(&self, plan: &Plan, every_flow: bool) -> Result<Files<'r>> {
         let beside = Beside {
             judged: self.judged.clone(),
             over_time: Some(plan.over_time(interrupt())),
+            flows_over_time: every_flow.then(|| plan.flows_over_time(interrupt())),
             ..Beside::default()
         };
         comparison::files(self.results, self.catalog, beside).into_diagnostic()

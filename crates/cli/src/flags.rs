@@ -112,6 +112,10 @@ pub struct OutputArgs {
     /// Print every effective parameter, defaults included, and where it comes from, and run nothing
     #[arg(long)]
     pub explain: bool,
+    /// Follow every flow over time with every seed, at the point in the middle of the sweep: flows_over_time.csv.
+    /// It takes as long as the runs of that point
+    #[arg(long)]
+    pub flows_over_time: bool,
     /// Do not measure harm to a standing flow, which takes about as long as all else
     #[arg(long)]
     pub no_harm: bool,

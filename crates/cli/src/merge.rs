@@ -86,7 +86,7 @@ pub fn run(args: &MergeArgs, catalog: &Catalog) -> Result<ExitCode> {
     results.prefer = args.show.prefer;
     args.show.correct_over.apply(&mut results);
     let delivery = Delivery::of(&results, &rules, catalog);
-    let files = delivery.files(&plan)?;
+    let files = delivery.files(&plan, false)?;
     if interrupt.is_asked() {
         return Ok(ExitCode::from(INTERRUPTED));
     }

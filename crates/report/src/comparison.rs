@@ -21,7 +21,7 @@ use crate::shown::Shown;
 use dupack_claims::Judged;
 use dupack_lab::experiment::Experiment;
 use dupack_lab::results::{Comparison, Measure, Medium, Parameter, Results, Verdict, verdict};
-use dupack_lab::run::OverTime;
+use dupack_lab::run::{FlowsOverTime, OverTime};
 use dupack_lab::stats::{spread, times};
 
 /// A figure with the name of its file.
@@ -40,6 +40,8 @@ pub struct Figure {
 pub struct Beside {
     /// One run of each stack over time.
     pub over_time: Option<OverTime>,
+    /// Every flow over time, for all seeds.
+    pub flows_over_time: Option<FlowsOverTime>,
     /// Sections of the page after the numbers and before what was run.
     pub sections: Vec<Section>,
     /// What has become of the claims of the experiment file.
@@ -66,6 +68,11 @@ pub fn files<'r>(
     }
     if let Some(runs) = beside.over_time {
         over_time::add_files(&mut files, results, runs);
+    }
+    if let Some(flows) = beside.flows_over_time {
+        files.add(over_time::FLOWS, move || {
+            over_time::flows_csv(results, &flows)
+        });
     }
     files.add_numbers(results);
     if !results.runs.is_empty() {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use dupack_lab::results::Results;
 use dupack_lab::results::sheet::to_sheet;
 use dupack_lab::results::store::Places;
-use dupack_lab::run::{FlowTimeline, OverTime, Timeline};
+use dupack_lab::run::{FlowTimeline, FlowsOverTime, OverTime, Timeline};
 
 use crate::comparison::{Figure, subtitle};
 use crate::figure::{FigureError, TimePanel, TimePanels};
@@ -231,6 +231,37 @@ fn csv(runs: &OverTime, places: &Places, shown: Shown) -> Vec<u8> {
                 let (time, value) = (short(time, 1e6), short(value, 1e3));
                 put(place, &[&seed, stack, &number, &time, &value]);
             }
+        }
+    }
+    out.into_inner().unwrap_or_default()
+}
+
+/// The file of every flow over time, for all seeds.
+pub(crate) const FLOWS: &str = "flows_over_time.csv";
+
+/// A line per flow of every run and interval.
+pub(crate) fn flows_csv(results: &Results, flows: &FlowsOverTime) -> Vec<u8> {
+    let places = Places::of(results);
+    let mut out = csv::Writer::from_writer(Vec::new());
+    let mut put = |place: &[String], row: &[&str]| {
+        let place = place.iter().map(String::as_str);
+        let cells: Vec<_> = place.chain(row.iter().copied()).map(to_sheet).collect();
+        let written = out.write_record(cells.iter().map(|cell| cell.as_bytes()));
+        written.expect("rows have equal length and memory does not fail");
+    };
+    put(
+        places.heads(),
+        &["stack", "seed", "flow", "group", "time_s", "goodput_mbit_s"],
+    );
+    let place = places.at(flows.point);
+    for flow in &flows.flows {
+        let (seed, number) = (flow.seed.to_string(), flow.flow.to_string());
+        for &(time, value) in &flow.goodput_mbit_s {
+            let (time, value) = (short(time, 1e6), short(value, 1e4));
+            put(
+                place,
+                &[&flow.stack, &seed, &number, &flow.group, &time, &value],
+            );
         }
     }
     out.into_inner().unwrap_or_default()

@@ -535,3 +535,45 @@ fn papers_are_listed_with_their_systems() {
     assert!(text.contains("momentary/reno in figure3.toml"), "{text}");
     assert!(!folder.path().join("dupack-out").exists(), "nothing is run");
 }
+
+#[test]
+fn every_flow_of_every_seed_is_followed_if_that_is_asked_for() {
+    let folder = Folder::new("flows");
+    let file = "stacks = [\"rack/cubic\", \"rack/reno\"]\nseeds = 3\nduration = \"4s\"\n[path]\nrate = \"10Mbit/s\"\n\
+                delay = \"20ms\"\n[[flows]]\nname = \"near\"\ncount = 2\n[[flows]]\nname = \"video\"\nstack = \"rack/reno\"\n";
+    std::fs::write(folder.path().join("f.toml"), file).unwrap();
+    let output = dupack(
+        folder.path(),
+        &[
+            "run",
+            "f.toml",
+            "--no-harm",
+            "--flows-over-time",
+            "--out",
+            "o",
+        ],
+    );
+    assert!(output.status.success(), "{}", errors(&output));
+    let read = |name: &str| std::fs::read_to_string(folder.path().join("o").join(name)).unwrap();
+    let over_time = read("flows_over_time.csv");
+    let rows: Vec<Vec<&str>> = over_time
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').collect())
+        .collect();
+    // The mean over the intervals of a flow is its goodput, as far as what arrived was in order in the end.
+    for line in read("flows.csv").lines().skip(1) {
+        let flow: Vec<&str> = line.split(',').collect();
+        let own: Vec<f64> = { rows.iter() }
+            .filter(|row| row[..4] == flow[..4])
+            .map(|row| row[5].parse().unwrap())
+            .collect();
+        let mean = own.iter().sum::<f64>() / own.len() as f64;
+        let goodput: f64 = flow[4].parse().unwrap();
+        assert!(
+            (mean - goodput).abs() < 0.1 * goodput + 0.1,
+            "{line}: {mean}"
+        );
+    }
+    assert_eq!(read("flows.csv").lines().count(), 1 + 2 * 3 * 3);
+}

@@ -1,0 +1,121 @@
+//! The goodput of every flow over time, for every seed at one point: what a plot of one run cannot show.
+
+use dupack_net::ids::FlowId;
+use dupack_net::observer::Unobserved;
+use dupack_net::sampling::SamplingConfig;
+
+use super::build::{Scenario, span};
+use super::interrupt::{Attempt, Interrupt};
+use super::plan::Plan;
+use crate::results::Groups;
+
+/// Intervals of a run, as far as the bound on rows allows.
+const INTERVALS: usize = 300;
+
+/// The fewest.
+const INTERVALS_LEAST: usize = 10;
+
+/// The most rows of all runs together.
+const ROWS_MOST: usize = 2_000_000;
+
+/// The most flows of a run that are followed.
+const FLOWS_MOST: usize = 1000;
+
+/// The flows of every run at a point, over time.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FlowsOverTime {
+    /// The point, by its place.
+    pub point: usize,
+    /// Seconds over which goodput is taken.
+    pub interval_s: f64,
+    /// Every followed flow of every run, stack by stack.
+    pub flows: Vec<FlowOverTime>,
+}
+
+/// A flow of a run over time.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FlowOverTime {
+    /// The stack of the run.
+    pub stack: String,
+    /// Its seed.
+    pub seed: u64,
+    /// The flow's place in the run, from 0.
+    pub flow: usize,
+    /// The name of its group.
+    pub group: String,
+    /// When each interval begins, in seconds, and the bytes that arrived in it, each once, in Mbit/s.
+    pub goodput_mbit_s: Vec<(f64, f64)>,
+}
+
+impl Plan {
+    /// Follows every flow with every seed, at the point in the middle of the sweep; what an interrupt cuts off is
+    /// missing. It takes as long as the runs of that point.
+    #[must_use]
+    pub fn flows_over_time(&self, interrupt: &Interrupt) -> FlowsOverTime {
+        let point = self.points().len() / 2;
+        let jobs = self.jobs_at(point..point + 1);
+        let flows = jobs
+            .first()
+            .map_or(1, |job| self.scenario(*job).tcp_flows().len());
+        let followed = flows.clamp(1, FLOWS_MOST);
+        let intervals =
+            (ROWS_MOST / followed / jobs.len().max(1)).clamp(INTERVALS_LEAST, INTERVALS);
+        let duration = self.points()[point].experiment.duration;
+        let all = jobs.iter().filter_map(|job| {
+            follow(
+                self.scenario(*job),
+                job.seed,
+                (followed, intervals),
+                interrupt,
+            )
+        });
+        FlowsOverTime {
+            point,
+            interval_s: duration.as_seconds() / intervals as f64,
+            flows: all.flatten().collect(),
+        }
+    }
+}
+
+/// The first flows of a run; nothing if it was interrupted.
+fn follow(
+    scenario: &Scenario,
+    seed: u64,
+    (followed, intervals): (usize, usize),
+    interrupt: &Interrupt,
+) -> Option<Vec<FlowOverTime>> {
+    let attempt = Attempt::show(interrupt, scenario, seed);
+    let mut built = scenario.build(seed).ok()?;
+    let interval = span(scenario.experiment.duration) / intervals as u64;
+    let mut sampling = SamplingConfig::new(interval, intervals + 2);
+    sampling.flows = (0..followed as u32).map(FlowId).collect();
+    built.simulation.sample(&sampling);
+    let advanced = scenario.advance(&mut built.simulation, &mut Unobserved, interrupt);
+    advanced.filter(|_| !attempt.is_given_up())?;
+    let groups = Groups::of(&scenario.experiment);
+    let samples = built.simulation.samples()?;
+    let flows = samples.flows().iter().map(|(id, series)| {
+        let pairs = series.samples().windows(2);
+        let rates = pairs.map(|pair| {
+            let (from, to) = (&pair[0], &pair[1]);
+            let bytes = to
+                .value
+                .arrived_bytes
+                .saturating_sub(from.value.arrived_bytes);
+            let seconds = to.at.since(from.at).as_secs_f64().max(1e-9);
+            (from.at.as_secs_f64(), bytes as f64 * 8.0 / 1e6 / seconds)
+        });
+        FlowOverTime {
+            stack: scenario.stack.to_string(),
+            seed,
+            flow: id.index(),
+            group: groups
+                .of_flow(id.index())
+                .map_or_else(String::new, |group| group.name.clone()),
+            goodput_mbit_s: rates.collect(),
+        }
+    });
+    Some(flows.collect())
+}
