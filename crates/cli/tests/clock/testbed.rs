@@ -66,7 +66,6 @@ fn a_small_run_gives_table_report_and_the_simulator_beside_it() {
     let table = text(&output.stdout);
     for part in [
         "no ★: one run of each stack says nothing about chance",
-        "Harm was not measured: that is done in the simulator only",
         "kernel:cubic",
         "difference",
         "in the worst run",

@@ -98,7 +98,7 @@ fn what_starves_or_wastes_has_a_warning_and_no_star() {
         let comparisons = point["comparisons"].as_array().unwrap();
         assert!(!comparisons.is_empty() && comparisons.iter().all(|c| c["pairs"] == 3));
     }
-    let without = dupack(folder.path(), &["run", "ten.toml", "--no-harm"]);
+    let without = dupack(folder.path(), &["run", "ten.toml", "--no-harm", "--legend"]);
     let table = String::from_utf8_lossy(&without.stdout).into_owned();
     assert!(table.contains("Harm was not measured"), "{table}");
     assert!(

@@ -60,7 +60,7 @@ fn what_does_not_fit_into_memory_is_an_error_before_anything_is_built() {
             "points",
             many,
             " --stream",
-            "100000 runs of a point take about",
+            "300000 runs of a point take about",
         ),
     ] {
         let file_name = format!("{name}.toml");
