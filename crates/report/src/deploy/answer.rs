@@ -1,7 +1,7 @@
 //! What of a comparison's answer can be turned on in Linux: below the table, in the page, in JSON.
 
 use dupack_algorithms::catalog::linux::{Place, Setting, Usual};
-use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, Kernel, StackSpec};
+use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, Kernel, Presence, StackSpec};
 use dupack_lab::experiment::{EcnKind, SenderOptions};
 use dupack_lab::results::verdict::{Answer, Mark};
 use dupack_lab::results::{Measure, Medium, Results, Verdict};
@@ -95,7 +95,7 @@ pub fn text(
         Some(kernel) => host::text(results, &candidates, kernel, width)?,
         None => of_any_linux(&candidates, width)?,
     };
-    if let Some(check) = wire_check(results, &candidates) {
+    if let Some(check) = wire_check(results, &candidates, kernel) {
         text += &format!("On real packets{}:\n", check.rights());
         text += &check.lines(width);
         text.push('\n');
@@ -156,7 +156,11 @@ fn on_linux(
 
 /// The command that has the stacks that nothing beats and that Linux has beside the kernel's own; where it
 /// has none of them, all that nothing beats beside the kernel's default.
-fn wire_check(results: &Results, candidates: &[Candidate]) -> Option<WireCheck> {
+fn wire_check(
+    results: &Results,
+    candidates: &[Candidate],
+    kernel: Option<&Kernel>,
+) -> Option<WireCheck> {
     let unbeaten = || candidates.iter().filter(|c| c.is_unbeaten());
     unbeaten().next()?;
     let mut senders = Vec::new();
@@ -165,7 +169,9 @@ fn wire_check(results: &Results, candidates: &[Candidate]) -> Option<WireCheck> 
         let Some(control) = candidate.deployment.counterpart() else {
             continue;
         };
-        modules.extend(control.to_load().map(ToString::to_string));
+        let is_ready = kernel.is_some_and(|kernel| kernel.presence(control) == Presence::Ready);
+        let module = control.to_load().filter(|_| !is_ready);
+        modules.extend(module.map(ToString::to_string));
         for sender in [
             candidate.spec.to_string(),
             format!("kernel:{}", control.name),
@@ -195,7 +201,7 @@ pub fn section(results: &Results, catalog: &Catalog) -> Option<Section> {
         blocks.push(recipe(candidate));
     }
     blocks.extend(of_the_experiment(results));
-    if let Some(check) = wire_check(results, &candidates) {
+    if let Some(check) = wire_check(results, &candidates, None) {
         blocks.push(Block::Listing {
             caption: format!(
                 "The check on real packets, with the path of this comparison{}. {}{}",

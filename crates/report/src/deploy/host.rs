@@ -1,7 +1,5 @@
 //! Which stacks of a comparison a kernel offers, in the order of the answer, and what turns each on.
 
-use std::cmp::Reverse;
-
 use dupack_algorithms::catalog::{Deployment, Kernel, StackSpec};
 use dupack_lab::results::{Measure, Prefer, Results};
 
@@ -14,15 +12,13 @@ const MOST: usize = 3;
 /// A stack that the kernel has.
 struct Offered<'c> {
     spec: &'c StackSpec,
-    /// At how many points nothing beats it.
-    unbeaten: usize,
-    /// What it is ordered by where that is the same: more is better.
+    /// What it is ordered by: more is better.
     merit: f64,
     commands: Vec<String>,
     told: String,
 }
 
-/// The stacks of `results` that `kernel` offers, the best first: a sentence about each, and its commands. Nothing, if
+/// The stacks of `results` that `kernel` offers, in the order of what counts most: a sentence about each, and its commands. Nothing, if
 /// the stacks are no senders of ours.
 pub(super) fn text(
     results: &Results,
@@ -43,11 +39,13 @@ pub(super) fn text(
         );
         return Some(paragraph(&none, width));
     }
-    offered.sort_by(|a, b| {
-        let key = |one: &Offered<'_>| Reverse(one.unbeaten);
-        key(a).cmp(&key(b)).then(b.merit.total_cmp(&a.merit))
-    });
-    let mut text = paragraph(&format!("On {name}, best first, as root:"), width);
+    offered.sort_by(|a, b| b.merit.total_cmp(&a.merit));
+    let order = match results.prefer {
+        Some(Prefer::Delay) => "the shortest queue first",
+        Some(Prefer::Friendly) => "the least harm first",
+        _ => "the most goodput first",
+    };
+    let mut text = paragraph(&format!("On {name}, {order}, as root:"), width);
     for (place, one) in offered.iter().take(MOST).enumerate() {
         let line = format!("{}. {}: {}", place + 1, one.spec, one.told);
         text += &paragraph(&line, width);
@@ -83,7 +81,6 @@ fn offer<'c>(
     };
     Some(Offered {
         spec: &candidate.spec,
-        unbeaten,
         merit,
         commands,
         told: sentence(results, (unbeaten, &goodputs), &harms),
@@ -94,18 +91,18 @@ fn offer<'c>(
 fn sentence(results: &Results, (unbeaten, goodputs): (usize, &[f64]), harms: &[f64]) -> String {
     let all = results.points.len();
     let mut parts = Vec::new();
+    if let Some(told) = range(goodputs, |goodput| format!("{goodput:.2}")) {
+        parts.push(format!("{told} Mbit/s"));
+    }
     match (unbeaten, all) {
         (0, 1) => parts.push("another stack here beats it".to_owned()),
         (_, 1) => parts.push("nothing here beats it".to_owned()),
         (0, _) => parts.push("beaten at every point".to_owned()),
         (n, _) => parts.push(format!("nothing beats it at {n} of {all} points")),
     }
-    if let Some(told) = range(goodputs, |goodput| format!("{goodput:.2}")) {
-        parts.push(format!("{told} Mbit/s"));
-    }
     let most = harms.iter().copied().max_by(f64::total_cmp);
     parts.extend(most.map(|harm| match harm {
-        ..0.02 => "takes nothing from a CUBIC flow that is told here".to_owned(),
+        ..0.02 => "takes no more from a CUBIC flow than another CUBIC flow does".to_owned(),
         _ => format!(
             "takes up to {:.0} % of a CUBIC flow's goodput",
             harm * 100.0

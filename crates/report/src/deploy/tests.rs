@@ -316,7 +316,7 @@ fn a_kernel_offers_what_it_has_in_the_order_of_the_answer() {
     let host = Kernel::host("6.18.1", "reno cubic", Vec::new());
     let text = answer::text(&results, &catalog, Some(&host), Some(80)).unwrap();
     let [cubic, reno] = [
-        "1. rack/cubic: another stack here beats it; 4.00",
+        "1. rack/cubic: 4.00 Mbit/s; another stack here beats it",
         "2. rack/reno: ",
     ]
     .map(|wanted| {
@@ -325,7 +325,7 @@ fn a_kernel_offers_what_it_has_in_the_order_of_the_answer() {
     });
     assert!(cubic < reno, "{text}");
     assert!(
-        text.contains("On this host, Linux 6.18.1, best first"),
+        text.contains("On this host, Linux 6.18.1, the most goodput first"),
         "{text}"
     );
     assert!(
