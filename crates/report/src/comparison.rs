@@ -2,7 +2,7 @@
 
 mod charts;
 
-use dupack_algorithms::catalog::Catalog;
+use dupack_algorithms::catalog::{Catalog, Dialect};
 
 pub use charts::theory;
 pub(crate) use charts::{Charts, FIGURES, charts, winners};
@@ -162,10 +162,13 @@ pub(crate) fn subtitle_of(
 
 /// The page of a comparison.
 fn page(results: &Results, (figures, note): (&[Figure], Option<String>), links: &Links) -> Page {
-    let title = match results.experiment.title.as_str() {
+    let mut title = match results.experiment.title.as_str() {
         "" => "Which sender should this path have?".to_owned(),
         given => given.to_owned(),
     };
+    if results.experiment.dialect == Dialect::Ns2 {
+        title += " (dialect ns2)";
+    }
     Page {
         title,
         lead: lead(results),

@@ -132,7 +132,10 @@ impl Setting {
             (Some(_), title) if !title.is_empty() => title.to_owned(),
             _ => self.experiment.stacks.join(", "),
         };
-        format!("{name} · dialect {}", self.experiment.dialect)
+        match self.experiment.dialect {
+            Dialect::Ns2 => format!("{name} · dialect ns2"),
+            _ => name,
+        }
     }
 
     /// Under which conditions its runs are, whose effective parameters are those of `plan`.

@@ -4,7 +4,8 @@ use dupack_algorithms::catalog::{Deployment, Kernel, StackSpec};
 use dupack_lab::results::{Measure, Prefer, Results};
 
 use super::answer::Candidate;
-use crate::table::paragraph;
+use crate::table::{columns_of, paragraph};
+use crate::wrap::indented;
 
 /// The most stacks that are offered.
 const MOST: usize = 3;
@@ -47,8 +48,9 @@ pub(super) fn text(
     };
     let mut text = paragraph(&format!("On {name}, {order}, as root:"), width);
     for (place, one) in offered.iter().take(MOST).enumerate() {
-        let line = format!("{}. {}: {}", place + 1, one.spec, one.told);
-        text += &paragraph(&line, width);
+        let told = format!("{}: {}", one.spec, one.told);
+        let told = indented(&told, 3, columns_of(width));
+        text += &format!("{}. {}\n", place + 1, told.trim_start());
         text.extend(
             one.commands
                 .iter()
