@@ -79,7 +79,7 @@ impl EvaluationFolder {
         };
         let mut text = serde_json::to_string_pretty(&begun).unwrap_or_default();
         text.push('\n');
-        folder.write(MANIFEST, text.as_bytes())?;
+        folder.claim(MANIFEST, text.as_bytes())?;
         Ok(Self {
             path: folder.path().to_owned(),
             begun,

@@ -418,7 +418,12 @@ fn check(
 }
 
 fn append(path: &Path, lines: &str) -> std::io::Result<()> {
-    let new = !path.exists();
+    let there = path.symlink_metadata();
+    if there.as_ref().is_ok_and(|there| there.is_symlink()) {
+        let why = "it is a symbolic link, which is not followed";
+        return Err(std::io::Error::other(why));
+    }
+    let new = there.is_err();
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
     let head = if new { FLOW_COLUMNS } else { "" };
     file.write_all(format!("{head}{lines}").as_bytes())

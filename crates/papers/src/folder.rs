@@ -117,7 +117,7 @@ impl CampaignFolder {
         };
         let mut text = serde_json::to_string_pretty(&manifest).unwrap_or_default();
         text.push('\n');
-        folder.write(MANIFEST, text.as_bytes())?;
+        folder.claim(MANIFEST, text.as_bytes())?;
         Ok(Self {
             path: folder.path().to_owned(),
             papers: papers.to_vec(),

@@ -5,6 +5,8 @@ use std::io;
 use console::Term;
 use indicatif::{ProgressDrawTarget, TermLike};
 
+use crate::output::{Keep, escaped};
+
 /// How much of a bar's words a line has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
@@ -61,10 +63,11 @@ impl Room {
     }
 }
 
-/// The first `columns` letters of `text`, the last of them `…` if that is not all.
+/// The first `columns` letters of `text`, control characters escaped, the last of them `…` if that is not all.
 pub fn cut(text: &str, columns: usize) -> String {
+    let text = escaped(text, Keep::Nothing);
     if text.chars().count() <= columns {
-        return text.to_owned();
+        return text.into_owned();
     }
     let kept = text.chars().take(columns.saturating_sub(1));
     kept.chain(std::iter::once('…').take(columns)).collect()

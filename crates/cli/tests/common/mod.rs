@@ -63,6 +63,16 @@ pub fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
+/// The lines of a journal with sums that are right: as somebody forges them.
+pub fn forged(journal: &str) -> String {
+    let line = |line: &str| {
+        let text = &line[..line.rfind(",\"sum\":").unwrap()];
+        let sum = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
+        format!("{text},\"sum\":\"{sum:016x}\"}}\n")
+    };
+    journal.lines().map(line).collect()
+}
+
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -262,6 +262,38 @@ fn of_several_that_begin_in_one_folder_at_once_one_does() {
 }
 
 #[test]
+fn a_line_of_another_run_is_refused_and_the_run_done_again() {
+    let (folder, whole, journal) = begun("stranger");
+    let state = folder.path().join("state");
+    let experiment = &whole["experiment.toml"];
+    let journal = String::from_utf8(journal).unwrap();
+    for (from, to) in [
+        ("\"seed\":2", "\"seed\":1"),
+        ("\"point\":\"loss 5%\"", "\"point\":\"loss 0.5%\""),
+        ("\"stack\":\"rack/cubic\"", "\"stack\":\"sack/reno\""),
+    ] {
+        assert!(journal.contains(from), "{journal}");
+        // With a sum that is right: only what it says is another's.
+        let forged = common::forged(&journal.replace(from, to));
+        make(
+            &state,
+            &[
+                (JOURNAL, forged.as_bytes()),
+                ("experiment.toml", experiment),
+            ],
+        );
+        let output = run(folder.path(), "run e.toml --resume state");
+        assert!(output.status.success(), "{}", errors(&output));
+        let said = errors(&output);
+        assert!(
+            said.contains("name another point, stack or seed"),
+            "{to}: {said}"
+        );
+        assert!(files(&state) == whole, "{to}");
+    }
+}
+
+#[test]
 fn links_in_a_result_folder_are_not_followed() {
     let (folder, whole, journal) = begun("links");
     let path = folder.path();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common;
-use crate::common::{Folder, errors, files, text};
+use crate::common::{Folder, errors, files, forged, text};
 
 const FILE: &str = "title = \"Parts\"\nstacks = [\"sack/reno\", \"le/westwood\"]\nseeds = 3\nduration = \"3s\"\n\
     [path]\nrate = \"5Mbit/s\"\ndelay = \"10ms\"\nbuffer = \"30pkt\"\n\
@@ -79,16 +79,6 @@ impl Place {
         assert!(before.contains(from), "{before}");
         fs::write(self.path(file), before.replacen(from, to, 1)).unwrap();
     }
-}
-
-/// The lines of a journal with sums that are right: as somebody forges them.
-fn forged(journal: &str) -> String {
-    let line = |line: &str| {
-        let text = &line[..line.rfind(",\"sum\":").unwrap()];
-        let sum = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
-        format!("{text},\"sum\":\"{sum:016x}\"}}\n")
-    };
-    journal.lines().map(line).collect()
 }
 
 /// A message without the lines into which it is broken.

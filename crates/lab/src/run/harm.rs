@@ -240,7 +240,9 @@ impl Plan {
     /// The same at `points` alone.
     pub(super) fn work_at(&self, points: Range<usize>) -> usize {
         let harm = self.harm.as_ref().map_or(0, Harm::companions);
-        points.len() * self.seeds().len() * (self.stacks().len() + harm)
+        let stacks = self.stacks().len().saturating_add(harm);
+        let at_point = self.seeds().len().saturating_mul(stacks);
+        points.len().saturating_mul(at_point)
     }
 }
 

@@ -251,7 +251,9 @@ impl Plan {
             points: self.points[points.clone()].to_vec(),
             stacks: self.stacks.iter().map(ToString::to_string).collect(),
             runs: Vec::new(),
-            planned: points.len() * self.stacks.len() * self.seeds.len(),
+            planned: { points.len() }
+                .saturating_mul(self.stacks.len())
+                .saturating_mul(self.seeds.len()),
             warnings: self.warnings.clone(),
             parameters: self.parameters.clone(),
             recorded: self.recorded(points),

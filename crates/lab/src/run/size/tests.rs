@@ -2,6 +2,7 @@
 
 use dupack_algorithms::catalog::Catalog;
 
+use super::one::SMALL;
 use super::*;
 
 fn plan_of(text: &str) -> Result<Plan, ExperimentError> {
@@ -47,6 +48,26 @@ fn what_fits_is_taken() {
     assert!(plan_of(&format!("{BASE}[radio]\nhops = 63\n")).is_ok());
     assert!(plan_of(&format!("{BASE}{path}")).is_ok());
     assert!(plan_of(&format!("{BASE}{path}[[flows]]\ncount = 1000\n")).is_ok());
+}
+
+/// What people run is not refused on a small machine.
+#[test]
+fn usual_experiments_take_little() {
+    let bytes = |text: &str| {
+        let source = Source::new("test.toml", format!("{BASE}{text}"));
+        running_bytes(&source.parse().unwrap())
+    };
+    let gigabit = "[path]\nrate = \"1Gbit/s\"\ndelay = \"50ms\"\nbuffer = \"5000pkt\"\n";
+    let access = "[access]\nrate = \"10Gbit/s\"\ndelay = \"1ms\"\n";
+    for text in [
+        "[path]\nrate = \"10Gbit/s\"\ndelay = \"50ms\"\nbuffer = \"100MB\"\n".to_owned(),
+        format!("{gigabit}{access}[[flows]]\ncount = 100\n"),
+        format!("{gigabit}[[flows]]\ncount = 1000\n"),
+        "[path]\ntrace = \"recorded\"\ndelay = \"50ms\"\nbuffer = \"1000pkt\"\n[[flows]]\ncount = 100\n".to_owned(),
+        "[radio]\nhops = 7\n".to_owned(),
+    ] {
+        assert!(bytes(&text) < SMALL, "{} for {text}", bytes(&text));
+    }
 }
 
 #[test]
