@@ -14,7 +14,7 @@ use dupack_shell::{
     CaptureFiles, Direction, EmulatedPath, FAILED, Forward, ShellConfig, Snap, join, prepare,
 };
 use dupack_tcp::time::Duration;
-use miette::{IntoDiagnostic, Result, miette};
+use miette::{IntoDiagnostic, Report, Result, miette};
 
 use crate::flags::{lasting, whole_path};
 
@@ -202,7 +202,9 @@ fn emulate(args: &ShellArgs, catalog: &Catalog) -> Result<u8> {
         }
         Err(error) => {
             folder.into_iter().for_each(OutputFolder::abandon);
-            Err(error.into())
+            let code = error.exit_code();
+            eprintln!("{:?}", Report::from(error));
+            Ok(code)
         }
     }
 }

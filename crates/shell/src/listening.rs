@@ -1,13 +1,15 @@
 //! Waiting until a server listens.
 
 use std::fs;
+use std::io;
 use std::process::Child;
 use std::thread::sleep;
 use std::time::Duration;
 
 use dupack_wire::namespace::Namespace;
+use nix::sys::signal::Signal;
 
-use crate::supervise::has_ended;
+use crate::supervise::{Signals, has_ended};
 
 /// How long a server may take to listen: ten seconds (ours; one in Python takes half a second).
 const TRIES: u32 = 1000;
@@ -20,22 +22,27 @@ pub(crate) enum Waited {
     Listens,
     /// It has ended.
     Ended,
+    /// Somebody asked for the end.
+    Interrupted(Signal),
     /// It neither listens nor has ended after ten seconds.
     Silent,
 }
 
 /// Waits until a socket in `home` listens, where there was none before.
-pub(crate) fn wait(home: &Namespace, server: &Child) -> Waited {
+pub(crate) fn wait(home: &Namespace, server: &Child, signals: &Signals) -> io::Result<Waited> {
     for _ in 0..TRIES {
         if home.run(is_any) {
-            return Waited::Listens;
+            return Ok(Waited::Listens);
         }
         if has_ended(server) {
-            return Waited::Ended;
+            return Ok(Waited::Ended);
+        }
+        if let Some(signal) = signals.asked_to_end()? {
+            return Ok(Waited::Interrupted(signal));
         }
         sleep(BETWEEN_TRIES);
     }
-    Waited::Silent
+    Ok(Waited::Silent)
 }
 
 /// Whether a socket of the calling thread's namespace waits for connections or datagrams.

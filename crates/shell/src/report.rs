@@ -2,6 +2,7 @@
 //! kept its time.
 
 use std::fmt::{self, Write as _};
+use std::path::Path;
 
 use dupack_lab::experiment::QueueKind;
 use dupack_net::histogram::Histogram;
@@ -97,9 +98,7 @@ impl ShellReport {
         [
             self.row("queue's delay, ms: median", quantile(0.5)),
             self.row("                   95th %", quantile(0.95)),
-            self.row("                   most", |lane| {
-                lane.waits.as_ref().map_or_else(none, |w| millis(w.max()))
-            }),
+            self.row("                   most", quantile(1.0)),
         ]
         .concat()
     }
@@ -114,6 +113,13 @@ impl ShellReport {
         rows.concat()
     }
 
+    fn end_of_server(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.server {
+            None | Some(0) => Ok(()),
+            Some(code) => writeln!(f, "The server ended by itself, with exit code {code}."),
+        }
+    }
+
     /// Whether the path kept its time, and what to do if it did not.
     fn punctuality(&self) -> String {
         let allowed = millis(self.tolerance);
@@ -124,9 +130,6 @@ impl ShellReport {
                     &self.passed.backward.lateness,
                 ];
                 let late = |of: &Histogram| of.quantile(0.99).unwrap_or_default();
-                if lanes.iter().all(|lane| lane.count() == 0) {
-                    return "No packet crossed the path.\n".to_owned();
-                }
                 let latest = lanes.map(late).into_iter().max().unwrap_or_default();
                 format!(
                     "The path kept its time: 99 % of packets left within {latest} ms of it ({allowed} ms\nallowed).\n",
@@ -157,6 +160,11 @@ impl ShellReport {
 impl fmt::Display for ShellReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.path)?;
+        let lanes = [&self.passed.forward, &self.passed.backward];
+        if lanes.iter().all(|lane| lane.link.offered_packets == 0) {
+            writeln!(f, "No packet came to the path.")?;
+            return self.end_of_server(f);
+        }
         f.write_str(&row("", "to the command", "from the command"))?;
         f.write_str(&self.row("goodput, Mbit/s", goodput))?;
         f.write_str(&self.row("payload, MB", |lane| {
@@ -167,10 +175,7 @@ impl fmt::Display for ShellReport {
             lane.link.offered_packets.to_string()
         }))?;
         f.write_str(&self.losses())?;
-        if [&self.passed.forward, &self.passed.backward]
-            .iter()
-            .any(|lane| lane.link.marked_packets > 0)
-        {
+        if lanes.iter().any(|lane| lane.link.marked_packets > 0) {
             f.write_str(&self.row("marked (ECN)", |lane| lane.link.marked_packets.to_string()))?;
         }
         let [up, down] = self.delays.map(Propagation::in_words);
@@ -182,9 +187,7 @@ impl fmt::Display for ShellReport {
                 writeln!(f, "capture: {file}, {written} packets, {missed} missing")?;
             }
         }
-        if let Some(code) = self.server.filter(|code| *code != 0) {
-            writeln!(f, "The server ended by itself, with exit code {code}.")?;
-        }
+        self.end_of_server(f)?;
         f.write_str(&self.punctuality())
     }
 }
@@ -224,6 +227,12 @@ fn millis(span: Duration) -> String {
     format!("{:.2}", span.as_secs_f64() * 1e3)
 }
 
+/// A recorded trace without the folders that it is in.
+fn file_name(trace: &Path) -> String {
+    let name = trace.file_name().unwrap_or(trace.as_os_str());
+    name.display().to_string()
+}
+
 /// The path as a person would say it.
 fn in_words(config: &ShellConfig, links: &PathConfig) -> String {
     let path = config.path.options();
@@ -233,7 +242,7 @@ fn in_words(config: &ShellConfig, links: &PathConfig) -> String {
     };
     let service = match (&path.rate, &path.trace) {
         (Some(rate), _) => rate.to_string(),
-        (None, Some(trace)) => trace.display().to_string(),
+        (None, Some(trace)) => file_name(trace),
         (None, None) => String::new(),
     };
     let buffer = match forward.queue.limit {
@@ -253,7 +262,7 @@ fn in_words(config: &ShellConfig, links: &PathConfig) -> String {
     }
     let back = path.reverse.as_ref();
     if let Some(trace) = back.and_then(|back| back.trace.as_ref()) {
-        parts.push(format!("back {}", trace.display()));
+        parts.push(format!("back {}", file_name(trace)));
     } else if back.is_some() {
         parts.push("another way back".to_owned());
     }
@@ -329,7 +338,15 @@ mod tests {
             text.contains("loss 1%; seed 7") && text.contains("exit code 3"),
             "{text}"
         );
-        assert!(text.contains("No packet crossed"), "{text}");
+    }
+
+    #[test]
+    fn a_path_that_nothing_came_to_has_no_table() {
+        let text = report(PathReport::default(), true).to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        assert_eq!(lines[1], "No packet came to the path.");
+        assert!(lines[2].contains("exit code 3"), "{text}");
     }
 
     #[test]
@@ -349,6 +366,7 @@ mod tests {
     fn a_path_that_was_late_says_so_and_what_to_do() {
         let late = |micros: u64| {
             let mut passed = PathReport::default();
+            passed.backward.link.offered_packets = 1;
             passed
                 .backward
                 .lateness

@@ -17,6 +17,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use thiserror::Error;
 
+use crate::FAILED;
 use crate::cell::Cell;
 use crate::control::{self, SendersError};
 use crate::join::{self, JoinError};
@@ -25,7 +26,7 @@ use crate::path::{Direction, EmulatedPath};
 use crate::relay::Forward;
 use crate::report::ShellReport;
 use crate::stage::{Privileges, Role, Stage, own_number};
-use crate::supervise::{Awaited, Signals, code_of, has_ended};
+use crate::supervise::{Awaited, Signals, code_of, code_of_signal, has_ended};
 
 /// What a shell is to be.
 #[derive(Clone, Debug)]
@@ -91,6 +92,9 @@ pub enum ShellError {
         /// Its exit code.
         code: u8,
     },
+    /// Somebody asked for the end before the command began.
+    #[error("interrupted before the command started")]
+    Interrupted(Signal),
     /// A relay does not listen.
     #[error("the far end cannot listen for --forward {port}")]
     #[diagnostic(help("the server, or another --forward, may have the port"))]
@@ -108,6 +112,17 @@ pub enum ShellError {
         /// What the system says.
         source: io::Error,
     },
+}
+
+impl ShellError {
+    /// The exit code that says so.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Interrupted(signal) => code_of_signal(*signal),
+            _ => FAILED,
+        }
+    }
 }
 
 fn system(what: &'static str) -> impl Fn(io::Error) -> ShellError {
@@ -149,7 +164,7 @@ pub fn run(config: &ShellConfig, privileges: Privileges) -> Result<(u8, ShellRep
     let server = config
         .server
         .as_ref()
-        .map(|text| serve(text, &first, &network));
+        .map(|text| serve(text, &first, &network, &signals));
     let server = server.transpose()?;
     for forward in &config.forwards {
         let started = forward.start(network.host(Side::Far), Side::Far.address(Family::V4));
@@ -221,7 +236,12 @@ pub(crate) fn environment() -> Vec<(&'static str, String)> {
 }
 
 /// Starts the server and waits until it listens.
-fn serve(text: &OsString, first: &Stage, network: &PathNetwork) -> Result<Cell, ShellError> {
+fn serve(
+    text: &OsString,
+    first: &Stage,
+    network: &PathNetwork,
+    signals: &Signals,
+) -> Result<Cell, ShellError> {
     let shell = [OsString::from("sh"), OsString::from("-c"), text.clone()];
     let mut command: Command = first.command(&shell);
     command.envs(environment());
@@ -232,7 +252,8 @@ fn serve(text: &OsString, first: &Stage, network: &PathNetwork) -> Result<Cell, 
         .process_group(0);
     let far = network.host(Side::Far);
     let mut server = Cell::start(far, command).map_err(system("start the server"))?;
-    match listening::wait(far, &server.child) {
+    let waited = listening::wait(far, &server.child, signals);
+    match waited.map_err(system("read signals"))? {
         Waited::Listens => {}
         Waited::Ended => {
             let status = server.child.wait().map_err(system("wait for the server"))?;
@@ -241,6 +262,7 @@ fn serve(text: &OsString, first: &Stage, network: &PathNetwork) -> Result<Cell, 
                 code: code_of(status),
             });
         }
+        Waited::Interrupted(signal) => return Err(ShellError::Interrupted(signal)),
         Waited::Silent => eprintln!(
             "dupack shell: warning: the server does not listen yet, after ten seconds; the command starts"
         ),

@@ -5,11 +5,13 @@
 //! somebody sends to one process alone is passed on.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::process::{Child, ExitStatus};
 
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal, kill};
-use nix::sys::signalfd::SignalFd;
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
 
@@ -21,6 +23,14 @@ const PASSED_ON: [Signal; 7] = [
     Signal::SIGUSR1,
     Signal::SIGUSR2,
     Signal::SIGALRM,
+    Signal::SIGTERM,
+];
+
+/// Those of them that ask a program to end.
+const ENDING: [Signal; 4] = [
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
     Signal::SIGTERM,
 ];
 
@@ -49,7 +59,26 @@ impl Signals {
         set.add(Signal::SIGTTOU);
         set.thread_block()?;
         set.remove(Signal::SIGTTOU);
-        Ok(Self(SignalFd::new(&set)?))
+        // Programs have no use for it.
+        Ok(Self(SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC)?))
+    }
+
+    /// The signal by which somebody has asked this process to end since the last look, before there is
+    /// a program to pass it on to.
+    pub(crate) fn asked_to_end(&self) -> io::Result<Option<Signal>> {
+        let is_there = |fd: &SignalFd| {
+            let mut files = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
+            poll(&mut files, PollTimeout::ZERO).map(|ready| ready > 0)
+        };
+        while is_there(&self.0)? {
+            let signal = self.0.read_signal()?;
+            let number = signal.and_then(|signal| i32::try_from(signal.ssi_signo).ok());
+            let signal = number.and_then(|number| Signal::try_from(number).ok());
+            if let Some(signal) = signal.filter(|signal| ENDING.contains(signal)) {
+                return Ok(Some(signal));
+            }
+        }
+        Ok(None)
     }
 
     /// Waits for the end of a program. Gives its exit code, or 128 and the signal that ended it.
@@ -102,7 +131,7 @@ fn reap(first: Pid) -> io::Result<Option<u8>> {
         match status {
             WaitStatus::Exited(pid, code) if pid == first => return Ok(Some(clamped(code))),
             WaitStatus::Signaled(pid, signal, _) if pid == first => {
-                return Ok(Some(clamped(ENDED_BY_SIGNAL + signal as i32)));
+                return Ok(Some(code_of_signal(signal)));
             }
             _ => {}
         }
@@ -115,6 +144,11 @@ pub(crate) fn code_of(status: ExitStatus) -> u8 {
 
     let signalled = || status.signal().map(|signal| ENDED_BY_SIGNAL + signal);
     clamped(status.code().or_else(signalled).unwrap_or_default())
+}
+
+/// The exit code of a program that a signal has ended.
+pub(crate) fn code_of_signal(signal: Signal) -> u8 {
+    clamped(ENDED_BY_SIGNAL + signal as i32)
 }
 
 /// Whether a child has ended, without waiting for it: its number stays its own.

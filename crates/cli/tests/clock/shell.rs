@@ -185,7 +185,7 @@ fn a_path_file_is_taken_and_its_lines_are_pointed_at() {
         "{report}"
     );
     assert!(
-        report.contains("fq_codel") && report.contains("No packet crossed"),
+        report.contains("fq_codel") && report.contains("No packet came"),
         "{report}"
     );
     let report = common::errors(&with(&["--delay", "9ms"]));
@@ -313,6 +313,74 @@ fn a_host_outside_is_reached_through_the_far_end() {
         common::errors(&output)
     );
     answer.join().unwrap().unwrap();
+}
+
+#[test]
+fn the_command_gets_its_callers_files_and_no_others() {
+    let list = ["sh", "-c", "ls /proc/self/fd | wc -l"];
+    let output = shell(&["--"]).args(list).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    let without = Command::new(list[0]).args(&list[1..]).output().unwrap();
+    assert_eq!(text(&output.stdout), text(&without.stdout));
+}
+
+#[test]
+fn an_ordinary_user_has_a_shell_and_stays_who_they_are() {
+    const NOBODY: &str = "65534";
+    let is_root = Command::new("id").arg("-u").output().unwrap();
+    if text(&is_root.stdout) != "0\n" || !has_python() {
+        // Whoever is not root asks the same with every other test.
+        return;
+    }
+    // The program may lie where others may not look.
+    let folder = Folder::new("shell-user");
+    let program = folder.path().join("dupack");
+    fs::copy(env!("CARGO_BIN_EXE_dupack"), &program).unwrap();
+    let ids = [format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")];
+    let server = "exec python3 -m http.server 80 2>/dev/null";
+    let fetch = "import urllib.request as u; u.urlopen('http://server/').read()";
+    let script = format!("id -u; python3 -c \"{fetch}\" && echo fetched");
+    let mut command = Command::new("setpriv");
+    command.args(ids).arg("--clear-groups").arg(&program);
+    command.args(["shell", "--server", server, "--", "sh", "-c", &script]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    let errors = common::errors(&output);
+    assert_eq!(
+        text(&output.stdout),
+        format!("{NOBODY}\nfetched\n"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn who_interrupts_a_wait_for_the_server_starts_no_command() {
+    let folder = Folder::new("shell-wait");
+    let (mark, ran) = (folder.path().join("server"), folder.path().join("command"));
+    let server = format!("echo > {}; exec sleep 60", mark.display());
+    let mut shell = shell(&["--server", &server, "--", "touch"]);
+    shell.arg(&ran).stderr(Stdio::piped());
+    let mut child = shell.spawn().unwrap();
+    let begun = comes_true(|| mark.exists() || child.try_wait().unwrap().is_some());
+    assert!(begun);
+    if mark.exists() {
+        interrupt(&child);
+    }
+    let output = child.wait_with_output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    assert_eq!(
+        output.status.code(),
+        Some(130),
+        "{}",
+        common::errors(&output)
+    );
+    assert!(!ran.exists());
 }
 
 /// Starts a shell whose command writes a file when it runs, and waits for that.
