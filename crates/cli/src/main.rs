@@ -27,6 +27,8 @@ mod script;
 #[cfg(target_os = "linux")]
 mod send;
 mod shard;
+#[cfg(target_os = "linux")]
+mod shell;
 mod stacks;
 mod stream;
 #[cfg(target_os = "linux")]
@@ -76,6 +78,9 @@ enum Command {
     /// Compare senders on real packets, over an emulated path to this machine's kernel
     #[cfg(target_os = "linux")]
     Testbed(Box<testbed::TestbedArgs>),
+    /// Run any program behind an emulated path, unchanged
+    #[cfg(target_os = "linux")]
+    Shell(Box<shell::ShellArgs>),
     /// Play packetdrill scripts against the endpoint, in simulated time
     Script(script::ScriptArgs),
     /// List the algorithms that stacks are made of
@@ -85,11 +90,15 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if let Some(code) = dupack_shell::stage(std::env::args_os()) {
+        return ExitCode::from(code);
+    }
     let catalog = Catalog::builtin();
     let matches = Cli::command().try_get_matches();
-    let matches = matches.unwrap_or_else(|error| told::exit(&error));
+    let matches = matches.unwrap_or_else(|error| refuse(&error));
     let given = Given::of(&matches);
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| told::exit(&error));
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| refuse(&error));
     let result = match cli.command {
         Command::Compare(args) => compare::run(&args, &given, &catalog),
         Command::Run(args) => run::run(&args, &catalog),
@@ -102,6 +111,8 @@ fn main() -> ExitCode {
         Command::Receive(args) => receive::run(&args, &catalog),
         #[cfg(target_os = "linux")]
         Command::Testbed(args) => testbed::run(&args, &given, &catalog),
+        #[cfg(target_os = "linux")]
+        Command::Shell(args) => Ok(shell::run(&args, &catalog)),
         Command::Papers(args) => papers::run(&args),
         Command::Evaluate(args) => evaluate::run(&args, &catalog),
         Command::Script(args) => script::run(&args, &catalog),
@@ -116,6 +127,25 @@ fn main() -> ExitCode {
         }
     }
 }
+
+/// Says what is wrong with the arguments, or the help that was asked for, and ends. The exit codes of
+/// `dupack shell` are its command's, but for one.
+fn refuse(error: &clap::Error) -> ! {
+    let is_shell = std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == "shell");
+    told::exit(
+        error,
+        if is_shell {
+            SHELL_FAILED
+        } else {
+            error.exit_code()
+        },
+    )
+}
+
+/// The exit code of a shell that failed itself, as env(1) and docker have it.
+const SHELL_FAILED: i32 = 125;
 
 #[cfg(test)]
 mod tests {

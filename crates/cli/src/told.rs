@@ -17,15 +17,18 @@ pub fn error(error: &dyn Diagnostic) {
 }
 
 /// Says what is wrong with the command line, or prints the help that was asked for, and ends the program.
-pub fn exit(error: &clap::Error) -> ! {
+pub fn exit(error: &clap::Error, code: i32) -> ! {
+    let code = if error.use_stderr() { code } else { 0 };
     let has_controls = |word: String| word.chars().any(char::is_control);
     let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     if error.use_stderr() && words.any(|word| has_controls(word)) {
         // What it quotes must not be obeyed: it is said without colours.
         crate::output::say(error.render().to_string().trim_end());
-        std::process::exit(error.exit_code());
+    } else {
+        // A terminal that is gone is told nothing.
+        let _ = error.print();
     }
-    error.exit()
+    std::process::exit(code)
 }
 
 /// An error as miette draws it.

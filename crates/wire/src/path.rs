@@ -23,6 +23,7 @@ mod frame;
 mod lane;
 mod network;
 mod numbers;
+mod payload;
 mod record;
 mod report;
 mod store;
@@ -30,19 +31,23 @@ mod store;
 mod tests;
 
 pub use network::{Attachment, EndpointDevice, NetworkError, PathNetwork, Side};
+pub use payload::Payload;
 pub use record::{CaptureFileError, CaptureFiles, Captured, Captures};
 pub use report::{EndpointLosses, FlowPassage, LaneReport, PathReport, Trust};
 
 use std::io;
 use std::os::fd::AsFd;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 
 use dupack_net::histogram::Histogram;
 use dupack_net::link::LinkConfig;
 use dupack_tcp::time::Instant;
 use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::unistd::{Pid, gettid};
 
 use self::lane::Lane;
 use self::numbers::FlowNumbers;
@@ -54,6 +59,9 @@ use crate::processor::ProcessorWaits;
 
 /// Packets read from one device before the other gets its turn and what is due is written.
 const READS_AT_ONCE: usize = 32;
+
+/// The real-time priority of a path that goes before ordinary threads, in the middle of 1 to 99.
+const PRIORITY: &str = "40";
 
 /// A path's two links.
 #[derive(Clone, Debug)]
@@ -72,6 +80,9 @@ pub struct PathConfig {
     /// Whether what passes is also counted by the port that it is for
     /// ([`LaneReport::by_port`]).
     pub by_port: bool,
+    /// Whether the payload that is delivered is counted, each byte of TCP once
+    /// ([`LaneReport::payload`]).
+    pub count_payload: bool,
 }
 
 /// A router that drops what is longer than its next link carries and must not be fragmented: IPv6,
@@ -104,6 +115,7 @@ impl PathConfig {
             forward_hop: None,
             backward_hop: None,
             by_port: false,
+            count_payload: false,
         }
     }
 }
@@ -112,6 +124,8 @@ impl PathConfig {
 #[derive(Debug)]
 pub struct RunningPath {
     stop: Arc<Stop>,
+    /// The kernel's number of the thread.
+    number: Pid,
     thread: Option<JoinHandle<io::Result<PathReport>>>,
 }
 
@@ -151,13 +165,39 @@ impl RunningPath {
         });
         let relay = Relay::new(config, near, far, clock, taps);
         let seen_by_thread = Arc::clone(&stop);
+        let (report, reported) = channel();
         let thread = thread::Builder::new()
             .name("path".to_owned())
-            .spawn(move || relay.run(&seen_by_thread))?;
+            .spawn(move || {
+                let _ = report.send(gettid());
+                relay.run(&seen_by_thread)
+            })?;
+        let number = reported.recv().map_err(io::Error::other)?;
         Ok(Self {
             stop,
+            number,
             thread: Some(thread),
         })
+    }
+
+    /// Has the kernel run the path's thread before all ordinary ones (`SCHED_FIFO`, as
+    /// `chrt --fifo 40` of util-linux), so that a busy machine does not delay packets.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not let us, or there is no `chrt`.
+    pub fn give_precedence(&self) -> io::Result<()> {
+        let number = self.number.to_string();
+        let asked = Command::new("chrt")
+            .args(["--fifo", "--pid", PRIORITY, &number])
+            .stdin(Stdio::null())
+            .output()?;
+        match asked.status.success() {
+            true => Ok(()),
+            false => Err(io::Error::other(
+                String::from_utf8_lossy(&asked.stderr).trim().to_owned(),
+            )),
+        }
     }
 
     /// Ends the count by port: what is read from now on is in it no more, and all else goes on.
@@ -223,10 +263,12 @@ impl<D: Device> Relay<D> {
             lanes: [
                 Lane::new(&config.forward, config.seed, "path/forward", forward)
                     .behind(config.forward_hop)
-                    .counting(config.by_port),
+                    .counting(config.by_port)
+                    .counting_payload(config.count_payload),
                 Lane::new(&config.backward, config.seed, "path/backward", backward)
                     .behind(config.backward_hop)
-                    .counting(config.by_port),
+                    .counting(config.by_port)
+                    .counting_payload(config.count_payload),
             ],
             flows: FlowNumbers::default(),
             buffer: vec![0; BUFFER_BYTES],

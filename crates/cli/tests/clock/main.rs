@@ -9,4 +9,5 @@ mod leftovers;
 
 mod card;
 mod endpoint;
+mod shell;
 mod testbed;

@@ -419,9 +419,19 @@ impl Shape {
 
     /// Bytes of segment `index` on the wire, IP header included.
     pub(super) fn wire_bytes(&self, index: usize) -> u32 {
-        let rest = self.payload_len - index * self.segment_payload;
         // A packet has less than 64 KiB.
-        (self.payload_at + rest.min(self.segment_payload)) as u32
+        (self.payload_at + self.payload_bytes(index)) as u32
+    }
+
+    /// Payload of segment `index`, in bytes.
+    pub(super) fn payload_bytes(&self, index: usize) -> usize {
+        let rest = self.payload_len - index * self.segment_payload;
+        rest.min(self.segment_payload)
+    }
+
+    /// Whether it is TCP.
+    pub(super) fn is_tcp(&self) -> bool {
+        self.transport == Transport::Tcp
     }
 
     /// Payload of every segment but the last, in bytes.

@@ -9,6 +9,7 @@ use dupack_tcp::time::Instant;
 
 use super::frame::Unfit;
 use super::numbers::{FlowNumbers, Name};
+use super::payload::PayloadCount;
 use super::record::Tap;
 use super::report::{FlowPassage, LaneReport};
 use super::store::{FrameStore, SegmentId};
@@ -32,6 +33,8 @@ pub(super) struct Lane {
     hop: Option<NarrowHop>,
     /// Whether data is counted by its port.
     by_port: bool,
+    /// Counts the payload that is delivered, if it shall.
+    payload: Option<PayloadCount>,
     /// What the hop has to say to the near end.
     messages: Vec<Vec<u8>>,
 }
@@ -56,6 +59,7 @@ impl Lane {
             tap,
             hop: None,
             by_port: false,
+            payload: None,
             messages: Vec::new(),
         }
     }
@@ -68,6 +72,12 @@ impl Lane {
     /// The same, counting data by the port that it is for, if it shall.
     pub(super) fn counting(self, by_port: bool) -> Self {
         Self { by_port, ..self }
+    }
+
+    /// The same, counting the payload that is delivered, if it shall.
+    pub(super) fn counting_payload(self, counting: bool) -> Self {
+        let payload = counting.then(PayloadCount::default);
+        Self { payload, ..self }
     }
 
     /// Counts no more by port.
@@ -290,6 +300,11 @@ impl Lane {
         for due in due {
             self.report.lateness.record(now.since(*due));
         }
+        if let (Some(count), Writing::Done) = (&mut self.payload, written) {
+            for index in segments.clone() {
+                count.arrives(now, frame, index);
+            }
+        }
         if let (Some(tap), Writing::Done) = (&self.tap, written) {
             for index in segments {
                 tap.leaves(now, &frame.cut_plain(index));
@@ -304,6 +319,7 @@ impl Lane {
             link: *self.link.counters(),
             waits: self.link.waits().cloned(),
             under_way: self.frames.live(),
+            payload: self.payload.as_ref().map(PayloadCount::payload),
             ..self.report.clone()
         }
     }

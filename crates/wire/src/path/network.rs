@@ -186,6 +186,16 @@ impl PathNetwork {
         })
     }
 
+    /// Has the kernel run the path's thread before all ordinary ones: see
+    /// [`RunningPath::give_precedence`].
+    ///
+    /// # Errors
+    ///
+    /// If the system does not let us.
+    pub fn give_precedence(&self) -> io::Result<()> {
+        self.path.give_precedence()
+    }
+
     /// Ends the count by port: what the path reads from now on is in it no more.
     pub fn end_count_by_port(&self) {
         self.path.end_count_by_port();

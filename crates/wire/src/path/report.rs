@@ -7,6 +7,7 @@ use dupack_net::histogram::Histogram;
 use dupack_net::link::LinkCounters;
 use dupack_tcp::time::Duration;
 
+use super::payload::Payload;
 use super::record::Captures;
 
 /// What has passed over the path, and whether it can be believed.
@@ -70,6 +71,9 @@ pub struct LaneReport {
     pub too_big: u64,
     /// Reads of which a packet was still under way at the end.
     pub under_way: usize,
+    /// Payload that was delivered, if it is to be counted
+    /// ([`PathConfig::count_payload`](super::PathConfig::count_payload)).
+    pub payload: Option<Payload>,
     /// Data by the port that it is for, if it is to be counted so
     /// ([`PathConfig::by_port`](super::PathConfig::by_port)).
     pub by_port: BTreeMap<u16, FlowPassage>,
@@ -110,8 +114,14 @@ impl PathReport {
     /// behind it, or at the device of an endpoint. Packets for the link itself do not count.
     #[must_use]
     pub fn trust(&self, tolerance: Duration) -> Trust {
+        self.trust_of(["forward", "backward"], tolerance)
+    }
+
+    /// The same, with other words for both directions in the reasons: "packets {name} left …".
+    #[must_use]
+    pub fn trust_of(&self, names: [&str; 2], tolerance: Duration) -> Trust {
         let mut reasons = Vec::new();
-        for (name, lane) in [("forward", &self.forward), ("backward", &self.backward)] {
+        for (name, lane) in names.into_iter().zip([&self.forward, &self.backward]) {
             lane.object(name, tolerance, &mut reasons);
         }
         let unattended = self.unattended.quantile(IN_TIME).unwrap_or(Duration::ZERO);

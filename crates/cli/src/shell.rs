@@ -1,0 +1,348 @@
+//! `dupack shell`: any program behind an emulated path.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::experiment::{Direction as Reverse, LinkOptions, QueueKind, TokenBucketOptions};
+use dupack_lab::path_file::PathFile;
+use dupack_lab::units::{ByteCount, Delay, Probability, Rate, Room};
+use dupack_report::folder::{IfPresent, OutputFolder};
+use dupack_shell::{
+    CaptureFiles, Direction, EmulatedPath, FAILED, Forward, ShellConfig, Snap, join, prepare,
+};
+use dupack_tcp::time::Duration;
+use miette::{IntoDiagnostic, Report, Result, miette};
+
+use crate::flags::{lasting, whole_path};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The command runs at one end of the path, in a network namespace of its own,
+whose only neighbour is the other end: there runs what --server starts, at the
+address $DUPACK_SERVER, which the command may also call `server`. --forward
+HOST:PORT lets the other end stand for a host outside. All of it, with every
+process that the command has started, is gone when the command has ended,
+however that happens.
+
+It takes root, or a system that lets ordinary users make user namespaces.
+
+Examples:
+  dupack shell --path lte.toml --server 'iperf3 -s -1' -- iperf3 -c server -R
+  dupack shell --rate 8Mbit/s --delay 300ms --forward example.com:443 -- \\
+      curl -o /dev/null https://example.com/
+  dupack shell --trace cellular.down --trace-up cellular.up --delay 30ms \\
+      --server 'python3 -m http.server' -- curl -O http://server:8000/file
+  dupack shell --rate 20Mbit/s --queue fq_codel --senders kernel:bbr \\
+      --server 'iperf3 -s' --pcap captures -- iperf3 -c server
+  dupack shell --path lte.toml --name lab      # your shell behind the path …
+  dupack shell --join lab -- curl http://server:8000/   # … joined by others
+
+Exit codes:
+  that of the command; 128 and the signal's number if a signal ended it
+  125  wrong flags, or dupack itself failed
+  126  the command cannot be run
+  127  there is no such command")]
+pub struct ShellArgs {
+    /// The path: what `dupack diagnose --path` writes, or an experiment file with a single [path]; its forward
+    /// direction leads to the command. Flags beside it change it
+    #[arg(long, value_name = "FILE")]
+    path: Option<PathBuf>,
+    /// Rate, both ways [default: 10Mbit/s]
+    #[arg(long, conflicts_with = "trace", allow_hyphen_values = true)]
+    rate: Option<Rate>,
+    /// Recorded delivery opportunities in Mahimahi's format, instead of a rate, to the command
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// The same from the command [default: as to it]
+    #[arg(long, value_name = "FILE")]
+    trace_up: Option<PathBuf>,
+    /// One-way propagation delay, both ways [default: 20ms]
+    #[arg(long, allow_hyphen_values = true)]
+    delay: Option<Delay>,
+    /// Loss probability of packets to the command
+    #[arg(long, value_name = "PROBABILITY", allow_hyphen_values = true)]
+    loss: Option<Probability>,
+    /// Buffer, in packets, bytes or bandwidth-delay products, both ways
+    #[arg(long, allow_hyphen_values = true)]
+    buffer: Option<Room>,
+    /// How queues drop, both ways
+    #[arg(long, value_enum, conflicts_with = "policer")]
+    queue: Option<QueueArg>,
+    /// Rate of a policer in front of the path to the command, which drops what is faster
+    #[arg(
+        long,
+        value_name = "RATE",
+        requires = "burst",
+        allow_hyphen_values = true
+    )]
+    policer: Option<Rate>,
+    /// How much the policer lets pass at once
+    #[arg(
+        long,
+        value_name = "SIZE",
+        requires = "policer",
+        allow_hyphen_values = true
+    )]
+    burst: Option<ByteCount>,
+    /// Turn the path round: its forward direction, with losses and policer, leads from the command
+    #[arg(long)]
+    upload: bool,
+    /// What all random numbers of the path depend on
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Congestion control of the connections at both ends, as kernel:NAME [default: the kernel's]
+    #[arg(long, value_name = "SENDER", value_parser = control)]
+    senders: Option<String>,
+    /// What runs at the far end, for `sh`; the command starts when it listens. What it prints goes to standard error
+    #[arg(long, value_name = "COMMAND")]
+    server: Option<OsString>,
+    /// Let the far end stand for HOST, at PORT: TCP connections are passed on to it, outside. May be repeated
+    #[arg(long, value_name = "HOST:PORT")]
+    forward: Vec<Forward>,
+    /// Folder for captures, empty or new: client.pcapng has what enters or leaves the path at the command's end,
+    /// server.pcapng at the other
+    #[arg(long, value_name = "DIR")]
+    pcap: Option<PathBuf>,
+    /// A name by which others can join while the command runs
+    #[arg(long)]
+    name: Option<String>,
+    /// Run the command in the shell of that name, whose path all share
+    #[arg(long, value_name = "NAME", conflicts_with_all = [
+        "path", "rate", "trace", "trace_up", "delay", "loss", "buffer", "queue", "policer", "burst", "upload", "seed",
+        "senders", "server", "forward", "pcap", "name", "tolerance",
+    ])]
+    join: Option<String>,
+    /// How late 1 % of packets may leave the path before the report says that it did not keep its time
+    #[arg(long, value_name = "TIME", default_value = "300us", value_parser = lasting)]
+    tolerance: Delay,
+    /// The command and its arguments [default: your shell]
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// How queues drop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum QueueArg {
+    /// When they are full
+    Droptail,
+    /// At the head, once packets have waited too long (RFC 8289)
+    Codel,
+    /// The same for each flow by itself (RFC 8290)
+    #[value(name = "fq_codel")]
+    FqCodel,
+    /// Early and at random, by the time that packets wait (RFC 8033)
+    Pie,
+    /// By the time that packets wait, with a line of its own for L4S (RFC 9332)
+    Dualpi2,
+    /// A line for each flow, with COBALT, like CAKE
+    Cake,
+}
+
+impl QueueArg {
+    const fn kind(self) -> QueueKind {
+        match self {
+            Self::Droptail => QueueKind::DropTail,
+            Self::Codel => QueueKind::CoDel,
+            Self::FqCodel => QueueKind::FqCoDel,
+            Self::Pie => QueueKind::Pie,
+            Self::Dualpi2 => QueueKind::DualPi2,
+            Self::Cake => QueueKind::Cake,
+        }
+    }
+}
+
+/// The kernel's congestion control that a sender is.
+fn control(text: &str) -> Result<String, String> {
+    let name = text.strip_prefix("kernel:").unwrap_or_default();
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if !name.is_empty() && name.len() < 16 && name.chars().all(plain) {
+        return Ok(name.to_owned());
+    }
+    Err("a program's connections are the kernel's: write kernel:bbr or kernel:cubic; `dupack testbed` has other senders".to_owned())
+}
+
+/// Rate and delay where neither a file nor a flag says them, as `dupack compare` has them.
+const RATE: u64 = 10_000_000;
+const DELAY_NS: u64 = 20_000_000;
+
+pub fn run(args: &ShellArgs, catalog: &Catalog) -> ExitCode {
+    let done = match &args.join {
+        Some(name) => join(name, &command(args)).into_diagnostic(),
+        None => emulate(args, catalog),
+    };
+    ExitCode::from(done.unwrap_or_else(|report| {
+        eprintln!("{report:?}");
+        FAILED
+    }))
+}
+
+fn emulate(args: &ShellArgs, catalog: &Catalog) -> Result<u8> {
+    // First of all: it is possible only while there is one thread.
+    let privileges = prepare().into_diagnostic()?;
+    let mut config = ShellConfig::new(path(args, catalog)?, command(args));
+    if args.upload {
+        config.direction = Direction::Up;
+    }
+    config.server.clone_from(&args.server);
+    config.forwards.clone_from(&args.forward);
+    config.control.clone_from(&args.senders);
+    config.name.clone_from(&args.name);
+    config.tolerance = Duration::from_nanos(args.tolerance.as_nanos());
+    let folder = args.pcap.as_deref();
+    let folder = folder.map(|path| OutputFolder::create_for("--pcap", path, IfPresent::Refuse));
+    let folder = folder.transpose()?;
+    config.captures = folder.as_ref().map(|folder| captures(folder.path()));
+    match dupack_shell::run(&config, privileges) {
+        Ok((code, report)) => {
+            eprint!("\n{report}");
+            Ok(code)
+        }
+        Err(error) => {
+            folder.into_iter().for_each(OutputFolder::abandon);
+            let code = error.exit_code();
+            eprintln!("{:?}", Report::from(error));
+            Ok(code)
+        }
+    }
+}
+
+fn captures(folder: &Path) -> CaptureFiles {
+    CaptureFiles {
+        near: folder.join("client.pcapng"),
+        far: folder.join("server.pcapng"),
+        snap: Snap::Full,
+    }
+}
+
+/// The command, or the user's shell.
+fn command(args: &ShellArgs) -> Vec<OsString> {
+    if !args.command.is_empty() {
+        return args.command.clone();
+    }
+    let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
+    vec![shell.unwrap_or_else(|| OsString::from("/bin/sh"))]
+}
+
+/// The path of the file, changed by flags, or that of the flags alone.
+fn path(args: &ShellArgs, catalog: &Catalog) -> Result<EmulatedPath> {
+    let file = args.path.as_deref();
+    let file = file.map(|file| PathFile::read(file, catalog)).transpose()?;
+    let options = options(args, file.as_ref().map(|file| &file.path))?;
+    Ok(match &file {
+        // Its own lines are pointed at where flags change nothing.
+        Some(file) if file.path == options => EmulatedPath::of_file(file, args.seed, catalog)?,
+        _ => EmulatedPath::of_options(options, args.seed, catalog)?,
+    })
+}
+
+fn options(args: &ShellArgs, file: Option<&LinkOptions>) -> Result<LinkOptions> {
+    let mut path = file.cloned().unwrap_or_else(|| LinkOptions {
+        rate: Some(Rate::from_bits_per_second(RATE)),
+        delay: Delay::from_nanos(DELAY_NS),
+        ..LinkOptions::default()
+    });
+    let mut back = path.reverse.take().unwrap_or_default();
+    if args.rate.is_some() || args.trace.is_some() {
+        path.rate = args.rate;
+        path.trace = args.trace.as_deref().map(whole_path);
+        (back.rate, back.trace) = (None, None);
+    }
+    if let Some(trace) = &args.trace_up {
+        (back.rate, back.trace) = (None, Some(whole_path(trace)));
+    }
+    if let Some(delay) = args.delay {
+        path.delay = delay;
+        back.delay = None;
+    }
+    path.loss = args.loss.unwrap_or(path.loss);
+    if args.buffer.is_some() {
+        path.buffer = args.buffer;
+        back.buffer = None;
+    }
+    if let Some(queue) = args.queue {
+        if path.token_bucket.is_some() || back.token_bucket.is_some() {
+            return Err(miette!(
+                help = "leave out --queue, or the file's token bucket",
+                "the file has a token bucket, which is a queue of its own"
+            ));
+        }
+        (path.queue, back.queue) = (queue.kind(), queue.kind());
+    }
+    if let Some((rate, burst)) = args.policer.zip(args.burst) {
+        path.queue = QueueKind::Policer;
+        path.token_bucket = Some(TokenBucketOptions { rate, burst });
+    }
+    path.reverse = (back != Reverse::default()).then_some(back);
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::{Cli, Command};
+
+    fn shell(flags: &str) -> ShellArgs {
+        let words = format!("dupack shell {flags}");
+        match Cli::parse_from(words.split_whitespace()).command {
+            Command::Shell(args) => *args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn flags_change_the_path_of_a_file_in_both_directions() {
+        let file = LinkOptions {
+            trace: Some(PathBuf::from("/down")),
+            reverse: Some(Reverse {
+                trace: Some(PathBuf::from("/up")),
+                delay: Some(Delay::from_nanos(1)),
+                ..Reverse::default()
+            }),
+            ..LinkOptions::default()
+        };
+        let same = options(&shell("-- ls"), Some(&file)).unwrap();
+        assert_eq!(same, file);
+        let args = shell("--rate 3Mbit/s --delay 7ms --loss 2% --queue codel -- ls");
+        let changed = options(&args, Some(&file)).unwrap();
+        assert_eq!(
+            (changed.trace, changed.rate.map(|r| r.as_bits_per_second())),
+            (None, Some(3_000_000))
+        );
+        assert_eq!(changed.delay.to_string(), "7ms");
+        let back = changed.reverse.unwrap();
+        assert_eq!(
+            (back.trace, back.delay, back.queue),
+            (None, None, QueueKind::CoDel)
+        );
+        let args = shell("--trace down --trace-up up -- ls");
+        let recorded = options(&args, None).unwrap();
+        assert!(recorded.rate.is_none() && recorded.trace.unwrap().is_absolute());
+        assert!(recorded.reverse.unwrap().trace.unwrap().ends_with("up"));
+    }
+
+    #[test]
+    fn a_sender_is_one_of_the_kernels() {
+        assert_eq!(control("kernel:bbr").as_deref(), Ok("bbr"));
+        for text in [
+            "bbr",
+            "rack/cubic",
+            "kernel:",
+            "kernel:a b",
+            "kernel:0123456789abcdef",
+        ] {
+            assert!(control(text).unwrap_err().contains("kernel:bbr"), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_after_the_dashes_are_the_commands() {
+        let args = shell("--delay 5ms -- curl --rate 3 -- x");
+        assert_eq!(command(&args), ["curl", "--rate", "3", "--", "x"]);
+        assert!(args.rate.is_none());
+    }
+}

@@ -1,0 +1,526 @@
+//! `dupack shell` as its users meet it: rate, delay and loss of the path as programs see them, exit
+//! codes, signals, others that join, and that nothing is left behind.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::common::{self, Folder, comes_true, interrupt, skipped, text};
+use crate::leftovers::{Namespaces, devices};
+
+/// So late may packets be: whether the machine keeps up is no matter of these tests.
+const GENEROUS: [&str; 2] = ["--tolerance", "10s"];
+
+/// Sends as much as its first argument says to who connects, and ends.
+const SOURCE: &str = "import socket,sys
+s=socket.create_server(('0.0.0.0',5001))
+c,_=s.accept()
+c.sendall(bytes(int(sys.argv[1])))
+c.shutdown(socket.SHUT_WR)
+c.recv(1)";
+
+/// Reads from the source until it ends, and prints the bytes and the time since the handshake.
+const SINK: &str = "import socket,time
+c=socket.create_connection(('server',5001))
+begun=time.monotonic()
+n=0
+while True:
+    d=c.recv(65536)
+    if not d: break
+    n+=len(d)
+print(n,time.monotonic()-begun)";
+
+/// Waits for one connection after the other.
+const ACCEPTOR: &str = "import socket
+s=socket.create_server(('0.0.0.0',5001))
+while True: s.accept()";
+
+/// Times five handshakes and prints the shortest.
+const HANDSHAKES: &str = "import socket,time
+def once():
+    begun=time.monotonic()
+    socket.create_connection(('10.98.32.1',5001)).close()
+    return time.monotonic()-begun
+print(min(once() for _ in range(5)))";
+
+fn shell(args: &[&str]) -> Command {
+    let mut command = common::dupack(&["shell"]);
+    command.args(args);
+    command
+}
+
+/// A shell with a server and a command in Python, which is given in a file.
+fn python(folder: &Path, flags: &str, [server, client]: [&str; 2], server_args: &str) -> Output {
+    for (name, program) in [("server.py", server), ("client.py", client)] {
+        fs::write(folder.join(name), program).unwrap();
+    }
+    let server = format!("exec python3 server.py {server_args}");
+    let flags: Vec<&str> = flags.split_whitespace().collect();
+    let mut command = shell(&flags);
+    command
+        .args(GENEROUS)
+        .args(["--server", &server, "--", "python3", "client.py"]);
+    command.current_dir(folder).output().unwrap()
+}
+
+fn has_python() -> bool {
+    let found = Command::new("python3").arg("--version").output();
+    let found = found.is_ok_and(|output| output.status.success());
+    if !found {
+        let _ = writeln!(std::io::stderr(), "\n*** SKIPPED: python3 is missing");
+    }
+    found
+}
+
+/// The numbers of the report's line that begins so: to the command, and from it.
+fn row(report: &str, begin: &str) -> Vec<f64> {
+    let line = report
+        .lines()
+        .find(|line| line.trim_start().starts_with(begin));
+    let line = line.unwrap_or_else(|| panic!("{begin} in {report}"));
+    let rest = &line.trim_start()[begin.len()..];
+    let words = rest.split_whitespace();
+    words.filter_map(|word| word.parse().ok()).collect()
+}
+
+#[test]
+fn a_download_has_the_rate_of_the_link() {
+    if !has_python() {
+        return;
+    }
+    let folder = Folder::new("shell-rate");
+    let flags = "--rate 8Mbit/s --delay 5ms --buffer 100pkt";
+    let output = python(folder.path(), flags, [SOURCE, SINK], "2000000");
+    if skipped(&output) {
+        return;
+    }
+    let report = common::errors(&output);
+    assert!(output.status.success(), "{report}");
+    let said = text(&output.stdout);
+    let (bytes, seconds) = said.trim().split_once(' ').expect("two numbers");
+    assert_eq!(bytes, "2000000");
+    // Of 1500 bytes on the wire 1448 are payload.
+    let link = 8.0 * 1448.0 / 1500.0;
+    let goodput = 16.0 / seconds.parse::<f64>().unwrap();
+    assert!(
+        (goodput / link - 1.0).abs() < 0.05,
+        "{goodput} of {link} Mbit/s; {report}"
+    );
+    let told = row(&report, "goodput, Mbit/s");
+    assert!((told[0] / link - 1.0).abs() < 0.05, "{report}");
+    assert_eq!(row(&report, "payload, MB"), [2.0, 0.0], "{report}");
+    let waits = row(&report, "most");
+    assert!(waits[0] > 10.0 && waits[0] < 160.0, "{report}");
+}
+
+#[test]
+fn a_round_trip_takes_the_delays_of_both_ways() {
+    if !has_python() {
+        return;
+    }
+    let folder = Folder::new("shell-delay");
+    let output = python(folder.path(), "--delay 40ms", [ACCEPTOR, HANDSHAKES], "");
+    if skipped(&output) {
+        return;
+    }
+    let report = common::errors(&output);
+    let seconds: f64 = text(&output.stdout).trim().parse().expect(&report);
+    assert!((0.080..0.090).contains(&seconds), "{seconds}; {report}");
+    assert_eq!(row(&report, "propagation delay, ms"), [40.0, 40.0]);
+}
+
+#[test]
+fn losses_are_seen_where_they_are_set_and_told_by_their_cause() {
+    if !has_python() {
+        return;
+    }
+    let folder = Folder::new("shell-loss");
+    for (direction, lossy) in [("", 0), ("--upload", 1)] {
+        let flags = format!("--rate 50Mbit/s --delay 1ms --loss 5% --seed 3 {direction}");
+        let output = python(folder.path(), &flags, [SOURCE, SINK], "1500000");
+        if skipped(&output) {
+            return;
+        }
+        let report = common::errors(&output);
+        assert!(text(&output.stdout).starts_with("1500000 "), "{report}");
+        let line = report.lines().find(|line| line.starts_with("lost: random"));
+        let counts = line.expect("a line").replace(['(', ')', '%'], "");
+        let counts = row(&counts, "lost: random");
+        let (lost, share, none) = (
+            counts[2 * lossy],
+            counts[2 * lossy + 1],
+            counts[2 - 2 * lossy],
+        );
+        assert!(lost > 0.0 && none == 0.0, "{report}");
+        // Of a thousand data packets, or of the ACKs of them.
+        assert!((1.0..12.0).contains(&share), "{report}");
+    }
+}
+
+#[test]
+fn a_path_file_is_taken_and_its_lines_are_pointed_at() {
+    let folder = Folder::new("shell-file");
+    let file = folder.path().join("lte.toml");
+    let path = "[path]\nrate = \"3Mbit/s\"\ndelay = \"12ms\"\nqueue = \"fq_codel\"\n";
+    fs::write(&file, path).unwrap();
+    let with = |flags: &[&str]| {
+        let file = file.to_str().unwrap();
+        shell(&["--path", file])
+            .args(flags)
+            .args(["--", "true"])
+            .output()
+            .unwrap()
+    };
+    let output = with(&[]);
+    if skipped(&output) {
+        return;
+    }
+    let report = common::errors(&output);
+    assert!(
+        output.status.success() && report.contains("3Mbit/s, 12ms one way"),
+        "{report}"
+    );
+    assert!(
+        report.contains("fq_codel") && report.contains("No packet came"),
+        "{report}"
+    );
+    let report = common::errors(&with(&["--delay", "9ms"]));
+    assert!(report.contains("3Mbit/s, 9ms one way"), "{report}");
+    fs::write(&file, format!("{path}drop = [\"24-30\"]\n")).unwrap();
+    let output = with(&[]);
+    let report = common::errors(&output);
+    assert_eq!(output.status.code(), Some(125), "{report}");
+    assert!(report.contains("lte.toml:5"), "{report}");
+}
+
+#[test]
+fn the_exit_code_is_the_commands_or_says_whose_it_is() {
+    let code = |args: &[&str]| shell(args).output().unwrap();
+    let output = code(&["--", "sh", "-c", "exit 7"]);
+    if skipped(&output) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(7));
+    for (expected, args) in [
+        (128 + 9, &["--", "sh", "-c", "kill -9 $$"][..]),
+        (127, &["--", "no-such-program"]),
+        (126, &["--", "/etc/hosts"]),
+        (125, &["--seed", "x", "--", "true"]),
+        (125, &["--path", "no-such-file", "--", "true"]),
+        (125, &["--senders", "kernel:nosuchcontrol", "--", "true"]),
+        (125, &["--server", "exit 3", "--", "true"]),
+        (125, &["--join", "no-such-shell", "--", "true"]),
+    ] {
+        let output = code(args);
+        let errors = common::errors(&output);
+        assert_eq!(output.status.code(), Some(expected), "{args:?}: {errors}");
+        assert!(!errors.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn the_congestion_control_is_that_of_every_connection() {
+    let read = "cat /proc/sys/net/ipv4/tcp_congestion_control";
+    let server = format!("{read} >&2; exec python3 -m http.server 2>/dev/null");
+    let args = [
+        "--senders",
+        "kernel:reno",
+        "--server",
+        &server,
+        "--",
+        "sh",
+        "-c",
+        read,
+    ];
+    let output = shell(&args).output().unwrap();
+    if skipped(&output) || !has_python() {
+        return;
+    }
+    let errors = common::errors(&output);
+    assert_eq!(text(&output.stdout), "reno\n", "{errors}");
+    assert!(errors.starts_with("reno\n"), "{errors}");
+}
+
+#[test]
+fn captures_are_kept_at_both_ends() {
+    let folder = Folder::new("shell-pcap");
+    let args = [
+        "--pcap",
+        "captures",
+        "--server",
+        "exec python3 -m http.server 8000 2>/dev/null",
+        "--",
+    ];
+    let fetch = "import urllib.request as u; u.urlopen('http://server:8000/').read()";
+    let mut command = shell(&args);
+    command
+        .args(["python3", "-c", fetch])
+        .current_dir(folder.path());
+    let output = command.output().unwrap();
+    if skipped(&output) || !has_python() {
+        return;
+    }
+    let report = common::errors(&output);
+    assert!(output.status.success(), "{report}");
+    for name in ["client", "server"] {
+        let file = folder.path().join(format!("captures/{name}.pcapng"));
+        assert!(fs::metadata(file).unwrap().len() > 500, "{report}");
+        assert!(report.contains(&format!("{name}.pcapng, ")), "{report}");
+    }
+}
+
+#[test]
+fn a_host_outside_is_reached_through_the_far_end() {
+    if !has_python() {
+        return;
+    }
+    let folder = Folder::new("shell-forward");
+    let outside = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = outside.local_addr().unwrap().port();
+    let answer = std::thread::spawn(move || {
+        let (mut stream, _) = outside.accept()?;
+        stream.write_all(b"from outside")
+    });
+    let ask = format!(
+        "import socket,time\nbegun=time.monotonic()\nc=socket.create_connection(('server',{port}))\n\
+         print(c.recv(99).decode(), time.monotonic()-begun > 0.060)"
+    );
+    fs::write(folder.path().join("ask.py"), ask).unwrap();
+    let forward = format!("localhost:{port}");
+    let mut command = shell(&[
+        "--delay",
+        "15ms",
+        "--forward",
+        &forward,
+        "--",
+        "timeout",
+        "20",
+        "python3",
+        "ask.py",
+    ]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    assert_eq!(
+        text(&output.stdout),
+        "from outside True\n",
+        "{}",
+        common::errors(&output)
+    );
+    answer.join().unwrap().unwrap();
+}
+
+#[test]
+fn the_command_gets_its_callers_files_and_no_others() {
+    let list = ["sh", "-c", "ls /proc/self/fd | wc -l"];
+    let output = shell(&["--"]).args(list).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    let without = Command::new(list[0]).args(&list[1..]).output().unwrap();
+    assert_eq!(text(&output.stdout), text(&without.stdout));
+}
+
+#[test]
+fn an_ordinary_user_has_a_shell_and_stays_who_they_are() {
+    const NOBODY: &str = "65534";
+    let is_root = Command::new("id").arg("-u").output().unwrap();
+    if text(&is_root.stdout) != "0\n" || !has_python() {
+        // Whoever is not root asks the same with every other test.
+        return;
+    }
+    // The program may lie where others may not look.
+    let folder = Folder::new("shell-user");
+    let program = folder.path().join("dupack");
+    fs::copy(env!("CARGO_BIN_EXE_dupack"), &program).unwrap();
+    let ids = [format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")];
+    let server = "exec python3 -m http.server 80 2>/dev/null";
+    let fetch = "import urllib.request as u; u.urlopen('http://server/').read()";
+    let script = format!("id -u; python3 -c \"{fetch}\" && echo fetched");
+    let mut command = Command::new("setpriv");
+    command.args(ids).arg("--clear-groups").arg(&program);
+    command.args(["shell", "--server", server, "--", "sh", "-c", &script]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    let errors = common::errors(&output);
+    assert_eq!(
+        text(&output.stdout),
+        format!("{NOBODY}\nfetched\n"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn who_interrupts_a_wait_for_the_server_starts_no_command() {
+    let folder = Folder::new("shell-wait");
+    let (mark, ran) = (folder.path().join("server"), folder.path().join("command"));
+    let server = format!("echo > {}; exec sleep 60", mark.display());
+    let mut shell = shell(&["--server", &server, "--", "touch"]);
+    shell.arg(&ran).stderr(Stdio::piped());
+    let mut child = shell.spawn().unwrap();
+    let begun = comes_true(|| mark.exists() || child.try_wait().unwrap().is_some());
+    assert!(begun);
+    if mark.exists() {
+        interrupt(&child);
+    }
+    let output = child.wait_with_output().unwrap();
+    if skipped(&output) {
+        return;
+    }
+    assert_eq!(
+        output.status.code(),
+        Some(130),
+        "{}",
+        common::errors(&output)
+    );
+    assert!(!ran.exists());
+}
+
+/// Starts a shell whose command writes a file when it runs, and waits for that.
+fn begun(folder: &Path, name: &str, flags: &[&str], command: &str) -> Option<Child> {
+    let mark = folder.join(name);
+    let script = format!("echo > {}; {command}", mark.display());
+    let log = fs::File::create(folder.join(format!("{name}.log"))).unwrap();
+    let mut shell = shell(flags);
+    shell
+        .args(["--", "sh", "-c", &script])
+        .stdout(Stdio::null())
+        .stderr(log);
+    let mut child = shell.spawn().unwrap();
+    if comes_true(|| mark.exists() || child.try_wait().unwrap().is_some()) && mark.exists() {
+        return Some(child);
+    }
+    let _ = child.kill();
+    let status = child.wait().unwrap();
+    let stderr = fs::read(folder.join(format!("{name}.log"))).unwrap();
+    let output = Output {
+        status,
+        stdout: Vec::new(),
+        stderr,
+    };
+    assert!(skipped(&output), "{}", common::errors(&output));
+    None
+}
+
+/// Processes whose arguments hold `mark`.
+fn processes(mark: &str) -> usize {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| text(line).contains(mark)).count()
+}
+
+#[test]
+fn five_that_are_killed_leave_nothing() {
+    let folder = Folder::new("shell-killed");
+    let before = devices();
+    // A number that is nobody else's, to know the processes by.
+    let mark = format!("{}", 70_000_000 + std::process::id());
+    let server = format!("sleep {mark} & exec python3 -m http.server 2>/dev/null");
+    let command = format!("(setsid sleep {mark} &); nohup sleep {mark} & sleep {mark}; true");
+    let mut shells = Vec::new();
+    for number in 0..5 {
+        let flags = ["--server", &server];
+        let Some(shell) = begun(folder.path(), &format!("begun{number}"), &flags, &command) else {
+            return;
+        };
+        shells.push(shell);
+    }
+    assert!(
+        comes_true(|| processes(&mark) >= 5 * 4),
+        "{}",
+        processes(&mark)
+    );
+    let namespaces: Vec<Namespaces> = shells
+        .iter()
+        .map(|shell| Namespaces::of(shell.id()))
+        .collect();
+    for namespaces in &namespaces {
+        assert_eq!(namespaces.numbers().len(), 2);
+        assert!(namespaces.are_in_use());
+    }
+    for shell in &mut shells {
+        shell.kill().unwrap();
+        shell.wait().unwrap();
+    }
+    assert!(comes_true(|| processes(&mark) == 0), "{}", processes(&mark));
+    for namespaces in &namespaces {
+        assert!(comes_true(|| !namespaces.are_in_use()));
+    }
+    assert_eq!(devices(), before);
+}
+
+#[test]
+fn a_signal_reaches_the_command_and_all_it_started_ends() {
+    let folder = Folder::new("shell-signal");
+    let mark = format!("{}", 60_000_000 + std::process::id());
+    let command = format!("trap 'exit 9' INT; sleep {mark} & wait; wait");
+    let Some(mut shell) = begun(folder.path(), "begun", &[], &command) else {
+        return;
+    };
+    assert!(comes_true(|| processes(&mark) >= 2));
+    // The trap is set before the sleep is started, which takes a moment.
+    sleep(Duration::from_millis(100));
+    interrupt(&shell);
+    assert_eq!(shell.wait().unwrap().code(), Some(9));
+    assert!(comes_true(|| processes(&mark) == 0));
+}
+
+#[test]
+fn others_join_by_name_and_end_with_the_shell() {
+    let folder = Folder::new("shell-join");
+    let name = format!("test-{}", std::process::id());
+    let mark = format!("{}", 50_000_000 + std::process::id());
+    let Some(mut host) = begun(
+        folder.path(),
+        "begun",
+        &["--name", &name, "--delay", "3ms"],
+        "sleep 60",
+    ) else {
+        return;
+    };
+    // The door is opened as the command starts.
+    let address = |output: &Output| text(&output.stdout);
+    let joined = || {
+        shell(&[
+            "--join",
+            &name,
+            "--",
+            "sh",
+            "-c",
+            "cat /proc/net/dev; exit 6",
+        ])
+        .output()
+        .unwrap()
+    };
+    assert!(comes_true(|| joined().status.code() == Some(6)));
+    let output = joined();
+    assert!(address(&output).contains("near:"), "{output:?}");
+    let twice = shell(&["--name", &name, "--", "true"]).output().unwrap();
+    assert_eq!(twice.status.code(), Some(125));
+    assert!(common::errors(&twice).contains("--join"), "{twice:?}");
+    let sleeping = [
+        "--join",
+        &name,
+        "--",
+        "sh",
+        "-c",
+        &format!("sleep {mark} & sleep {mark}"),
+    ];
+    let mut killed = shell(&sleeping).spawn().unwrap();
+    let mut left = shell(&sleeping).spawn().unwrap();
+    // Two that join, each with what started them, and the shells' own lines.
+    assert!(comes_true(|| processes(&mark) >= 8));
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    host.kill().unwrap();
+    host.wait().unwrap();
+    left.wait().unwrap();
+    assert!(comes_true(|| processes(&mark) == 0), "{}", processes(&mark));
+}

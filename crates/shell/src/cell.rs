@@ -1,0 +1,56 @@
+//! Programs at one end of the path that end together.
+//!
+//! A thread in the end's network namespace gives its children a pid namespace and starts the first
+//! of them. It stays until the cell is dropped: the kernel kills that process when the thread ends
+//! that started it.
+
+use std::io;
+use std::process::{Child, Command};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+use dupack_wire::namespace::Namespace;
+use nix::sched::{CloneFlags, unshare};
+
+/// Programs that end when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Cell {
+    /// The first process.
+    pub(crate) child: Child,
+    thread: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Cell {
+    /// Starts `first` in a pid namespace of its own, in the network namespace `home`.
+    pub(crate) fn start(home: &Namespace, mut first: Command) -> io::Result<Self> {
+        let (report, reported) = channel();
+        let (end, ended) = channel::<()>();
+        let thread = home.spawn("cell", move || {
+            let entered = unshare(CloneFlags::CLONE_NEWPID).map_err(io::Error::from);
+            let child = entered.and_then(|()| first.spawn());
+            let is_there = child.is_ok();
+            if report.send(child).is_ok() && is_there {
+                // An error is what it waits for: the sender is gone.
+                let _ = ended.recv();
+            }
+        })?;
+        let child = reported.recv();
+        let child = child.unwrap_or_else(|_| Err(io::Error::other("the cell's thread ended")))?;
+        Ok(Self {
+            child,
+            thread: Some((end, thread)),
+        })
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        // Both do nothing if it has been waited for.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if let Some((end, thread)) = self.thread.take() {
+            drop(end);
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Further programs in a shell that is there: `--name NAME` opens a door, `--join NAME` goes in.
+//!
+//! The door is a socket in the abstract namespace (unix(7)): it has no file, and is gone when the
+//! shell is. Who comes in must be the same user. It learns the number of the first process at the
+//! command's end and enters its namespaces; what it runs there ends with it, and with the shell.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::thread;
+
+use nix::sched::{CloneFlags, setns};
+use nix::sys::socket::{getsockopt, sockopt};
+use nix::unistd::{getegid, geteuid};
+use thiserror::Error;
+
+use crate::session::environment;
+use crate::stage::{Role, Stage};
+use crate::supervise::{Awaited, Signals};
+
+/// The longest name of a shell, in bytes: an address of a socket has room for 108.
+const NAME_BYTES: usize = 64;
+
+/// The longest answer at a door: a process number.
+const ANSWER_BYTES: u64 = 16;
+
+/// Why nobody comes in.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// It is no name.
+    #[error(
+        "`{0}` is no name of a shell: write letters, digits, `-`, `_` and `.`, at most {NAME_BYTES} of them"
+    )]
+    Name(String),
+    /// No shell has that name.
+    #[error("you have no shell called `{0}` here: start one with `dupack shell --name {0}`")]
+    Nobody(String),
+    /// Another has it.
+    #[error("the shell `{0}` is another user's")]
+    Foreign(String),
+    /// The name is taken.
+    #[error("you have a shell called `{0}` already: take another name, or go in with --join {0}")]
+    Taken(String),
+    /// Something that the system was asked for.
+    #[error("cannot {what}")]
+    System {
+        /// What was to be done.
+        what: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+fn system(what: &'static str) -> impl Fn(io::Error) -> JoinError {
+    move |source| JoinError::System { what, source }
+}
+
+/// Opens a door to the namespaces of `first` for `user`, as long as this process lives.
+pub(crate) fn open(name: &str, user: u32, first: u32) -> Result<(), JoinError> {
+    let listener =
+        UnixListener::bind_addr(&address(name, user)?).map_err(|error| match error.kind() {
+            ErrorKind::AddrInUse => JoinError::Taken(name.to_owned()),
+            _ => system("open a door for --join")(error),
+        })?;
+    let porter = thread::Builder::new().name("door".to_owned());
+    let started = porter.spawn(move || {
+        for mut guest in listener.incoming().flatten() {
+            // In a user namespace all others are one stranger.
+            if user_of(&guest).is_ok_and(|user| user == geteuid().as_raw()) {
+                let _ = write!(guest, "{first}");
+            }
+        }
+    });
+    started.map(drop).map_err(system("open a door for --join"))
+}
+
+/// Runs `command` at the command's end of the shell called `name`, and gives its exit code. It is to
+/// be called while there is a single thread.
+///
+/// # Errors
+/// If there is no such shell, or the system does not let us in.
+pub fn join(name: &str, command: &[OsString]) -> Result<u8, JoinError> {
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    let first = ask(name, user)?;
+    let signals = Signals::block().map_err(system("read signals"))?;
+    let this = env::current_exe().map_err(system("find this program"))?;
+    let is_other_user = enter(first).map_err(system("enter the shell's namespaces"))?;
+    let bridge = Stage {
+        role: Role::Bridge,
+        // It is outside of the namespace that /proc shows by now.
+        parent: None,
+        identity: is_other_user.then_some((user, group)),
+        hosts: None,
+    };
+    let mut bridge = bridge.command_of(&this, command);
+    let mut child = bridge
+        .envs(environment())
+        .spawn()
+        .map_err(system("start the command"))?;
+    let waited = signals.supervise(Awaited::One(&mut child));
+    waited.map_err(system("wait for the command"))
+}
+
+/// Asks at the door for the number of the first process.
+fn ask(name: &str, user: u32) -> Result<u32, JoinError> {
+    let nobody = |_| JoinError::Nobody(name.to_owned());
+    let door = UnixStream::connect_addr(&address(name, user)?).map_err(nobody)?;
+    if user_of(&door).map_err(system("ask who has the shell"))? != user {
+        return Err(JoinError::Foreign(name.to_owned()));
+    }
+    let mut answer = String::new();
+    let read = door.take(ANSWER_BYTES).read_to_string(&mut answer);
+    read.map_err(system("ask for the shell's namespaces"))?;
+    answer
+        .parse()
+        .map_err(|_| JoinError::Nobody(name.to_owned()))
+}
+
+/// Enters the namespaces of the process `first`; whether its user namespace is another than ours.
+fn enter(first: u32) -> io::Result<bool> {
+    let of = |process: &str, kind: &str| File::open(format!("/proc/{process}/ns/{kind}"));
+    let first = first.to_string();
+    let (own, users) = (of("self", "user")?, of(&first, "user")?);
+    let others = [
+        (of(&first, "net")?, CloneFlags::CLONE_NEWNET),
+        (of(&first, "pid_for_children")?, CloneFlags::CLONE_NEWPID),
+        (of(&first, "mnt")?, CloneFlags::CLONE_NEWNS),
+    ];
+    let here = env::current_dir();
+    let is_other_user = own.metadata()?.ino() != users.metadata()?.ino();
+    if is_other_user {
+        setns(users.as_fd(), CloneFlags::CLONE_NEWUSER)?;
+    }
+    for (namespace, kind) in &others {
+        setns(namespace.as_fd(), *kind)?;
+    }
+    // Entering a mount namespace leads to its root.
+    if let Ok(here) = here {
+        env::set_current_dir(here)?;
+    }
+    Ok(is_other_user)
+}
+
+/// Who is at the other end, as this process's user namespace sees it.
+fn user_of(stream: &UnixStream) -> io::Result<u32> {
+    Ok(getsockopt(stream, sockopt::PeerCredentials)?.uid())
+}
+
+fn address(name: &str, user: u32) -> Result<SocketAddr, JoinError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() || name.len() > NAME_BYTES || !name.chars().all(plain) {
+        return Err(JoinError::Name(name.to_owned()));
+    }
+    let address = format!("dupack-shell/{user}/{name}");
+    SocketAddr::from_abstract_name(address).map_err(system("name a socket"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain_and_short() {
+        assert!(address("lab-1_a.b", 0).is_ok());
+        for name in ["", "a/b", "a b", "ä", &"x".repeat(NAME_BYTES + 1)] {
+            assert!(
+                matches!(address(name, 0), Err(JoinError::Name(_))),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_that_nobody_has_is_an_error_with_the_remedy() {
+        let error = ask("nobody-has-this-name", 4_000_000)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("--name nobody-has-this-name"), "{error}");
+    }
+}

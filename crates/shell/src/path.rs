@@ -1,0 +1,193 @@
+//! A path file's or flags' path as links that run in real time.
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::experiment::load::{ExperimentError, Source};
+use dupack_lab::experiment::{DropRule, Experiment, LinkOptions, Starts};
+use dupack_lab::path_file::PathFile;
+use dupack_lab::run::{Job, Plan};
+use dupack_net::link::{LinkConfig, WaitRecording};
+use miette::Diagnostic;
+use thiserror::Error;
+
+/// What plans the path, which is the same under every stack. Nothing of it is run.
+const STAND_IN: &str = "sack/reno";
+
+/// Where the path's forward direction leads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// From the far end to the command, which downloads.
+    #[default]
+    Down,
+    /// From the command to the far end: it uploads.
+    Up,
+}
+
+/// A path, checked.
+#[derive(Clone, Debug)]
+pub struct EmulatedPath {
+    options: LinkOptions,
+    seed: u64,
+    forward: LinkConfig,
+    backward: LinkConfig,
+}
+
+/// Why a path cannot be.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum PathError {
+    /// The file, or what the flags say, is wrong.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Experiment(#[from] ExperimentError),
+}
+
+impl EmulatedPath {
+    /// The path of `file`, whose random numbers depend on `seed`.
+    ///
+    /// # Errors
+    /// If real time cannot have a part of it; the error points at the line.
+    pub fn of_file(file: &PathFile, seed: u64, catalog: &Catalog) -> Result<Self, PathError> {
+        check_drops(&file.path, &file.source)?;
+        Self::of_options(file.path.clone(), seed, catalog)
+    }
+
+    /// The same of a path that flags describe.
+    ///
+    /// # Errors
+    /// If the path is impossible, or real time cannot have a part of it.
+    pub fn of_options(
+        options: LinkOptions,
+        seed: u64,
+        catalog: &Catalog,
+    ) -> Result<Self, PathError> {
+        let mut experiment = Experiment::new(vec![STAND_IN.to_owned()]);
+        // Recorded traces begin when the path does.
+        experiment.starts = Some(Starts::Given);
+        experiment.path = Some(options.clone());
+        let source = Source::of_flags(&experiment);
+        check_drops(&options, &source)?;
+        let plan = Plan::new(experiment, &source, catalog)?;
+        let job = Job {
+            point: 0,
+            stack: 0,
+            seed,
+        };
+        let links = plan.scenario(job).path_links(seed);
+        let (mut forward, mut backward) =
+            links.map_err(|fault| ExperimentError::at(&source, &fault.key, fault.message, None))?;
+        for link in [&mut forward, &mut backward] {
+            link.waits = WaitRecording::All;
+        }
+        Ok(Self {
+            options,
+            seed,
+            forward,
+            backward,
+        })
+    }
+
+    /// The links from the command to the far end and back, in this order.
+    pub(crate) fn links(&self, direction: Direction) -> (LinkConfig, LinkConfig) {
+        let (forward, backward) = (self.forward.clone(), self.backward.clone());
+        match direction {
+            Direction::Down => (backward, forward),
+            Direction::Up => (forward, backward),
+        }
+    }
+
+    /// What all random numbers of the path depend on.
+    pub(crate) const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The path as a file has it.
+    pub(crate) const fn options(&self) -> &LinkOptions {
+        &self.options
+    }
+}
+
+/// An error if packets are lost by their numbers, which are those of a single connection.
+fn check_drops(path: &LinkOptions, source: &Source) -> Result<(), ExperimentError> {
+    let by_number = |rule: &DropRule| !matches!(rule, DropRule::Time { .. });
+    let reverse = path
+        .reverse
+        .as_ref()
+        .map_or(&[][..], |reverse| &reverse.drop);
+    for (drops, key) in [
+        (&path.drop[..], "path.drop"),
+        (reverse, "path.reverse.drop"),
+    ] {
+        if let Some(place) = drops.iter().position(by_number) {
+            let rule = drops[place];
+            let message = format!(
+                "real packets are not lost by their numbers: `{rule}` counts those of a single connection, and a \
+                 program opens as many as it likes"
+            );
+            let help = "take a span of time, such as \"1.5s..2s\", or `loss`".to_owned();
+            let key = format!("{key}.{place}");
+            return Err(ExperimentError::at(source, &key, message, Some(help)));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use dupack_lab::units::{Delay, Rate};
+    use dupack_net::link::Discipline;
+
+    use super::*;
+
+    fn file(text: &str) -> PathFile {
+        let source = Source::new("lte.toml", text);
+        let files = std::collections::BTreeMap::new();
+        PathFile::of(source, &Catalog::builtin(), &files).expect(text)
+    }
+
+    const PATH: &str = "[path]\nrate = \"4Mbit/s\"\ndelay = \"30ms\"\n";
+
+    #[test]
+    fn forward_leads_down_to_the_command_unless_it_is_turned_round() {
+        let text = format!("{PATH}queue = \"codel\"\nreverse = {{ delay = \"5ms\" }}\n");
+        let path = EmulatedPath::of_file(&file(&text), 1, &Catalog::builtin()).unwrap();
+        for (direction, ms) in [(Direction::Down, [5, 30]), (Direction::Up, [30, 5])] {
+            let (up, down) = path.links(direction);
+            let delays = [&up, &down].map(|link| link.delay.as_nanos() / 1_000_000);
+            assert_eq!(delays, ms);
+            let forward = if direction == Direction::Down {
+                down
+            } else {
+                up
+            };
+            assert!(matches!(forward.queue.discipline, Discipline::CoDel(_)));
+        }
+    }
+
+    #[test]
+    fn losses_by_number_are_refused_at_their_line_and_spans_of_time_are_not() {
+        let of = |drop: &str| {
+            let text = format!("{PATH}drop = [\"1s..2s\", {drop}]\n");
+            EmulatedPath::of_file(&file(&text), 1, &Catalog::builtin()).map(drop_nothing)
+        };
+        for drop in ["\"24-30\"", "\"ack 3\"", "\"2 of 5-9\""] {
+            let error = of(drop).unwrap_err().to_string();
+            assert!(error.contains(&drop[1..drop.len() - 1]), "{error}");
+        }
+        assert!(of("\"3s..4s\"").is_ok());
+    }
+
+    fn drop_nothing(_: EmulatedPath) {}
+
+    #[test]
+    fn every_queue_of_a_file_is_had_in_real_time() {
+        for queue in ["droptail", "codel", "fq_codel", "pie", "dualpi2", "cake"] {
+            let text = format!("{PATH}queue = \"{queue}\"\n");
+            let path = EmulatedPath::of_file(&file(&text), 1, &Catalog::builtin());
+            assert!(path.is_ok(), "{queue}");
+        }
+        let mut options = LinkOptions::default();
+        options.rate = Some(Rate::from_bits_per_second(1_000_000));
+        options.delay = Delay::from_nanos(1_000_000);
+        assert!(EmulatedPath::of_options(options, 3, &Catalog::builtin()).is_ok());
+    }
+}

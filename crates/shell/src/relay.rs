@@ -1,0 +1,191 @@
+//! TCP connections from the far end to the world outside: what `--forward HOST:PORT` does.
+//!
+//! A relay listens at the far end of the path, in its namespace, and connects for each connection to
+//! a host outside, in this process's own. It needs no rights, no forwarding by the kernel and no rule
+//! of a packet filter. TCP ends at the relay: the path's delay and losses are between the command and
+//! the relay, and what lies beyond is another connection, whose data wait for each other.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use dupack_wire::namespace::Namespace;
+use thiserror::Error;
+
+/// Connections that a relay has at once, at most; later ones are closed.
+const MAX_CONNECTIONS: usize = 256;
+
+/// Bytes that are passed on at once.
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// A host outside that the far end stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forward {
+    host: String,
+    port: u16,
+}
+
+/// Why a text names no host and port.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "`{text}` is no HOST:PORT: {problem}; write example.com:443, 192.0.2.1:80 or [2001:db8::1]:80"
+)]
+pub struct ForwardError {
+    text: String,
+    problem: &'static str,
+}
+
+impl FromStr for Forward {
+    type Err = ForwardError;
+
+    fn from_str(text: &str) -> Result<Self, ForwardError> {
+        let fail = |problem| ForwardError {
+            text: text.to_owned(),
+            problem,
+        };
+        let (host, port) = text
+            .rsplit_once(':')
+            .ok_or_else(|| fail("there is no port"))?;
+        let port = port.parse().ok().filter(|port| *port > 0);
+        let port = port.ok_or_else(|| fail("a port is a number from 1 to 65535"))?;
+        let bare = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'));
+        let host = bare.unwrap_or(host);
+        let in_brackets = bare.is_some();
+        if host.is_empty() || host.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            return Err(fail("there is no host"));
+        }
+        if host.contains(':') != in_brackets {
+            return Err(fail(
+                "an IPv6 address, and nothing else, stands in brackets",
+            ));
+        }
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+        })
+    }
+}
+
+impl Forward {
+    /// The host's name, if it has one that the command can be told to take the far end for.
+    pub(crate) fn name(&self) -> Option<&str> {
+        let is_address = self.host.parse::<IpAddr>().is_ok();
+        (!is_address && self.host != "localhost").then_some(&self.host)
+    }
+
+    /// The port, at both ends of the relay.
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Listens at `address` in `home` and passes on what comes, as long as this process lives.
+    pub(crate) fn start(&self, home: &Namespace, address: IpAddr) -> io::Result<()> {
+        let at = SocketAddr::new(address, self.port);
+        let listener = home.run(move || TcpListener::bind(at))?;
+        let to = self.clone();
+        let relay = thread::Builder::new().name("relay".to_owned());
+        relay.spawn(move || to.accept(&listener)).map(drop)
+    }
+
+    fn accept(&self, listener: &TcpListener) {
+        let open = Arc::new(AtomicUsize::new(0));
+        for inner in listener.incoming().flatten() {
+            if open.load(Ordering::Relaxed) >= MAX_CONNECTIONS {
+                continue;
+            }
+            open.fetch_add(1, Ordering::Relaxed);
+            let (to, counted) = (self.clone(), Arc::clone(&open));
+            let connection = thread::Builder::new().name("relay".to_owned());
+            let started = connection.spawn(move || {
+                to.pass(&inner);
+                counted.fetch_sub(1, Ordering::Relaxed);
+            });
+            if started.is_err() {
+                open.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Passes on both ways, until both are at their end.
+    fn pass(&self, inner: &TcpStream) {
+        let outer = match TcpStream::connect((self.host.as_str(), self.port)) {
+            Ok(outer) => outer,
+            Err(error) => {
+                let Self { host, port } = self;
+                eprintln!("dupack shell: cannot connect to {host}:{port}: {error}");
+                return;
+            }
+        };
+        let (Ok(inner_too), Ok(outer_too)) = (inner.try_clone(), outer.try_clone()) else {
+            return;
+        };
+        let back = thread::Builder::new().name("relay".to_owned());
+        let back = back.spawn(move || copy(&outer_too, &inner_too));
+        copy(inner, &outer);
+        if let Ok(back) = back {
+            let _ = back.join();
+        }
+    }
+}
+
+/// Copies to the end, which is passed on, too. A broken end breaks the other.
+fn copy(mut from: &TcpStream, mut to: &TcpStream) {
+    let mut buffer = vec![0; BUFFER_BYTES];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => {
+                let _ = to.shutdown(Shutdown::Write);
+                return;
+            }
+            Ok(length) if to.write_all(&buffer[..length]).is_ok() => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            _ => {
+                let _ = from.shutdown(Shutdown::Both);
+                let _ = to.shutdown(Shutdown::Both);
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_and_ports_are_read() {
+        let of = |text: &str| text.parse::<Forward>().map(|to| (to.host.clone(), to.port));
+        assert_eq!(of("example.com:443"), Ok(("example.com".to_owned(), 443)));
+        assert_eq!(of("[2001:db8::1]:80"), Ok(("2001:db8::1".to_owned(), 80)));
+        for text in [
+            "example.com",
+            "example.com:0",
+            "example.com:x",
+            ":80",
+            "2001:db8::1:80",
+            "a b:1",
+            "[a]:1",
+            "a:65536",
+        ] {
+            let error = of(text).unwrap_err().to_string();
+            assert!(
+                error.contains(text) && error.contains("example.com:443"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_a_name_is_taken_for_the_far_end() {
+        let name = |text: &str| text.parse::<Forward>().unwrap().name().map(str::to_owned);
+        assert_eq!(name("example.com:443").as_deref(), Some("example.com"));
+        for text in ["192.0.2.1:80", "localhost:80", "[2001:db8::1]:80"] {
+            assert_eq!(name(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! One shell from begin to end.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::IpAddr;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration as StdDuration;
+
+use dupack_tcp::time::Duration;
+use dupack_wire::Family;
+use dupack_wire::namespace::Namespace;
+use dupack_wire::path::{Attachment, CaptureFiles, NetworkError, PathConfig, PathNetwork, Side};
+use miette::Diagnostic;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, geteuid};
+use thiserror::Error;
+
+use crate::FAILED;
+use crate::cell::Cell;
+use crate::control::{self, SendersError};
+use crate::join::{self, JoinError};
+use crate::listening::{self, Waited};
+use crate::path::{Direction, EmulatedPath};
+use crate::relay::Forward;
+use crate::report::ShellReport;
+use crate::stage::{Privileges, Role, Stage, own_number};
+use crate::supervise::{Awaited, Signals, code_of, code_of_signal, has_ended};
+
+/// What a shell is to be.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ShellConfig {
+    /// The path.
+    pub path: EmulatedPath,
+    /// Where its forward direction leads.
+    pub direction: Direction,
+    /// The command and its arguments.
+    pub command: Vec<OsString>,
+    /// What runs at the far end, for `sh`.
+    pub server: Option<OsString>,
+    /// Hosts outside that the far end stands for.
+    pub forwards: Vec<Forward>,
+    /// The congestion control of all connections at both ends; left out, the kernel's default.
+    pub control: Option<String>,
+    /// Where what crosses the path is written, if it shall be.
+    pub captures: Option<CaptureFiles>,
+    /// The name by which others may join.
+    pub name: Option<String>,
+    /// By how much packets may leave late before the path did not keep its time.
+    pub tolerance: Duration,
+}
+
+impl ShellConfig {
+    /// `command` behind `path`, which keeps its time to 0.3 ms; nothing at the far end.
+    #[must_use]
+    pub fn new(path: EmulatedPath, command: Vec<OsString>) -> Self {
+        Self {
+            path,
+            direction: Direction::default(),
+            command,
+            server: None,
+            forwards: Vec::new(),
+            control: None,
+            captures: None,
+            name: None,
+            tolerance: Duration::from_micros(300),
+        }
+    }
+}
+
+/// Why there is no shell, or no report of it.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum ShellError {
+    /// The ends or the path cannot be made, or did not last.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// The kernel does not have the congestion control.
+    #[error(transparent)]
+    Senders(#[from] SendersError),
+    /// The shell cannot be joined.
+    #[error(transparent)]
+    Join(#[from] JoinError),
+    /// There is no server for the command to talk to.
+    #[error("the server ended before it listened, with exit code {code}: `{server}`")]
+    #[diagnostic(help("it runs by `sh -c` at the far end of the path; what it said is above"))]
+    Server {
+        /// The server, as it was given.
+        server: String,
+        /// Its exit code.
+        code: u8,
+    },
+    /// Somebody asked for the end before the command began.
+    #[error("interrupted before the command started")]
+    Interrupted(Signal),
+    /// A relay does not listen.
+    #[error("the far end cannot listen for --forward {port}")]
+    #[diagnostic(help("the server, or another --forward, may have the port"))]
+    Forward {
+        /// The port.
+        port: u16,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Something that the system was asked for.
+    #[error("cannot {what}")]
+    System {
+        /// What was to be done.
+        what: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl ShellError {
+    /// The exit code that says so.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Interrupted(signal) => code_of_signal(*signal),
+            _ => FAILED,
+        }
+    }
+}
+
+fn system(what: &'static str) -> impl Fn(io::Error) -> ShellError {
+    move |source| ShellError::System { what, source }
+}
+
+/// How long a server may go on after the command, for its last words, and again after it was asked to
+/// end.
+const LAST_WORDS: u32 = 20;
+const PAUSE: StdDuration = StdDuration::from_millis(10);
+
+/// Runs a shell to the end of its command. Gives the command's exit code and what the path has to
+/// say. It is to be called while there is a single thread, after [`prepare`](crate::prepare).
+///
+/// # Errors
+/// If the system refuses something, the server does not come about, or the path ended by itself.
+pub fn run(config: &ShellConfig, privileges: Privileges) -> Result<(u8, ShellReport), ShellError> {
+    // Before there are threads, which then do not see signals either.
+    let signals = Signals::block().map_err(system("read signals"))?;
+    let (up, down) = config.path.links(config.direction);
+    let mut links = PathConfig::new(up, down, config.path.seed());
+    links.count_payload = true;
+    let captures = config.captures.as_ref();
+    let network = PathNetwork::captured(&links, Attachment::default(), captures)?;
+    let has_precedence = network.give_precedence().is_ok();
+    for side in [Side::Near, Side::Far] {
+        let host = network.host(side);
+        make_hospitable(host, privileges);
+        if let Some(control) = &config.control {
+            control::set(host, control)?;
+        }
+    }
+    let first = Stage {
+        role: Role::First,
+        parent: own_number(),
+        identity: privileges.identity,
+        hosts: Some(hosts(&config.forwards)),
+    };
+    let server = config
+        .server
+        .as_ref()
+        .map(|text| serve(text, &first, &network, &signals));
+    let server = server.transpose()?;
+    for forward in &config.forwards {
+        let started = forward.start(network.host(Side::Far), Side::Far.address(Family::V4));
+        started.map_err(|source| ShellError::Forward {
+            port: forward.port(),
+            source,
+        })?;
+    }
+    let mut command = first.command(&config.command);
+    command.envs(environment());
+    let command = Cell::start(network.host(Side::Near), command);
+    let mut command = command.map_err(system("start the command"))?;
+    if let Some(name) = &config.name {
+        let user = privileges
+            .identity
+            .map_or(geteuid().as_raw(), |(user, _)| user);
+        join::open(name, user, command.child.id())?;
+    }
+    let code = signals.supervise(Awaited::One(&mut command.child));
+    let code = code.map_err(system("wait for the command"))?;
+    drop(command);
+    let server = server.and_then(dismiss);
+    let passed = network.stop()?;
+    let report = ShellReport::new(config, &links, passed, (has_precedence, server));
+    Ok((code, report))
+}
+
+/// What an ordinary user expects to be able to do, as far as the system allows it to be set: ping,
+/// and listen at ports below 1024.
+fn make_hospitable(host: &Namespace, privileges: Privileges) {
+    let groups = match privileges.identity {
+        // No other group has a name in the user namespace.
+        Some(_) => "0 0",
+        None => "0 2147483647",
+    };
+    for (setting, value) in [
+        ("ipv4/ping_group_range", groups),
+        ("ipv4/ip_unprivileged_port_start", "0"),
+    ] {
+        // Without them programs say themselves what they lack.
+        let _ = host.set(setting, value);
+    }
+}
+
+/// Lines for `/etc/hosts`.
+fn hosts(forwards: &[Forward]) -> String {
+    let [server, client] = [Side::Far, Side::Near].map(|side| side.address(Family::V4));
+    let mut text = format!("{server} server\n{client} client\n");
+    for name in forwards.iter().filter_map(Forward::name) {
+        text += &format!("{server} {name}\n");
+    }
+    text
+}
+
+/// Variables that name the ends' addresses.
+pub(crate) fn environment() -> Vec<(&'static str, String)> {
+    let address = |side: Side, family| -> IpAddr { side.address(family) };
+    let mut all = vec![
+        ("DUPACK_SERVER", address(Side::Far, Family::V4)),
+        ("DUPACK_CLIENT", address(Side::Near, Family::V4)),
+    ];
+    if Family::V6.is_there() {
+        all.push(("DUPACK_SERVER6", address(Side::Far, Family::V6)));
+        all.push(("DUPACK_CLIENT6", address(Side::Near, Family::V6)));
+    }
+    all.into_iter()
+        .map(|(name, address)| (name, address.to_string()))
+        .collect()
+}
+
+/// Starts the server and waits until it listens.
+fn serve(
+    text: &OsString,
+    first: &Stage,
+    network: &PathNetwork,
+    signals: &Signals,
+) -> Result<Cell, ShellError> {
+    let shell = [OsString::from("sh"), OsString::from("-c"), text.clone()];
+    let mut command: Command = first.command(&shell);
+    command.envs(environment());
+    // The terminal is the command's: its Ctrl-C and its input are, and only it writes to standard output.
+    command
+        .stdin(Stdio::null())
+        .stdout(io::stderr())
+        .process_group(0);
+    let far = network.host(Side::Far);
+    let mut server = Cell::start(far, command).map_err(system("start the server"))?;
+    let waited = listening::wait(far, &server.child, signals);
+    match waited.map_err(system("read signals"))? {
+        Waited::Listens => {}
+        Waited::Ended => {
+            let status = server.child.wait().map_err(system("wait for the server"))?;
+            return Err(ShellError::Server {
+                server: text.to_string_lossy().into_owned(),
+                code: code_of(status),
+            });
+        }
+        Waited::Interrupted(signal) => return Err(ShellError::Interrupted(signal)),
+        Waited::Silent => eprintln!(
+            "dupack shell: warning: the server does not listen yet, after ten seconds; the command starts"
+        ),
+    }
+    Ok(server)
+}
+
+/// Lets the server end. Gives its exit code if it ended by itself.
+fn dismiss(mut server: Cell) -> Option<u8> {
+    let gone = |server: &Cell| {
+        (0..LAST_WORDS).any(|_| {
+            let gone = has_ended(&server.child);
+            if !gone {
+                sleep(PAUSE);
+            }
+            gone
+        })
+    };
+    if gone(&server) {
+        return server.child.wait().ok().map(code_of);
+    }
+    if let Ok(pid) = i32::try_from(server.child.id()) {
+        let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
+        gone(&server);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_the_ends_and_the_names_of_forwards() {
+        let forwards = ["example.com:443", "192.0.2.1:80"].map(|text| text.parse().unwrap());
+        let text = hosts(&forwards);
+        let lines: Vec<&str> = text.lines().collect();
+        let expected = [
+            "10.98.32.1 server",
+            "10.98.16.1 client",
+            "10.98.32.1 example.com",
+        ];
+        assert_eq!(lines, expected);
+    }
+}

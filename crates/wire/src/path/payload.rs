@@ -1,0 +1,239 @@
+//! Payload that one direction of the path has delivered: of TCP each byte once, however often it was
+//! sent.
+//!
+//! A stream's bytes are told apart by their sequence numbers, from the first one seen on. What comes
+//! out of order is remembered as ranges until the gap below it is filled.
+
+use std::collections::{BTreeMap, HashMap};
+
+use dupack_tcp::seq::SeqNumber;
+use dupack_tcp::time::{Duration, Instant};
+
+use super::frame::Frame;
+
+/// Streams that are told apart at once. Of later ones every byte counts as often as it comes.
+const MAX_STREAMS: usize = 65_536;
+
+/// Ranges out of order that are remembered in all streams together. Where there are more, a stream
+/// gives up its lowest gap: what fills it later is not counted.
+const MAX_RANGES: usize = 65_536;
+
+/// SYN in TCP's flags, where they stand, and where the sequence number does (RFC 9293 §3.1).
+const SYN: u8 = 2;
+const FLAGS: usize = 13;
+const SEQUENCE: usize = 4;
+
+/// Payload that was delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Payload {
+    /// Bytes: of TCP each one once; of UDP all, second copies included.
+    pub bytes: u64,
+    /// From the first delivery to the last, on the path's clock; `None` if there was none.
+    pub delivered: Option<(Instant, Instant)>,
+}
+
+impl Payload {
+    /// From the first delivery to the last.
+    #[must_use]
+    pub fn lasted(&self) -> Duration {
+        self.delivered
+            .map_or(Duration::ZERO, |(first, last)| last.since(first))
+    }
+
+    fn add(&mut self, at: Instant, bytes: u64) {
+        if bytes > 0 {
+            self.bytes += bytes;
+            self.delivered = Some((self.delivered.map_or(at, |(first, _)| first), at));
+        }
+    }
+}
+
+/// Counts it.
+#[derive(Debug, Default)]
+pub(super) struct PayloadCount {
+    payload: Payload,
+    /// By both addresses and ports.
+    streams: HashMap<[u8; 36], Stream>,
+    /// How many ranges they remember in all.
+    ranges: usize,
+}
+
+/// One way of a connection.
+#[derive(Debug)]
+struct Stream {
+    /// The sequence number of offset 0.
+    origin: SeqNumber,
+    /// The first offset that is not there yet.
+    front: u64,
+    /// What is there beyond it: begins and ends.
+    beyond: BTreeMap<u64, u64>,
+}
+
+impl PayloadCount {
+    /// Segment `index` of `frame` has been delivered at `at`.
+    pub(super) fn arrives(&mut self, at: Instant, frame: &Frame, index: usize) {
+        let shape = frame.shape();
+        let length = shape.payload_bytes(index) as u64;
+        let Some(transport) = shape.transport(frame.bytes()) else {
+            return;
+        };
+        if !shape.is_tcp() {
+            return self.payload.add(at, length);
+        }
+        let (Some(stream), Some(field), Some(flags)) = (
+            name(shape.addresses(frame.bytes()), transport),
+            transport.get(SEQUENCE..SEQUENCE + 4),
+            transport.get(FLAGS),
+        ) else {
+            return;
+        };
+        let seq = SeqNumber(u32::from_be_bytes([field[0], field[1], field[2], field[3]]));
+        let seq = seq.at((index * shape.segment_payload()) as u64);
+        let new = self.count(stream, seq, length, flags & SYN != 0);
+        self.payload.add(at, new);
+    }
+
+    /// How many of these bytes are there for the first time.
+    fn count(&mut self, name: [u8; 36], seq: SeqNumber, length: u64, is_syn: bool) -> u64 {
+        if is_syn && let Some(old) = self.streams.remove(&name) {
+            self.ranges -= old.beyond.len();
+        }
+        let is_known = self.streams.contains_key(&name);
+        if !is_known && (self.streams.len() >= MAX_STREAMS || (length == 0 && !is_syn)) {
+            return length;
+        }
+        let stream = self.streams.entry(name).or_insert_with(|| Stream {
+            origin: if is_syn { seq.at(1) } else { seq },
+            front: 0,
+            beyond: BTreeMap::new(),
+        });
+        if length == 0 {
+            return 0;
+        }
+        let before = stream.beyond.len();
+        let new = stream.add(seq, length);
+        self.ranges = self.ranges + stream.beyond.len() - before;
+        if self.ranges > MAX_RANGES && stream.skip() {
+            self.ranges -= 1;
+        }
+        new
+    }
+
+    /// What has been delivered so far.
+    pub(super) const fn payload(&self) -> Payload {
+        self.payload
+    }
+}
+
+impl Stream {
+    fn add(&mut self, seq: SeqNumber, length: u64) -> u64 {
+        // The first data that was seen may not be the first that was sent.
+        let Some(from) = seq.offset(self.origin, self.front) else {
+            return 0;
+        };
+        let (mut from, mut to) = (from.max(self.front), from + length);
+        if from >= to {
+            return 0;
+        }
+        let mut new = to - from;
+        // What touches it: the nearest range that begins before, and all that begin inside.
+        let before = self.beyond.range(..from).next_back();
+        let before = before.filter(|(_, end)| **end >= from);
+        let inside = self.beyond.range(from..=to);
+        let touched: Vec<(u64, u64)> = before
+            .into_iter()
+            .chain(inside)
+            .map(|(b, e)| (*b, *e))
+            .collect();
+        for (begin, end) in touched {
+            new -= end.min(to).saturating_sub(begin.max(from)).min(new);
+            self.beyond.remove(&begin);
+            (from, to) = (from.min(begin), to.max(end));
+        }
+        if from <= self.front {
+            self.front = to;
+        } else {
+            self.beyond.insert(from, to);
+        }
+        new
+    }
+
+    /// Gives up the lowest gap, if there is one.
+    fn skip(&mut self) -> bool {
+        let lowest = self.beyond.pop_first();
+        if let Some((_, end)) = lowest {
+            self.front = end;
+        }
+        lowest.is_some()
+    }
+}
+
+/// Both addresses and ports.
+fn name(addresses: Option<&[u8]>, transport: &[u8]) -> Option<[u8; 36]> {
+    let mut name = [0; 36];
+    let bytes = addresses?.iter().chain(transport.get(..4)?);
+    for (slot, byte) in name.iter_mut().zip(bytes) {
+        *slot = *byte;
+    }
+    Some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLOW: [u8; 36] = [7; 36];
+    const ISN: SeqNumber = SeqNumber(u32::MAX - 50);
+
+    /// A connection whose SYN has passed, and the count of its bytes `from..to`.
+    fn counting() -> (PayloadCount, impl FnMut(&mut PayloadCount, u64, u64) -> u64) {
+        let mut count = PayloadCount::default();
+        assert_eq!(count.count(FLOW, ISN, 0, true), 0);
+        let add = |count: &mut PayloadCount, from: u64, to: u64| {
+            count.count(FLOW, ISN.at(1 + from), to - from, false)
+        };
+        (count, add)
+    }
+
+    #[test]
+    fn a_byte_counts_once_in_whatever_order_bytes_come() {
+        let (mut count, mut add) = counting();
+        for (from, to, new) in [
+            (0, 10, 10),
+            (0, 10, 0),
+            (20, 30, 10),
+            (40, 50, 10),
+            (5, 15, 5),
+            (25, 45, 10),
+            (15, 20, 5),
+            (0, 60, 10),
+            // Over the end of the sequence numbers.
+            (60, 160, 100),
+        ] {
+            assert_eq!(add(&mut count, from, to), new, "{from}..{to}");
+        }
+        assert_eq!(count.ranges, 0);
+    }
+
+    #[test]
+    fn the_same_ports_used_again_are_another_stream() {
+        let (mut count, mut add) = counting();
+        assert_eq!(add(&mut count, 0, 10) + add(&mut count, 20, 30), 20);
+        assert_eq!(count.ranges, 1);
+        assert_eq!(count.count(FLOW, ISN, 0, true), 0);
+        assert_eq!((count.ranges, add(&mut count, 0, 10)), (0, 10));
+    }
+
+    #[test]
+    fn gaps_are_bounded() {
+        let (mut count, mut add) = counting();
+        let gaps = MAX_RANGES as u64 + 10;
+        let new: u64 = (1..=gaps)
+            .map(|n| add(&mut count, n * 10, n * 10 + 5))
+            .sum();
+        assert_eq!((new, count.ranges), (gaps * 5, MAX_RANGES));
+        // Its first gap was given up.
+        assert_eq!(add(&mut count, 0, 10), 0);
+    }
+}
