@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::{Catalog, Dialect};
+use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::{
     AppWrite, Experiment, FlowGroup, LinkOptions, QueueKind, Reorder, Seeds, TokenBucketOptions,
 };
@@ -18,9 +19,11 @@ use dupack_lab::results::{HarmRecord, Prefer};
 use dupack_lab::run::{Execution, Plan};
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate, Room};
 use dupack_report::folder::{IfPresent, OutputFolder};
+use dupack_report::setting;
 use dupack_report::table;
 use dupack_testbed::beside::compare;
 use dupack_testbed::report::{beside_text, files, lateness, needed_tolerance};
+use dupack_testbed::together::{Member, Together};
 use dupack_testbed::{
     Beside, CaptureFolder, Family, Outcome, SackCompression, SenderSpec, Snap, Testbed,
     TestbedOptions,
@@ -59,6 +62,7 @@ Examples:
   dupack testbed --rate 40Mbit/s --policer 5Mbit/s --burst 40kB --loss 0
   dupack testbed --senders sack/reno,kernel:cubic --loss 1% --bytes 2MB \\
                  --repeat 1 --pcap captures
+  dupack testbed --together --loss 0 --senders kernel:cubic,kernel:bbr@60ms --probe
 
 Exit codes:
   0    all runs were done, and every point has enough that can be trusted
@@ -154,6 +158,16 @@ pub struct TestbedArgs {
     /// the round trip without a queue, and at least 1ms]
     #[arg(long, value_name = "TIME")]
     tolerance: Option<Delay>,
+    /// All senders at once over the path, instead of one after another: who gets how much. A sender may have a
+    /// longer round trip than the path's: kernel:cubic@40ms
+    #[arg(long, conflicts_with_all = NOT_TOGETHER)]
+    together: bool,
+    /// How long senders that are together send
+    #[arg(long, value_name = "TIME", default_value = "30s", requires = "together", value_parser = lasting)]
+    duration: Delay,
+    /// Measure the latency beside senders that are together, by a datagram every 20 ms, there and back
+    #[arg(long, requires = "together")]
+    probe: bool,
     /// Run the same stacks on the same path in the simulator too, and print both side by side
     #[arg(long)]
     simulate: bool,
@@ -255,7 +269,27 @@ const NOT_WITH_A_PATH: [&str; 9] = [
     "receive_window",
 ];
 
+/// The options that senders which are together have not.
+const NOT_TOGETHER: [&str; 10] = [
+    "simulate",
+    "write",
+    "pause",
+    "bytes",
+    "family",
+    "receive_window",
+    "sack_compression",
+    "pcap",
+    "prefer",
+    "time_limit",
+];
+
+/// How often a datagram measures the latency.
+const PROBE: Delay = Delay::from_nanos(20_000_000);
+
 pub fn run(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<ExitCode> {
+    if args.together {
+        return together(args, given, catalog);
+    }
     let harm = HarmRecord::Senseless {
         why: "it is not measured on real packets".to_owned(),
     };
@@ -297,6 +331,69 @@ pub fn run(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<ExitC
         &folder,
     )?;
     Ok(verdict(&outcome))
+}
+
+/// All senders at once.
+fn together(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<ExitCode> {
+    // First of all: it is possible only while there is one thread.
+    namespace::prepare().into_diagnostic()?;
+    let members = args
+        .senders
+        .0
+        .iter()
+        .map(|text| Member::parse(text, catalog));
+    let members = members
+        .collect::<Result<Vec<Member>, _>>()
+        .into_diagnostic()?;
+    let mut experiment = on_the_wire(args, given, catalog)?;
+    experiment.title = "Who gets how much, on real packets?".to_owned();
+    experiment.duration = args.duration;
+    let probe = args.probe.then_some(PROBE);
+    let together = Together::new(&experiment, members, (probe, args.tolerance), catalog)?;
+    let folder = folder(args.out.as_deref(), "testbed")?;
+    let seconds = together.count() as f64 * (args.duration.as_seconds() + 1.0);
+    say!(
+        "{} runs of {}: about {:.0} s",
+        together.count(),
+        args.duration,
+        seconds
+    );
+    let bar = Bar::new(together.count(), "testbed");
+    let runs = match together.run(&bar, interrupt()) {
+        Ok(runs) if !runs.is_empty() => runs,
+        Ok(_) => {
+            folder.abandon();
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
+        Err(error) => {
+            folder.abandon();
+            return Err(error.into());
+        }
+    };
+    bar.finish();
+    folder.write("experiment.toml", experiment.text().as_bytes())?;
+    folder.write("together.csv", &together.csv(&runs))?;
+    if let Some(latency) = together.latency_csv(&runs) {
+        folder.write("latency.csv", &latency)?;
+    }
+    let (_, width) = terminal();
+    let source = Source::of_flags(&experiment);
+    let mut planned = experiment.clone();
+    planned.stacks = vec!["rack/cubic".to_owned()];
+    let path = Plan::new(planned, &source, catalog)?.empty_results();
+    let line = format!(
+        "Path: {} · all senders at once for {}, on real packets · {} repetitions",
+        setting::path(&path),
+        args.duration,
+        args.repeat,
+    );
+    print(&table::paragraph(&line, width))?;
+    print(&format!("\n{}", together.text(&runs, width)))?;
+    say!("files: {}", folder.path().display());
+    match runs.len() < together.count() {
+        true => Ok(ExitCode::from(INTERRUPTED)),
+        false => Ok(ExitCode::SUCCESS),
+    }
 }
 
 /// Says how long it will take, before it does.
@@ -358,13 +455,8 @@ fn verdict(outcome: &Outcome) -> ExitCode {
     }
 }
 
-/// What the flags describe.
-fn testbed(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<Testbed> {
-    let senders = args.senders.0.iter();
-    let senders = senders.map(|text| SenderSpec::parse(text, catalog));
-    let senders = senders
-        .collect::<Result<Vec<SenderSpec>, _>>()
-        .into_diagnostic()?;
+/// The path and what crosses it, as the flags describe them.
+fn on_the_wire(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<Experiment> {
     let mut experiment = Experiment::new(Vec::new());
     experiment.title = "Which sender should this path have, on real packets?".to_owned();
     experiment.dialect = args.dialect;
@@ -398,6 +490,17 @@ fn testbed(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<Testb
         let file = PathFile::read(file, catalog)?;
         on_path(&file, &mut experiment, args, given);
     }
+    Ok(experiment)
+}
+
+/// What the flags describe.
+fn testbed(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<Testbed> {
+    let senders = args.senders.0.iter();
+    let senders = senders.map(|text| SenderSpec::parse(text, catalog));
+    let senders = senders
+        .collect::<Result<Vec<SenderSpec>, _>>()
+        .into_diagnostic()?;
+    let experiment = on_the_wire(args, given, catalog)?;
     let written = experiment.flows.iter().flat_map(|flow| &flow.writes);
     let written = written.map(|write| {
         write

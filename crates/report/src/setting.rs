@@ -12,6 +12,12 @@ pub fn path_line(results: &Results) -> String {
     format!("Path: {}", subtitle(results))
 }
 
+/// The path, the traffic and the rules alone, without what it was run for.
+#[must_use]
+pub fn path(results: &Results) -> String {
+    parts(&results.experiment, &results.parameters).join(" · ")
+}
+
 /// The same in parts, without what it was run for: from the experiment, and from what follows from it among its
 /// effective parameters.
 pub(crate) fn parts(e: &Experiment, parameters: &[Parameter]) -> Vec<String> {

@@ -16,6 +16,7 @@ mod outcome;
 pub mod report;
 mod sender;
 mod shared;
+pub mod together;
 mod writes;
 
 pub use beside::Beside;
@@ -23,7 +24,7 @@ pub use captures::CaptureFolder;
 pub use dupack_packet::Snap;
 pub use dupack_wire::Family;
 pub use dupack_wire::path::Trust;
-pub use dupack_wire::transfer::SackCompression;
+pub use dupack_wire::transfer::{LatencyReport, SackCompression};
 pub use outcome::{Outcome, Passage};
 pub use sender::{SenderError, SenderSpec};
 pub use shared::{FlowOutcome, Shared, SharedError, SharedOutcome, TOLERANCE};

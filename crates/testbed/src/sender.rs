@@ -3,6 +3,7 @@
 use std::fmt;
 
 use dupack_algorithms::catalog::{Catalog, Dialect, StackError, StackSpec, offer};
+use dupack_lab::units::UnitError;
 use dupack_wire::transfer::Origin;
 use thiserror::Error;
 
@@ -28,6 +29,9 @@ pub enum SenderError {
     /// It is no stack.
     #[error("{0} (a sender is a stack, such as sack/reno, or kernel:NAME)")]
     Stack(StackError),
+    /// What stands after `@` is no time.
+    #[error("{0} (a sender with a longer round trip is kernel:cubic@40ms)")]
+    Detour(UnitError),
     /// It is no name that a kernel could know.
     #[error(
         "`{0}` is no name of a congestion control: write kernel:cubic, for example; what there is \

@@ -15,7 +15,7 @@ use dupack_net::link::LossNature;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_wire::path::{PathConfig, PathReport, Trust};
 use dupack_wire::transfer::{
-    FlowReport, SharedConfig, SharedFlow, SharedReport, TransferError, probe, share,
+    FlowReport, LatencyReport, SharedConfig, SharedFlow, SharedReport, TransferError, probe, share,
 };
 use miette::Diagnostic;
 use thiserror::Error;
@@ -32,6 +32,8 @@ pub struct Shared {
     /// The same flows, all of one stack: it says when they start and what the path is.
     plan: Plan,
     flows: Vec<Member>,
+    /// How often a datagram measures the latency; never, if left out.
+    probe: Option<Delay>,
 }
 
 /// A flow.
@@ -42,6 +44,8 @@ struct Member {
     sender: SenderSpec,
     /// Whether it is of the sender under comparison.
     compared: bool,
+    /// By how much its round trip is longer than the path's.
+    detour: Delay,
 }
 
 /// What came out of a run.
@@ -56,6 +60,8 @@ pub struct SharedOutcome {
     pub trust: Trust,
     /// What the path says.
     pub path: PathReport,
+    /// What datagrams beside the flows have seen, if there were some.
+    pub latency: Option<LatencyReport>,
 }
 
 /// What came of a flow.
@@ -149,6 +155,7 @@ impl Shared {
                 name: group.name.clone(),
                 sender: SenderSpec::parse(text, catalog)?,
                 compared: group.stack.is_none(),
+                detour: Delay::default(),
             };
             flows.extend((0..group.count).map(|_| member.clone()));
         }
@@ -162,7 +169,26 @@ impl Shared {
             experiment: experiment.clone(),
             plan,
             flows,
+            probe: None,
         })
+    }
+
+    /// The same, where the round trip of each flow is longer than the path's by so much, in the order of the file.
+    #[must_use]
+    pub fn with_detours(mut self, detours: &[Delay]) -> Self {
+        for (member, detour) in self.flows.iter_mut().zip(detours) {
+            member.detour = *detour;
+        }
+        self
+    }
+
+    /// The same, with a datagram so often that measures the latency.
+    #[must_use]
+    pub fn with_probe(self, every: Option<Delay>) -> Self {
+        Self {
+            probe: every,
+            ..self
+        }
     }
 
     /// Whether this machine has every sender.
@@ -204,11 +230,16 @@ impl Shared {
         })?;
         let starts = scenario.flow_starts(seed);
         let lasts = Duration::from_nanos(self.experiment.duration.as_nanos());
-        let config = SharedConfig::new(PathConfig::new(forward, backward, seed), lasts);
+        let mut config = SharedConfig::new(PathConfig::new(forward, backward, seed), lasts);
+        config.probe = self
+            .probe
+            .map(|every| Duration::from_nanos(every.as_nanos()));
         let members = self.flows.iter().zip(&starts);
         let flows = members.map(|(member, start)| {
             let origin = member.sender.origin(self.experiment.dialect);
-            SharedFlow::new(origin, start.since(Instant::ZERO))
+            let mut flow = SharedFlow::new(origin, start.since(Instant::ZERO));
+            flow.detour = Duration::from_nanos(member.detour.as_nanos());
+            flow
         });
         let flows: Vec<SharedFlow> = flows.collect();
         match share(&config, flows, &|| interrupt.is_asked()) {
@@ -231,6 +262,7 @@ impl Shared {
                 .path
                 .trust(Duration::from_nanos(tolerance.as_nanos())),
             path: report.path,
+            latency: report.latency,
         }
     }
 }

@@ -35,6 +35,7 @@ pub use payload::Payload;
 pub use record::{CaptureFileError, CaptureFiles, Captured, Captures};
 pub use report::{EndpointLosses, FlowPassage, LaneReport, PathReport, Trust};
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
@@ -45,7 +46,7 @@ use std::thread::{self, JoinHandle};
 
 use dupack_net::histogram::Histogram;
 use dupack_net::link::LinkConfig;
-use dupack_tcp::time::Instant;
+use dupack_tcp::time::{Duration, Instant};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::unistd::{Pid, gettid};
 
@@ -80,6 +81,9 @@ pub struct PathConfig {
     /// Whether what passes is also counted by the port that it is for
     /// ([`LaneReport::by_port`]).
     pub by_port: bool,
+    /// By how much longer than others the packets from these ports take on the way back: flows whose round trips
+    /// differ over one link.
+    pub detours: BTreeMap<u16, Duration>,
     /// Whether the payload that is delivered is counted, each byte of TCP once
     /// ([`LaneReport::payload`]).
     pub count_payload: bool,
@@ -115,6 +119,7 @@ impl PathConfig {
             forward_hop: None,
             backward_hop: None,
             by_port: false,
+            detours: BTreeMap::new(),
             count_payload: false,
         }
     }
@@ -267,6 +272,7 @@ impl<D: Device> Relay<D> {
                     .counting_payload(config.count_payload),
                 Lane::new(&config.backward, config.seed, "path/backward", backward)
                     .behind(config.backward_hop)
+                    .detouring(&config.detours)
                     .counting(config.by_port)
                     .counting_payload(config.count_payload),
             ],

@@ -10,6 +10,7 @@
 
 mod dump;
 mod kernel;
+mod latency;
 mod receiver;
 mod record;
 mod sender;
@@ -18,6 +19,7 @@ mod writes;
 
 pub use dupack_net::flow::{When, Write};
 pub use kernel::{KernelStats, SocketTimes};
+pub use latency::LatencyReport;
 pub use record::{Recording, Transmission};
 pub use shared::{FlowReport, SharedConfig, SharedFlow, SharedReport, share};
 

@@ -394,3 +394,58 @@ fn an_interrupted_run_says_so_and_leaves_nothing() {
     assert!(comes_true(|| !namespaces.are_in_use()));
     assert_eq!(devices(), before);
 }
+
+#[test]
+fn senders_that_are_together_share_by_their_round_trips() {
+    let folder = Folder::new("together");
+    let args = [
+        "testbed",
+        "--together",
+        "--rate",
+        "8Mbit/s",
+        "--delay",
+        "5ms",
+        "--buffer",
+        "30pkt",
+        "--loss",
+        "0",
+        "--senders",
+        "rack/reno,rack/reno@200ms",
+        "--repeat",
+        "1",
+        "--duration",
+        "6s",
+        "--probe",
+        "--tolerance",
+        "200ms",
+        "--out",
+        "out",
+    ];
+    let output = trusted(folder.path(), &args);
+    if skipped(&output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    assert!(
+        table.contains("rack/reno +200ms") && table.contains("Latency under load"),
+        "{table}"
+    );
+    let read = |name: &str| std::fs::read_to_string(folder.path().join("out").join(name)).unwrap();
+    let together = read("together.csv");
+    let rows: Vec<Vec<String>> = { together.lines().skip(1) }
+        .map(|line| line.split(',').map(str::to_owned).collect())
+        .collect();
+    let goodput = |row: usize| rows[row][4].parse::<f64>().unwrap();
+    // Of two Reno flows the one with twenty times the round trip gets the less.
+    assert!(
+        goodput(0) > 2.0 * goodput(1) && goodput(1) > 0.0,
+        "{rows:?}"
+    );
+    let latency = read("latency.csv");
+    let seen: Vec<f64> = { latency.lines().nth(1).unwrap().split(',').skip(2) }
+        .map(|cell| cell.parse().unwrap())
+        .collect();
+    // 10 ms without a queue; a queue of 30 packets of 1500 bytes takes 45 ms.
+    assert!(seen[0] >= 9.9 && seen[1] > seen[0], "{latency}");
+}

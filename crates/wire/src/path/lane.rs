@@ -1,11 +1,13 @@
 //! One direction of the emulated path: packets of one device go through a link to the other.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::io;
 
 use dupack_net::event::InsertionNumber;
 use dupack_net::link::{Fate, Flight, Link, LinkConfig, Offer, Verdict};
 use dupack_net::packet::PacketKind;
-use dupack_tcp::time::Instant;
+use dupack_tcp::time::{Duration, Instant};
 
 use super::frame::Unfit;
 use super::numbers::{FlowNumbers, Name};
@@ -37,6 +39,10 @@ pub(super) struct Lane {
     payload: Option<PayloadCount>,
     /// What the hop has to say to the near end.
     messages: Vec<Vec<u8>>,
+    /// By how much longer than others packets from these ports take.
+    detours: BTreeMap<u16, Duration>,
+    /// Those that have left the link and take longer, the next one first.
+    detoured: BinaryHeap<Reverse<(Instant, u64, usize, usize)>>,
 }
 
 /// Segments that follow one another in one packet and are due together.
@@ -61,6 +67,8 @@ impl Lane {
             by_port: false,
             payload: None,
             messages: Vec::new(),
+            detours: BTreeMap::new(),
+            detoured: BinaryHeap::new(),
         }
     }
 
@@ -72,6 +80,25 @@ impl Lane {
     /// The same, counting data by the port that it is for, if it shall.
     pub(super) fn counting(self, by_port: bool) -> Self {
         Self { by_port, ..self }
+    }
+
+    /// The same, on which packets from some ports take longer than others.
+    pub(super) fn detouring(self, detours: &BTreeMap<u16, Duration>) -> Self {
+        Self {
+            detours: detours.clone(),
+            ..self
+        }
+    }
+
+    /// How much longer than others a stored packet takes.
+    fn detour(&self, slot: usize) -> Option<Duration> {
+        if self.detours.is_empty() {
+            return None;
+        }
+        let frame = self.frames.frame(slot);
+        let header = frame.shape().transport(frame.bytes())?;
+        let port = [*header.first()?, *header.get(1)?];
+        self.detours.get(&u16::from_be_bytes(port)).copied()
     }
 
     /// The same, counting the payload that is delivered, if it shall.
@@ -218,7 +245,9 @@ impl Lane {
     pub(super) fn next_due(&self) -> Option<Instant> {
         let arrival = self.link.next_arrival().map(|(at, _)| at);
         let transmission = self.link.next_transmission();
-        arrival.into_iter().chain(transmission).min()
+        let detoured = self.detoured.peek().map(|Reverse((at, ..))| *at);
+        let link = arrival.into_iter().chain(transmission);
+        link.chain(detoured).min()
     }
 
     /// Writes everything that is due to `out`.
@@ -226,9 +255,27 @@ impl Lane {
         let now = clock.now();
         self.advance(now);
         while let Some(flight) = self.link.take_arrival(now) {
+            if let (Fate::Arrived, id) = (flight.fate, SegmentId::of(flight.packet))
+                && let Some(longer) = self.detour(id.slot)
+            {
+                self.next_number += 1;
+                let at = flight.arrival + longer;
+                let entry = (at, self.next_number, id.slot, id.index);
+                self.detoured.push(Reverse(entry));
+                continue;
+            }
             self.land(&flight, clock, out)?;
         }
-        self.flush(clock, out)
+        self.flush(clock, out)?;
+        while let Some(Reverse((at, _, slot, index))) = self.detoured.peek().copied() {
+            if at > now {
+                break;
+            }
+            self.detoured.pop();
+            self.run.begin(SegmentId { slot, index }, at);
+            self.flush(clock, out)?;
+        }
+        Ok(())
     }
 
     fn land<D: Device>(

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, OnceLock};
@@ -24,6 +24,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::{TimeVal, TimeValLike};
 
 use super::kernel::SocketStats;
+use super::latency::{self, ECHO_PORT, LatencyReport};
 use super::receiver::{Window, is_timeout, listen};
 use super::sender::{Attached, attach, establish, socket};
 use super::{Origin, PATTERN, ReceiverConfig, SLICE, SackCompression, Stop, TransferError, system};
@@ -59,6 +60,8 @@ pub struct SharedConfig {
     pub receiver: ReceiverConfig,
     /// How long the run is, from when all connections are there.
     pub duration: Duration,
+    /// How often a datagram measures the latency beside the senders; never, if left out.
+    pub probe: Option<Duration>,
 }
 
 impl SharedConfig {
@@ -72,6 +75,7 @@ impl SharedConfig {
             family: Family::V4,
             receiver: ReceiverConfig::default(),
             duration,
+            probe: None,
         }
     }
 }
@@ -83,13 +87,19 @@ pub struct SharedFlow {
     pub origin: Origin,
     /// From when on, counted from the begin of the run.
     pub start: Duration,
+    /// By how much its round trip is longer than the path's.
+    pub detour: Duration,
 }
 
 impl SharedFlow {
     /// A sender that begins at `start`.
     #[must_use]
     pub const fn new(origin: Origin, start: Duration) -> Self {
-        Self { origin, start }
+        Self {
+            origin,
+            start,
+            detour: Duration::ZERO,
+        }
     }
 }
 
@@ -101,6 +111,8 @@ pub struct SharedReport {
     pub flows: Vec<FlowReport>,
     /// What the path has to say.
     pub path: PathReport,
+    /// What datagrams beside the senders have seen, if there were some.
+    pub latency: Option<LatencyReport>,
 }
 
 /// What came of one of several senders.
@@ -146,10 +158,16 @@ pub fn share(
     flows: Vec<SharedFlow>,
     asked: &dyn Fn() -> bool,
 ) -> Result<SharedReport, TransferError> {
-    let path = PathConfig {
+    let mut path = PathConfig {
         by_port: true,
         ..config.path.clone()
     };
+    let longer = flows
+        .iter()
+        .enumerate()
+        .filter(|(_, flow)| !flow.detour.is_zero());
+    let detours = longer.map(|(n, flow)| (port(n), flow.detour));
+    path.detours.extend(detours);
     let network = PathNetwork::new(&path, config.attachment)?;
     if config.receiver.sack_compression == SackCompression::Off {
         let set = network.host(Side::Far).set("ipv4/tcp_comp_sack_nr", "0");
@@ -157,7 +175,7 @@ pub fn share(
     }
     let ran = run(config, flows, &network, asked);
     let path = network.stop();
-    let (mut reports, endpoint) = ran?;
+    let (mut reports, endpoint, latency) = ran?;
     let path = PathReport { endpoint, ..path? };
     for (flow, report) in reports.iter_mut().enumerate() {
         let passage = path.forward.by_port.get(&port(flow));
@@ -166,6 +184,7 @@ pub fn share(
     Ok(SharedReport {
         flows: reports,
         path,
+        latency,
     })
 }
 
@@ -218,7 +237,11 @@ struct Said {
     control: Option<String>,
 }
 
-type Reports = (Vec<FlowReport>, Option<EndpointLosses>);
+type Reports = (
+    Vec<FlowReport>,
+    Option<EndpointLosses>,
+    Option<LatencyReport>,
+);
 
 fn run(
     config: &SharedConfig,
@@ -251,6 +274,10 @@ fn run(
         });
         readers.push(reader.map_err(system("start a receiver"))?);
     }
+    let probing = config
+        .probe
+        .map(|every| Probing::start(config, every, network, &course));
+    let probing = probing.transpose()?;
     let begun = Senders::start(config, flows, network, &course);
     if begun.is_err() {
         course.stop.ask();
@@ -263,6 +290,7 @@ fn run(
     let counted = counted.unwrap_or_default();
     let read = readers.into_iter().map(join);
     let read: Vec<io::Result<Receipt>> = read.collect();
+    let latency = probing.map(Probing::finish);
     let finished = begun?.finish(&starts, counted);
     if interrupted {
         return Err(TransferError::Interrupted);
@@ -273,7 +301,50 @@ fn run(
         let receipt = receipt.map_err(system("receive"))?;
         reports.push(receipt.judged(said, config.duration.saturating_sub(start))?);
     }
-    Ok((reports, losses))
+    let latency = latency.transpose().map_err(system("measure the latency"))?;
+    Ok((reports, losses, latency))
+}
+
+/// The datagrams beside the senders.
+struct Probing {
+    echo: JoinHandle<io::Result<()>>,
+    probe: JoinHandle<io::Result<LatencyReport>>,
+}
+
+impl Probing {
+    fn start(
+        config: &SharedConfig,
+        every: Duration,
+        network: &PathNetwork,
+        course: &Course,
+    ) -> Result<Self, TransferError> {
+        let far = SocketAddr::new(Side::Far.address(config.family), ECHO_PORT);
+        let near = SocketAddr::new(Side::Near.address(config.family), 0);
+        let bind = system("open a socket for datagrams");
+        let echoing = network.host(Side::Far).run(move || UdpSocket::bind(far));
+        let echoing = echoing.map_err(&bind)?;
+        let probing = network.host(Side::Near).run(move || UdpSocket::bind(near));
+        let probing = probing.map_err(&bind)?;
+        let (one, other) = (course.clone(), course.clone());
+        let echo = network.host(Side::Far);
+        let echo = echo.spawn("echo", move || latency::echo(&echoing, &|| one.is_over()));
+        let probe = network.host(Side::Near).spawn("probe", move || {
+            let begun = || other.begun.get().copied();
+            let watched: (&dyn Fn() -> Option<Instant>, &dyn Fn() -> bool) =
+                (&begun, &|| other.is_over());
+            latency::probe(&probing, far, every, &other.clock, watched)
+        });
+        let threads = system("start a thread for datagrams");
+        Ok(Self {
+            echo: echo.map_err(&threads)?,
+            probe: probe.map_err(&threads)?,
+        })
+    }
+
+    fn finish(self) -> io::Result<LatencyReport> {
+        join(self.echo)?;
+        join(self.probe)
+    }
 }
 
 /// Begins the run once all connections are there, wakes endpoints of ours when they may send, and waits

@@ -1,0 +1,392 @@
+//! Several senders at once over one emulated path, on real packets: who gets how much, and how long others wait.
+//!
+//! Each sender may have a longer round trip than the path's. A datagram at regular times measures the latency under
+//! their load.
+
+use std::fmt::Write as _;
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::experiment::load::{Disk, ExperimentError, Source};
+use dupack_lab::experiment::points::points;
+use dupack_lab::experiment::{Experiment, FlowGroup};
+use dupack_lab::run::Interrupt;
+use dupack_lab::stats::{Summary, jain_index};
+use dupack_lab::units::Delay;
+use dupack_net::histogram::Histogram;
+use dupack_report::table::Plain;
+use dupack_wire::path::Trust;
+use dupack_wire::transfer::LatencyReport;
+
+use crate::{SenderError, SenderSpec, Shared, SharedError, SharedOutcome, Watch};
+
+/// A sender, and by how much its round trip is longer than the path's: `kernel:cubic@40ms`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// The sender.
+    pub sender: SenderSpec,
+    /// By how much its round trip is longer.
+    pub detour: Delay,
+}
+
+impl Member {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// If it names no sender, or the time after `@` is none.
+    pub fn parse(text: &str, catalog: &Catalog) -> Result<Self, SenderError> {
+        let (sender, detour) = match text.rsplit_once('@') {
+            None => (text, Delay::default()),
+            Some((sender, detour)) => {
+                let detour = detour.trim_start_matches('+').parse();
+                (sender, detour.map_err(SenderError::Detour)?)
+            }
+        };
+        Ok(Self {
+            sender: SenderSpec::parse(sender, catalog)?,
+            detour,
+        })
+    }
+
+    fn name(&self) -> String {
+        match self.detour.as_nanos() {
+            0 => self.sender.to_string(),
+            _ => format!("{} +{}", self.sender, self.detour),
+        }
+    }
+}
+
+/// What is run: all members at once at each point of the experiment's sweep, with each of its seeds.
+#[derive(Debug)]
+pub struct Together {
+    members: Vec<Member>,
+    /// The runs of each point, and what the point is called.
+    points: Vec<(String, Shared)>,
+    seeds: Vec<u64>,
+    tolerance: Delay,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct TogetherRun {
+    /// Which point, by its place.
+    pub point: usize,
+    /// Its seed.
+    pub seed: u64,
+    /// What came out.
+    pub outcome: SharedOutcome,
+}
+
+impl Together {
+    /// `members` on the path of `experiment`, whose flows they are. A datagram every `probe` measures the latency.
+    ///
+    /// # Errors
+    /// If the path cannot be had on real packets.
+    pub fn new(
+        experiment: &Experiment,
+        members: Vec<Member>,
+        (probe, tolerance): (Option<Delay>, Option<Delay>),
+        catalog: &Catalog,
+    ) -> Result<Self, SharedError> {
+        let mut experiment = experiment.clone();
+        let flows = members.iter().map(|member| FlowGroup {
+            name: member.name(),
+            stack: Some(member.sender.to_string()),
+            ..FlowGroup::default()
+        });
+        experiment.flows = flows.collect();
+        let source = Source::of_flags(&experiment);
+        let detours: Vec<Delay> = members.iter().map(|member| member.detour).collect();
+        let all = points(&experiment, &source).map_err(ExperimentError::from)?;
+        let shared = all.iter().map(|point| {
+            let mut own = Experiment::clone(&point.experiment);
+            own.sweep.clear();
+            let first = members
+                .first()
+                .map_or_else(String::new, |member| member.sender.to_string());
+            let shared = Shared::new(&own, &first, catalog, &Disk)?;
+            let shared = shared.with_detours(&detours).with_probe(probe);
+            Ok((point.label(), shared))
+        });
+        let path = experiment
+            .path
+            .as_ref()
+            .map(|path| path.delay.as_nanos() * 2);
+        let longest = detours
+            .iter()
+            .map(|detour| detour.as_nanos())
+            .max()
+            .unwrap_or(0);
+        let share = Delay::from_nanos((path.unwrap_or(0) + longest) / 100);
+        Ok(Self {
+            points: shared.collect::<Result<_, SharedError>>()?,
+            seeds: experiment.seeds.to_vec(),
+            members,
+            tolerance: tolerance.unwrap_or_else(|| share.max(crate::TOLERANCE)),
+        })
+    }
+
+    /// How many runs there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.points.len() * self.seeds.len()
+    }
+
+    /// Does every run, one after the other, until it is interrupted.
+    ///
+    /// # Errors
+    /// If the machine has not every sender, or a run failed.
+    pub fn run(
+        &self,
+        watch: &dyn Watch,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<TogetherRun>, SharedError> {
+        if let Some((_, first)) = self.points.first() {
+            first.probe()?;
+        }
+        let mut runs = Vec::new();
+        for &seed in &self.seeds {
+            for (point, (label, shared)) in self.points.iter().enumerate() {
+                let what = if label.is_empty() {
+                    "all senders"
+                } else {
+                    label
+                };
+                watch.run_begins(&format!("{what}, repetition {seed}"));
+                let Some(outcome) = shared.run(seed, self.tolerance, interrupt)? else {
+                    return Ok(runs);
+                };
+                runs.push(TogetherRun {
+                    point,
+                    seed,
+                    outcome,
+                });
+                watch.run_done();
+            }
+        }
+        Ok(runs)
+    }
+
+    /// What each sender got, and how long a datagram took, for the terminal.
+    #[must_use]
+    pub fn text(&self, runs: &[TogetherRun], width: Option<u16>) -> String {
+        let mut text = String::new();
+        for (point, (label, _)) in self.points.iter().enumerate() {
+            let here = runs.iter().filter(|run| run.point == point);
+            let sound: Vec<&TogetherRun> = { here.clone() }
+                .filter(|run| run.outcome.trust == Trust::Sound)
+                .collect();
+            if !label.is_empty() {
+                let _ = writeln!(text, "{label}");
+            }
+            let all = here.count();
+            if sound.len() < all {
+                let _ = writeln!(
+                    text,
+                    "{} of {all} runs are void: packets left more than {} late",
+                    all - sound.len(),
+                    self.tolerance
+                );
+            }
+            if !sound.is_empty() {
+                text += &self.table(&sound, width);
+                text += &told(&sound);
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    fn table(&self, runs: &[&TogetherRun], width: Option<u16>) -> String {
+        let header = [
+            "sender",
+            "goodput Mbit/s",
+            "share %",
+            "resent %",
+            "wait ms, 95th %",
+        ];
+        let mut table = Plain::new(&header, 1, width);
+        for (place, member) in self.members.iter().enumerate() {
+            let over = |of: &dyn Fn(&SharedOutcome) -> Option<f64>| {
+                let values = runs.iter().filter_map(|run| of(&run.outcome));
+                Summary::of(&values.collect::<Vec<f64>>())
+            };
+            let total = |outcome: &SharedOutcome| {
+                outcome
+                    .flows
+                    .iter()
+                    .map(|flow| flow.goodput_mbit_s)
+                    .sum::<f64>()
+            };
+            let goodput = over(&|outcome| Some(outcome.flows[place].goodput_mbit_s));
+            let share = over(&|outcome| {
+                let share = 100.0 * outcome.flows[place].goodput_mbit_s / total(outcome);
+                share.is_finite().then_some(share)
+            });
+            let resent = over(&|outcome| {
+                let (all, again) = outcome.flows[place].segments?;
+                (all > 0).then(|| 100.0 * again as f64 / all as f64)
+            });
+            let wait = over(&|outcome| Some(outcome.flows[place].waits_ms?.1));
+            table.add([
+                member.name(),
+                shown(goodput, 2),
+                shown(share, 1),
+                shown(resent, 1),
+                shown(wait, 1),
+            ]);
+        }
+        format!("{}\n", table.text().trim_end())
+    }
+
+    /// A line per sender and run; datagrams have lines of their own, in whose place stands `latency`.
+    #[must_use]
+    pub fn csv(&self, runs: &[TogetherRun]) -> Vec<u8> {
+        let mut out = csv::Writer::from_writer(Vec::new());
+        let mut put = |row: &[String]| {
+            out.write_record(row)
+                .expect("rows have equal length and memory does not fail");
+        };
+        let head = [
+            "point",
+            "repetition",
+            "sender",
+            "detour_ms",
+            "goodput_mbit_s",
+            "segments",
+            "retransmissions",
+            "wait_median_ms",
+            "wait_p95_ms",
+            "void",
+        ];
+        put(&head.map(str::to_owned));
+        for run in runs {
+            let void = (run.outcome.trust != Trust::Sound).to_string();
+            let (label, _) = &self.points[run.point];
+            let number =
+                |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+            for (member, flow) in self.members.iter().zip(&run.outcome.flows) {
+                put(&[
+                    label.clone(),
+                    run.seed.to_string(),
+                    flow.sender.clone(),
+                    (member.detour.as_nanos() as f64 / 1e6).to_string(),
+                    flow.goodput_mbit_s.to_string(),
+                    number(flow.segments.map(|(all, _)| all as f64)),
+                    number(flow.segments.map(|(_, again)| again as f64)),
+                    number(flow.waits_ms.map(|waits| waits.0)),
+                    number(flow.waits_ms.map(|waits| waits.1)),
+                    void.clone(),
+                ]);
+            }
+        }
+        out.into_inner().unwrap_or_default()
+    }
+
+    /// A line per run: what its datagrams have seen, in ms. Nothing, if there were none.
+    #[must_use]
+    pub fn latency_csv(&self, runs: &[TogetherRun]) -> Option<Vec<u8>> {
+        let mut out = csv::Writer::from_writer(Vec::new());
+        let head = [
+            "point",
+            "repetition",
+            "idle_median_ms",
+            "median_ms",
+            "p95_ms",
+            "p99_ms",
+            "sent",
+            "lost",
+        ];
+        out.write_record(head).ok()?;
+        for run in runs {
+            let seen = run.outcome.latency.as_ref()?;
+            let ms = |span: Option<dupack_tcp::time::Duration>| {
+                span.map_or_else(String::new, |span| (span.as_secs_f64() * 1e3).to_string())
+            };
+            let (label, _) = &self.points[run.point];
+            let row = [
+                label.clone(),
+                run.seed.to_string(),
+                ms(seen.idle.quantile(0.5)),
+                ms(seen.loaded.quantile(0.5)),
+                ms(seen.loaded.quantile(0.95)),
+                ms(seen.loaded.quantile(0.99)),
+                seen.sent.to_string(),
+                seen.lost.to_string(),
+            ];
+            out.write_record(row).ok()?;
+        }
+        out.into_inner().ok()
+    }
+}
+
+/// Fairness over all senders, and the latency of datagrams beside them.
+fn told(runs: &[&TogetherRun]) -> String {
+    let over = |of: &dyn Fn(&SharedOutcome) -> Option<f64>| {
+        let values = runs.iter().filter_map(|run| of(&run.outcome));
+        Summary::of(&values.collect::<Vec<f64>>())
+    };
+    let jain = over(&|outcome| {
+        let all: Vec<f64> = outcome
+            .flows
+            .iter()
+            .map(|flow| flow.goodput_mbit_s)
+            .collect();
+        jain_index(&all)
+    });
+    let mut text = format!("Jain's index over the senders: {}\n", shown(jain, 2));
+    if runs.iter().all(|run| run.outcome.latency.is_none()) {
+        return text;
+    }
+    let seen = |of: &dyn Fn(&LatencyReport) -> Option<f64>| {
+        over(&|outcome| of(outcome.latency.as_ref()?))
+    };
+    let ms = |waits: &Histogram, q| Some(waits.quantile(q)?.as_secs_f64() * 1e3);
+    let loaded = |q| shown(seen(&|latency| ms(&latency.loaded, q)), 1);
+    let lost = |latency: &LatencyReport| {
+        (latency.sent > 0).then(|| 100.0 * latency.lost as f64 / latency.sent as f64)
+    };
+    let _ = writeln!(
+        text,
+        "Latency under load, of a datagram there and back: median {} ms, 95th percentile {} ms, 99th {} ms; idle {} ms; lost {} %",
+        loaded(0.5),
+        loaded(0.95),
+        loaded(0.99),
+        shown(seen(&|latency| ms(&latency.idle, 0.5)), 1),
+        shown(seen(&lost), 1),
+    );
+    text
+}
+
+/// A mean with half its interval.
+fn shown(summary: Option<Summary>, digits: usize) -> String {
+    let Some(summary) = summary else {
+        return "–".to_owned();
+    };
+    let mean = format!("{:.digits$}", summary.mean);
+    match summary.half_width_95 {
+        Some(half) => format!("{mean} ±{half:.digits$}"),
+        None => mean,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sender_may_have_a_longer_round_trip() {
+        let catalog = Catalog::builtin();
+        let member = |text| Member::parse(text, &catalog);
+        let near = member("kernel:cubic").unwrap();
+        assert_eq!(
+            (near.name().as_str(), near.detour),
+            ("kernel:cubic", Delay::default())
+        );
+        let far = member("rack/bbr(headroom=0)@+40ms").unwrap();
+        assert_eq!(far.name(), "rack/bbr(headroom=0) +40ms");
+        let error = member("kernel:cubic@far").unwrap_err().to_string();
+        assert!(error.contains("far") && error.contains("@40ms"), "{error}");
+        assert!(member("nonsense@40ms").is_err());
+    }
+}
