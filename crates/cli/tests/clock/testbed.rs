@@ -399,7 +399,6 @@ fn an_interrupted_run_says_so_and_leaves_nothing() {
 fn senders_that_are_together_share_by_their_round_trips() {
     let folder = Folder::new("together");
     let args = [
-        "testbed",
         "--together",
         "--rate",
         "8Mbit/s",
