@@ -12,6 +12,7 @@ mod expect;
 mod hold;
 mod info;
 mod line;
+mod lines;
 mod outcome;
 mod parse;
 mod run;

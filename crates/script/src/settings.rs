@@ -11,7 +11,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use dupack_algorithms::catalog::{Catalog, Dialect, StackError, StackSpec, offer};
+use dupack_algorithms::catalog::{Axis, Catalog, Dialect, Origin, StackSpec, offer};
 use dupack_tcp::connection::{
     AccurateOption, BuildSender, Config, EcnOffer, HEADERS_IPV4 as IPV4_HEADERS,
     HEADERS_IPV6 as IPV6_HEADERS, MIN_MSS, PathMtuConfig, ProbingRule,
@@ -29,15 +29,6 @@ pub(crate) use socket::{
 
 use crate::syntax::Setting;
 
-/// The stack that runs a script, unless another is named.
-#[derive(Clone, Debug)]
-pub(crate) enum ChosenStack {
-    /// This, whatever the script asks for.
-    Named(StackSpec),
-    /// RACK-TLP with the control that the script asks for.
-    Scripts(String),
-}
-
 /// The control that a script runs with that names none.
 const USUAL_CONTROL: &str = "cubic";
 
@@ -47,7 +38,10 @@ pub(crate) const USUAL_MTU: u16 = 1500;
 /// What the system is set to.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    stack: ChosenStack,
+    /// The stack that was named, whatever control the script asks for; without one RACK-TLP with that.
+    named: Option<StackSpec>,
+    /// The control that the script asks for, with its parameters.
+    control: String,
     dialect: Dialect,
     tolerance: Duration,
     /// Of the time that an event follows the one before by, as a share.
@@ -93,10 +87,8 @@ impl Settings {
     /// Those of Linux.
     pub(crate) fn new(stack: Option<StackSpec>, dialect: Dialect, tolerance: Duration) -> Self {
         Self {
-            stack: match stack {
-                Some(stack) => ChosenStack::Named(stack),
-                None => ChosenStack::Scripts(USUAL_CONTROL.to_owned()),
-            },
+            named: stack,
+            control: USUAL_CONTROL.to_owned(),
             dialect,
             tolerance,
             tolerance_share: 0.125,
@@ -243,7 +235,7 @@ impl Settings {
         &self,
         socket: &SocketSettings,
         opened: Opened,
-    ) -> Result<(Config, BuildSender), StackError> {
+    ) -> Result<(Config, BuildSender), String> {
         let stack = self.stack_for(socket)?;
         let (mut config, build) = offer(&stack, self.dialect);
         config.mss = self.mss(socket);
@@ -301,45 +293,49 @@ impl Settings {
         socket.mss.map_or(link, |mss| mss.min(link))
     }
 
-    /// The stack of a connection.
-    pub(crate) fn stack_for(&self, socket: &SocketSettings) -> Result<StackSpec, StackError> {
-        match &self.stack {
-            ChosenStack::Named(stack) => Ok(stack.clone()),
-            ChosenStack::Scripts(control) => {
-                let control = socket.control.as_ref().unwrap_or(control);
-                let recovery = match self.tail_loss_probe {
-                    true => "rack",
-                    false => "rack(tlp=off)",
-                };
-                let stack = format!("{recovery}/{control}{}", self.of_control(control));
-                StackSpec::parse(&stack, &Catalog::builtin())
+    /// The stack of a connection: what the script sets of it counts where the stack, as it was named,
+    /// says nothing else.
+    pub(crate) fn stack_for(&self, socket: &SocketSettings) -> Result<StackSpec, String> {
+        let control = socket.control.as_ref().unwrap_or(&self.control);
+        let scripts = StackSpec::parse(&format!("rack/{control}"), &Catalog::builtin());
+        let scripts = scripts.map_err(|error| error.to_string())?;
+        let mut set = self.of_stack();
+        let mut stack = match &self.named {
+            Some(named) => {
+                if named.name(Axis::Control) == scripts.name(Axis::Control) {
+                    set.extend(given(&scripts, self.dialect));
+                }
+                named.clone()
             }
+            None => scripts.clone(),
+        };
+        for (axis, parameter, value) in set {
+            let suggested = stack.suggest(axis, &parameter, &value);
+            suggested.map_err(|error| format!("`{parameter}` of {stack}: {error}"))?;
         }
+        Ok(stack)
     }
 
-    /// What is set of the parameters of a control.
-    fn of_control(&self, control: &str) -> String {
-        // BBR has a pace of its own.
-        let paces = self.pacing.is_on && control != "bbr";
+    /// Parameters of a stack that sysctls and the host's queue set.
+    fn of_stack(&self) -> Vec<SetParameter> {
         let mut set = Vec::new();
+        if !self.tail_loss_probe {
+            set.push((Axis::Recovery, "tlp".to_owned(), "off".to_owned()));
+        }
         if !self.frto {
-            set.push("undo_frto=off".to_owned());
+            set.push((Axis::Control, "undo_frto".to_owned(), "off".to_owned()));
         }
-        if paces {
-            set.extend(self.pacing.parameters());
+        if self.pacing.is_on {
+            let parameters = self.pacing.parameters().into_iter();
+            set.extend(parameters.map(|(name, value)| (Axis::Control, name.to_owned(), value)));
         }
-        match set.is_empty() {
-            true => String::new(),
-            false => format!("({})", set.join(", ")),
-        }
+        set
     }
 
     /// The control that a script asks for; or that there is none of this name.
     fn take_control(&mut self, name: &str) -> Result<(), String> {
         known_control(name)?;
-        if let ChosenStack::Scripts(control) = &mut self.stack {
-            name.clone_into(control);
-        }
+        name.clone_into(&mut self.control);
         Ok(())
     }
 
@@ -385,14 +381,19 @@ impl Default for Pacing {
     }
 }
 
+/// A number of percent as a parameter has it.
+fn share(percent: u64) -> String {
+    (percent as f64 / 100.0).to_string()
+}
+
 impl Pacing {
     /// The same as parameters of a control.
-    fn parameters(self) -> [String; 4] {
+    fn parameters(self) -> [(&'static str, String); 4] {
         [
-            "pacing=on".to_owned(),
-            format!("pacing_slow_start={}", self.slow_start as f64 / 100.0),
-            format!("pacing_avoidance={}", self.avoidance as f64 / 100.0),
-            format!("pacing_burst={}", self.burst),
+            ("pacing", "on".to_owned()),
+            ("pacing_slow_start", share(self.slow_start)),
+            ("pacing_avoidance", share(self.avoidance)),
+            ("pacing_burst", self.burst.to_string()),
         ]
     }
 }
@@ -458,6 +459,20 @@ impl PathSettings {
         }
         config
     }
+}
+
+/// A parameter of a stack, and its value.
+type SetParameter = (Axis, String, String);
+
+/// The parameters of the control that were given with its name.
+fn given(stack: &StackSpec, dialect: Dialect) -> Vec<SetParameter> {
+    let entries = stack.effective(dialect).into_iter();
+    let control = entries.filter(|entry| entry.axis == Axis::Control);
+    let parameters = control.flat_map(|entry| entry.parameters);
+    parameters
+        .filter(|(_, _, origin)| *origin == Origin::Given)
+        .map(|(spec, value, _)| (Axis::Control, spec.name.to_string(), value.to_string()))
+        .collect()
 }
 
 /// Who opens a connection.

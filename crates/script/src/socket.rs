@@ -6,6 +6,8 @@ mod queue;
 mod ready;
 mod tune;
 
+use std::collections::VecDeque;
+
 use crate::line::Presence;
 use crate::settings::SocketSettings;
 use crate::stage::{Blocking, Role, Socket, Stage, Subject};
@@ -137,7 +139,7 @@ impl Stage {
         };
         match socket.role {
             Role::Fresh => {
-                socket.role = Role::Listening(Vec::new());
+                socket.role = Role::Listening(VecDeque::new());
                 value(0)
             }
             Role::Listening(_) => value(0),
@@ -153,13 +155,12 @@ impl Stage {
         let Role::Listening(waiting) = &mut socket.role else {
             return error("EINVAL");
         };
-        if waiting.is_empty() {
+        let Some(line) = waiting.pop_front() else {
             return match socket.blocking {
                 Blocking::No => error("EAGAIN"),
                 Blocking::Yes => Ok(Attempt::Waits),
             };
-        }
-        let line = waiting.remove(0);
+        };
         let settings = socket.settings.clone();
         let (delay, cork) = settings.hold();
         self.lines[line].set_hold(self.now, delay, cork);

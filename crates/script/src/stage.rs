@@ -1,12 +1,13 @@
 //! Where a script plays: its clock, its sockets and its connections.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use dupack_tcp::connection::{Connection, IcmpError, KnownMtu};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::Instant;
 
 use crate::line::Line;
+use crate::lines::Lines;
 use crate::settings::{Opened, Settings, SocketSettings};
 use crate::syntax::{Icmp, Packet};
 use crate::wire::Echoes;
@@ -26,8 +27,10 @@ pub(crate) struct Stage {
     pub(crate) now: Instant,
     pub(crate) settings: Settings,
     pub(crate) sockets: BTreeMap<i64, Socket>,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Lines,
     pub(crate) subject: Subject,
+    /// Whether the host takes no packets, as far as the connections know.
+    refuses: bool,
     /// What ICMP has said of the path, which all connections share.
     path_mtu: Option<KnownMtu>,
 }
@@ -56,7 +59,7 @@ pub(crate) enum Role {
     /// Nothing yet.
     Fresh,
     /// It listens; connections that nobody has accepted.
-    Listening(Vec<usize>),
+    Listening(VecDeque<usize>),
     /// It is one end of a connection.
     Connected(usize),
     /// It is a file.
@@ -71,13 +74,14 @@ pub(crate) enum Blocking {
 }
 
 impl Stage {
-    pub(crate) const fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings) -> Self {
         Self {
             now: BEGINNING,
             settings,
             sockets: BTreeMap::new(),
-            lines: Vec::new(),
+            lines: Lines::default(),
             subject: Subject::Nothing,
+            refuses: false,
             path_mtu: None,
         }
     }
@@ -96,17 +100,13 @@ impl Stage {
 
     /// Opens a connection.
     pub(crate) fn connect(&mut self, settings: &SocketSettings) -> Result<usize, String> {
-        let (mut config, build) = self
-            .settings
-            .connection(settings, Opened::Here)
-            .map_err(|error| error.to_string())?;
+        let (mut config, build) = self.settings.connection(settings, Opened::Here)?;
         config.iss = ISS;
         config.path_mtu.known = self.path_mtu;
         let mut line = Line::new(Connection::connect(config, build));
         line.refused = self.settings.refuses;
         line.settle(self.now);
-        self.lines.push(line);
-        Ok(self.lines.len() - 1)
+        Ok(self.lines.push(line))
     }
 
     /// A packet of the script's reaches the host.
@@ -151,10 +151,7 @@ impl Stage {
             .filter(|socket| matches!(socket.role, Role::Listening(_)))
             .map(|socket| socket.settings.clone());
         let settings = listening.clone().unwrap_or_default();
-        let (mut config, build) = self
-            .settings
-            .connection(&settings, Opened::ByPeer)
-            .map_err(|error| error.to_string())?;
+        let (mut config, build) = self.settings.connection(&settings, Opened::ByPeer)?;
         config.iss = ISS;
         config.path_mtu.known = self.path_mtu;
         let mut connection = Connection::listen(config, build);
@@ -165,24 +162,15 @@ impl Stage {
         line.passive = listening.is_some();
         line.refused = self.settings.refuses;
         line.numbers.peer_begins(packet.seq);
-        self.lines.push(line);
-        self.subject = Subject::Line(self.lines.len() - 1);
-        Ok(self.lines.len() - 1)
+        let index = self.lines.push(line);
+        self.subject = Subject::Line(index);
+        Ok(index)
     }
 
     /// A connection that has just been established waits at its listener.
     fn queue_for_acceptance(&mut self, index: usize) {
-        let is_taken = |socket: &Socket| match &socket.role {
-            Role::Connected(line) => *line == index,
-            Role::Listening(waiting) => waiting.contains(&index),
-            Role::Fresh | Role::File => false,
-        };
-        let opened_by_peer = self.lines[index].passive;
-        if !opened_by_peer
-            || self.lines[index].queued
-            || self.lines[index].connection.negotiated().is_none()
-            || self.sockets.values().any(is_taken)
-        {
+        let line = &self.lines[index];
+        if !line.passive || line.queued || line.connection.negotiated().is_none() {
             return;
         }
         let listener = self.sockets.values_mut().find_map(|s| match &mut s.role {
@@ -190,30 +178,33 @@ impl Stage {
             _ => None,
         });
         if let Some(waiting) = listener {
-            waiting.push(index);
+            waiting.push_back(index);
             self.lines[index].queued = true;
         }
     }
 
     /// The host's queue may take packets, or take them no more.
     pub(crate) fn heed_host(&mut self) {
-        for line in &mut self.lines {
-            line.refused = self.settings.refuses;
+        if self.settings.refuses == self.refuses {
+            return;
         }
-        self.settle();
-    }
-
-    /// Lets everything send what it has to send.
-    pub(crate) fn settle(&mut self) {
-        for line in &mut self.lines {
+        self.refuses = self.settings.refuses;
+        for line in self.lines.iter_mut() {
+            line.refused = self.refuses;
             line.settle(self.now);
         }
     }
 
+    /// Lets the connection that is looked at send what it has to send.
+    pub(crate) fn settle(&mut self) {
+        if let Some(index) = self.subject_line() {
+            self.lines[index].settle(self.now);
+        }
+    }
+
     /// When the next timer expires.
-    pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        let due = self.lines.iter().filter_map(Line::next_timeout);
-        due.min()
+    pub(crate) fn next_timeout(&mut self) -> Option<Instant> {
+        self.lines.next_timeout()
     }
 
     /// Lets the next timer expire if it is due before `until`, or says that it is not.
@@ -228,11 +219,7 @@ impl Stage {
         let due = due.max(self.now);
         budget.spend(self.now == due)?;
         self.now = due;
-        for line in &mut self.lines {
-            if line.next_timeout().is_some_and(|at| at <= due) {
-                line.lapse(due);
-            }
-        }
+        self.lines.lapse(due);
         Ok(Expired::Something)
     }
 }

@@ -11,15 +11,11 @@ pub(crate) struct Stamps {
     kinds: Vec<Kind>,
     /// Keys count from here in the stream.
     base: u64,
-    /// Where writes end that are not acknowledged, and whether the end was sent.
-    waiting: VecDeque<(u64, Progress)>,
+    /// Where writes end that were not sent.
+    unsent: VecDeque<u64>,
+    /// Where writes end that were sent and are not acknowledged.
+    sent: VecDeque<u64>,
     happened: VecDeque<Stamp>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
-    Written,
-    Sent,
 }
 
 /// What a time is of.
@@ -74,7 +70,7 @@ impl Stamps {
     /// Something was written up to `end`.
     pub(crate) fn written(&mut self, end: u64) {
         if !self.kinds.is_empty() {
-            self.waiting.push_back((end, Progress::Written));
+            self.unsent.push_back(end);
         }
     }
 
@@ -88,18 +84,13 @@ impl Stamps {
                 happened.push_back(Stamp { kind, at, key });
             }
         };
-        for (end, progress) in &mut self.waiting {
-            if *progress == Progress::Written && *end <= sent {
-                *progress = Progress::Sent;
-                tell(Kind::Scheduled, *end);
-                tell(Kind::Sent, *end);
-            }
+        while let Some(end) = self.unsent.pop_front_if(|end| *end <= sent) {
+            tell(Kind::Scheduled, end);
+            tell(Kind::Sent, end);
+            self.sent.push_back(end);
         }
-        while let Some((end, _)) = self.waiting.front().copied()
-            && end <= acknowledged
-        {
+        while let Some(end) = self.sent.pop_front_if(|end| *end <= acknowledged) {
             tell(Kind::Acknowledged, end);
-            self.waiting.pop_front();
         }
     }
 

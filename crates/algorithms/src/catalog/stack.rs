@@ -20,7 +20,7 @@ use super::dialect::Dialect;
 use super::entry::{Context, Description, Entry, Home, Plugin};
 use super::error::{KnownName, StackError, StackProblem};
 use super::needs::Needs;
-use super::parameter::{ParameterSpec, Value, Values};
+use super::parameter::{ParameterSpec, Value, ValueError, Values};
 use super::parse::{self, Fault, Part};
 use super::registry::Catalog;
 
@@ -50,6 +50,20 @@ impl StackSpec {
             at,
             problem: Box::new(problem),
         })
+    }
+
+    /// Gives the entry on `axis` a value for a parameter, unless one was given already or it has no
+    /// parameter of this name.
+    ///
+    /// # Errors
+    /// If the parameter takes no such value.
+    pub fn suggest(&mut self, axis: Axis, parameter: &str, value: &str) -> Result<(), ValueError> {
+        match axis {
+            Axis::Recovery => self.recovery.suggest(parameter, value),
+            Axis::Control => self.control.suggest(parameter, value),
+            Axis::Differentiation => self.differentiation.suggest(parameter, value),
+            Axis::Response => self.response.suggest(parameter, value),
+        }
     }
 
     /// The names of its entries, in the order of [`Axis::ALL`].
@@ -332,6 +346,15 @@ impl<P: Plugin + ?Sized> Chosen<P> {
         self.given.push((index, value));
         self.given.sort_by_key(|(index, _)| *index);
         true
+    }
+
+    fn suggest(&mut self, parameter: &str, text: &str) -> Result<(), ValueError> {
+        let mut specs = self.entry.parameters().iter();
+        if let Some(index) = specs.position(|spec| spec.name == *parameter) {
+            let value = self.entry.parameters()[index].kind.parse(text)?;
+            self.give(index, value);
+        }
+        Ok(())
     }
 
     fn value_given(&self, index: usize) -> Option<&Value> {

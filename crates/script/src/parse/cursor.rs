@@ -8,6 +8,9 @@ pub(super) type Parsed<T> = Result<T, ParseError>;
 
 pub(super) struct Cursor<'s, 't> {
     source: &'s str,
+    /// Where it ends but for white space.
+    end: usize,
+    last_line: usize,
     tokens: &'t [Token<'s>],
     next: usize,
     depth: usize,
@@ -18,9 +21,12 @@ pub(super) struct Cursor<'s, 't> {
 pub(crate) const DEEPEST: usize = 50;
 
 impl<'s, 't> Cursor<'s, 't> {
-    pub(super) const fn new(source: &'s str, tokens: &'t [Token<'s>]) -> Self {
+    pub(super) fn new(source: &'s str, tokens: &'t [Token<'s>]) -> Self {
+        let text = source.trim_end();
         Self {
             source,
+            end: text.len(),
+            last_line: text.matches('\n').count() + 1,
             tokens,
             next: 0,
             depth: 0,
@@ -59,8 +65,8 @@ impl<'s, 't> Cursor<'s, 't> {
 
     /// The line of the next token, from 1.
     pub(super) fn line(&self) -> usize {
-        let at = self.span(self.next).start;
-        self.source[..at].matches('\n').count() + 1
+        let line = |token: &Token<'_>| token.line;
+        self.tokens.get(self.next).map_or(self.last_line, line)
     }
 
     /// Whether the next token stands close behind the last.
@@ -70,10 +76,8 @@ impl<'s, 't> Cursor<'s, 't> {
     }
 
     fn span(&self, at: usize) -> std::ops::Range<usize> {
-        let end = self.source.trim_end().len();
-        self.tokens
-            .get(at)
-            .map_or(end..end, |token| token.span.clone())
+        let token = self.tokens.get(at);
+        token.map_or(self.end..self.end, |token| token.span.clone())
     }
 
     /// Takes `sign` if it is next.

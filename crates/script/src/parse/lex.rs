@@ -13,11 +13,12 @@ use super::error::ParseError;
 type Input<'s> = LocatingSlice<&'s str>;
 type Lexed<T> = Result<T, ErrMode<ContextError>>;
 
-/// A token, and where it stands in bytes.
+/// A token, and where it stands in bytes, and in lines from 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token<'s> {
     pub(super) kind: Kind<'s>,
     pub(super) span: Range<usize>,
+    pub(super) line: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,6 +49,7 @@ pub(super) enum Kind<'s> {
 pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, ParseError> {
     let mut input = LocatingSlice::new(source);
     let mut tokens = Vec::new();
+    let (mut line, mut counted) = (1, 0);
     loop {
         // Neither can fail: the first takes what there is, the second any character.
         let _: Lexed<()> = repeat(0.., alt((white, line_comment, comment))).parse_next(&mut input);
@@ -55,12 +57,17 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, ParseError> {
         if start == source.len() {
             return Ok(tokens);
         }
+        if source[start..].starts_with("/*") {
+            return Err(unfinished(source, start));
+        }
+        line += source[counted..start].matches('\n').count();
+        counted = start;
         let kind = token(&mut input).map_err(|_| unfinished(source, start))?;
         let span = start..input.previous_token_end();
         if let Some(at) = source[span.clone()].find(char::REPLACEMENT_CHARACTER) {
             return Err(foreign(source, start + at));
         }
-        tokens.push(Token { kind, span });
+        tokens.push(Token { kind, span, line });
     }
 }
 
@@ -81,6 +88,7 @@ fn unfinished(source: &str, at: usize) -> ParseError {
         Some('`') => ("shell commands", "a back quote"),
         Some('"') => ("text", "a double quote"),
         Some('%') => ("code", "`}%`"),
+        Some('/') => ("a comment", "`*/`"),
         _ => ("a number", "fewer digits"),
     };
     ParseError::wrong(

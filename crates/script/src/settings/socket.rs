@@ -20,10 +20,6 @@ pub(crate) const HARMLESS: &[(&str, &str)] = &[
     ("IP_FREEBIND", "no address is ever refused"),
     ("IP_TRANSPARENT", "no address is ever refused"),
     (
-        "SO_ZEROCOPY",
-        "no memory is shared; who asks when it is free again is skipped for that",
-    ),
-    (
         "TCP_INQ",
         "recvmsg is compared with what it says of it, asked for or not",
     ),

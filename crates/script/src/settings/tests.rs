@@ -89,10 +89,50 @@ fn the_script_chooses_the_control_unless_a_stack_is_named() {
     let socket = SocketSettings::default();
     let stack = |settings: &Settings| settings.stack_for(&socket).expect("a stack").to_string();
     assert_eq!(stack(&scripts), "rack(tlp=off)/reno");
-    let named = StackSpec::parse("le/westwood", &Catalog::builtin()).expect("a stack");
-    let mut named = Settings::new(Some(named), Dialect::Linux, Duration::ZERO);
+    assert_eq!(stack(&named("le/westwood", text)), "le/westwood");
+}
+
+fn named(stack: &str, text: &str) -> Settings {
+    let stack = StackSpec::parse(stack, &Catalog::builtin()).expect("a stack");
+    let mut named = Settings::new(Some(stack), Dialect::Linux, Duration::ZERO);
     named.take_commands(text, Path::new(".")).expect("known");
-    assert_eq!(stack(&named), "le/westwood");
+    named
+}
+
+#[test]
+fn what_the_script_sets_holds_for_a_named_stack_that_says_nothing_else() {
+    let text = "sysctl net.ipv4.tcp_early_retrans=0 net.ipv4.tcp_frto=0
+        sysctl net.ipv4.tcp_congestion_control='cubic(slow_start=hystart++)'
+        tc qdisc replace dev tun0 root fq";
+    let socket = SocketSettings::default();
+    for (stack, parameters) in [
+        (
+            "rack/cubic",
+            [
+                "rack(tlp=off)",
+                "slow_start=hystart++",
+                "undo_frto=off",
+                "pacing=on",
+            ],
+        ),
+        (
+            "rack(tlp=on)/reno",
+            ["rack/reno", "undo_frto=off", "pacing=on", "reno"],
+        ),
+        (
+            "le/cubic(slow_start=standard)",
+            ["le/cubic", "slow_start=standard", "undo_frto=off", ""],
+        ),
+        ("rack/bbr", ["rack(tlp=off)/bbr", "", "", ""]),
+    ] {
+        let settings = named(stack, text);
+        let stack = settings.stack_for(&socket).expect("a stack").to_string();
+        let says = |parameter: &str| stack.contains(parameter);
+        assert!(
+            parameters.iter().all(|parameter| says(parameter)),
+            "{stack}"
+        );
+    }
 }
 
 #[test]

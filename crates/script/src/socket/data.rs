@@ -35,6 +35,7 @@ impl Stage {
         let flagged = |name| transfer.flags.is_some_and(|flags| flag(flags, name));
         for special in [
             "MSG_FASTOPEN",
+            "MSG_ZEROCOPY",
             "MSG_EOR",
             "MSG_OOB",
             "MSG_ERRQUEUE",

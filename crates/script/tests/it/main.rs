@@ -2,5 +2,6 @@
 
 mod conformance;
 mod damaged;
+mod long;
 mod options;
 mod screen;

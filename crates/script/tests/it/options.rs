@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_script::{Options, Outcome, run};
 
 fn outcome(line: &str) -> Outcome {
@@ -83,4 +84,40 @@ fn a_segment_size_of_zero_is_none() {
     };
     assert!(matches!(offered("1000"), Outcome::Failed(_)));
     assert_eq!(offered("1000 0"), Outcome::Passed);
+}
+
+/// How memory is shared shows in a script, and there is none here.
+#[test]
+fn zero_copy_is_skipped() {
+    let call = "+0 setsockopt(3, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0";
+    assert!(matches!(outcome(call), Outcome::Skipped(_)));
+    let call = "+0 send(3, ..., 4000, MSG_ZEROCOPY) = 4000";
+    assert!(matches!(outcome(call), Outcome::Skipped(_)));
+}
+
+/// What a script sets holds for a stack that is named, unless that says something else.
+#[test]
+fn a_stack_that_is_named_keeps_what_the_script_sets() {
+    let source = "`sysctl -q net.ipv4.tcp_early_retrans=0`\n\
+        0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
+        +0 bind(3, ..., ...) = 0\n\
+        +0 listen(3, 1) = 0\n\
+        +0 < S 0:0(0) win 65535 <mss 1000,nop,nop,sackOK>\n\
+        +0 > S. 0:0(0) ack 1 <mss 1460,nop,nop,sackOK>\n\
+        +.1 < . 1:1(0) ack 1 win 65535\n\
+        +0 accept(3, ..., ...) = 4\n\
+        +0 write(4, ..., 2000) = 2000\n\
+        +0 > P. 1:2001(2000) ack 1\n\
+        +.3~+.31 > . 1:1001(1000) ack 1\n";
+    let played = |stack: &str| {
+        let stack = StackSpec::parse(stack, &Catalog::builtin()).expect("a stack");
+        let mut options = Options::default();
+        options.stack = Some(stack);
+        run(source, Path::new("."), &options)
+    };
+    for stack in ["rack/cubic", "rack/reno", "sack/reno"] {
+        assert_eq!(played(stack), Outcome::Passed, "{stack}");
+    }
+    // A tail loss probe is the last segment.
+    assert!(matches!(played("rack(tlp=on)/cubic"), Outcome::Failed(_)));
 }
