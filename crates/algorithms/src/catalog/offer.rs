@@ -48,3 +48,25 @@ pub fn offer(stack: &StackSpec, dialect: Dialect) -> (Config, BuildSender) {
     });
     (config, build)
 }
+
+#[cfg(test)]
+mod tests {
+    use dupack_tcp::options::MarkEcho;
+
+    use super::*;
+    use crate::catalog::Catalog;
+
+    #[test]
+    fn a_stack_that_needs_marks_as_they_come_asks_for_ecn_and_gives_them() {
+        let catalog = Catalog::builtin();
+        let offered = |text: &str| {
+            let stack = StackSpec::parse(text, &catalog).expect("it is a stack");
+            let (config, _) = offer(&stack, Dialect::Linux);
+            (config.offer.ecn, config.mark_echo)
+        };
+        let dctcp = offered("rack/dctcp");
+        assert_eq!(dctcp, (EcnOffer::Offered, MarkEcho::WhileMarked));
+        let reno = offered("rack/reno");
+        assert_eq!(reno, (EcnOffer::Accepted, MarkEcho::UntilCwr));
+    }
+}

@@ -114,8 +114,8 @@ fn parameters_need_something_that_sets_them() {
     let wanted = "echo 50 > /sys/module/tcp_hybla/parameters/rtt0";
     assert!(tuned.contains(wanted), "{tuned}");
     assert!(deployment("rack/htcp(rtt_scaling=off)").is_possible());
-    assert!(deployment("rack/illinois(theta=3,win_thresh=10)").is_possible());
-    assert!(!deployment("rack/illinois(alpha_max=5)").is_possible());
+    // These can be set only as the module is loaded.
+    assert!(!deployment("rack/illinois(theta=3)").is_possible());
     let tuned = deployment("rack/dctcp(shift_g=5,alpha=0.5)")
         .commands()
         .join("\n");
