@@ -1,4 +1,4 @@
-//! The ten cards of docs/evaluation.md, whether its rules ask different things, and whether verdicts are stable.
+//! The cards of docs/evaluation.md, whether its rules ask different things, and whether verdicts are stable.
 
 mod cards;
 mod page;
@@ -28,8 +28,9 @@ pub struct EvaluationArgs {
 const PAGE: &str = "docs/evaluation.md";
 
 /// The stacks of the page.
-const STACKS: &str = "rack/cubic,rack/bbr,rack/reno,le/westwood,sack/westwood,le/reno,momentary/cubic,\
-                      reno/reno/always/dynamic,rack/vegas,rack/bbr(loss_thresh=0.9,beta=0.99,headroom=0)";
+const STACKS: &str = "rack/cubic,rack/bbr,rack/bbr-v1,rack/reno,le/westwood,sack/westwood,le/reno,momentary/cubic,\
+                      reno/reno/always/dynamic,rack/vegas,rack/hybla,rack/htcp,rack/illinois,rack/dctcp,\
+                      rack/bbr(loss_thresh=0.9,beta=0.99,headroom=0)";
 
 /// Those that are evaluated with other seeds as well.
 const STABLE: [&str; 3] = ["rack/cubic", "rack/bbr", "le/westwood"];
@@ -47,16 +48,16 @@ pub fn run(args: &EvaluationArgs) -> Result<(), String> {
     let flags: String = flags.map(|(flag, _)| format!(" {flag}")).collect();
     let name = folder.display();
     eprintln!("after an interruption go on with: cargo measure evaluation --from {name}{flags}");
-    let ten = evaluate(&folder.join("cards"), &["--compare", STACKS], args.quick)?;
+    let cards = evaluate(&folder.join("cards"), &["--compare", STACKS], args.quick)?;
     let broken = broken(&folder.join("broken"))?;
     let stability = match args.stability {
-        true => Some(stability(&folder, &ten, args.quick)?),
+        true => Some(stability(&folder, &cards, args.quick)?),
         false => None,
     };
     let path = root().join(PAGE);
     let text = fs::read_to_string(&path).map_err(|e| format!("{PAGE}: {e}"))?;
-    let mut text = put(&text, ("evaluation", "cards"), &page::cards(&ten))?;
-    text = put(&text, ("evaluation", "rules"), &page::rules(&ten, &broken))?;
+    let mut text = put(&text, ("evaluation", "cards"), &page::cards(&cards))?;
+    text = put(&text, ("evaluation", "rules"), &page::rules(&cards, &broken))?;
     if let Some(stability) = &stability {
         text = put(
             &text,
@@ -66,7 +67,7 @@ pub fn run(args: &EvaluationArgs) -> Result<(), String> {
     }
     fs::write(&path, text).map_err(|e| format!("{PAGE}: {e}"))?;
     eprintln!("{PAGE} written");
-    verdict(&cards::alike(&[&ten[..], &broken[..]].concat()), stability)
+    verdict(&cards::alike(&[&cards[..], &broken[..]].concat()), stability)
 }
 
 /// Fails where two rules always agree, or a verdict is not stable.
