@@ -1,6 +1,7 @@
 //! `dupack shell`: any program behind an emulated path.
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -65,7 +66,7 @@ pub struct ShellArgs {
     /// Loss probability of packets to the command
     #[arg(long, value_name = "PROBABILITY", allow_hyphen_values = true)]
     loss: Option<Probability>,
-    /// Buffer, in packets, bytes or bandwidth-delay products, both ways
+    /// Buffer, in packets, bytes or bandwidth-delay products, both ways [default: 1bdp, at least 10pkt]
     #[arg(long, allow_hyphen_values = true)]
     buffer: Option<Room>,
     /// How queues drop, both ways
@@ -174,7 +175,7 @@ pub fn run(args: &ShellArgs, catalog: &Catalog) -> ExitCode {
         None => emulate(args, catalog),
     };
     ExitCode::from(done.unwrap_or_else(|report| {
-        eprintln!("{report:?}");
+        say(&format!("{report:?}\n"));
         FAILED
     }))
 }
@@ -197,16 +198,21 @@ fn emulate(args: &ShellArgs, catalog: &Catalog) -> Result<u8> {
     config.captures = folder.as_ref().map(|folder| captures(folder.path()));
     match dupack_shell::run(&config, privileges) {
         Ok((code, report)) => {
-            eprint!("\n{report}");
+            say(&format!("\n{report}"));
             Ok(code)
         }
         Err(error) => {
             folder.into_iter().for_each(OutputFolder::abandon);
             let code = error.exit_code();
-            eprintln!("{:?}", Report::from(error));
+            say(&format!("{:?}\n", Report::from(error)));
             Ok(code)
         }
     }
+}
+
+/// Writes to standard error. A reader that has gone away is no error: the exit code is the command's.
+fn say(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 fn captures(folder: &Path) -> CaptureFiles {

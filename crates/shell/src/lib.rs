@@ -53,5 +53,12 @@ pub use report::ShellReport;
 pub use session::{ShellConfig, ShellError, run};
 pub use stage::{Privileges, prepare, stage};
 
+/// Says something on standard error. A reader that has gone away is told nothing.
+fn say(text: &str) {
+    use std::io::Write;
+
+    let _ = writeln!(std::io::stderr(), "dupack shell: {text}");
+}
+
 /// The exit code of a shell that failed itself, as env(1) and docker have it.
 pub const FAILED: u8 = 125;

@@ -15,6 +15,8 @@ use std::thread;
 use dupack_wire::namespace::Namespace;
 use thiserror::Error;
 
+use crate::say;
+
 /// Connections that a relay has at once, at most; later ones are closed.
 const MAX_CONNECTIONS: usize = 256;
 
@@ -117,7 +119,7 @@ impl Forward {
             Ok(outer) => outer,
             Err(error) => {
                 let Self { host, port } = self;
-                eprintln!("dupack shell: cannot connect to {host}:{port}: {error}");
+                say(&format!("cannot connect to {host}:{port}: {error}"));
                 return;
             }
         };

@@ -11,13 +11,12 @@ use std::time::Duration as StdDuration;
 use dupack_tcp::time::Duration;
 use dupack_wire::Family;
 use dupack_wire::namespace::Namespace;
-use dupack_wire::path::{Attachment, CaptureFiles, NetworkError, PathConfig, PathNetwork, Side};
+use dupack_wire::path::{Attachment, CaptureFiles, Hosts, NetworkError, PathConfig, Side};
 use miette::Diagnostic;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use thiserror::Error;
 
-use crate::FAILED;
 use crate::cell::Cell;
 use crate::control::{self, SendersError};
 use crate::join::{self, JoinError};
@@ -27,6 +26,7 @@ use crate::relay::Forward;
 use crate::report::ShellReport;
 use crate::stage::{Privileges, Role, Stage, own_number};
 use crate::supervise::{Awaited, Signals, code_of, code_of_signal, has_ended};
+use crate::{FAILED, say};
 
 /// What a shell is to be.
 #[derive(Clone, Debug)]
@@ -145,34 +145,17 @@ pub fn run(config: &ShellConfig, privileges: Privileges) -> Result<(u8, ShellRep
     let (up, down) = config.path.links(config.direction);
     let mut links = PathConfig::new(up, down, config.path.seed());
     links.count_payload = true;
-    let captures = config.captures.as_ref();
-    let network = PathNetwork::captured(&links, Attachment::default(), captures)?;
-    let has_precedence = network.give_precedence().is_ok();
-    for side in [Side::Near, Side::Far] {
-        let host = network.host(side);
-        make_hospitable(host, privileges);
-        if let Some(control) = &config.control {
-            control::set(host, control)?;
-        }
-    }
+    let hosts = ends(config, privileges)?;
     let first = Stage {
         role: Role::First,
         parent: own_number(),
         identity: privileges.identity,
-        hosts: Some(hosts(&config.forwards)),
+        hosts: Some(names(&config.forwards)),
     };
-    let server = config
-        .server
-        .as_ref()
-        .map(|text| serve(text, &first, &network, &signals));
-    let server = server.transpose()?;
-    for forward in &config.forwards {
-        let started = forward.start(network.host(Side::Far), Side::Far.address(Family::V4));
-        started.map_err(|source| ShellError::Forward {
-            port: forward.port(),
-            source,
-        })?;
-    }
+    let server = people_far_end(config, &first, hosts.host(Side::Far), &signals)?;
+    // Now, so that all times of the path count from the begin of the command.
+    let network = hosts.join(&links, config.captures.as_ref())?;
+    let has_precedence = network.give_precedence().is_ok();
     let mut command = first.command(&config.command);
     command.envs(environment());
     let command = Cell::start(network.host(Side::Near), command);
@@ -190,6 +173,39 @@ pub fn run(config: &ShellConfig, privileges: Privileges) -> Result<(u8, ShellRep
     let passed = network.stop()?;
     let report = ShellReport::new(config, &links, passed, (has_precedence, server));
     Ok((code, report))
+}
+
+/// The namespaces of both ends, as the configuration wants them.
+fn ends(config: &ShellConfig, privileges: Privileges) -> Result<Hosts, ShellError> {
+    let hosts = Hosts::new(Attachment::default())?;
+    for side in [Side::Near, Side::Far] {
+        let host = hosts.host(side);
+        make_hospitable(host, privileges);
+        if let Some(control) = &config.control {
+            control::set(host, control)?;
+        }
+    }
+    Ok(hosts)
+}
+
+/// Starts the server, if there is one, and the relays.
+fn people_far_end(
+    config: &ShellConfig,
+    first: &Stage,
+    far: &Namespace,
+    signals: &Signals,
+) -> Result<Option<Cell>, ShellError> {
+    let server = config.server.as_ref();
+    let server = server.map(|text| serve(text, first, far, signals));
+    let server = server.transpose()?;
+    for forward in &config.forwards {
+        let started = forward.start(far, Side::Far.address(Family::V4));
+        started.map_err(|source| ShellError::Forward {
+            port: forward.port(),
+            source,
+        })?;
+    }
+    Ok(server)
 }
 
 /// What an ordinary user expects to be able to do, as far as the system allows it to be set: ping,
@@ -210,7 +226,7 @@ fn make_hospitable(host: &Namespace, privileges: Privileges) {
 }
 
 /// Lines for `/etc/hosts`.
-fn hosts(forwards: &[Forward]) -> String {
+fn names(forwards: &[Forward]) -> String {
     let [server, client] = [Side::Far, Side::Near].map(|side| side.address(Family::V4));
     let mut text = format!("{server} server\n{client} client\n");
     for name in forwards.iter().filter_map(Forward::name) {
@@ -239,7 +255,7 @@ pub(crate) fn environment() -> Vec<(&'static str, String)> {
 fn serve(
     text: &OsString,
     first: &Stage,
-    network: &PathNetwork,
+    far: &Namespace,
     signals: &Signals,
 ) -> Result<Cell, ShellError> {
     let shell = [OsString::from("sh"), OsString::from("-c"), text.clone()];
@@ -250,7 +266,6 @@ fn serve(
         .stdin(Stdio::null())
         .stdout(io::stderr())
         .process_group(0);
-    let far = network.host(Side::Far);
     let mut server = Cell::start(far, command).map_err(system("start the server"))?;
     let waited = listening::wait(far, &server.child, signals);
     match waited.map_err(system("read signals"))? {
@@ -263,9 +278,9 @@ fn serve(
             });
         }
         Waited::Interrupted(signal) => return Err(ShellError::Interrupted(signal)),
-        Waited::Silent => eprintln!(
-            "dupack shell: warning: the server does not listen yet, after ten seconds; the command starts"
-        ),
+        Waited::Silent => {
+            say("warning: the server does not listen yet, after ten seconds; the command starts");
+        }
     }
     Ok(server)
 }
@@ -298,7 +313,7 @@ mod tests {
     #[test]
     fn hosts_are_the_ends_and_the_names_of_forwards() {
         let forwards = ["example.com:443", "192.0.2.1:80"].map(|text| text.parse().unwrap());
-        let text = hosts(&forwards);
+        let text = names(&forwards);
         let lines: Vec<&str> = text.lines().collect();
         let expected = [
             "10.98.32.1 server",

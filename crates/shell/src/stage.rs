@@ -24,8 +24,8 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{Pid, getegid, geteuid};
 
-use crate::FAILED;
 use crate::supervise::{Awaited, Signals};
+use crate::{FAILED, say};
 
 /// The first argument of this program inside a cell. Nobody writes it by hand.
 const MARK: &str = "__shell";
@@ -94,7 +94,7 @@ pub fn stage(args: impl Iterator<Item = OsString>) -> Option<u8> {
         Role::Program => stage.become_program(program),
     };
     Some(done.unwrap_or_else(|Failure(code, what)| {
-        eprintln!("dupack shell: {what}");
+        say(&what);
         code
     }))
 }
@@ -155,8 +155,11 @@ impl Stage {
         unshare(CloneFlags::CLONE_NEWNS).map_err(|errno| own(errno.into()))?;
         let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
         bind(None, "/", None, private).map_err(own)?;
-        if let Some(lines) = &self.hosts {
-            name_hosts(lines).map_err(|error| failed("name the ends in /etc/hosts", error))?;
+        if let Some(Err(error)) = self.hosts.as_deref().map(name_hosts) {
+            say(&format!(
+                "warning: the names of the ends are not in /etc/hosts ({error}); $DUPACK_SERVER and $DUPACK_CLIENT \
+                 have their addresses"
+            ));
         }
         // A container may hide parts of /proc, and then no other can be had. Programs run all the same.
         let _ = bind(Some("proc"), "/proc", Some("proc"), MsFlags::empty());

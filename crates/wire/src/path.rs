@@ -30,7 +30,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub use network::{Attachment, EndpointDevice, NetworkError, PathNetwork, Side};
+pub use network::{Attachment, EndpointDevice, Hosts, NetworkError, PathNetwork, Side};
 pub use payload::Payload;
 pub use record::{CaptureFileError, CaptureFiles, Captured, Captures};
 pub use report::{EndpointLosses, FlowPassage, LaneReport, PathReport, Trust};

@@ -162,6 +162,78 @@ fn losses_are_seen_where_they_are_set_and_told_by_their_cause() {
 }
 
 #[test]
+fn every_cause_of_loss_has_its_line() {
+    if !has_python() {
+        return;
+    }
+    let folder = Folder::new("shell-causes");
+    let base = "[path]\nrate = \"8Mbit/s\"\ndelay = \"5ms\"\n";
+    let policer = "queue = \"policer\"\ntoken_bucket = { rate = \"4Mbit/s\", burst = \"20kB\" }";
+    for (path, cause) in [
+        ("buffer = \"5pkt\"", "lost: queue"),
+        ("buffer = \"500pkt\"\nqueue = \"codel\"", "lost: queue"),
+        (policer, "lost: policer"),
+        ("drop = [\"0s..6s\"]\nbuffer = \"9999pkt\"", "lost: outage"),
+    ] {
+        fs::write(folder.path().join("path.toml"), format!("{base}{path}\n")).unwrap();
+        let flags = "--path path.toml";
+        let output = python(folder.path(), flags, [SOURCE, SINK], "1500000");
+        if skipped(&output) {
+            return;
+        }
+        let report = common::errors(&output);
+        assert!(text(&output.stdout).starts_with("1500000 "), "{report}");
+        for told in [
+            "lost: queue",
+            "lost: policer",
+            "lost: random",
+            "lost: outage",
+        ] {
+            let lost = row(&report, told)[0];
+            assert_eq!(lost > 0.0, told == cause, "{told} of {path}: {report}");
+        }
+    }
+}
+
+#[test]
+fn a_recorded_trace_is_followed() {
+    if !has_python() {
+        return;
+    }
+    let folder = Folder::new("shell-trace");
+    // A packet of 1500 bytes every 2 ms: 6 Mbit/s.
+    fs::write(folder.path().join("down"), "2\n4\n6\n8\n").unwrap();
+    let flags = "--trace down --delay 5ms --buffer 300pkt";
+    let output = python(folder.path(), flags, [SOURCE, SINK], "1500000");
+    if skipped(&output) {
+        return;
+    }
+    let report = common::errors(&output);
+    let told = row(&report, "goodput, Mbit/s")[0];
+    let link = 6.0 * 1448.0 / 1500.0;
+    assert!((told / link - 1.0).abs() < 0.05, "{report}");
+    assert!(
+        report.contains("path to the command: down, 5ms one way, buffer 300pkt"),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_reader_that_is_gone_does_not_change_the_exit_code() {
+    let mut command = shell(&["--", "sh", "-c", "sleep 1; exit 5"]);
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    // The reading end is closed before there is a report.
+    drop(child.stderr.take());
+    let code = child.wait().unwrap().code();
+    if code == Some(125) {
+        let output = shell(&["--", "true"]).output().unwrap();
+        assert!(skipped(&output), "{output:?}");
+        return;
+    }
+    assert_eq!(code, Some(5));
+}
+
+#[test]
 fn a_path_file_is_taken_and_its_lines_are_pointed_at() {
     let folder = Folder::new("shell-file");
     let file = folder.path().join("lte.toml");

@@ -54,6 +54,16 @@ pub struct PathNetwork {
     far: Namespace,
 }
 
+/// Two hosts and nothing between them yet: what they send waits in their devices.
+#[derive(Debug)]
+pub struct Hosts {
+    // Dropped in this order: the devices first.
+    near_tun: Tun,
+    far_tun: Tun,
+    near: Namespace,
+    far: Namespace,
+}
+
 /// How the hosts are attached to the path.
 #[derive(Clone, Copy, Debug)]
 pub struct Attachment {
@@ -97,6 +107,61 @@ pub enum NetworkError {
     Capture(#[from] CaptureFileError),
 }
 
+impl Hosts {
+    /// Makes them.
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses something; the error says what is needed.
+    pub fn new(attachment: Attachment) -> Result<Self, NetworkError> {
+        let (near, near_tun) = host(Side::Near, attachment.mtu, attachment.near)?;
+        let (far, far_tun) = host(Side::Far, attachment.mtu, attachment.far)?;
+        Ok(Self {
+            near_tun,
+            far_tun,
+            near,
+            far,
+        })
+    }
+
+    /// The host on one side.
+    #[must_use]
+    pub const fn host(&self, side: Side) -> &Namespace {
+        match side {
+            Side::Near => &self.near,
+            Side::Far => &self.far,
+        }
+    }
+
+    /// Starts the path between them, whose times count from now on, and writes what crosses it to
+    /// `files`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no room for a thread, or the files cannot be made.
+    pub fn join(
+        self,
+        config: &PathConfig,
+        files: Option<&CaptureFiles>,
+    ) -> Result<PathNetwork, NetworkError> {
+        let clock = WallClock::start();
+        let started = files
+            .map(|files| Recorder::start(files, clock))
+            .transpose()?;
+        let (recorder, taps) = match started {
+            Some((recorder, taps)) => (Some(recorder), taps.map(Some)),
+            None => (None, [None, None]),
+        };
+        let path = RunningPath::tapped(config, self.near_tun, self.far_tun, clock, taps);
+        Ok(PathNetwork {
+            path: path.map_err(NetworkError::Path)?,
+            recorder,
+            near: self.near,
+            far: self.far,
+        })
+    }
+}
+
 impl PathNetwork {
     /// Makes the hosts and starts the path.
     ///
@@ -117,23 +182,7 @@ impl PathNetwork {
         attachment: Attachment,
         files: Option<&CaptureFiles>,
     ) -> Result<Self, NetworkError> {
-        let (near, near_tun) = host(Side::Near, attachment.mtu, attachment.near)?;
-        let (far, far_tun) = host(Side::Far, attachment.mtu, attachment.far)?;
-        let clock = WallClock::start();
-        let started = files
-            .map(|files| Recorder::start(files, clock))
-            .transpose()?;
-        let (recorder, taps) = match started {
-            Some((recorder, taps)) => (Some(recorder), taps.map(Some)),
-            None => (None, [None, None]),
-        };
-        let path = RunningPath::tapped(config, near_tun, far_tun, clock, taps);
-        Ok(Self {
-            path: path.map_err(NetworkError::Path)?,
-            recorder,
-            near,
-            far,
-        })
+        Hosts::new(attachment)?.join(config, files)
     }
 
     /// The host on one side.

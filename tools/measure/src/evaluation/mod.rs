@@ -57,7 +57,11 @@ pub fn run(args: &EvaluationArgs) -> Result<(), String> {
     let path = root().join(PAGE);
     let text = fs::read_to_string(&path).map_err(|e| format!("{PAGE}: {e}"))?;
     let mut text = put(&text, ("evaluation", "cards"), &page::cards(&cards))?;
-    text = put(&text, ("evaluation", "rules"), &page::rules(&cards, &broken))?;
+    text = put(
+        &text,
+        ("evaluation", "rules"),
+        &page::rules(&cards, &broken),
+    )?;
     if let Some(stability) = &stability {
         text = put(
             &text,
@@ -67,7 +71,10 @@ pub fn run(args: &EvaluationArgs) -> Result<(), String> {
     }
     fs::write(&path, text).map_err(|e| format!("{PAGE}: {e}"))?;
     eprintln!("{PAGE} written");
-    verdict(&cards::alike(&[&cards[..], &broken[..]].concat()), stability)
+    verdict(
+        &cards::alike(&[&cards[..], &broken[..]].concat()),
+        stability,
+    )
 }
 
 /// Fails where two rules always agree, or a verdict is not stable.
