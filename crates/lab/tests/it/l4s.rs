@@ -54,32 +54,6 @@ fn the_example_is_planned() {
     assert_eq!(plan(&text).points().len(), 3);
 }
 
-/// Two flows of a stack alone, with classic ECN, through RED that marks by the queue at hand: wait at the 95th
-/// percentile in packets' times, and the link's use in per cent.
-fn through_marking_switch(stack: &str) -> [f64; 2] {
-    let text = format!(
-        "stacks = [\"{stack}\"]\nseeds = 1\nduration = \"4s\"\nwarm_up = \"1s\"\n\
-         [sender]\necn = true\n[path]\nrate = \"200Mbit/s\"\ndelay = \"0.5ms\"\n\
-         buffer = \"200pkt\"\nqueue = \"red\"\n\
-         red = {{ min = 5, max = 90, probability = 1, weight = 1, gentle = false, ecn = true }}\n\
-         [[flows]]\ncount = 2\n"
-    );
-    let runs = plan(&text).execute(Execution { jobs: Some(1) }, &(), &Interrupt::new());
-    let values = &runs.runs[0].values;
-    let [delay, used] =
-        [Measure::DelayP95, Measure::Utilisation].map(|measure| values.get(measure).unwrap());
-    // 1500 bytes at 200 Mbit/s take 0.06 ms.
-    [delay / 0.06, used]
-}
-
-#[test]
-fn dctcp_fills_the_link_with_a_short_queue_where_reno_halves() {
-    let [dctcp, used] = through_marking_switch("rack/dctcp");
-    let [reno, unused] = through_marking_switch("rack/reno");
-    println!("{dctcp} {used} {reno} {unused}");
-    assert!(false);
-}
-
 #[test]
 fn without_ecn_dctcp_is_reno_and_a_warning_says_so() {
     let plan_of = |stack: &str| {
@@ -94,9 +68,6 @@ fn without_ecn_dctcp_is_reno_and_a_warning_says_so() {
     };
     assert_eq!(goodput("rack/dctcp"), goodput("rack/reno"));
     let told = plan_of("rack/dctcp");
-    let told = told.warnings();
-    assert!(
-        told.iter().any(|text| text.contains("it is Reno")),
-        "{told:?}"
-    );
+    let mut warnings = told.warnings().iter();
+    assert!(warnings.any(|text| text.contains("it is Reno")));
 }
