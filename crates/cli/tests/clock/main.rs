@@ -10,4 +10,5 @@ mod leftovers;
 mod card;
 mod endpoint;
 mod shell;
+mod shell_end;
 mod testbed;
