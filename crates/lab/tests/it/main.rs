@@ -1,6 +1,7 @@
 //! The integration tests of this crate, in one program.
 
 mod bbr;
+mod goodput_over_time;
 mod l4s;
 mod misbehaving_receivers;
 mod oracle;

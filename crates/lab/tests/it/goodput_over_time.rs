@@ -1,0 +1,34 @@
+//! Goodput over time is what arrives, not what a repair puts in order.
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::run::{Interrupt, Plan};
+
+/// Mbit/s of the path.
+const RATE: f64 = 10.0;
+
+/// A segment that is lost twice holds back some hundred others until its timer expires.
+const TEXT: &str = "stacks = [\"sack/reno\"]\nseeds = 1\nduration = \"20s\"\n[path]\nrate = \"10Mbit/s\"\n\
+    delay = \"20ms\"\nbuffer = \"500pkt\"\ndrop = [\"9000\", \"9000#2\"]\n";
+
+#[test]
+fn no_path_carries_more_than_its_rate() {
+    let source = Source::new("test.toml", TEXT);
+    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+    let over_time = plan.over_time(&Interrupt::new());
+    let most = |points: &[(f64, f64)]| points.iter().map(|point| point.1).fold(0.0, f64::max);
+    let timeline = &over_time.timelines[0];
+    for goodput in [&timeline.goodput_mbit_s, &timeline.flows[0].goodput_mbit_s] {
+        let most = most(goodput);
+        assert!((0.8 * RATE..=RATE).contains(&most), "{most}");
+    }
+    // In order, data come in a burst of several times that.
+    let (_, course) = plan.follow(plan.first_job(0), &Interrupt::new()).unwrap();
+    let within = over_time.goodput_interval_s;
+    let bursts = course.moments.iter().map(|from| {
+        let later = course.moments.iter().filter(|m| m.at >= from.at && m.at - from.at <= within);
+        later.map(|m| m.delivered - from.delivered).fold(0.0, f64::max) / within
+    });
+    let burst = bursts.fold(0.0, f64::max);
+    assert!(burst > 2.0 * RATE, "{burst}");
+}
