@@ -26,8 +26,14 @@ fn no_path_carries_more_than_its_rate() {
     let (_, course) = plan.follow(plan.first_job(0), &Interrupt::new()).unwrap();
     let within = over_time.goodput_interval_s;
     let bursts = course.moments.iter().map(|from| {
-        let later = course.moments.iter().filter(|m| m.at >= from.at && m.at - from.at <= within);
-        later.map(|m| m.delivered - from.delivered).fold(0.0, f64::max) / within
+        let later = course
+            .moments
+            .iter()
+            .filter(|m| m.at >= from.at && m.at - from.at <= within);
+        later
+            .map(|m| m.delivered - from.delivered)
+            .fold(0.0, f64::max)
+            / within
     });
     let burst = bursts.fold(0.0, f64::max);
     assert!(burst > 2.0 * RATE, "{burst}");
