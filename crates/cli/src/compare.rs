@@ -183,6 +183,13 @@ fn stacks(args: &CompareArgs, catalog: &Catalog) -> Result<Vec<String>> {
     };
     let Some(given) = given else {
         let (all, _) = offered_by(kernel, catalog.deployable());
+        let (marked, all): (Vec<_>, Vec<_>) =
+            (all.iter()).partition(|stack| stack.needs(args.dialect).exact_echo);
+        if let Some(left_out) = list(&marked) {
+            say!(
+                "left out: {left_out}: without ECN it is Reno, and RFC 8257 is not for the Internet; --stacks compares it"
+            );
+        }
         return Ok(all.iter().map(ToString::to_string).collect());
     };
     let (kept, left_out) = deployable(&given, kernel, catalog);
@@ -199,6 +206,12 @@ fn stacks(args: &CompareArgs, catalog: &Catalog) -> Result<Vec<String>> {
         say!("left out: {stack}");
     }
     Ok(kept)
+}
+
+/// Stacks as they are named in a sentence, if there are any.
+fn list(stacks: &[&StackSpec]) -> Option<String> {
+    let names: Vec<String> = stacks.iter().map(ToString::to_string).collect();
+    (!names.is_empty()).then(|| names.join(" and "))
 }
 
 /// Those of `stacks` that `kernel` offers, and the others with the reason. What is no stack stays: the error about it
@@ -284,6 +297,10 @@ mod tests {
             let stack = StackSpec::parse(text, &catalog).unwrap();
             assert!(Deployment::of(&stack).is_possible(), "{text}");
         }
+        // On this path nothing marks; who names it compares it.
+        assert!(!stacks.iter().any(|stack| stack.contains("dctcp")));
+        let named = compare("--deployable --for kernel:6.1 --stacks rack/dctcp");
+        assert_eq!(super::stacks(&named, &catalog).unwrap(), ["rack/dctcp"]);
         // Of an old kernel there is less.
         let old = compare("--deployable --for kernel:2.6.17");
         let old = super::stacks(&old, &catalog).unwrap();

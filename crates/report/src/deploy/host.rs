@@ -1,6 +1,6 @@
 //! Which stacks of a comparison a kernel offers, in the order of the answer, and what turns each on.
 
-use dupack_algorithms::catalog::{Deployment, Kernel, StackSpec};
+use dupack_algorithms::catalog::{Deployment, Dialect, Kernel, StackSpec};
 use dupack_lab::results::{Measure, Prefer, Results};
 
 use super::answer::Candidate;
@@ -85,7 +85,13 @@ fn offer<'c>(
         spec: &candidate.spec,
         merit,
         commands,
-        told: sentence(results, (unbeaten, &goodputs), &harms),
+        told: match candidate.spec.needs(Dialect::Linux).exact_echo {
+            false => sentence(results, (unbeaten, &goodputs), &harms),
+            true => {
+                sentence(results, (unbeaten, &goodputs), &harms)
+                    + "; only for a data centre whose queues mark (RFC 8257 §5)"
+            }
+        },
     })
 }
 

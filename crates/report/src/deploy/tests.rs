@@ -341,3 +341,13 @@ fn a_kernel_offers_what_it_has_in_the_order_of_the_answer() {
     let text = answer::text(&others, &catalog, Some(&none), Some(80)).unwrap();
     assert!(text.contains("none of these stacks is there"), "{text}");
 }
+
+#[test]
+fn what_is_not_for_the_internet_is_offered_with_that_word() {
+    let results = results(PATH, &[("rack/dctcp", 9.0), ("rack/cubic", 4.0)]);
+    let host = Kernel::host("6.18.1", "dctcp cubic", Vec::new());
+    let text = answer::text(&results, &Catalog::builtin(), Some(&host), None).unwrap();
+    let line = |name| text.lines().find(|line| line.contains(name)).unwrap();
+    assert!(line(". rack/dctcp").contains("only for a data centre"), "{text}");
+    assert!(!line(". rack/cubic").contains("data centre"), "{text}");
+}
