@@ -62,7 +62,7 @@ Examples:
   dupack testbed --rate 40Mbit/s --policer 5Mbit/s --burst 40kB --loss 0
   dupack testbed --senders sack/reno,kernel:cubic --loss 1% --bytes 2MB \\
                  --repeat 1 --pcap captures
-  dupack testbed --together --loss 0 --senders kernel:cubic,kernel:bbr@60ms --probe
+  dupack testbed --together --probe --loss 0 --senders kernel:bbr,rack/bbr@60ms
 
 Exit codes:
   0    all runs were done, and every point has enough that can be trusted
