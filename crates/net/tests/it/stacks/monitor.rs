@@ -22,7 +22,8 @@
 //!
 //! The receiver, at each ACK:
 //! - It acknowledges, and sacks, only what has been delivered; the ACK never falls. Unless it
-//!   reneges, it acknowledges all that has been delivered in order.
+//!   reneges, it acknowledges all that has been delivered in order; a receiver whose echo is exact
+//!   may first acknowledge what came before a change of marks (RFC 8257 §3.2).
 //! - The right edge of its window never moves left, and the window is no larger than the buffer.
 //!
 //! Both: transmissions and events without any progress are finite in number.
@@ -47,6 +48,8 @@ pub struct Monitor {
     rules: Rules,
     /// What the network has delivered to the receiver.
     delivered: Ranges,
+    /// What had been delivered in order before the last arrival.
+    before: u64,
     /// The highest ACK that the receiver has sent, and the highest right edge.
     acked: u64,
     offered: u64,
@@ -97,6 +100,7 @@ impl Monitor {
             offered: u64::from(rules.sender.peer_window),
             rules,
             delivered: Ranges::default(),
+            before: 0,
             acked: 0,
             nxt: 0,
             in_flight_before_excess: 0,
@@ -132,7 +136,9 @@ impl Monitor {
         demand!(next >= self.acked, "ACK {next} after {}", self.acked);
         let there = self.delivered.prefix();
         demand!(
-            next == there || next < there && self.rules.reneges,
+            next == there
+                || next < there && self.rules.reneges
+                || next == self.before && self.rules.exact_echo,
             "ACK {next}, but delivered is {there}"
         );
         for block in ack.sacks.as_slice() {
@@ -223,8 +229,12 @@ impl Monitor {
         let Some(segment) = board.get(board.id_at(start)) else {
             object(format!("{start} is resent and not outstanding"))
         };
+        // Where an overtaken ACK has moved the edge left, only what fits is resent.
+        let fits = sender.peer_edge().saturating_sub(start);
+        let resent = u64::from(transmit.segment.len);
+        let is_cut = resent == fits && 0 < resent && resent < u64::from(segment.len);
         demand!(
-            segment.start == start && segment.len == transmit.segment.len,
+            segment.start == start && (segment.len == transmit.segment.len || is_cut),
             "{start} is resent in other bounds than {segment:?}"
         );
         demand!(
@@ -351,6 +361,7 @@ impl Observer for Monitor {
             (Happening::Sent, Body::Ack(ack)) => self.ack_sent(ack),
             (Happening::Delivered, Body::Data(data)) if data.segment.len > 0 => {
                 let end = data.offset + u64::from(data.segment.len);
+                self.before = self.delivered.prefix();
                 self.delivered.insert(data.offset, end);
             }
             _ => {}

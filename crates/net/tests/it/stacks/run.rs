@@ -33,6 +33,8 @@ pub struct Rules {
     pub receiver_buffer: u32,
     /// Whether the receiver may throw away what it has sacked.
     pub reneges: bool,
+    /// Whether the stack asks for an echo of exactly the marked data.
+    pub exact_echo: bool,
     pub total_bytes: u64,
     /// The largest duplicate ACK threshold of the stack.
     pub dup_threshold: u64,
@@ -81,6 +83,7 @@ impl Rules {
             sender: *scene.sender(),
             receiver_buffer: scene.receiver().buffer,
             reneges: scene.reneging() != Reneging::Never,
+            exact_echo: needs.exact_echo,
             total_bytes: scene.total_bytes(),
             dup_threshold: thresholds.max().unwrap_or(3),
             sack: needs.sack,
