@@ -665,7 +665,7 @@ mod tests {
             size_of::<Receiver>(),
             size_of::<FlowTruth>(),
         ];
-        assert_eq!(parts, [1488, 752, 336, 240]);
+        assert_eq!(parts, [1496, 760, 336, 240]);
         let in_flight = [
             size_of::<Packet>(),
             size_of::<Flight>(),
