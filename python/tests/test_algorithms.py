@@ -24,7 +24,7 @@ def catalog(*algorithms: type[Any]) -> dupack.Catalog:
 
 
 def run(stacks: list[str], *algorithms: type[Any], seeds: int = 3, **fields: Any) -> dupack.Results:
-    fields = {"duration": "10s", "path": {**PATH, "loss": "2%"}, **fields}
+    fields = {"dialect": "rfc", "duration": "10s", "path": {**PATH, "loss": "2%"}, **fields}
     experiment = dupack.Experiment(stacks=stacks, seeds=seeds, catalog=catalog(*algorithms), **fields)
     return experiment.run(progress=False, harm=False)
 
@@ -131,7 +131,9 @@ def test_parameters_are_spelt_swept_and_explained() -> None:
     assert ours.canonical("sack/half(increase=1)") == "sack/half(increase=1)"  # Linux has another.
     assert ours.canonical("sack/half(eager=off)") == "sack/half"
     stacks = [f"sack/half(increase={n})" for n in (1, 4)] + ["sack/half(wait=2500ms)", "sack/half(eager=on)"]
-    experiment = dupack.Experiment(stacks=stacks, seeds=3, duration="20s", catalog=ours, path={**PATH, "loss": "1%"})
+    experiment = dupack.Experiment(
+        dialect="rfc", stacks=stacks, seeds=3, duration="20s", catalog=ours, path={**PATH, "loss": "1%"}
+    )
     told = {(row["owner"], row["parameter"]): (row["value"], row["source"]) for row in experiment.parameters.rows()}
     values = [value for (owner, name), value in told.items() if name == "increase" and "half" in owner]
     assert values
