@@ -100,14 +100,15 @@ impl<'a> WhatIf<'a> {
 }
 
 /// The stacks that are asked if nobody names any: all of `catalog` that Linux has with SACK, where the captured sender
-/// keeps Linux's rules, which are those it would have.
+/// keeps Linux's rules, which are those it would have. What takes queues that mark is no sender for the Internet (RFC 8257).
 #[must_use]
 pub fn usual_stacks(catalog: &Catalog) -> Vec<StackSpec> {
     let has_sack = |stack: &StackSpec| {
         let commands = Deployment::of(stack).commands();
         !commands.iter().any(|command| command.contains(SACK_OFF))
     };
-    catalog.deployable().into_iter().filter(has_sack).collect()
+    let usual = |stack: &StackSpec| has_sack(stack) && !stack.needs(LINUX).exact_echo;
+    catalog.deployable().into_iter().filter(usual).collect()
 }
 
 /// The setting that turns SACK off in Linux: no path is helped by it.

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use dupack_algorithms::catalog::Catalog;
-use dupack_lab::experiment::load::{Disk, ExperimentError, Source};
+use dupack_lab::experiment::load::{Disk, Source};
 use dupack_lab::experiment::points::points;
 use dupack_lab::experiment::{Experiment, FlowGroup};
 use dupack_lab::run::Interrupt;
@@ -97,7 +97,7 @@ impl Together {
         experiment.flows = flows.collect();
         let source = Source::of_flags(&experiment);
         let detours: Vec<Delay> = members.iter().map(|member| member.detour).collect();
-        let all = points(&experiment, &source).map_err(ExperimentError::from)?;
+        let all = points(&experiment, &source)?;
         let shared = all.iter().map(|point| {
             let mut own = Experiment::clone(&point.experiment);
             own.sweep.clear();

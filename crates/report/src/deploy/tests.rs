@@ -348,6 +348,9 @@ fn what_is_not_for_the_internet_is_offered_with_that_word() {
     let host = Kernel::host("6.18.1", "dctcp cubic", Vec::new());
     let text = answer::text(&results, &Catalog::builtin(), Some(&host), None).unwrap();
     let line = |name| text.lines().find(|line| line.contains(name)).unwrap();
-    assert!(line(". rack/dctcp").contains("only for a data centre"), "{text}");
+    assert!(
+        line(". rack/dctcp").contains("only for a data centre"),
+        "{text}"
+    );
     assert!(!line(". rack/cubic").contains("data centre"), "{text}");
 }
