@@ -407,7 +407,7 @@ fn announce(testbed: &Testbed, catalog: &Catalog) {
         seconds @ ..5400.0 => format!("{:.0} min", seconds / 60.0),
         seconds => format!("{:.1} h", seconds / 3600.0),
     };
-    eprintln!(
+    say!(
         "{runs} transfers in real time: about {time}, as simulated ones take; --repeat and --bytes make it less"
     );
 }

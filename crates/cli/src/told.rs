@@ -21,7 +21,7 @@ pub fn exit(error: &clap::Error, code: i32) -> ! {
     let code = if error.use_stderr() { code } else { 0 };
     let has_controls = |word: String| word.chars().any(char::is_control);
     let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-    if error.use_stderr() && words.any(|word| has_controls(word)) {
+    if error.use_stderr() && words.any(has_controls) {
         // What it quotes must not be obeyed: it is said without colours.
         crate::output::say(error.render().to_string().trim_end());
     } else {
