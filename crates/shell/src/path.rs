@@ -185,9 +185,11 @@ mod tests {
             let path = EmulatedPath::of_file(&file(&text), 1, &Catalog::builtin());
             assert!(path.is_ok(), "{queue}");
         }
-        let mut options = LinkOptions::default();
-        options.rate = Some(Rate::from_bits_per_second(1_000_000));
-        options.delay = Delay::from_nanos(1_000_000);
+        let options = LinkOptions {
+            rate: Some(Rate::from_bits_per_second(1_000_000)),
+            delay: Delay::from_nanos(1_000_000),
+            ..LinkOptions::default()
+        };
         assert!(EmulatedPath::of_options(options, 3, &Catalog::builtin()).is_ok());
     }
 }
