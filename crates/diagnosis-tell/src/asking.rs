@@ -62,11 +62,10 @@ pub enum Asked {
 pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
     let report = &stream.sender;
     let controls = fitting(&report.control, Control::includes);
-    let controls = controls.into_iter().filter_map(|(control, behind)| {
-        let name = control.in_stack()?;
-        Some((name, behind))
-    });
-    let controls: Vec<(&str, f64)> = controls.collect();
+    let controls = controls.into_iter();
+    let controls: Vec<(&str, f64)> = controls
+        .map(|(control, behind)| (control.in_stack(), behind))
+        .collect();
     let mut recoveries = fitting(&report.recovery, |name, other| name == other);
     if stream.path.losses == 0 {
         // Without losses all do the same.
@@ -96,7 +95,7 @@ pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
 
 /// `true` if the report names a sender, and no family of them. Without `losses` all recoveries do the same.
 fn is_named(report: &SenderReport, losses: u64) -> bool {
-    let is_one = |control: Control| control.in_stack() == Some(control.name());
+    let is_one = |control: Control| !control.is_family();
     report.control.name.is_some_and(is_one) && (losses == 0 || report.recovery.name.is_some())
 }
 
@@ -212,7 +211,7 @@ pub fn ask(
     }
     let captured = captured(stream);
     if captured.is_empty() {
-        return Ok(Asked::Refused(no_sender(&stream.sender)));
+        return Ok(Asked::Refused(NO_SENDER.to_owned()));
     }
     let mut question = WhatIf::of_any(&stream.path, &captured, catalog);
     question.is_named = is_named(&stream.sender, stream.path.losses);
@@ -333,16 +332,8 @@ pub fn courses(stream: &StreamFindings, asked: &Asked, catalog: &Catalog) -> Vec
     course::courses(&stream.path, &sender, &stacks, catalog).unwrap_or_default()
 }
 
-fn no_sender(report: &SenderReport) -> String {
-    match report.control.name {
-        Some(control) if control.in_stack().is_none() => {
-            format!("its control is {control}, which cannot be simulated here")
-        }
-        _ => "which sender it was cannot be told, so that it cannot be checked whether a simulation does what \
-              it did"
-            .to_owned(),
-    }
-}
+/// Why nobody is asked where no sender fits.
+const NO_SENDER: &str = "which sender it was cannot be told, so that it cannot be checked whether a simulation does what it did";
 
 fn refusal(reason: &Reason, checked: &[Checked]) -> String {
     match reason {

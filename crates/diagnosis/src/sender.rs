@@ -270,7 +270,7 @@ fn stack(
 ) -> Option<StackGuess> {
     let of_family = |nearest: &Control| control.name.is_none_or(|name| name.includes(*nearest));
     let control = control.nearest.filter(of_family).or(control.name)?;
-    let control = control.in_stack()?;
+    let control = control.in_stack();
     let recovery = recovery
         .name
         .or_else(|| recovery.candidates.first().map(|c| c.name))?;

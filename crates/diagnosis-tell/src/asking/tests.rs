@@ -111,16 +111,6 @@ fn the_simulated_sender_has_the_initial_window_and_the_least_timeout_that_were_s
 }
 
 #[test]
-fn a_control_that_cannot_be_simulated_is_named_where_there_is_no_answer() {
-    let why = |name| no_sender(&report(name, &[], Traits::default()));
-    let named = "its control is bbr (version 1), which cannot be simulated here";
-    assert_eq!(why(Some(Control::BbrOne)), named);
-    for name in [None, Some(Control::Cubic)] {
-        assert!(why(name).starts_with("which sender it was cannot be told"));
-    }
-}
-
-#[test]
 fn where_a_simulation_does_something_else_it_is_said_what_in_its_own_unit() {
     let checked = |quantity, captured, simulated, allowed| Checked {
         quantity,
@@ -287,4 +277,32 @@ fn no_transfer_takes_less_time_than_its_application_sends_nothing() {
     );
     let unreliable = answer("rack/veno", (1.0, 1.0, 1.0), Role::Another, Offer::TooWide);
     assert_eq!(told(&[given(9.0), unreliable]), None);
+}
+
+#[test]
+fn every_control_that_a_capture_tells_can_be_simulated() {
+    let all = [
+        Control::Reno,
+        Control::Cubic,
+        Control::Bbr,
+        Control::BbrOne,
+        Control::BbrOfSomeVersion,
+        Control::Halving,
+        Control::Westwood,
+        Control::Vegas,
+        Control::Fixed,
+    ];
+    for control in all {
+        let stack = format!("rack/{}", control.in_stack());
+        let parsed = StackSpec::parse(&stack, &Catalog::builtin());
+        assert!(parsed.is_ok(), "{stack}");
+    }
+    assert!(is_named(
+        &report(Some(Control::BbrOne), &[], Traits::default()),
+        0
+    ));
+    assert!(!is_named(
+        &report(Some(Control::Halving), &[], Traits::default()),
+        0
+    ));
 }

@@ -123,15 +123,19 @@ impl Control {
         }
     }
 
-    /// Its name in a stack; `None` for one that cannot be simulated. Of a family it is the commonest that can be:
-    /// whether the capture is as with it must be looked at.
+    /// Whether this names several that could not be told apart.
     #[must_use]
-    pub const fn in_stack(self) -> Option<&'static str> {
+    pub const fn is_family(self) -> bool {
+        matches!(self, Self::Halving | Self::BbrOfSomeVersion)
+    }
+
+    /// Its name in a stack. Of a family it is the commonest: whether the capture is as with it must be looked at.
+    #[must_use]
+    pub const fn in_stack(self) -> &'static str {
         match self {
-            Self::BbrOne => None,
-            Self::BbrOfSomeVersion => Some("bbr"),
-            Self::Halving => Some("reno"),
-            other => Some(other.name()),
+            Self::BbrOne | Self::BbrOfSomeVersion => "bbr-v1",
+            Self::Halving => "reno",
+            other => other.name(),
         }
     }
 }
