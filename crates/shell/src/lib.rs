@@ -14,21 +14,21 @@
 //! stand, leads to the command, as data does that somebody downloads; [`ShellConfig::direction`] turns
 //! it round.
 //!
-//! Each end's programs live in a pid namespace of their own ([`cell`]): when its first process goes,
+//! Each end's programs live in a pid namespace of their own (`cell`): when its first process goes,
 //! the kernel kills all of them, and that process goes when this one does, however it ends.
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`path`] | a path file's or flags' path as links that run in real time |
-//! | [`session`] | one shell from begin to end |
-//! | [`cell`] | programs at one end that end together |
+//! | `path` | a path file's or flags' path as links that run in real time |
+//! | `session` | one shell from begin to end |
+//! | `cell` | programs at one end that end together |
 //! | [`stage`] | what this program does when it is started again inside a cell |
-//! | [`supervise`] | waiting for a program, and passing signals on to it |
+//! | `supervise` | waiting for a program, and passing signals on to it |
 //! | [`join`] | further programs in a shell that is there |
-//! | [`relay`] | TCP connections from the far end to the world outside |
-//! | [`listening`] | waiting until a server listens |
-//! | [`control`] | the congestion control of a namespace |
-//! | [`report`] | what the shell says at its end |
+//! | `relay` | TCP connections from the far end to the world outside |
+//! | `listening` | waiting until a server listens |
+//! | `control` | the congestion control of a namespace |
+//! | `report` | what the shell says at its end |
 
 #![cfg(target_os = "linux")]
 
