@@ -3,7 +3,7 @@
 use dupack_algorithms::catalog::{Catalog, Dialect};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::Plan;
-use dupack_lab::units::Buffer;
+use dupack_lab::units::{Buffer, Room};
 use dupack_net::link::LinkConfig;
 use dupack_tcp::time::Duration;
 use dupack_testbed::{SenderSpec, writes};
@@ -250,7 +250,7 @@ impl Place {
             policed: bucket.is_some(),
             least_rtt,
             room: match path.and_then(|path| path.buffer) {
-                Some(Buffer::Packets(packets)) => Some(f64::from(packets)),
+                Some(Room::Fixed(Buffer::Packets(packets))) => Some(f64::from(packets)),
                 _ => None,
             },
         })
