@@ -11,13 +11,16 @@ use dupack_lab::experiment::points::points;
 use dupack_lab::experiment::{Experiment, FlowGroup};
 use dupack_lab::run::Interrupt;
 use dupack_lab::stats::{Summary, jain_index};
-use dupack_lab::units::Delay;
+use dupack_lab::units::{Delay, Rate};
 use dupack_net::histogram::Histogram;
 use dupack_report::table::Plain;
 use dupack_wire::path::Trust;
 use dupack_wire::transfer::LatencyReport;
 
 use crate::{SenderError, SenderSpec, Shared, SharedError, SharedOutcome, Watch};
+
+/// A packet of 1500 bytes.
+const FULL_PACKET_BITS: u64 = 12_000;
 
 /// A sender, and by how much its round trip is longer than the path's: `kernel:cubic@40ms`.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +66,8 @@ pub struct Together {
     points: Vec<(String, Shared)>,
     seeds: Vec<u64>,
     tolerance: Delay,
+    /// Senders' round trips differ by less than this: phases may decide among them.
+    phases: Option<Delay>,
 }
 
 /// What came of a run.
@@ -121,6 +126,9 @@ impl Together {
         Ok(Self {
             points: shared.collect::<Result<_, SharedError>>()?,
             seeds: experiment.seeds.to_vec(),
+            phases: (experiment.path.as_ref().and_then(|path| path.rate))
+                .map(packet_time)
+                .filter(|&time| are_nearer(&detours, time)),
             members,
             tolerance: tolerance.unwrap_or_else(|| share.max(crate::TOLERANCE)),
         })
@@ -191,6 +199,13 @@ impl Together {
             if !sound.is_empty() {
                 text += &self.table(&sound, width);
                 text += &told(&sound);
+                if let Some(time) = self.phases {
+                    let _ = writeln!(
+                        text,
+                        "Round trips here differ by less than a packet's time ({time}), and hosts take\n\
+                         hardly any time for an ACK: such a difference may decide who gets the link."
+                    );
+                }
             }
             text.push('\n');
         }
@@ -320,6 +335,18 @@ impl Together {
     }
 }
 
+/// The time that a full packet takes at `rate`.
+fn packet_time(rate: Rate) -> Delay {
+    Delay::from_nanos(FULL_PACKET_BITS * 1_000_000_000 / rate.as_bits_per_second().max(1))
+}
+
+/// Whether two of `detours` differ by less than `time`.
+fn are_nearer(detours: &[Delay], time: Delay) -> bool {
+    let mut all: Vec<u64> = detours.iter().map(|detour| detour.as_nanos()).collect();
+    all.sort_unstable();
+    all.windows(2).any(|two| two[1] - two[0] < time.as_nanos())
+}
+
 /// Fairness over all senders, and the latency of datagrams beside them.
 fn told(runs: &[&TogetherRun]) -> String {
     let over = |of: &dyn Fn(&SharedOutcome) -> Option<f64>| {
@@ -373,6 +400,18 @@ fn shown(summary: Option<Summary>, digits: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn round_trips_within_a_packets_time_are_near() {
+        let time = packet_time(Rate::from_bits_per_second(12_000_000));
+        assert_eq!(time, Delay::from_nanos(1_000_000));
+        let near = |nanos: &[u64]| {
+            let detours: Vec<Delay> = nanos.iter().copied().map(Delay::from_nanos).collect();
+            are_nearer(&detours, time)
+        };
+        assert!(near(&[0, 60_000_000, 0]) && near(&[0, 999_999]));
+        assert!(!near(&[2_000_000, 0, 1_000_000]) && !near(&[0]));
+    }
 
     #[test]
     fn a_sender_may_have_a_longer_round_trip() {
