@@ -66,7 +66,7 @@ pub struct Together {
     points: Vec<(String, Shared)>,
     seeds: Vec<u64>,
     tolerance: Delay,
-    /// Senders' round trips differ by less than this: phases may decide among them.
+    /// The time of a packet, if round trips of senders differ by less: phases may decide among them.
     phases: Option<Delay>,
 }
 
@@ -202,7 +202,7 @@ impl Together {
                 if let Some(time) = self.phases {
                     let _ = writeln!(
                         text,
-                        "Round trips here differ by less than a packet's time ({time}), and hosts take\n\
+                        "Some round trips differ by less than a packet's time ({time}), and hosts take\n\
                          hardly any time for an ACK: such a difference may decide who gets the link."
                     );
                 }

@@ -99,7 +99,7 @@ pub struct Kernel {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Offers {
-    /// What a host lists, and the modules that it could load.
+    /// The controls that a host lists, and the modules that it could load.
     Listed {
         available: Vec<String>,
         modules: Vec<String>,
@@ -108,7 +108,7 @@ enum Offers {
     Released(KernelVersion),
 }
 
-/// Whether a kernel has a congestion control.
+/// The presence of a congestion control in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// It is built in or loaded.
@@ -143,13 +143,13 @@ impl Kernel {
         }
     }
 
-    /// What it is called: `this host, Linux 6.1.0-18-amd64`, `Linux 6.1`.
+    /// Its name: `this host, Linux 6.1.0-18-amd64`, `Linux 6.1`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether it has `control`.
+    /// Tells if it has `control`.
     #[must_use]
     pub fn presence(&self, control: &KernelControl) -> Presence {
         match &self.offers {

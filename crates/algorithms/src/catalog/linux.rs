@@ -102,12 +102,12 @@ pub struct KernelControl {
     pub module: Option<Text>,
     /// The first kernel that has it.
     pub since: KernelVersion,
-    /// Whether kernels are built with it where nobody says otherwise, module or not.
+    /// Its presence in a kernel of the default configuration, built in or as a module.
     pub usual: Usual,
 }
 
 impl KernelControl {
-    /// Whether a kernel has it without anything to load.
+    /// Tells if a kernel has it without anything to load.
     #[must_use]
     pub fn is_built_in(&self) -> bool {
         self.module.is_none() || self.usual == Usual::Yes
@@ -119,7 +119,7 @@ impl KernelControl {
         self.module.as_ref().filter(|_| !self.is_built_in())
     }
 
-    /// What has all new connections take it, as root.
+    /// The command, as root, by which all new connections take it.
     #[must_use]
     pub fn command(&self) -> String {
         format!("sysctl -w net.ipv4.tcp_congestion_control={}", self.name)

@@ -111,7 +111,7 @@ pub(super) enum Mode {
     ProbeRtt,
 }
 
-/// What of Linux's `icsk_ca_state` counts here.
+/// The states of Linux's `icsk_ca_state` that count here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,

@@ -81,17 +81,15 @@ fn offer<'c>(
         Some(Prefer::Friendly) => -average(&harms),
         _ => geometric(&goodputs),
     };
+    let place = match candidate.spec.needs(Dialect::Linux).exact_echo {
+        true => "; only for a data centre whose queues mark (RFC 8257 §5)",
+        false => "",
+    };
     Some(Offered {
         spec: &candidate.spec,
         merit,
         commands,
-        told: match candidate.spec.needs(Dialect::Linux).exact_echo {
-            false => sentence(results, (unbeaten, &goodputs), &harms),
-            true => {
-                sentence(results, (unbeaten, &goodputs), &harms)
-                    + "; only for a data centre whose queues mark (RFC 8257 §5)"
-            }
-        },
+        told: sentence(results, (unbeaten, &goodputs), &harms) + place,
     })
 }
 
