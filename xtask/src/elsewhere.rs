@@ -23,7 +23,7 @@ const CHECK: &str = "dupack-wasm-check";
 const MODULE: &str = "dupack_wasm_check.wasm";
 
 /// What it must give.
-const GOLDEN: &str = "crates/lab/tests/it/trace_hashes/golden.csv";
+const GOLDEN: &str = "crates/engine/tests/it/trace_hashes/golden.csv";
 
 /// Builds the endpoint for a machine without an operating system, where this machine can; before a release, runs experiments
 /// in WebAssembly as well.

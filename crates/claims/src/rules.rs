@@ -95,11 +95,10 @@ impl Rules {
         source: &Source,
         catalog: &Catalog,
     ) -> Result<Self, ExperimentError> {
-        let planned = plan.empty_results();
-        let experiment = &planned.experiment;
+        let experiment = plan.experiment();
         let vocabulary = experiment.vocabulary();
         let rules = Self::new(&vocabulary, &experiment.claims, source, catalog)?;
-        rules.check(&World::planned(&planned))?;
+        rules.check(&World::planned(&plan.empty_results()))?;
         Ok(rules)
     }
 

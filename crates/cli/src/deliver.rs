@@ -3,18 +3,20 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use dupack_algorithms::catalog::{Catalog, Kernel};
 use dupack_claims::{Judged, Rules};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Results, store};
-use dupack_lab::run::{Execution, Held, Plan};
+use dupack_engine::{Carried, Conduct, Execution, Keeping, Shown, carry_out_plan};
+use dupack_lab::run::{Held, Plan};
 use dupack_report::begun::{Begun, BegunError};
 use dupack_report::claims;
 use dupack_report::comparison::{self, Beside};
 use dupack_report::deploy::answer;
 use dupack_report::files::Files;
-use dupack_report::folder::OutputFolder;
+use dupack_engine::folder::OutputFolder;
 use dupack_report::table;
 use miette::{IntoDiagnostic, Result};
 
@@ -34,7 +36,7 @@ pub fn carry_out(
     if !output.no_harm {
         plan = plan.measuring_harm(catalog);
     }
-    check_preference(output.show.prefer, &plan.empty_results().harm)?;
+    check_preference(output.show.prefer, plan.harm_record())?;
     let rules = Rules::of_plan(&plan, source, catalog)?;
     if output.explain {
         let (_, width) = terminal();
@@ -42,11 +44,11 @@ pub fn carry_out(
         return Ok(ExitCode::SUCCESS);
     }
     let execution = Execution { jobs: output.jobs };
-    plan.fits(Held::All, execution)?;
+    plan.fits(Held::All, execution.threads())?;
     advise(&plan);
     // Made before the work, so that a folder that cannot be had costs no time.
     let begun = match &output.resume {
-        Some(path) => Begun::again(path, &plan.empty_results().experiment, source),
+        Some(path) => Begun::again(path, plan.experiment(), source),
         None => Begun::new(folder(output.out.as_deref(), name)?, source),
     };
     let begun = match begun {
@@ -56,16 +58,24 @@ pub fn carry_out(
         }
         begun => begun?,
     };
-    for complaint in begun.journal.complaints() {
-        say!("note: {complaint}");
-    }
     let bar = Bar::new(plan.work(), name);
-    let mut results = plan.execute_keeping(&begun.journal, execution, &bar, interrupt());
-    results.prefer = output.show.prefer;
-    output.show.correct_over.apply(&mut results);
+    let conduct = Conduct {
+        execution,
+        watch: &bar,
+        interrupt: interrupt(),
+    };
+    let shown = match output.flows_over_time {
+        true => Shown::OverTimeAndFlows,
+        false => Shown::OverTime,
+    };
+    let keeping = Keeping::within(Arc::clone(&begun.journal));
+    let mut carried = carry_out_plan(&plan, keeping, shown, &conduct);
+    carried.results.prefer = output.show.prefer;
+    output.show.correct_over.apply(&mut carried.results);
     bar.finish();
-    let delivered = Delivery::of(&results, &rules, catalog);
-    let done = deliver(&delivered, &plan, output, &begun.folder);
+    let delivered = Delivery::of(&carried, &rules, catalog);
+    let done = deliver(&delivered, output, &begun.folder);
+    let results = &carried.results;
     if done.is_err() || results.missing() > 0 {
         let go_on = go_on(std::env::args_os(), begun.folder.path());
         let kept = match begun.journal.unkept() {
@@ -82,17 +92,16 @@ pub fn carry_out(
 /// Writes every file, prints what was asked for, and says what there is to warn of.
 fn deliver(
     delivery: &Delivery<'_>,
-    plan: &Plan,
     output: &OutputArgs,
     folder: &OutputFolder,
 ) -> Result<ExitCode> {
-    let results = delivery.results;
+    let results = &delivery.carried.results;
     if results.runs.is_empty() {
         say!("interrupted before the first run was finished: there is nothing to show");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let written = delivery
-        .files(plan, output.flows_over_time)
+        .files()
         .and_then(|files| Ok(files.write(folder)?));
     // What was computed is told, though there may be no room for its files.
     delivery.show(&output.show)?;
@@ -102,36 +111,35 @@ fn deliver(
 
 /// Results, and what is made of them.
 pub struct Delivery<'r> {
-    results: &'r Results,
+    carried: &'r Carried,
     judged: Vec<Judged>,
     catalog: &'r Catalog,
 }
 
 impl<'r> Delivery<'r> {
-    /// That of `results`, whose stacks are of `catalog`, judged by `rules`.
-    pub fn of(results: &'r Results, rules: &Rules, catalog: &'r Catalog) -> Self {
+    /// Judges the results of `carried`, whose stacks are of `catalog`, by `rules`.
+    pub fn of(carried: &'r Carried, rules: &Rules, catalog: &'r Catalog) -> Self {
         Self {
-            results,
-            judged: rules.judge_results(results),
+            judged: rules.judge_results(&carried.results),
+            carried,
             catalog,
         }
     }
 
-    /// Every file of it. Runs of `plan` are followed over time, until somebody interrupts that: one of each stack, and
-    /// `every_flow` with every seed if that was asked for.
-    pub fn files(&self, plan: &Plan, every_flow: bool) -> Result<Files<'r>> {
+    /// Returns every file of it.
+    pub fn files(&self) -> Result<Files<'r>> {
         let beside = Beside {
             judged: self.judged.clone(),
-            over_time: Some(plan.over_time(interrupt())),
-            flows_over_time: every_flow.then(|| plan.flows_over_time(interrupt())),
+            over_time: self.carried.over_time.clone(),
+            flows_over_time: self.carried.flows_over_time.clone(),
             ..Beside::default()
         };
-        comparison::files(self.results, self.catalog, beside).into_diagnostic()
+        comparison::files(&self.carried.results, self.catalog, beside).into_diagnostic()
     }
 
     /// Prints it.
     pub fn show(&self, how: &ShowArgs) -> Result<()> {
-        let (results, judged, catalog) = (self.results, &self.judged, self.catalog);
+        let (results, judged, catalog) = (&self.carried.results, &self.judged, self.catalog);
         match how.format {
             Format::Table => tables(results, judged, how, catalog),
             Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(results))),

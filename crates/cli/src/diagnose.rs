@@ -26,7 +26,7 @@ use dupack_diagnosis_tell::words;
 use dupack_packet::CaptureTime;
 use dupack_packet::captured::{CaptureReader, ReadError};
 use dupack_report::files::PAGE;
-use dupack_report::folder::OutputFolder;
+use dupack_engine::folder::OutputFolder;
 use dupack_tcp::time::Duration;
 use miette::{IntoDiagnostic, Report, Result, miette};
 

@@ -10,8 +10,8 @@ use dupack_evaluation::{
     Suite,
 };
 use dupack_lab::path_file::PathFile;
-use dupack_lab::run::Execution;
-use dupack_report::folder::OutputFolder;
+use dupack_engine::Execution;
+use dupack_engine::folder::OutputFolder;
 use miette::Result;
 
 use crate::flags::jobs;
@@ -128,21 +128,18 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
     say!("every finished run is kept; after an interruption go on with: {go_on}");
     let board = Board::new();
     let conduct = Conduct {
-        execution: Execution { jobs: args.jobs },
-        watch: &board,
-        interrupt: interrupt(),
+        runs: dupack_engine::Conduct {
+            execution: Execution { jobs: args.jobs },
+            watch: &board,
+            interrupt: interrupt(),
+        },
         journal: Some(begun.path()),
     };
     let mut evaluated = campaign.carry_out(&conduct);
     let mut on_wire = Ok(());
     if let (Some(namespaces), Ok(evaluated)) = (namespaces, &mut evaluated) {
-        let execution = Execution {
-            jobs: Some(args.wire_jobs),
-        };
-        let conduct = Conduct {
-            execution,
-            ..conduct
-        };
+        let mut conduct = conduct;
+        conduct.runs.execution.jobs = Some(args.wire_jobs);
         let packets = wire::Packets::new(catalog, interrupt());
         on_wire =
             namespaces.and_then(|()| campaign.carry_out_on_wire(evaluated, &packets, &conduct));

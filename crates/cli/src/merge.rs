@@ -8,9 +8,10 @@ use clap::Args;
 use dupack_algorithms::catalog::Catalog;
 use dupack_claims::Rules;
 use dupack_lab::experiment::load::Source;
-use dupack_lab::run::{Execution, Held, Plan};
+use dupack_engine::{Carried, Conduct, Execution, Shown, Split, show};
+use dupack_lab::run::{Held, Plan};
 use dupack_report::files::{EXPERIMENT, Files};
-use dupack_report::folder::{Draft, Folder, IfPresent, MemoryFolder, OutputFolder, StoreError};
+use dupack_engine::folder::{Draft, Folder, IfPresent, MemoryFolder, OutputFolder, StoreError};
 use dupack_report::shard::{Gathered, Harm};
 use miette::{Result, miette};
 
@@ -62,13 +63,13 @@ pub fn run(args: &MergeArgs, catalog: &Catalog) -> Result<ExitCode> {
         None => shards.first().source()?,
     };
     let plan = plan(args, &shards, &source, catalog)?;
-    check_preference(args.show.prefer, &plan.empty_results().harm)?;
+    check_preference(args.show.prefer, plan.harm_record())?;
     let execution = Execution { jobs: args.jobs };
-    plan.fits(Held::All, execution)?;
+    plan.fits(Held::All, execution.threads())?;
     let rules = Rules::of_plan(&plan, &source, catalog)?;
     let known = shards.first().identity();
-    let split = plan.split(known.shard.of(), &source)?;
-    shards.check(&split, &plan.empty_results().experiment, &source.name)?;
+    let split = Split::of_plan(&plan, known.shard.of(), &source)?;
+    shards.check(&split, plan.experiment(), &source.name)?;
     let journals = shards.journals()?;
     let merge = split.merge(&journals).map_err(|error| *error)?;
     if let Some(incomplete) = shards.incomplete(&split, &merge, args.experiment.as_deref()) {
@@ -85,14 +86,23 @@ pub fn run(args: &MergeArgs, catalog: &Catalog) -> Result<ExitCode> {
     };
     results.prefer = args.show.prefer;
     args.show.correct_over.apply(&mut results);
-    let delivery = Delivery::of(&results, &rules, catalog);
-    let files = delivery.files(&plan, false)?;
+    let conduct = Conduct {
+        execution,
+        watch: &(),
+        interrupt,
+    };
+    let carried = Carried {
+        results,
+        ..show(&plan, Shown::OverTime, &conduct)
+    };
+    let delivery = Delivery::of(&carried, &rules, catalog);
+    let files = delivery.files()?;
     if interrupt.is_asked() {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let folder = place.take(&files, &source)?;
     delivery.show(&args.show)?;
-    warn(&results, &folder);
+    warn(&carried.results, &folder);
     Ok(ExitCode::SUCCESS)
 }
 

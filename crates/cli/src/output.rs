@@ -7,7 +7,7 @@ use std::path::Path;
 
 use dupack_lab::results::Results;
 use dupack_report::files::PAGE;
-use dupack_report::folder::{IfPresent, OutputFolder};
+use dupack_engine::folder::{IfPresent, OutputFolder};
 use dupack_report::table::Colour;
 use miette::{IntoDiagnostic, Result};
 

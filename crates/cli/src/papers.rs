@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use dupack_lab::run::Execution;
+use dupack_engine::Execution;
 use dupack_papers::{Campaign, CampaignFolder, Conduct, Extent, PAPERS, Paper, Reproduction};
 use dupack_report::files::PAGE;
-use dupack_report::folder::OutputFolder;
+use dupack_engine::folder::OutputFolder;
 use miette::Result;
 
 use crate::flags::jobs;
@@ -76,9 +76,11 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
     say!("every finished run is kept; after an interruption go on with: {go_on}");
     let board = Board::new();
     let conduct = Conduct {
-        execution: Execution { jobs: args.jobs },
-        watch: &board,
-        interrupt: interrupt(),
+        runs: dupack_engine::Conduct {
+            execution: Execution { jobs: args.jobs },
+            watch: &board,
+            interrupt: interrupt(),
+        },
         journals: Some(folder.path()),
     };
     let mut reproductions = dupack_papers::carry_out(&campaigns, &conduct);

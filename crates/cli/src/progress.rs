@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use dupack_lab::run::{Amount, Interrupt, Progress, Watch};
+use dupack_engine::{Amount, Watch};
+use dupack_lab::run::Interrupt;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use screen::{Room, cut};
 
@@ -64,6 +65,7 @@ fn bar(target: ProgressDrawTarget, length: u64, style: &str) -> ProgressBar {
 pub struct Bar {
     bar: ProgressBar,
     room: Room,
+    has_begun: AtomicBool,
 }
 
 impl Bar {
@@ -82,6 +84,7 @@ impl Bar {
         let this = Self {
             bar: bar(target, runs as u64, style),
             room,
+            has_begun: AtomicBool::new(false),
         };
         this.tell(what);
         this
@@ -142,13 +145,22 @@ impl dupack_testbed::Watch for Bar {
     }
 }
 
-impl Progress for Bar {
-    fn run_done(&self) {
-        self.bar.inc(1);
+impl Watch for Bar {
+    /// The first round is known when the bar is made; a precision adds others.
+    fn begins(&self, total: Amount, done: Amount) {
+        match self.has_begun.swap(true, Ordering::Relaxed) {
+            false => self.bar.set_length(total.runs as u64),
+            true => self.bar.inc_length(total.runs as u64),
+        }
+        self.bar.inc(done.runs as u64);
+        if done.runs > 0 {
+            let taken = format!("{} of {} runs were done before", done.runs, total.runs);
+            self.note(&taken);
+        }
     }
 
-    fn runs_added(&self, runs: usize) {
-        self.bar.inc_length(runs as u64);
+    fn run_done(&self, _: u64) {
+        self.bar.inc(1);
     }
 
     fn note(&self, text: &str) {
@@ -303,8 +315,8 @@ impl Watch for Board {
         self.bar.suspend(|| say!("note: {text}"));
     }
 
-    fn cpu_time(&self) -> Duration {
-        on_this_thread().unwrap_or_else(|| self.bar.elapsed())
+    fn cpu_time(&self) -> Option<Duration> {
+        Some(on_this_thread().unwrap_or_else(|| self.bar.elapsed()))
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_claims::Rules;
 use dupack_lab::experiment::load::Source;
-use dupack_lab::run::{Execution, Held, Plan, Shard, Split};
-use dupack_report::folder::{IfPresent, OutputFolder, is_blank};
+use dupack_engine::{Conduct, Execution, Shard, Split};
+use dupack_lab::run::{Held, Plan};
+use dupack_engine::folder::{IfPresent, OutputFolder, is_blank};
 use dupack_report::shard::{BegunShard, Harm, Identity, ShardFolder};
 use dupack_report::table;
 use miette::{Result, miette};
@@ -44,8 +46,8 @@ pub fn carry_out(
     Rules::of_plan(&plan, source, catalog)?;
     let execution = Execution { jobs: output.jobs };
     let runs = plan.size().runs().unwrap_or(u64::MAX) / u64::from(shard.of());
-    plan.fits(Held::Runs(runs), execution)?;
-    let split = plan.split(shard.of(), source)?;
+    plan.fits(Held::Runs(runs), execution.threads())?;
+    let split = Split::of_plan(&plan, shard.of(), source)?;
     if output.explain {
         return explain(&plan, &split, shard);
     }
@@ -61,7 +63,7 @@ pub fn carry_out(
     let begun = match ShardFolder::is_at(&path) {
         true => {
             let found = ShardFolder::read(&path)?;
-            found.check(&identity, &plan.empty_results().experiment)?;
+            found.check(&identity, plan.experiment())?;
             if found.is_finished() {
                 found.check_runs(&share)?;
                 let (runs, path) = (share.runs(), path.display());
@@ -75,11 +77,13 @@ pub fn carry_out(
             BegunShard::new(folder, identity, source)?
         }
     };
-    for complaint in begun.journal.complaints() {
-        say!("note: {complaint}");
-    }
     let bar = Bar::new(share.runs(), name);
-    let done = share.execute(&begun.journal, execution, &bar, interrupt());
+    let conduct = Conduct {
+        execution,
+        watch: &bar,
+        interrupt: interrupt(),
+    };
+    let done = share.execute(Arc::clone(&begun.journal), &conduct);
     bar.finish();
     let runs = share.runs();
     let again = go_on(std::env::args_os(), begun.path());

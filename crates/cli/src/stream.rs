@@ -9,9 +9,10 @@ use dupack_algorithms::catalog::Catalog;
 use dupack_claims::Rules;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::size::bytes_in_words;
-use dupack_lab::run::{Execution, Held, Plan, Progressed};
+use dupack_engine::{Conduct, Execution, Progressed};
+use dupack_lab::run::{Held, Plan};
 use dupack_report::files::PAGE;
-use dupack_report::folder::is_blank;
+use dupack_engine::folder::is_blank;
 use dupack_report::shard::Harm;
 use dupack_report::stream::{BETTER_STREAMED, Finished, Format, Identity, Settings, Streaming};
 use miette::{IntoDiagnostic, Result, miette};
@@ -57,9 +58,9 @@ pub fn carry_out(
     if harm == Harm::Measured {
         plan = plan.measuring_harm(catalog);
     }
-    check_preference(prefer, &plan.empty_results().harm)?;
+    check_preference(prefer, plan.harm_record())?;
     let execution = Execution { jobs: output.jobs };
-    plan.fits(Held::Points, execution)?;
+    plan.fits(Held::Points, execution.threads())?;
     let rules = Rules::of_plan(&plan, source, catalog)?;
     if !rules.claims().is_empty() {
         say!(
@@ -85,7 +86,12 @@ pub fn carry_out(
     let interrupt = interrupt_saying("the runs of finished parts are kept");
     let bar = Bar::new(streaming.runs_to_do(), name);
     let path = streaming.path().to_owned();
-    let progressed = streaming.execute(&plan, execution, &bar, interrupt);
+    let conduct = Conduct {
+        execution,
+        watch: &bar,
+        interrupt,
+    };
+    let progressed = streaming.execute(&plan, &conduct);
     bar.finish();
     let done = match progressed {
         Ok(Progressed::ToBlock(_)) => {

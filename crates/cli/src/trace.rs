@@ -5,6 +5,7 @@ mod setting;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::rc::Rc;
 
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::{Catalog, Dialect};
@@ -14,7 +15,7 @@ use dupack_lab::trace::stream::{Account, Outputs, StreamError, TraceFile, stream
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate, Room};
 use dupack_report::figure::Arrangement;
 use dupack_report::files::{EXPERIMENT, FIGURE_ENDINGS, Files};
-use dupack_report::folder::OutputFolder;
+use dupack_engine::folder::OutputFolder;
 use dupack_report::table;
 use dupack_report::trace::{
     Asked, Detail, Extent, Figures, Followed, Found, Inflation, Rungs, Sketch, Span, Style,
@@ -150,8 +151,8 @@ enum Arrange {
 }
 
 /// A flow to follow, in a run of its stack.
-struct Run<'p> {
-    scenario: &'p Scenario,
+struct Run {
+    scenario: Rc<Scenario>,
     /// Its place among the scenario's flows, from 0.
     flow: usize,
     /// What it is called.
@@ -223,12 +224,12 @@ fn conclude(setting: &Setting, done: &[Done]) -> ExitCode {
 }
 
 /// The flows to follow, stack by stack.
-fn runs<'p>(plan: &'p Plan, follow: Option<&Flows>) -> Result<Vec<Run<'p>>> {
-    let mut runs: Vec<Run<'_>> = Vec::new();
+fn runs(plan: &Plan, follow: Option<&Flows>) -> Result<Vec<Run>> {
+    let mut runs: Vec<Run> = Vec::new();
     let jobs = plan.jobs();
     let stacks = jobs.len();
     for job in jobs {
-        let scenario = plan.scenario(job);
+        let scenario = Rc::new(plan.scenario(job));
         let flows = scenario.tcp_flows();
         let own = flows.iter().position(|flow| flow.role == Role::Compared);
         let chosen = match follow {
@@ -258,7 +259,7 @@ fn runs<'p>(plan: &'p Plan, follow: Option<&Flows>) -> Result<Vec<Run<'p>>> {
                 place = format!("{place}-{}", job.stack + 1);
             }
             runs.push(Run {
-                scenario,
+                scenario: Rc::clone(&scenario),
                 flow,
                 name,
                 place,
@@ -277,7 +278,7 @@ fn folder_of(stack: &str) -> String {
 
 /// Does the runs, one after the other, and writes what happens while they last; asked to stop, it
 /// ends with the run under way.
-fn write_all(runs: &[Run<'_>], seed: u64, none: &Met, folder: &OutputFolder) -> Result<Vec<Done>> {
+fn write_all(runs: &[Run], seed: u64, none: &Met, folder: &OutputFolder) -> Result<Vec<Done>> {
     let mut all = Vec::new();
     for run in runs {
         all.push(write(run, seed, none.clone(), folder)?);
@@ -288,7 +289,7 @@ fn write_all(runs: &[Run<'_>], seed: u64, none: &Met, folder: &OutputFolder) -> 
     Ok(all)
 }
 
-fn write(run: &Run<'_>, seed: u64, none: Met, folder: &OutputFolder) -> Result<Done> {
+fn write(run: &Run, seed: u64, none: Met, folder: &OutputFolder) -> Result<Done> {
     let name = |file: TraceFile| match run.place.as_str() {
         "" => file.name().to_owned(),
         place => format!("{place}/{}", file.name()),
@@ -301,7 +302,7 @@ fn write(run: &Run<'_>, seed: u64, none: Met, folder: &OutputFolder) -> Result<D
     };
     let mut seen = (Extent::default(), none);
     let flow = (seed, run.flow);
-    let account = match stream(run.scenario, flow, outputs, &mut seen, interrupt()) {
+    let account = match stream(&run.scenario, flow, outputs, &mut seen, interrupt()) {
         Err(StreamError::Write { file, source }) => {
             return Err(folder.unwritten(&name(file), &source).into());
         }
@@ -369,7 +370,7 @@ fn shown(done: &[Done], asked: Asked, folder: &OutputFolder) -> Result<Found> {
 fn draw(
     args: &TraceArgs,
     (setting, conditions): (&Setting, &str),
-    runs: &[Run<'_>],
+    runs: &[Run],
     found: &Found,
 ) -> Result<Figures> {
     let mut followed = Vec::new();
@@ -377,7 +378,7 @@ fn draw(
         let until = found.span.until.max(found.ladder.until);
         let mut gathered = (Sketch::new(found.span), Rungs::new(found.ladder));
         let flow = (setting.seed, run.flow);
-        watch(run.scenario, flow, until, &mut gathered).into_diagnostic()?;
+        watch(&run.scenario, flow, until, &mut gathered).into_diagnostic()?;
         followed.push(Followed {
             name: run.name.clone(),
             drawn: gathered.0.finish(),
@@ -407,14 +408,14 @@ type Windows = Vec<(String, Vec<(f64, f64)>)>;
 const MOST_OTHERS: usize = 4;
 
 /// The windows of the first other flows that no plot of their own shows.
-fn others(run: &Run<'_>, runs: &[Run<'_>], seed: u64, span: Span) -> Result<Windows> {
+fn others(run: &Run, runs: &[Run], seed: u64, span: Span) -> Result<Windows> {
     let flows = run.scenario.tcp_flows();
     let followed = |flow: &usize| runs.iter().any(|run| run.flow == *flow);
     let places = (0..flows.len()).filter(|flow| !followed(flow));
     let mut others = Vec::new();
     for flow in places.take(MOST_OTHERS) {
         let mut sketch = Sketch::new(span);
-        watch(run.scenario, (seed, flow), span.until, &mut sketch).into_diagnostic()?;
+        watch(&run.scenario, (seed, flow), span.until, &mut sketch).into_diagnostic()?;
         let name = match flows[flow].role {
             Role::Compared => format!("cwnd of flow {}", flow + 1),
             Role::Other => format!("cwnd of flow {}, {}", flow + 1, flows[flow].stack),
@@ -424,7 +425,7 @@ fn others(run: &Run<'_>, runs: &[Run<'_>], seed: u64, span: Span) -> Result<Wind
     Ok(others)
 }
 
-fn files(figures: &Figures, found: &Found, runs: &[Run<'_>], folder: &OutputFolder) -> String {
+fn files(figures: &Figures, found: &Found, runs: &[Run], folder: &OutputFolder) -> String {
     let thinned = match figures.detail {
         Detail::Full => "",
         Detail::Thinned => ", thinned out as it cannot show every point",

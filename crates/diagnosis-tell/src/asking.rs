@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, StackSpec};
 use dupack_lab::experiment::SenderOptions;
-use dupack_lab::run::{Interrupt, Progress};
+use dupack_engine::Watch;
+use dupack_lab::run::Interrupt;
 use dupack_lab::units::{Buffer, Delay};
 use dupack_tcp::time::Duration;
 
@@ -203,7 +204,7 @@ pub fn ask(
     stream: &StreamFindings,
     catalog: &Catalog,
     stacks: Option<&[StackSpec]>,
-    progress: &dyn Progress,
+    progress: &dyn Watch,
     interrupt: &Interrupt,
 ) -> Result<Asked, String> {
     if let Some(untold) = no_path(stream) {

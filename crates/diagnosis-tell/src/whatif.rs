@@ -27,7 +27,8 @@ mod tests;
 pub mod values;
 
 use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, StackSpec};
-use dupack_lab::run::{Execution, Interrupt, Progress};
+use dupack_engine::{Execution, Watch};
+use dupack_lab::run::Interrupt;
 
 pub use answer::{Answer, Gain, Offer, Role};
 pub use estimate::Estimate;
@@ -78,14 +79,14 @@ impl<'a> WhatIf<'a> {
 
     /// Whether one of the senders that may have been captured, simulated on the path, does what it did.
     #[must_use]
-    pub fn gate(&self, progress: &dyn Progress, interrupt: &Interrupt) -> Gate<'a> {
+    pub fn gate(&self, progress: &dyn Watch, interrupt: &Interrupt) -> Gate<'a> {
         gate::gate(self, progress, interrupt)
     }
 
     fn simulation<'b>(
         &'b self,
         captured: &'b Captured,
-        progress: &'b dyn Progress,
+        progress: &'b dyn Watch,
         interrupt: &'b Interrupt,
     ) -> Runs<'b> {
         Runs {

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use dupack_evaluation::{Campaign, Card, Conduct, Extent, Suite, json};
-use dupack_lab::run::{Execution, Interrupt};
+use dupack_engine::Execution;
+use dupack_lab::run::Interrupt;
 
 #[path = "../tests/it/broken/expected.rs"]
 mod expected;

@@ -1,15 +1,15 @@
 //! Evaluating stacks: all runs of all scenarios as one list, the longest first, each run once.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod runs;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_claims::{Judged, Verdict};
+use dupack_engine::JournalError;
 use dupack_lab::experiment::load::Source;
-use dupack_lab::results::{Results, Run};
-use dupack_lab::run::journal::{Done, Journal, JournalError, changed};
-use dupack_lab::run::{Amount, Execution, Fingerprint, Interrupt, Job, Watch};
+use dupack_lab::results::Results;
 
 use crate::card::{Card, WireCard};
 use crate::error::EvaluationError;
@@ -45,12 +45,8 @@ struct Subject {
 /// How stacks are evaluated.
 #[derive(Clone, Copy)]
 pub struct Conduct<'c> {
-    /// How many runs at a time.
-    pub execution: Execution,
-    /// Who looks on.
-    pub watch: &'c dyn Watch,
-    /// What stops it.
-    pub interrupt: &'c Interrupt,
+    /// How their runs are performed.
+    pub runs: dupack_engine::Conduct<'c>,
     /// The folder in which finished runs are kept, and from which they are taken; nowhere if there is none.
     pub journal: Option<&'c Path>,
 }
@@ -80,25 +76,6 @@ pub struct Part {
     /// What has become of its claims, one for each criterion.
     pub judged: Vec<Judged>,
 }
-
-/// One run to do.
-#[derive(Clone, Copy, Debug)]
-struct Task {
-    round: Round,
-    subject: usize,
-    part: usize,
-    job: Job,
-    packets: u64,
-}
-
-/// Runs, those that are the same together.
-type Tasks = BTreeMap<Fingerprint, Vec<Task>>;
-
-/// A run that was done, in the place of each of these.
-type Taken<'t> = (&'t [Task], Done);
-
-/// What came out of the scenarios, by the places of the stack and of the scenario.
-type Parts = BTreeMap<(usize, usize), Part>;
 
 impl<'s> Campaign<'s> {
     /// The evaluation of `stacks`, which are of `catalog`, by the criteria called `keys`; by all, if none is
@@ -194,7 +171,7 @@ impl<'s> Campaign<'s> {
     pub(crate) fn keys(&self) -> impl Iterator<Item = BTreeSet<String>> + '_ {
         self.subjects.iter().map(|subject| {
             let own = subject.scenarios.iter();
-            let own = own.flat_map(|of| of.plan.empty_results().experiment.claims);
+            let own = own.flat_map(|of| of.plan.experiment().claims.clone());
             let wire = subject.wire.iter().flat_map(OnWire::claims);
             own.chain(wire).map(|claim| claim.id).collect()
         })
@@ -209,7 +186,7 @@ impl<'s> Campaign<'s> {
     /// more.
     #[must_use]
     pub fn runs(&self) -> usize {
-        self.tasks(Round::First, |_| true).len()
+        runs::first_runs(self)
     }
 
     /// The experiments' files as they are run, and the traces beside them, by their names from the card's
@@ -289,199 +266,23 @@ impl<'s> Campaign<'s> {
         Ok(())
     }
 
-    /// Does every run and judges every criterion; a scenario whose runs do not decide a criterion is then
+    /// Performs every run and judges every criterion; a scenario whose runs do not decide a criterion is then
     /// run with more seeds, but not in a quick look. What an interrupt leaves undone is missing in the cards;
     /// what rests on it cannot be told.
-    ///
-    /// Runs that the journal holds are taken from it, as long as the shortest of each stack comes out the
-    /// same again.
     ///
     /// # Errors
     /// If the journal can be neither read nor begun.
     pub fn carry_out(&self, conduct: &Conduct<'_>) -> Result<Vec<Evaluated>, JournalError> {
-        let journal = conduct.journal.map(Journal::open).transpose()?;
-        for complaint in journal.iter().flat_map(Journal::complaints) {
-            conduct.watch.note(&complaint);
-        }
-        let mut known = BTreeMap::new();
-        let first = self.tasks(Round::First, |_| true);
-        let mut parts = self.round(&first, journal.as_ref(), conduct, &mut known);
-        let open = |place: &(usize, usize)| parts.get(place).is_some_and(Part::is_open);
-        let more = self.tasks(Round::More, open);
-        let mut undone = BTreeMap::new();
-        if !more.is_empty() {
-            let note = "criteria that these runs do not decide get more seeds";
-            conduct.watch.note(note);
-            for (place, part) in self.round(&more, journal.as_ref(), conduct, &mut known) {
-                match part.results.missing() {
-                    0 => drop(parts.insert(place, part)),
-                    missing => drop(undone.insert(place, missing)),
-                }
-            }
-        }
-        Ok(self.conclude(parts, &undone))
-    }
-
-    /// Does `tasks`. `known` are runs that were done before, and those that are done now.
-    fn round(
-        &self,
-        tasks: &Tasks,
-        journal: Option<&Journal>,
-        conduct: &Conduct<'_>,
-        known: &mut BTreeMap<Fingerprint, Done>,
-    ) -> Parts {
-        let (of_known, rest): (Tasks, Tasks) = tasks
-            .clone()
-            .into_iter()
-            .partition(|(fingerprint, _)| known.contains_key(fingerprint));
-        let (held, to_do) = self.taken(&rest, journal, conduct);
-        let sum = |tasks: &mut dyn Iterator<Item = u64>| tasks.fold(Amount::default(), Amount::and);
-        let total = sum(&mut rest.values().map(|group| group[0].packets));
-        let done = sum(&mut held.iter().map(|(group, _)| group[0].packets));
-        conduct.watch.begins(total, done);
-        let broken = AtomicBool::new(false);
-        let finished = conduct.execution.each(&to_do, |group| {
-            if conduct.interrupt.is_asked() {
-                return None;
-            }
-            let first = group[0];
-            let of = self.prepared(first);
-            conduct
-                .watch
-                .run_begins(&self.subjects[first.subject].stack, &of.name);
-            let before = conduct.watch.cpu_time();
-            let run = of.plan.run(first.job, conduct.interrupt)?;
-            let cpu = Some(conduct.watch.cpu_time().saturating_sub(before));
-            let done = Done { run, cpu };
-            if let Some(journal) = journal
-                && let Err(error) = of.plan.keep(journal, first.job, &done)
-                && !broken.swap(true, Ordering::Relaxed)
-            {
-                let lost = "the runs go on, but after an interruption they begin anew";
-                conduct.watch.note(&format!("{error}; {lost}"));
-            }
-            conduct.watch.run_done(first.packets);
-            Some((*group, done))
-        });
-        let before = of_known.iter();
-        let before = before.map(|(fingerprint, group)| (&group[..], known[fingerprint].clone()));
-        let all: Vec<Taken<'_>> = before.chain(held).chain(finished).collect();
-        let parts = self.parts(tasks, &all);
-        for (group, done) in all {
-            let of = self.prepared(group[0]).plan.fingerprint(group[0].job);
-            known.insert(of, done);
-        }
-        parts
-    }
-
-    /// The runs of `round` for the stacks and scenarios at the places that are `wanted`, those that are the same
-    /// together: the baselines' are, whatever stack is beside them.
-    fn tasks(&self, round: Round, wanted: impl Fn(&(usize, usize)) -> bool) -> Tasks {
-        let mut tasks = Tasks::new();
-        for (subject, of) in self.subjects.iter().enumerate() {
-            let scenarios = of.scenarios(round).iter().enumerate();
-            for (part, prepared) in scenarios.filter(|(part, _)| wanted(&(subject, *part))) {
-                for job in prepared.plan.jobs() {
-                    let packets = prepared.plan.scenario(job).packets();
-                    let same = tasks.entry(prepared.plan.fingerprint(job)).or_default();
-                    same.push(Task {
-                        round,
-                        subject,
-                        part,
-                        job,
-                        packets,
-                    });
-                }
-            }
-        }
-        tasks
-    }
-
-    fn prepared(&self, task: Task) -> &Prepared {
-        &self.subjects[task.subject].scenarios(task.round)[task.part]
-    }
-
-    /// The runs that the journal holds, and those that are still to do, the longest first.
-    fn taken<'t>(
-        &self,
-        tasks: &'t Tasks,
-        journal: Option<&Journal>,
-        conduct: &Conduct<'_>,
-    ) -> (Vec<Taken<'t>>, Vec<&'t [Task]>) {
-        let journal = journal.filter(|journal| !journal.is_empty());
-        let (mut held, mut to_do) = (Vec::new(), Vec::new());
-        for group in tasks.values() {
-            let plan = &self.prepared(group[0]).plan;
-            match journal.and_then(|journal| plan.find(journal, group[0].job)) {
-                Some(done) => held.push((&group[..], done)),
-                None => to_do.push(&group[..]),
-            }
-        }
-        let of_stack = |group: &&[Task]| (group[0].subject, group[0].job.stack);
-        let stale = changed(
-            held.iter().map(|(group, done)| (*group, done)),
-            (of_stack, |group: &&[Task]| group[0].packets),
-            conduct.execution,
-            |group| {
-                self.prepared(group[0])
-                    .plan
-                    .run(group[0].job, conduct.interrupt)
-            },
-        );
-        if !stale.is_empty() {
-            conduct.watch.note("a run does not come out as the journal says: the program has changed, and such runs are done again");
-        }
-        let (again, good): (Vec<_>, Vec<_>) = held
-            .into_iter()
-            .partition(|(group, _)| stale.contains(&of_stack(group)));
-        to_do.extend(again.into_iter().map(|(group, _)| group));
-        to_do.sort_by_key(|group| std::cmp::Reverse(group[0].packets));
-        (good, to_do)
-    }
-
-    /// What came out of the scenarios of `tasks`.
-    fn parts(&self, tasks: &Tasks, done: &[Taken<'_>]) -> Parts {
-        let mut runs: BTreeMap<(usize, usize), (Task, Vec<Run>)> = BTreeMap::new();
-        for task in tasks.values().flatten() {
-            runs.entry((task.subject, task.part))
-                .or_insert((*task, Vec::new()));
-        }
-        for (group, done) in done {
-            for task in *group {
-                let run = Run {
-                    point: task.job.point,
-                    stack: task.job.stack,
-                    seed: task.job.seed,
-                    ..done.run.clone()
-                };
-                let place = (task.subject, task.part);
-                runs.entry(place).or_insert((*task, Vec::new())).1.push(run);
-            }
-        }
-        let parts = runs.into_iter();
-        let parts = parts.map(|(place, (task, runs))| {
-            let more = task.round == Round::More;
-            (place, self.prepared(task).conclude(runs, more))
-        });
-        parts.collect()
-    }
-
-    /// The cards of `parts`; `undone` counts the runs that are missing of those with more seeds.
-    fn conclude(
-        &self,
-        mut parts: Parts,
-        undone: &BTreeMap<(usize, usize), usize>,
-    ) -> Vec<Evaluated> {
-        let subjects = self.subjects.iter().enumerate();
-        let evaluated = subjects.map(|(n, subject)| {
-            let own = (0..subject.scenarios.len()).map(|part| (n, part));
-            let missing: usize = own.clone().filter_map(|place| undone.get(&place)).sum();
-            let own = own.filter_map(|place| parts.remove(&place));
+        let mut parts = runs::carry_out(self, conduct)?.into_iter();
+        let evaluated = self.subjects.iter().map(|subject| {
+            let own: Vec<(Part, usize)> = parts.by_ref().take(subject.scenarios.len()).collect();
+            let missing: usize = own.iter().map(|(_, missing)| missing).sum();
+            let own = own.into_iter().map(|(part, _)| part);
             let mut evaluated = self.evaluated(subject, own.collect());
             evaluated.card.missing += missing;
             evaluated
         });
-        evaluated.collect()
+        Ok(evaluated.collect())
     }
 
     fn evaluated(&self, subject: &Subject, parts: Vec<Part>) -> Evaluated {
@@ -586,21 +387,5 @@ impl Asked<'_> {
         let beside =
             beside.map(|(suite, scenario, own)| suite.simulated(scenario, own, stack, scale));
         own.chain(beside).collect()
-    }
-}
-
-impl Prepared {
-    /// What came out of it.
-    fn conclude(&self, mut runs: Vec<Run>, has_more_seeds: bool) -> Part {
-        runs.sort_by_key(|run| (run.point, run.stack, run.seed));
-        let mut results = self.plan.empty_results();
-        results.runs = runs;
-        Part {
-            name: self.name.clone(),
-            source: self.source.clone(),
-            has_more_seeds,
-            judged: self.rules.judge_results(&results),
-            results,
-        }
     }
 }

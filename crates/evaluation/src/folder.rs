@@ -3,7 +3,7 @@
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use dupack_report::folder::OutputFolder;
+use dupack_engine::folder::OutputFolder;
 use serde::{Deserialize, Serialize};
 
 use crate::error::EvaluationError;
@@ -170,7 +170,7 @@ fn lock(path: &Path) -> Result<File, EvaluationError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dupack_report::folder::IfPresent;
+    use dupack_engine::folder::IfPresent;
 
     #[test]
     fn only_what_was_begun_is_gone_on_with() {

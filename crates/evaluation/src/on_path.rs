@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use dupack_lab::path_file::PathFile;
-use dupack_report::folder::OutputFolder;
+use dupack_engine::folder::OutputFolder;
 use toml::{Table, Value};
 
 use crate::error::EvaluationError;

@@ -92,7 +92,7 @@ impl Prepared {
         let source = Source::new(source.name, text);
         let plan = Plan::with_files(experiment, &source, catalog, files)?;
         let rules = Rules::of_plan(&plan, &source, catalog)?;
-        let named = plan.empty_results().recorded;
+        let named = plan.recorded(0..plan.points().len());
         let named: Vec<PathBuf> = named.iter().map(|recorded| recorded.file.clone()).collect();
         let traces = files.iter().filter(|(path, _)| named.contains(path));
         Ok(Self {

@@ -4,13 +4,9 @@
 //! stack's runs stand those of the same file in the simulator, where `rack/cubic` and `rack/reno` take the
 //! places of the kernel's CUBIC and Reno.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod runs;
+
 use std::error::Error;
-use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_claims::{Rules, World};
@@ -18,10 +14,9 @@ use dupack_lab::experiment::load::{ReadFile, Source};
 use dupack_lab::experiment::points::{Point, points};
 use dupack_lab::experiment::{Acks, Claim, Experiment, Seeds};
 use dupack_lab::results::{Doubt, HarmRecord, Medium, Results, Run, Values, WireRecord};
-use dupack_lab::run::journal::{Done, Journal};
-use dupack_lab::run::{Amount, Fingerprint, Job};
+use dupack_lab::run::{Fingerprint, Job};
 
-use crate::campaign::{Conduct, Part};
+use crate::campaign::Part;
 use crate::error::EvaluationError;
 use crate::prepare::{Prepared, once_each};
 use crate::suite::{Criterion, Round, Scale, Scenario, Suite};
@@ -32,11 +27,8 @@ pub const KERNEL: &str = "kernel:";
 /// What stands in the simulator for the kernel's senders.
 const STAND_INS: [(&str, &str); 2] = [("kernel:cubic", "rack/cubic"), ("kernel:reno", "rack/reno")];
 
-/// The file in the card's folder with every flow of every run on real packets.
-pub const FLOWS: &str = "wire-flows.csv";
-
-const FLOW_COLUMNS: &str = "scenario,point,stack,seed,void_because,group,sender,measured,start_s,goodput_mbit_s,segments,\
-                            retransmissions,offered_packets,dropped_packets,wait_median_ms,wait_p95_ms\n";
+pub use runs::FLOWS;
+pub(crate) use runs::carry_out;
 
 /// Makes runs on real packets.
 pub trait RealPackets: Sync {
@@ -107,20 +99,6 @@ pub(crate) struct OnWire {
     experiment: Experiment,
     points: Vec<Point>,
     rules: Rules,
-}
-
-/// One run to do.
-#[derive(Clone, Copy, Debug)]
-struct Task {
-    subject: usize,
-    part: usize,
-    job: Job,
-}
-
-/// What has become of one.
-enum Made {
-    Done(Box<Run>, Vec<String>),
-    Failed(String),
 }
 
 impl Suite {
@@ -260,216 +238,4 @@ impl OnWire {
             results,
         }
     }
-
-    /// The flows of a run, a line of CSV each.
-    fn lines(&self, job: Job, run: &WireRun) -> String {
-        let mut text = String::new();
-        for flow in &run.flows {
-            let (segments, again) = flow.segments.unzip();
-            let (median, p95) = flow.waits_ms.unzip();
-            let count = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
-            let millis = |n: Option<f64>| n.map_or(String::new(), |n| format!("{n:.3}"));
-            let label = self.points[job.point].label();
-            let (offered, dropped) = flow.packets;
-            let _ = writeln!(
-                text,
-                "{},\"{}\",\"{}\",{},\"{}\",{},\"{}\",{},{:.3},{:.4},{},{},{offered},{dropped},{},{}",
-                self.name,
-                label,
-                self.stack(job),
-                job.seed,
-                run.void.join("; "),
-                flow.group,
-                flow.sender,
-                flow.measured,
-                flow.start_s,
-                flow.goodput_mbit_s,
-                count(segments),
-                count(again),
-                millis(median),
-                millis(p95),
-            );
-        }
-        text
-    }
-}
-
-/// Does the runs of all subjects, those that several share once. Void runs are no part of the journal: whoever
-/// goes on does them again. Of each subject, its parts.
-pub(crate) fn carry_out(
-    subjects: &[&[OnWire]],
-    files: &BTreeMap<PathBuf, String>,
-    packets: &dyn RealPackets,
-    conduct: &Conduct<'_>,
-) -> Result<Vec<Vec<Part>>, EvaluationError> {
-    let journal = conduct.journal.map(Journal::open).transpose()?;
-    let tasks = tasks(subjects);
-    let first = |group: &[Task]| (&subjects[group[0].subject][group[0].part], group[0].job);
-    let held = |group: &Vec<Task>| {
-        let (of, job) = first(group);
-        let point = of.points[job.point].label();
-        journal
-            .as_ref()?
-            .find(of.fingerprint(job), (&point, of.stack(job)), job)
-    };
-    let (mut made, mut to_do) = (Vec::new(), Vec::new());
-    for group in &tasks {
-        match held(group) {
-            Some(done) => made.push((group, Made::Done(Box::new(done.run), Vec::new()))),
-            None => to_do.push(group),
-        }
-    }
-    check(subjects, &to_do, files, packets)?;
-    let amount = |groups: usize| {
-        let one = |sum: Amount, _| sum.and(1);
-        (0..groups).fold(Amount::default(), one)
-    };
-    conduct
-        .watch
-        .begins(amount(tasks.len()), amount(made.len()));
-    let flows = conduct.journal.map(|folder| Mutex::new(folder.join(FLOWS)));
-    let done = conduct.execution.each(&to_do, |group| {
-        if conduct.interrupt.is_asked() {
-            return None;
-        }
-        let (of, job) = first(group);
-        conduct.watch.run_begins("on real packets", &of.words(job));
-        let experiment = &of.points[job.point].experiment;
-        let ran = packets.run(experiment, of.stack(job), files, job.seed);
-        conduct.watch.run_done(1);
-        let ran = match ran {
-            Ok(ran) => ran?,
-            Err(error) => {
-                let failed = format!("{}: {error}", of.words(job));
-                return Some((*group, Made::Failed(failed)));
-            }
-        };
-        if let Some(path) = &flows
-            && let Ok(path) = path.lock()
-            && let Err(error) = append(&path, &of.lines(job, &ran))
-        {
-            conduct.watch.note(&format!("{FLOWS}: {error}"));
-        }
-        let run = Run {
-            point: job.point,
-            stack: job.stack,
-            seed: job.seed,
-            values: ran.values,
-            flow_goodputs: ran.flows.iter().map(|flow| flow.goodput_mbit_s).collect(),
-            trace_hash: 0,
-        };
-        if let (Some(journal), true) = (&journal, ran.void.is_empty()) {
-            let done = Done {
-                run: run.clone(),
-                cpu: None,
-            };
-            let words = (of.points[job.point].label(), of.stack(job));
-            let kept = journal.append(of.fingerprint(job), (&words.0, words.1), &done);
-            if let Err(error) = kept {
-                conduct.watch.note(&error.to_string());
-            }
-        }
-        Some((*group, Made::Done(Box::new(run), ran.void)))
-    });
-    made.extend(done);
-    Ok(conclude(subjects, made, conduct))
-}
-
-/// All runs in their order, those that are the same together.
-fn tasks(subjects: &[&[OnWire]]) -> Vec<Vec<Task>> {
-    let mut places: BTreeMap<Fingerprint, usize> = BTreeMap::new();
-    let mut tasks: Vec<Vec<Task>> = Vec::new();
-    for (subject, parts) in subjects.iter().enumerate() {
-        for (part, of) in parts.iter().enumerate() {
-            for job in of.jobs() {
-                let task = Task { subject, part, job };
-                let next = tasks.len();
-                match *places.entry(of.fingerprint(job)).or_insert(next) {
-                    place if place < next => tasks[place].push(task),
-                    _ => tasks.push(vec![task]),
-                }
-            }
-        }
-    }
-    // One repetition after the other, of all scenarios and senders: what is interrupted has some of each.
-    tasks.sort_by_key(|group| (group[0].job.seed, group[0].part, group[0].job.point));
-    tasks
-}
-
-/// Whether everything that is to do can be done here.
-fn check(
-    subjects: &[&[OnWire]],
-    to_do: &[&Vec<Task>],
-    files: &dyn ReadFile,
-    packets: &dyn RealPackets,
-) -> Result<(), EvaluationError> {
-    let mut asked = BTreeSet::new();
-    for task in to_do.iter().map(|group| group[0]) {
-        let of = &subjects[task.subject][task.part];
-        if asked.insert((task.subject, task.part, task.job.point, task.job.stack)) {
-            let experiment = &of.points[task.job.point].experiment;
-            let checked = packets.check(experiment, of.stack(task.job), files);
-            checked.map_err(|error| EvaluationError::NoRealPackets {
-                cause: error.to_string(),
-            })?;
-        }
-    }
-    Ok(())
-}
-
-fn append(path: &Path, lines: &str) -> std::io::Result<()> {
-    let there = path.symlink_metadata();
-    if there.as_ref().is_ok_and(|there| there.is_symlink()) {
-        let why = "it is a symbolic link, which is not followed";
-        return Err(std::io::Error::other(why));
-    }
-    let new = there.is_err();
-    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-    let head = if new { FLOW_COLUMNS } else { "" };
-    file.write_all(format!("{head}{lines}").as_bytes())
-}
-
-fn conclude(
-    subjects: &[&[OnWire]],
-    made: Vec<(&Vec<Task>, Made)>,
-    conduct: &Conduct<'_>,
-) -> Vec<Vec<Part>> {
-    let mut runs: BTreeMap<(usize, usize), (Vec<Run>, Vec<Doubt>)> = BTreeMap::new();
-    for (group, made) in made {
-        let (run, reasons) = match made {
-            Made::Done(run, reasons) => (run, reasons),
-            Made::Failed(why) => {
-                conduct.watch.note(&why);
-                continue;
-            }
-        };
-        for Task { subject, part, job } in group {
-            let (runs, doubts) = runs.entry((*subject, *part)).or_default();
-            let Job { point, stack, seed } = *job;
-            runs.push(Run {
-                point,
-                stack,
-                seed,
-                ..Run::clone(&run)
-            });
-            if !reasons.is_empty() {
-                doubts.push(Doubt {
-                    point,
-                    stack,
-                    seed,
-                    reasons: reasons.clone(),
-                });
-            }
-        }
-    }
-    let subjects = subjects.iter().enumerate();
-    let parts = subjects.map(|(subject, parts)| {
-        let parts = parts.iter().enumerate();
-        let parts = parts.map(|(part, of)| {
-            let (runs, doubts) = runs.remove(&(subject, part)).unwrap_or_default();
-            of.conclude(runs, doubts)
-        });
-        parts.collect()
-    });
-    parts.collect()
 }

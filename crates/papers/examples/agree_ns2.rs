@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dupack_lab::run::Progress;
+use dupack_engine::Watch;
 use dupack_papers::agreement::{self, Cell, SENDERS, Scenario, Sender};
 
 struct Options {

@@ -33,7 +33,7 @@ pub struct Part {
 }
 
 /// A run over time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Followed {
     /// Which run.
     pub job: Job,
@@ -42,7 +42,7 @@ pub struct Followed {
 }
 
 /// A recorded run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Traced {
     /// Which run.
     pub job: Job,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Extent, Paper, UnknownPaper, find};
-use dupack_report::folder::{OutputFolder, StoreError};
+use dupack_engine::folder::{OutputFolder, StoreError};
 
 const MANIFEST: &str = "papers.json";
 
@@ -216,7 +216,7 @@ fn lock(path: &Path) -> Result<File, FolderError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dupack_report::folder::IfPresent;
+    use dupack_engine::folder::IfPresent;
 
     #[test]
     fn only_what_was_begun_is_gone_on_with() {

@@ -27,10 +27,8 @@ mod page;
 mod readings;
 mod reproduction;
 mod responding;
-mod schedule;
 mod settle;
 mod today;
-mod watch;
 mod westwood;
 
 use miette::Diagnostic;
@@ -43,7 +41,7 @@ pub use campaign::{Campaign, Conduct, carry_out};
 pub use changes::Changes;
 pub use claims::{Book, Claim, Finding, Judged, System, Verdict};
 pub use data::{Declared, PrintedFile};
-pub use dupack_lab::run::JournalError;
+pub use dupack_engine::JournalError;
 pub use evidence::{At, Evidence, Followed, Part, Traced};
 pub use files::files;
 pub use folder::{CampaignFolder, FolderError};
@@ -57,7 +55,7 @@ pub use readings::{
 };
 pub use reproduction::{Account, Exhibit, Reproduction, Table};
 pub use settle::settle;
-pub use watch::{Amount, Watch};
+pub use dupack_engine::{Amount, Watch};
 
 /// The five papers that are here, and what they did not ask.
 pub static PAPERS: [&Paper; 6] = [

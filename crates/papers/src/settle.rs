@@ -29,7 +29,7 @@ use super::reproduction::{Account, Settled};
 use super::{Extent, Paper, Reproduction, find};
 use dupack_claims::{Asked, Cell, World};
 use dupack_lab::results::Results;
-use dupack_lab::run::JournalError;
+use dupack_engine::JournalError;
 
 /// How many times the seeds of the files a claim may have.
 const TIMES: [u32; 3] = [4, 16, 64];

@@ -50,11 +50,13 @@ pub fn evaluate(
         .filter_map(|stack| StackSpec::parse(stack, &catalog).ok());
     let specs: Vec<StackSpec> = specs.collect();
     let place = Place::of(specs.iter());
-    let ended = supervised(py, (place, campaign.runs()), tick, |counts, interrupt| {
+    let ended = supervised(py, (place, campaign.runs()), tick, |watch, interrupt| {
         campaign.carry_out(&Conduct {
-            execution: place.execution(jobs),
-            watch: counts,
-            interrupt,
+            runs: dupack_engine::Conduct {
+                execution: place.execution(jobs),
+                watch,
+                interrupt,
+            },
             journal: None,
         })
     })?;

@@ -1,12 +1,10 @@
 //! The runs of a plan, for those who have their own way to do them: `python/dupack/_executor.py`.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dupack_lab::run::{
-    BatchSize, Deal, Entered, Execution, Interrupt, Journal, ParcelError, Progress,
-};
+use dupack_engine::{BatchSize, Conduct, Deal, Entered, Execution, Keeping, ParcelError};
+use dupack_lab::run::Interrupt;
 use dupack_report::begun::Begun;
-use dupack_report::folder::OutputFolder;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -24,8 +22,8 @@ type Batch<'py> = (u64, Bound<'py, PyBytes>, usize, u64);
 pub struct Ledger {
     plan: Plan,
     counts: Counts,
-    /// Where the finished runs are kept.
-    folder: Option<OutputFolder>,
+    /// Where the finished runs are kept; nothing when the results are taken.
+    begun: Mutex<Option<Begun>>,
     /// Nothing when the results are taken.
     deal: Mutex<Option<Deal<Plan>>>,
 }
@@ -42,26 +40,24 @@ impl Ledger {
         tick: Option<&Py<PyAny>>,
     ) -> PyResult<(Self, Option<PyErr>)> {
         let (counts, interrupt) = (Counts::of(plan.0.plan.work()), Interrupt::new());
-        let (folder, journal) = match begun {
-            None => (None, None),
-            Some(begun) => (Some(begun.folder), Some(begun.journal)),
+        let keeping = match &begun {
+            None => Keeping::nowhere(),
+            Some(begun) => Keeping::within(Arc::clone(&begun.journal)),
         };
-        let make = |journal: Option<Journal>| match journal {
-            None => Deal::new(plan.clone()),
-            Some(journal) => {
-                journal
-                    .complaints()
-                    .iter()
-                    .for_each(|complaint| counts.note(complaint));
-                Deal::keeping(plan.clone(), journal, execution, &counts, &interrupt)
-            }
+        let make = || {
+            let conduct = Conduct {
+                execution,
+                watch: &counts,
+                interrupt: &interrupt,
+            };
+            Deal::new(plan.clone(), keeping, &conduct)
         };
-        let ended = attended(py, (&counts, &interrupt), tick, || make(journal))?;
+        let ended = attended(py, (&counts, &interrupt), tick, make)?;
         let this = Self {
             deal: Mutex::new(Some(ended.made)),
             plan,
             counts,
-            folder,
+            begun: Mutex::new(begun),
         };
         Ok((this, ended.by))
     }
@@ -133,10 +129,9 @@ impl Ledger {
         failures: Vec<Py<PyAny>>,
     ) -> PyResult<(Results, Option<PyErr>)> {
         let deal = self.deal().take().ok_or_else(|| taken(py))?;
-        let (results, journal) = py.detach(|| deal.results());
+        let results = py.detach(|| deal.results());
         let results = Results::new(self.plan.clone(), results).without(py, failures)?;
-        let begun = self.folder.clone().zip(journal);
-        let begun = begun.map(|(folder, journal)| Begun { folder, journal });
+        let begun = { self.begun.lock() }.unwrap_or_else(PoisonError::into_inner).take();
         let hindered = begun.and_then(|begun| results.deliver(py, begun).err());
         let hindered = results.check_any(py).err().or(hindered);
         Ok((results, hindered))

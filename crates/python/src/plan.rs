@@ -8,9 +8,10 @@ use dupack_algorithms::catalog::Catalog as Entries;
 use dupack_claims::Rules;
 use dupack_lab::experiment::json_schema;
 use dupack_lab::experiment::load::Source;
-use dupack_lab::run::{self as lab, Progress};
+use dupack_engine::{Conduct, Execution, Keeping, Shown, carry_out_plan, parcel};
+use dupack_lab::run as lab;
 use dupack_report::begun::{Begun, BegunError};
-use dupack_report::folder::{IfPresent, OutputFolder};
+use dupack_engine::folder::{IfPresent, OutputFolder};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -85,7 +86,7 @@ impl Plan {
     /// The stacks in their canonical spelling.
     #[getter]
     fn stacks(&self) -> Vec<String> {
-        self.0.plan.empty_results().stacks
+        self.0.plan.stack_names()
     }
 
     /// Its points in words.
@@ -170,19 +171,24 @@ impl Plan {
         let execution = place.execution(jobs);
         fits(py, plan, lab::Held::All, execution)?;
         let begun = self.begun(py, folder, resume)?;
-        let ended = supervised(py, (place, plan.work()), tick, |counts, interrupt| {
-            let Some(begun) = &begun else {
-                return plan.execute(execution, counts, interrupt);
+        // Without a folder nobody has asked for a report yet.
+        let (keeping, shown) = match &begun {
+            None => (Keeping::nowhere(), Shown::Nothing),
+            Some(begun) => (Keeping::within(Arc::clone(&begun.journal)), Shown::OverTime),
+        };
+        let ended = supervised(py, (place, plan.work()), tick, |watch, interrupt| {
+            let conduct = Conduct {
+                execution,
+                watch,
+                interrupt,
             };
-            begun
-                .journal
-                .complaints()
-                .iter()
-                .for_each(|complaint| counts.note(complaint));
-            plan.execute_keeping(&begun.journal, execution, counts, interrupt)
+            carry_out_plan(plan, keeping, shown, &conduct)
         })?;
-        let failures = failures(py, Some(plan), ended.given_up)?;
-        let results = Results::new(self.clone(), ended.made).without(py, failures)?;
+        let given_up = ended.given_up.into_iter();
+        // A run that is shown is one of the compared ones, which has failed as well.
+        let given_up = given_up.filter(|run| run.purpose != lab::Purpose::Show);
+        let failures = failures(py, Some(plan), given_up.collect())?;
+        let results = Results::of_carried(self.clone(), ended.made).without(py, failures)?;
         if ended.by.is_none() {
             results.check_any(py)?;
         }
@@ -217,13 +223,12 @@ impl Plan {
     /// So are the runs that an algorithm in Python has ended, as instances of `dupack.Failure`.
     fn perform<'py>(&self, py: Python<'py>, order: &[u8]) -> PyResult<Performed<'py>> {
         let plan = &self.0.plan;
-        let order = plan
-            .read_order(order)
+        let order = parcel::read_order(plan, order)
             .map_err(|error| refused(py, &error))?;
         let place = Place::of_plan(plan);
         let runs = order.tasks.len();
         let ended = supervised(py, (place, runs), None, |_, interrupt| {
-            plan.write_parcel(order.number, &plan.fulfil(&order, interrupt))
+            parcel::write(plan, order.number, &parcel::fulfil(plan, &order, interrupt))
         })?;
         let failures = failures(py, Some(plan), ended.given_up)?;
         Ok((PyBytes::new(py, &ended.made), ended.by, failures))
@@ -243,8 +248,7 @@ impl Plan {
 
     fn begin(&self, folder: PathBuf, resume: bool) -> Result<Begun, BegunError> {
         if resume {
-            let experiment = self.0.plan.empty_results().experiment;
-            return Begun::again(&folder, &experiment, &self.0.source);
+            return Begun::again(&folder, self.0.plan.experiment(), &self.0.source);
         }
         let folder = OutputFolder::create(&folder, IfPresent::Refuse)?;
         Begun::new(folder, &self.0.source)
@@ -263,9 +267,9 @@ pub fn fits(
     py: Python<'_>,
     plan: &lab::Plan,
     held: lab::Held,
-    execution: lab::Execution,
+    execution: Execution,
 ) -> PyResult<()> {
-    plan.fits(held, execution)
+    plan.fits(held, execution.threads())
         .map_err(|error| diagnosed(py, "ExperimentError", &error))
 }
 

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use dupack_claims::Judged;
 use dupack_columns::Table as Columns;
+use dupack_engine::{Carried, Conduct, Shown, show};
 use dupack_lab::results as lab;
 use dupack_lab::results::store;
 use dupack_lab::run::{Interrupt, OverTime, Plan as Runs};
 use dupack_report::begun::Begun;
 use dupack_report::comparison::{self, Beside};
 use dupack_report::files::{DeliveryError, EXPERIMENT, Files};
-use dupack_report::folder::{Folder, IfPresent, MemoryFolder, OutputFolder};
+use dupack_engine::folder::{Folder, IfPresent, MemoryFolder, OutputFolder};
 use dupack_report::notes::notes;
 use dupack_report::table::{self, Colour, Legend};
 use pyo3::exceptions::PyKeyError;
@@ -27,6 +28,8 @@ use crate::table::Table;
 pub struct Results {
     plan: Plan,
     results: lab::Results,
+    /// One run of every stack over time, if it was performed with the others.
+    over_time: Option<OverTime>,
     judged: Vec<Judged>,
     /// Runs that an algorithm in Python has ended by an exception: instances of `dupack.Failure`.
     failures: Vec<Py<PyAny>>,
@@ -41,9 +44,18 @@ impl Results {
         Self {
             plan,
             results,
+            over_time: None,
             judged,
             failures: Vec::new(),
             told: None,
+        }
+    }
+
+    /// Results of `plan` with what is shown beside them.
+    pub fn of_carried(plan: Plan, carried: Carried) -> Self {
+        Self {
+            over_time: carried.over_time,
+            ..Self::new(plan, carried.results)
         }
     }
 
@@ -95,7 +107,7 @@ impl Results {
         let checked = &self.plan.0;
         let beside = Beside {
             judged: self.judged.clone(),
-            over_time: Some(over_time(&checked.plan)),
+            over_time: { self.over_time.clone() }.or_else(|| over_time(&checked.plan)),
             ..Beside::default()
         };
         Ok(comparison::files(&self.results, &checked.catalog, beside)?)
@@ -189,11 +201,17 @@ impl Results {
 }
 
 /// A run of every stack over time. Where an algorithm is in Python, the interpreter stays attached.
-fn over_time(plan: &Runs) -> OverTime {
-    let interrupt = Interrupt::new();
-    match Place::of_plan(plan) {
-        Place::Here => Python::attach(|_| plan.over_time(&interrupt)),
-        Place::Threads => plan.over_time(&interrupt),
+fn over_time(plan: &Runs) -> Option<OverTime> {
+    let place = Place::of_plan(plan);
+    let conduct = Conduct {
+        execution: place.execution(0),
+        watch: &(),
+        interrupt: &Interrupt::new(),
+    };
+    let show = || show(plan, Shown::OverTime, &conduct).over_time;
+    match place {
+        Place::Here => Python::attach(|_| show()),
+        Place::Threads => show(),
     }
 }
 

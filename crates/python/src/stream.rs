@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use dupack_lab::run::{Held, Progress, Progressed};
-use dupack_report::folder::{IfPresent, OutputFolder};
+use dupack_engine::{Conduct, Progressed, Watch};
+use dupack_lab::run::Held;
+use dupack_engine::folder::{IfPresent, OutputFolder};
 use dupack_report::shard::Harm;
 use dupack_report::stream::{Format, Settings, StreamError, Streaming};
 use dupack_report::table::{Colour, Legend};
@@ -72,11 +73,16 @@ pub fn stream(
         return Ok((Some(nothing), None));
     }
     let all = streaming.runs_to_do();
-    let ended = supervised(py, (place, all), tick, |counts, interrupt| {
+    let ended = supervised(py, (place, all), tick, |watch, interrupt| {
         if !checked.rules.claims().is_empty() {
-            counts.note("the claims are not judged: that takes all runs at once; Experiment.run judges them");
+            watch.note("the claims are not judged: that takes all runs at once; Experiment.run judges them");
         }
-        let progressed = streaming.execute(&checked.plan, execution, counts, interrupt)?;
+        let conduct = Conduct {
+            execution,
+            watch,
+            interrupt,
+        };
+        let progressed = streaming.execute(&checked.plan, &conduct)?;
         match progressed {
             Progressed::ToBlock(_) => Ok(None),
             Progressed::ToTheEnd => streaming.finish(&checked.plan, &checked.catalog).map(Some),

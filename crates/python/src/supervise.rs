@@ -12,7 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dupack_algorithms::catalog::StackSpec;
-use dupack_lab::run::{Execution, GivenUp, Interrupt, Plan};
+use dupack_engine::Execution;
+use dupack_lab::run::{GivenUp, Interrupt, Plan};
 use pyo3::prelude::*;
 
 use crate::plugin::{is_python, take_fatal};

@@ -43,7 +43,7 @@ impl Plan {
         let place = Place::of_plan(plan);
         let ended = supervised(py, (place, 1), None, |_, interrupt| {
             let mut columns = Columns::default();
-            let account = follow(scenario, (job.seed, flow), &mut columns, interrupt)?;
+            let account = follow(&scenario, (job.seed, flow), &mut columns, interrupt)?;
             Ok::<_, StreamError>((account, columns.take()))
         })?;
         if let Some(by) = ended.by {

@@ -1,13 +1,14 @@
 //! Work that takes a while: without the interpreter's lock, with a bar, until it is done or Ctrl-C is
 //! pressed.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use dupack_lab::run::{Amount, Interrupt, Progress, Watch};
+use dupack_engine::{Amount, Watch};
+use dupack_lab::run::Interrupt;
 use pyo3::prelude::*;
 
 /// How often Python is asked whether Ctrl-C was pressed, and the bar is moved.
@@ -18,6 +19,7 @@ pub const TICK: Duration = Duration::from_millis(100);
 pub struct Counts {
     done: AtomicUsize,
     all: AtomicUsize,
+    has_begun: AtomicBool,
     notes: Mutex<Vec<String>>,
 }
 
@@ -46,26 +48,20 @@ impl Counts {
     }
 }
 
-impl Progress for Counts {
-    fn run_done(&self) {
-        self.add();
-    }
-
-    fn runs_added(&self, runs: usize) {
-        self.all.fetch_add(runs, Ordering::Relaxed);
-    }
-
-    fn note(&self, text: &str) {
-        let notes = &mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        notes.push(text.to_owned());
-    }
-}
-
-/// As several experiments at once tell of theirs.
 impl Watch for Counts {
+    /// The first round is known when the work begins; others add to it.
     fn begins(&self, total: Amount, done: Amount) {
-        self.all.store(total.runs, Ordering::Relaxed);
-        self.done.store(done.runs, Ordering::Relaxed);
+        match self.has_begun.swap(true, Ordering::Relaxed) {
+            false => self.all.store(total.runs, Ordering::Relaxed),
+            true => drop(self.all.fetch_add(total.runs, Ordering::Relaxed)),
+        }
+        self.done.fetch_add(done.runs, Ordering::Relaxed);
+        if done.runs > 0 {
+            self.note(&format!(
+                "{} of {} runs were done before",
+                done.runs, total.runs
+            ));
+        }
     }
 
     fn run_done(&self, _: u64) {
@@ -73,7 +69,8 @@ impl Watch for Counts {
     }
 
     fn note(&self, text: &str) {
-        Progress::note(self, text);
+        let notes = &mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        notes.push(text.to_owned());
     }
 }
 

@@ -1,18 +1,19 @@
 //! The folder of an experiment, begun once and gone on with after an interruption.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::Source;
-use dupack_lab::run::journal::NAME as JOURNAL;
-use dupack_lab::run::{Journal, JournalError};
+use dupack_engine::journal::NAME as JOURNAL;
+use dupack_engine::{Journal, JournalError};
 use miette::Diagnostic;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use thiserror::Error;
 
 use crate::files::{EXPERIMENT, PAGE, RESULTS};
-use crate::folder::{OutputFolder, StoreError, is_blank};
+use dupack_engine::folder::{OutputFolder, StoreError, is_blank};
 use crate::shard::ShardFolder;
 
 /// The folder of an experiment, with the runs that are finished. As long as they are not all, and what
@@ -22,7 +23,7 @@ pub struct Begun {
     /// Where everything goes.
     pub folder: OutputFolder,
     /// The finished runs.
-    pub journal: Journal,
+    pub journal: Arc<Journal>,
 }
 
 /// A folder in which an experiment cannot be begun or gone on with.
@@ -81,7 +82,7 @@ impl Begun {
     /// If the folder cannot be written to, or somebody else is at work in it.
     pub fn new(folder: OutputFolder, source: &Source) -> Result<Self, BegunError> {
         // First of all, as its lock keeps others from the folder.
-        let journal = Journal::open(folder.path())?;
+        let journal = Arc::new(Journal::open(folder.path())?);
         if folder.path().join(EXPERIMENT).exists() {
             return Err(StoreError::taken(folder.path()).into());
         }
@@ -122,7 +123,7 @@ impl Begun {
             return Err(BegunError::Complete { folder });
         }
         Ok(Self {
-            journal: Journal::reopen(path)?,
+            journal: Arc::new(Journal::reopen(path)?),
             folder: OutputFolder::reopen(path),
         })
     }
@@ -159,7 +160,7 @@ struct Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::folder::IfPresent;
+    use dupack_engine::folder::IfPresent;
 
     const TEXT: &str = "stacks = [\"sack/reno\"]\nseeds = 3\n[path]\nrate = \"1Mbit/s\"\n";
 

@@ -118,7 +118,7 @@ fn on_the_wire(stack: &StackSpec, deployment: &Deployment) -> Result<Vec<String>
         .collect();
     commands.push(format!(
         "dupack testbed --senders {}",
-        wire::quoted(&senders)
+        dupack_engine::quoted(&senders)
     ));
     Ok(commands)
 }

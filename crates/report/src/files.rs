@@ -10,7 +10,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::figure::FigureError;
-use crate::folder::{Folder, StoreError};
+use dupack_engine::folder::{Folder, StoreError};
 use crate::page::{Page, html};
 
 /// The experiment as it was run, so that `dupack run` can repeat it. It is written before the runs,
@@ -189,7 +189,7 @@ impl<'r> Files<'r> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::folder::MemoryFolder;
+    use dupack_engine::folder::MemoryFolder;
 
     #[test]
     fn files_go_to_memory_as_well_under_the_names_that_they_were_given() {

@@ -8,7 +8,6 @@ pub mod comparison;
 pub mod deploy;
 pub mod figure;
 pub mod files;
-pub mod folder;
 pub mod groups;
 pub mod markdown;
 pub mod notes;

@@ -189,7 +189,8 @@ mod tests {
     use dupack_lab::experiment::load::Source;
     use dupack_lab::results::verdict::Answer;
     use dupack_lab::results::{Run, Values, Verdict, store};
-    use dupack_lab::run::{Execution, Interrupt, Plan};
+    use dupack_engine::Execution;
+    use dupack_lab::run::{Interrupt, Plan};
 
     use super::*;
     use crate::table::{self, Colour};

@@ -281,7 +281,7 @@ mod tests {
 
     use super::*;
     use crate::comparison::{Beside, files};
-    use crate::folder::MemoryFolder;
+    use dupack_engine::folder::MemoryFolder;
 
     /// Every file of a comparison of two stacks, two flows each.
     fn written(lines: &str) -> std::collections::BTreeMap<String, String> {

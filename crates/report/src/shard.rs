@@ -9,11 +9,12 @@ mod identity;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::{ExperimentError, Source};
-use dupack_lab::run::journal::NAME as JOURNAL;
-use dupack_lab::run::{Journal, JournalError, Shard, Share, Stored};
+use dupack_engine::journal::NAME as JOURNAL;
+use dupack_engine::{Journal, JournalError, Shard, Share, Stored};
 use miette::Diagnostic;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ pub use gathered::{GatherError, Gathered, Incomplete};
 pub use identity::{Harm, Identity};
 
 use crate::files::EXPERIMENT;
-use crate::folder::{OutputFolder, StoreError};
+use dupack_engine::folder::{OutputFolder, StoreError};
 
 /// Says which shard a folder has.
 pub const SHARD: &str = "shard.json";
@@ -54,7 +55,7 @@ pub struct BegunShard {
     folder: OutputFolder,
     identity: Identity,
     /// The finished runs.
-    pub journal: Journal,
+    pub journal: Arc<Journal>,
 }
 
 /// A folder of which a shard can make no use.
@@ -273,7 +274,7 @@ impl BegunShard {
         identity: Identity,
         source: &Source,
     ) -> Result<Self, ShardFolderError> {
-        let journal = Journal::open(folder.path())?;
+        let journal = Arc::new(Journal::open(folder.path())?);
         if !folder.path().join(EXPERIMENT).exists() {
             folder.replace(EXPERIMENT, source.text.as_bytes())?;
         }

@@ -21,7 +21,8 @@ use std::path::Path;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Results;
 use dupack_lab::results::store::Places;
-use dupack_lab::run::{Block, BlockSize, Execution, Interrupt, Plan, Progress, Progressed};
+use dupack_engine::{Block, BlockSize, Conduct, Progressed};
+use dupack_lab::run::Plan;
 
 pub use error::StreamError;
 pub use finish::Finished;
@@ -29,7 +30,7 @@ pub use identity::{Identity, STREAM};
 pub use parts::Format;
 
 use crate::files::EXPERIMENT;
-use crate::folder::OutputFolder;
+use dupack_engine::folder::OutputFolder;
 use crate::shard::Harm;
 use identity::bytes;
 use parts::{Kept, Writer};
@@ -131,7 +132,7 @@ impl Streaming {
         if identity.is_finished() {
             tidy(folder.path());
         }
-        let blocks = plan.blocks(identity.size());
+        let blocks = dupack_engine::blocks(plan, identity.size());
         let done = match identity.is_finished() {
             true => blocks.len(),
             false => { blocks.iter() }
@@ -180,13 +181,11 @@ impl Streaming {
     pub fn execute(
         &mut self,
         plan: &Plan,
-        execution: Execution,
-        progress: &dyn Progress,
-        interrupt: &Interrupt,
+        conduct: &Conduct<'_>,
     ) -> Result<Progressed, StreamError> {
         let blocks = self.blocks[self.done..].to_vec();
         let mut writer = Writer::new(self, plan);
-        let progressed = plan.stream(&blocks, &mut writer, execution, progress, interrupt);
+        let progressed = dupack_engine::stream(plan, &blocks, &mut writer, conduct);
         self.done += writer.written();
         progressed
     }

@@ -4,7 +4,8 @@ use dupack_algorithms::catalog::{Catalog, Deployment, StackSpec};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::{FlowGroup, Seeds};
 use dupack_lab::results::Measure;
-use dupack_lab::run::{Execution, Interrupt, Plan};
+use dupack_engine::{Execute, Execution};
+use dupack_lab::run::{Interrupt, Plan};
 use dupack_tcp::time::Duration;
 
 use super::{SenderSpec, Testbed};

@@ -6,7 +6,8 @@ use std::error::Error;
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::load::Source;
-use dupack_lab::run::{Execution, Interrupt, Plan};
+use dupack_engine::{Execute, Execution};
+use dupack_lab::run::{Interrupt, Plan};
 use dupack_report::table::{Colour, Legend, comparison};
 
 /// What is run. `majority` is ours; a parameter is set as any.

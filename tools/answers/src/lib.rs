@@ -235,7 +235,7 @@ impl Question {
             flow: None,
         };
         let scenario = plan.scenario(plan.jobs()[0]);
-        let account = stream(scenario, (self.seed, 0), outputs, &mut kept, &enough);
+        let account = stream(&scenario, (self.seed, 0), outputs, &mut kept, &enough);
         let account = account.expect("a network");
         let Flow { sender, receiver } = account.flow;
         Trace {

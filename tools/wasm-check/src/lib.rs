@@ -1,4 +1,4 @@
-//! The experiments of `crates/lab/tests/it/trace_hashes`, to be run in WebAssembly: `run.mjs` compares what
+//! The experiments of `crates/engine/tests/it/trace_hashes`, to be run in WebAssembly: `run.mjs` compares what
 //! [`run`] gives with the hashes that they give natively.
 //!
 //! A module of WebAssembly hands numbers over; a text is its place in the module's memory and its length.

@@ -6,7 +6,7 @@ use dupack_lab::experiment::{DropRule, Experiment};
 use dupack_lab::trace::stream::{Account, Onlooker};
 use dupack_lab::trace::{DropCause, Event, Flow, Unreached, What};
 use dupack_lab::units::Delay;
-use dupack_report::folder::OutputFolder;
+use dupack_engine::folder::OutputFolder;
 use dupack_tcp::time::{Duration, Instant};
 use miette::{Result, miette};
 
@@ -114,7 +114,7 @@ pub(super) fn check(
     args: &TraceArgs,
     setting: &Setting,
     folder: &OutputFolder,
-    runs: &[Run<'_>],
+    runs: &[Run],
     done: &[Done],
 ) -> Result<()> {
     let of_file = setting.experiment.path.iter().flat_map(|path| &path.drop);

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use dupack_algorithms::catalog::StackSpec;
-use dupack_lab::run::{Interrupt, Progress};
+use dupack_engine::Watch;
+use dupack_lab::run::Interrupt;
 use dupack_lab::stats::{Ratio, ratio};
 
 use super::estimate::{Did, Estimate, Guess, MODEL, Outcomes, guess, together};
@@ -169,7 +170,7 @@ impl Passed<'_> {
     pub fn ask(
         &self,
         stacks: &[StackSpec],
-        progress: &dyn Progress,
+        progress: &dyn Watch,
         interrupt: &Interrupt,
     ) -> Result<Option<Vec<Answer>>, String> {
         let mut environments: Vec<(f64, Vec<Part>)> = Vec::new();
@@ -215,7 +216,7 @@ impl Passed<'_> {
         &self,
         senders: &[&Simulated],
         stacks: &[StackSpec],
-        progress: &dyn Progress,
+        progress: &dyn Watch,
         interrupt: &Interrupt,
     ) -> Result<Option<Vec<Part>>, String> {
         let question = &self.question;

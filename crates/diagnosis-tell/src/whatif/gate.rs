@@ -1,7 +1,8 @@
 //! The gate: the captured sender, simulated on the path, does what it did in the capture.
 
 use dupack_algorithms::catalog::StackSpec;
-use dupack_lab::run::{Interrupt, Progress};
+use dupack_engine::Watch;
+use dupack_lab::run::Interrupt;
 use dupack_lab::stats::Summary;
 use dupack_tcp::time::Duration;
 
@@ -157,7 +158,7 @@ impl Checked {
 
 pub(super) fn gate<'a>(
     question: &WhatIf<'a>,
-    progress: &dyn Progress,
+    progress: &dyn Watch,
     interrupt: &Interrupt,
 ) -> Gate<'a> {
     let refused = |reason| Gate::Refused {
@@ -199,7 +200,7 @@ pub(super) fn gate<'a>(
 fn simulate(
     question: &WhatIf<'_>,
     captured: &Captured,
-    progress: &dyn Progress,
+    progress: &dyn Watch,
     interrupt: &Interrupt,
 ) -> Result<Option<Simulated>, Reason> {
     let stack = StackSpec::parse(&captured.stack, question.catalog)

@@ -6,7 +6,8 @@ use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_lab::experiment::Seeds;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Measure, Run};
-use dupack_lab::run::{Execution, Interrupt, Job, Plan, Progress};
+use dupack_engine::{Conduct, Execution, Watch, carry_out_all};
+use dupack_lab::run::{Interrupt, Plan};
 
 use crate::experiment::{Captured, time_to_run, with};
 use crate::whatif::values::Values;
@@ -18,7 +19,7 @@ pub(super) struct Runs<'a> {
     pub captured: &'a Captured,
     pub catalog: &'a Catalog,
     pub execution: Execution,
-    pub progress: &'a dyn Progress,
+    pub progress: &'a dyn Watch,
     pub interrupt: &'a Interrupt,
 }
 
@@ -60,31 +61,20 @@ impl Runs<'_> {
         let plans: Vec<Plan> = (1..=u64::from(seeds))
             .map(|seed| self.plan(stacks, over, seed))
             .collect::<Result<_, _>>()?;
-        let items = plans.iter().zip(1..).flat_map(|(plan, seed)| {
-            (0..stacks.len()).map(move |stack| {
-                (
-                    plan,
-                    Job {
-                        point: 0,
-                        stack,
-                        seed,
-                    },
-                )
-            })
-        });
-        let items: Vec<(&Plan, Job)> = items.collect();
-        self.progress.runs_added(items.len());
-        let mut done = self.execution.each(&items, |(plan, job)| {
-            let run = plan.run(*job, self.interrupt)?;
-            self.progress.run_done();
-            Some((job.stack, job.seed, self.outcome(&run)))
-        });
-        if done.len() < items.len() {
+        let conduct = Conduct {
+            execution: self.execution,
+            watch: self.progress,
+            interrupt: self.interrupt,
+        };
+        let done = carry_out_all(&plans, &conduct);
+        if done.len() < plans.len() * stacks.len() {
             return Ok(None);
         }
-        done.sort_by_key(|(stack, seed, _)| (*stack, *seed));
-        let of = |n: usize| done.iter().filter(move |(stack, _, _)| *stack == n);
-        let outcomes = (0..stacks.len()).map(|n| of(n).map(|(_, _, outcome)| *outcome).collect());
+        let done: Vec<(usize, Outcome)> = { done.iter() }
+            .map(|(task, run)| (task.job.stack, self.outcome(run)))
+            .collect();
+        let of = |n: usize| done.iter().filter(move |(stack, _)| *stack == n);
+        let outcomes = (0..stacks.len()).map(|n| of(n).map(|(_, outcome)| *outcome).collect());
         Ok(Some(outcomes.collect()))
     }
 

@@ -4,7 +4,8 @@ use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
 use dupack_lab::experiment::SenderOptions;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Measure;
-use dupack_lab::run::{Execution, Interrupt, Plan};
+use dupack_engine::Execution;
+use dupack_lab::run::{Interrupt, Plan};
 
 use super::*;
 use crate::testing::at_sender;

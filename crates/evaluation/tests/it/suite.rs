@@ -9,7 +9,8 @@ use dupack_evaluation::{
 };
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::Source;
-use dupack_lab::run::{Execution, Interrupt, Plan};
+use dupack_engine::Execution;
+use dupack_lab::run::{Interrupt, Plan};
 
 /// RFC 9743 §§5.1 to 5.3, 6 and 7.
 const SECTIONS: [&str; 25] = [

@@ -50,7 +50,8 @@ impl Fingerprint {
     }
 
     /// As bytes, the same on every machine.
-    pub(super) const fn to_bytes(self) -> [u8; 8] {
+    #[must_use]
+    pub const fn to_bytes(self) -> [u8; 8] {
         self.0.to_le_bytes()
     }
 }
@@ -94,9 +95,14 @@ impl Identities {
         Self(vec![OnceLock::new(); scenarios])
     }
 
-    /// The fingerprint of a run of `scenario`, which is at `place`, with `seed`.
-    pub(super) fn fingerprint(&self, place: usize, scenario: &Scenario, seed: u64) -> Fingerprint {
-        let hash = self.0[place].get_or_init(|| xxh3_64(identity(scenario).as_bytes()));
+    /// Returns the fingerprint of a run with `seed` of the scenario at `place`.
+    pub(super) fn fingerprint(
+        &self,
+        place: usize,
+        seed: u64,
+        scenario: impl FnOnce() -> Scenario,
+    ) -> Fingerprint {
+        let hash = self.0[place].get_or_init(|| xxh3_64(identity(&scenario()).as_bytes()));
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&hash.to_le_bytes());
         bytes[8..].copy_from_slice(&seed.to_le_bytes());
@@ -174,14 +180,11 @@ impl Plan {
             _ => "no harm".to_owned(),
         });
         let (point, stack, seed) = (0, 0, 0);
-        lines.extend(traces(self.scenario(Job { point, stack, seed })));
-        let mut scenarios = (0..self.stacks().len()).map(|stack| {
-            let scenario = self.scenario(Job { point, stack, seed });
-            (&scenario.stack, &scenario.group_stacks)
-        });
-        let is_ours = |(stack, others): (&StackSpec, &Vec<StackSpec>)| {
-            std::iter::once(stack)
-                .chain(others)
+        lines.extend(traces(&self.scenario(Job { point, stack, seed })));
+        let mut scenarios = (0..self.stacks().len()).map(|stack| self.scenario(Job { point, stack, seed }));
+        let is_ours = |scenario: Scenario| {
+            std::iter::once(&scenario.stack)
+                .chain(&scenario.group_stacks)
                 .all(StackSpec::is_builtin)
         };
         if !scenarios.all(is_ours) {
@@ -267,7 +270,7 @@ mod tests {
             assert_eq!(hash, format!("{:016x}", now.unwrap()), "{name}");
         }
         let plan = plan(BASE);
-        let identity = identity(plan.scenario(plan.jobs()[0]));
+        let identity = identity(&plan.scenario(plan.jobs()[0]));
         assert!(ENGINE.iter().all(|hash| identity.contains(hash)));
     }
 
@@ -282,7 +285,7 @@ mod tests {
         let names_it = |text: &str| {
             let plan = plan_of(text, &catalog);
             let jobs = plan.jobs().into_iter();
-            let named = jobs.map(|job| identity(plan.scenario(job)).contains(&line));
+            let named = jobs.map(|job| identity(&plan.scenario(job)).contains(&line));
             named.collect::<Vec<bool>>()
         };
         assert_eq!(names_it(text), [false, true]);
@@ -301,7 +304,7 @@ mod tests {
             let text = "stacks = [\"sack/reno/theirs/1\"]\nseeds = 1\n[path]\nrate = \"1Mbit/s\"\n";
             let plan = plan_of(text, &catalog);
             let job = plan.jobs()[0];
-            assert!(!identity(plan.scenario(job)).contains("program "));
+            assert!(!identity(&plan.scenario(job)).contains("program "));
             plan.fingerprint(job)
         };
         assert_eq!(print("one"), print("one"));

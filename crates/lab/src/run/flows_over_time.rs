@@ -6,7 +6,7 @@ use dupack_net::sampling::SamplingConfig;
 
 use super::build::{Scenario, span};
 use super::interrupt::{Attempt, Interrupt};
-use super::plan::Plan;
+use super::plan::{Job, Plan};
 use crate::results::Groups;
 
 /// Intervals of a run, as far as the bound on rows allows.
@@ -50,31 +50,39 @@ pub struct FlowOverTime {
 }
 
 impl Plan {
-    /// Follows every flow with every seed, at the point in the middle of the sweep; what an interrupt cuts off is
-    /// missing. It takes as long as the runs of that point.
+    /// Returns the runs in which every flow is followed: all compared runs at the point in the middle of the sweep.
     #[must_use]
-    pub fn flows_over_time(&self, interrupt: &Interrupt) -> FlowsOverTime {
+    pub fn jobs_of_flows_over_time(&self) -> Vec<Job> {
         let point = self.points().len() / 2;
-        let jobs = self.jobs_at(point..point + 1);
-        let flows = jobs
-            .first()
-            .map_or(1, |job| self.scenario(*job).tcp_flows().len());
+        self.jobs_at(point..point + 1)
+    }
+
+    /// Performs the run of `job`, one of [`jobs_of_flows_over_time`](Self::jobs_of_flows_over_time), and follows its
+    /// flows; returns `None` if it was interrupted or given up.
+    #[must_use]
+    pub fn follow_flows(&self, job: Job, interrupt: &Interrupt) -> Option<Vec<FlowOverTime>> {
+        follow(&self.scenario(job), job.seed, self.flow_resolution(), interrupt)
+    }
+
+    /// Returns how many flows of a run are followed, and over how many intervals.
+    fn flow_resolution(&self) -> (usize, usize) {
+        let jobs = self.jobs_of_flows_over_time();
+        let flows = { jobs.first() }.map_or(1, |job| self.scenario(*job).tcp_flows().len());
         let followed = flows.clamp(1, FLOWS_MOST);
-        let intervals =
-            (ROWS_MOST / followed / jobs.len().max(1)).clamp(INTERVALS_LEAST, INTERVALS);
+        let intervals = ROWS_MOST / followed / jobs.len().max(1);
+        (followed, intervals.clamp(INTERVALS_LEAST, INTERVALS))
+    }
+
+    /// Returns the flows over time from those of each run, in the order of the runs; what an interrupt cut off is missing.
+    #[must_use]
+    pub fn flows_over_time(&self, runs: Vec<Vec<FlowOverTime>>) -> FlowsOverTime {
+        let point = self.points().len() / 2;
+        let (_, intervals) = self.flow_resolution();
         let duration = self.points()[point].experiment.duration;
-        let all = jobs.iter().filter_map(|job| {
-            follow(
-                self.scenario(*job),
-                job.seed,
-                (followed, intervals),
-                interrupt,
-            )
-        });
         FlowsOverTime {
             point,
             interval_s: duration.as_seconds() / intervals as f64,
-            flows: all.flatten().collect(),
+            flows: runs.into_iter().flatten().collect(),
         }
     }
 }

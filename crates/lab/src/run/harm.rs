@@ -26,20 +26,21 @@ pub const STANDING: &str = "rack/cubic";
 /// in these runs where the experiment leaves nothing to it.
 const STANDING_START_SPREAD: Delay = Delay::from_nanos(1_000_000_000);
 
-/// The runs that measure harm, beside those of a plan.
+/// Runs that measure harm, beside the compared runs of a plan.
 #[derive(Clone, Debug)]
-pub struct Harm {
-    /// A scenario per point and companion, companions varying fastest.
-    scenarios: Vec<Scenario>,
-    identities: Identities,
-    companions: usize,
-    /// Which companion is the standing flow's own kind.
+pub(super) struct Harm {
+    /// The compared stacks, and the standing flow's own kind if it is none of them.
+    companions: Vec<StackSpec>,
+    standing: StackSpec,
+    /// Index of the companion that is the standing flow's own kind.
     own_kind: usize,
+    /// One per point and companion, companions varying fastest.
+    identities: Identities,
 }
 
-/// What one run of these says.
+/// Measures of one run with a standing flow.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct HarmRun {
+pub struct HarmRun {
     /// Its point, its companion in the place of the stack, its seed.
     pub(super) job: Job,
     /// The standing flow's goodput in Mbit/s.
@@ -49,7 +50,9 @@ pub(super) struct HarmRun {
 }
 
 impl HarmRun {
-    pub(super) fn of(run: &Run) -> Self {
+    /// Reads them from `run`, whose last flow is the standing one.
+    #[must_use]
+    pub fn of(run: &Run) -> Self {
         Self {
             job: Job {
                 point: run.point,
@@ -78,54 +81,64 @@ impl Harm {
                 companions.len() - 1
             }
         };
-        let mut scenarios = Vec::new();
-        for point in 0..plan.points().len() {
-            let model = plan.scenario(Job {
-                point,
-                stack: 0,
-                seed: 0,
-            });
-            let experiment = Arc::new(with_standing(&model.experiment));
-            for companion in &companions {
-                let scenario = beside(model, &experiment, companion, &standing);
-                scenario.build(1).map_err(|fault| fault.message)?;
-                scenarios.push(scenario);
+        let points = plan.points().len();
+        let harm = Self {
+            identities: Identities::new(points.saturating_mul(companions.len())),
+            companions,
+            standing,
+            own_kind,
+        };
+        for point in 0..points {
+            for job in harm.jobs(point, 1) {
+                let built = harm.scenario(plan, job).build(job.seed);
+                built.map_err(|fault| fault.message)?;
             }
         }
-        Ok(Self {
-            identities: Identities::new(scenarios.len()),
-            scenarios,
-            companions: companions.len(),
-            own_kind,
-        })
+        Ok(harm)
     }
 
     /// The runs to do at `point` under `seed`; a companion is in the place of the stack.
     pub(super) fn jobs(&self, point: usize, seed: u64) -> impl Iterator<Item = Job> + use<> {
-        (0..self.companions).map(move |stack| Job { point, stack, seed })
+        (0..self.companions()).map(move |stack| Job { point, stack, seed })
     }
 
-    /// How many runs there are at a point for each seed.
+    /// Returns how many runs there are at a point for each seed.
     pub(super) const fn companions(&self) -> usize {
-        self.companions
+        self.companions.len()
     }
 
-    pub(super) fn scenarios(&self) -> &[Scenario] {
-        &self.scenarios
+    /// Returns the companion of the standing flow in the run of `job`.
+    pub(super) fn companion(&self, job: Job) -> &StackSpec {
+        &self.companions[job.stack]
     }
 
-    pub(super) fn scenario(&self, job: Job) -> &Scenario {
-        &self.scenarios[self.place(job)]
+    /// Iterates over all stacks of its runs.
+    pub(super) fn stacks(&self) -> impl Iterator<Item = &StackSpec> {
+        self.companions.iter().chain(std::iter::once(&self.standing))
     }
 
-    const fn place(&self, job: Job) -> usize {
-        job.point * self.companions + job.stack
+    /// Returns the scenario of the run of `job`, whose `plan` this belongs to.
+    pub(super) fn scenario(&self, plan: &Plan, job: Job) -> Scenario {
+        let model = plan.scenario(plan.first_job(job.point));
+        let experiment = Arc::new(with_standing(&model.experiment));
+        let companion = self.companion(job);
+        let own = experiment.flows.len() - 1;
+        let mut group_stacks = vec![companion.clone(); own];
+        group_stacks.push(self.standing.clone());
+        let scenario = Scenario {
+            experiment,
+            stack: companion.clone(),
+            group_stacks,
+            ..model
+        };
+        scenario.with_waits_of_last_flow()
     }
 
-    pub(super) fn fingerprint(&self, job: Job) -> Fingerprint {
-        let place = self.place(job);
+    /// Returns the fingerprint of the run of `job`, whose `plan` this belongs to.
+    pub(super) fn fingerprint(&self, plan: &Plan, job: Job) -> Fingerprint {
+        let place = job.point * self.companions() + job.stack;
         self.identities
-            .fingerprint(place, &self.scenarios[place], job.seed)
+            .fingerprint(place, job.seed, || self.scenario(plan, job))
     }
 
     /// Gives each of `runs` the harm that its stack does at its point under its seed.
@@ -194,25 +207,6 @@ fn with_standing(e: &Experiment) -> Experiment {
     e
 }
 
-/// `model` with `companion` under comparison and a standing flow beside, as `experiment` has it.
-fn beside(
-    model: &Scenario,
-    experiment: &Arc<Experiment>,
-    companion: &StackSpec,
-    standing: &StackSpec,
-) -> Scenario {
-    let own = experiment.flows.len() - 1;
-    let mut group_stacks = vec![companion.clone(); own];
-    group_stacks.push(standing.clone());
-    let scenario = Scenario {
-        experiment: Arc::clone(experiment),
-        stack: companion.clone(),
-        group_stacks,
-        ..model.clone()
-    };
-    scenario.with_waits_of_last_flow()
-}
-
 impl Plan {
     /// The same plan, whose execution measures harm as well, as far as it makes sense: its results
     /// say if it does not. That takes as many runs again.
@@ -231,6 +225,20 @@ impl Plan {
         self
     }
 
+    /// Iterates over the runs that measure harm at `point` under `seed`, with the companion in the place of the stack;
+    /// there are none if harm is not measured.
+    pub fn harm_jobs(&self, point: usize, seed: u64) -> impl Iterator<Item = Job> + use<> {
+        let harm = self.harm.as_ref();
+        harm.map(|harm| harm.jobs(point, seed)).into_iter().flatten()
+    }
+
+    /// Sets the harm of each of `runs` from what the runs with a standing flow `measured`.
+    pub fn set_harm(&self, runs: &mut [Run], measured: &[HarmRun]) {
+        if let Some(harm) = &self.harm {
+            harm.enter(runs, measured);
+        }
+    }
+
     /// How many runs an execution does, those that measure harm included.
     #[must_use]
     pub fn work(&self) -> usize {
@@ -238,7 +246,8 @@ impl Plan {
     }
 
     /// The same at `points` alone.
-    pub(super) fn work_at(&self, points: Range<usize>) -> usize {
+    #[must_use]
+    pub fn work_at(&self, points: Range<usize>) -> usize {
         let harm = self.harm.as_ref().map_or(0, Harm::companions);
         let stacks = self.stacks().len().saturating_add(harm);
         let at_point = self.seeds().len().saturating_mul(stacks);

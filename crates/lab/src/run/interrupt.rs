@@ -12,6 +12,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 use super::build::Scenario;
 use super::plan::Job;
 
@@ -109,14 +111,15 @@ impl fmt::Debug for GivenUp {
     }
 }
 
-/// What a run is done for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Purpose of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// To compare stacks.
+    /// It compares stacks.
     Comparison,
-    /// To measure harm: a standing flow is beside the stack.
+    /// It measures harm: a standing flow is beside the stack.
     Harm,
-    /// To show what happens in it: a trace, or values over time.
+    /// It shows what happens: a trace, or values over time.
     Show,
 }
 
@@ -225,7 +228,8 @@ mod tests {
     fn a_run_that_was_given_up_is_told_once_with_its_first_reason() {
         let (plan, interrupt) = (plan(), Interrupt::new());
         let job = plan.jobs()[1];
-        let begin = || Attempt::begin(&interrupt, plan.scenario(job), job, Purpose::Comparison);
+        let scenario = plan.scenario(job);
+        let begin = || Attempt::begin(&interrupt, &scenario, job, Purpose::Comparison);
         let attempt = begin();
         assert!(!attempt.is_given_up());
         give_up(Box::new(1_u8));
@@ -247,7 +251,8 @@ mod tests {
     #[test]
     fn a_run_within_a_run_has_its_own_faults() {
         let (plan, interrupt) = (plan(), Interrupt::new());
-        let outside = Attempt::show(&interrupt, plan.scenario(plan.jobs()[0]), 1);
+        let scenario = plan.scenario(plan.jobs()[0]);
+        let outside = Attempt::show(&interrupt, &scenario, 1);
         give_up(Box::new("outside"));
         // A whole run: what was given up outside does not end it.
         assert!(plan.run(plan.jobs()[0], &interrupt).is_some());

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::build::{Scenario, carries, recordings};
 use super::fingerprint::{Fingerprint, Identities};
-use super::harm::Harm;
+use super::harm::{Harm, STANDING};
+use super::interrupt::Purpose;
 use super::precision::Precision;
 use super::{check, explain, size};
 use crate::experiment::Experiment;
@@ -31,8 +32,9 @@ pub struct Plan {
     points: Vec<Point>,
     stacks: Vec<StackSpec>,
     seeds: Vec<u64>,
-    /// A scenario per point and stack, stacks varying fastest.
-    scenarios: Vec<Scenario>,
+    /// The stacks of other flows at each point; points with the same share them.
+    groups: Vec<GroupStacks>,
+    traces: Arc<BTreeMap<PathBuf, DeliveryTrace>>,
     identities: Identities,
     warnings: Vec<String>,
     pub(super) parameters: Vec<Parameter>,
@@ -43,7 +45,10 @@ pub struct Plan {
     prefer: Option<Prefer>,
 }
 
-/// One run to do.
+/// The stack of each group of flows; `None` where it is the compared one.
+type GroupStacks = Arc<[Option<StackSpec>]>;
+
+/// Place of a run in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Job {
     /// The point.
@@ -92,51 +97,63 @@ impl Plan {
         let seeds = check::seeds(&experiment, source)?;
         let precision = Precision::of(&experiment, source)?;
         let traces = Arc::new(traces(&points, source, files)?);
-        let mut scenarios = Vec::new();
-        let mut warnings = Vec::new();
-        let mut round_trips = Vec::new();
-        for point in &points {
-            check::point(point, source)?;
-            let groups = check::group_stacks(&point.experiment, source, catalog)?;
-            for stack in &stacks {
-                let scenario = Scenario {
-                    experiment: point.experiment.clone(),
-                    stack: stack.clone(),
-                    group_stacks: check::for_groups(&point.experiment, &groups, stack),
-                    traces: traces.clone(),
-                    log: WindowLog::Off,
-                    waits: WaitRecording::Data,
-                };
-                let built = scenario.build(seeds[0]).map_err(|fault| {
-                    ExperimentError::at(source, &fault.key, fault.message, None)
-                })?;
-                if scenarios.is_empty() {
-                    round_trips = distinct(&built.round_trips);
-                }
-                for warning in check::warnings(&scenario, &built) {
-                    if !warnings.contains(&warning) {
-                        warnings.push(warning);
-                    }
-                }
-                scenarios.push(scenario);
-            }
-        }
-        let first = &scenarios[..stacks.len()];
-        let parameters = explain::parameters(&experiment, first, &round_trips);
-        Ok(Self {
+        let mut plan = Self {
+            identities: Identities::new(points.len().saturating_mul(stacks.len())),
+            groups: Vec::with_capacity(points.len()),
+            traces,
+            warnings: Vec::new(),
+            parameters: Vec::new(),
             experiment,
             points,
             stacks,
             seeds,
-            identities: Identities::new(scenarios.len()),
-            scenarios,
-            warnings,
-            parameters,
             precision,
             harm: None,
             harm_record: HarmRecord::NotAsked,
             prefer: None,
-        })
+        };
+        for point in 0..plan.points.len() {
+            plan.check_point(point, source, catalog)?;
+        }
+        Ok(plan)
+    }
+
+    /// Builds every stack at `point` once, so that a scenario that was asked for later can be built. Nothing of it is
+    /// kept: a sweep may have a million points.
+    fn check_point(
+        &mut self,
+        point: usize,
+        source: &Source,
+        catalog: &Catalog,
+    ) -> Result<(), ExperimentError> {
+        check::point(&self.points[point], source)?;
+        let groups = check::group_stacks(&self.points[point].experiment, source, catalog)?;
+        let groups = match self.groups.last() {
+            Some(last) if **last == *groups => Arc::clone(last),
+            _ => groups.into(),
+        };
+        self.groups.push(groups);
+        let mut round_trips = Vec::new();
+        for job in self.jobs_of(point, self.seeds[0]) {
+            let scenario = self.scenario(job);
+            let built = scenario
+                .build(job.seed)
+                .map_err(|fault| ExperimentError::at(source, &fault.key, fault.message, None))?;
+            if job.stack == 0 {
+                round_trips = distinct(&built.round_trips);
+            }
+            for warning in check::warnings(&scenario, &built) {
+                if !self.warnings.contains(&warning) {
+                    self.warnings.push(warning);
+                }
+            }
+        }
+        if point == 0 {
+            let first = self.jobs_of(point, self.seeds[0]);
+            let first: Vec<Scenario> = first.map(|job| self.scenario(job)).collect();
+            self.parameters = explain::parameters(&self.experiment, &first, &round_trips);
+        }
+        Ok(())
     }
 
     /// The runs to do, without those that `precision` may add: all stacks of a seed at a point
@@ -157,7 +174,8 @@ impl Plan {
     }
 
     /// Those of [`jobs`](Self::jobs) at `points`.
-    pub(super) fn jobs_at(&self, points: Range<usize>) -> Vec<Job> {
+    #[must_use]
+    pub fn jobs_at(&self, points: Range<usize>) -> Vec<Job> {
         let all = self.seeds.iter().flat_map(|&seed| {
             let points = points.clone();
             points.flat_map(move |point| self.jobs_of(point, seed))
@@ -166,50 +184,149 @@ impl Plan {
     }
 
     /// A run of every stack at `point` with `seed`.
-    pub(super) fn jobs_of(&self, point: usize, seed: u64) -> impl Iterator<Item = Job> + use<> {
+    pub fn jobs_of(&self, point: usize, seed: u64) -> impl Iterator<Item = Job> + use<> {
         (0..self.stacks.len()).map(move |stack| Job { point, stack, seed })
     }
 
-    /// What a run of `job` consists of.
-    #[must_use]
-    pub fn scenario(&self, job: Job) -> &Scenario {
-        &self.scenarios[self.place(job)]
-    }
-
-    const fn place(&self, job: Job) -> usize {
-        job.point * self.stacks.len() + job.stack
-    }
-
-    /// The fingerprint of `job`.
+    /// Scenario of the compared run `job`.
     ///
     /// # Panics
-    /// If `job` is none of this plan's.
+    /// If the plan has no such run.
     #[must_use]
-    pub fn fingerprint(&self, job: Job) -> Fingerprint {
-        let place = self.place(job);
-        let scenario = &self.scenarios[place];
-        self.identities.fingerprint(place, scenario, job.seed)
+    pub fn scenario(&self, job: Job) -> Scenario {
+        let experiment = Arc::clone(&self.points[job.point].experiment);
+        let stack = self.stacks[job.stack].clone();
+        Scenario {
+            group_stacks: check::for_groups(&experiment, &self.groups[job.point], &stack),
+            experiment,
+            stack,
+            traces: Arc::clone(&self.traces),
+            log: WindowLog::Off,
+            waits: WaitRecording::Data,
+        }
     }
 
-    /// What was asked.
-    pub(super) const fn experiment(&self) -> &Experiment {
+    /// Scenario of the run of `job` for `purpose`.
+    ///
+    /// # Panics
+    /// If the plan has no such run.
+    #[must_use]
+    pub fn scenario_for(&self, job: Job, purpose: Purpose) -> Scenario {
+        match (purpose, &self.harm) {
+            (Purpose::Harm, Some(harm)) => harm.scenario(self, job),
+            _ => self.scenario(job),
+        }
+    }
+
+    /// Returns `true` if the plan has a run of `job` for `purpose`, whatever its seed.
+    #[must_use]
+    pub fn has(&self, job: Job, purpose: Purpose) -> bool {
+        let stacks = match purpose {
+            Purpose::Harm => self.harm.as_ref().map_or(0, Harm::companions),
+            Purpose::Comparison | Purpose::Show => self.stacks.len(),
+        };
+        job.point < self.points.len() && job.stack < stacks
+    }
+
+    /// Returns about how many packets the run of `job` for `purpose` sends.
+    ///
+    /// # Panics
+    /// If the plan has no such run.
+    #[must_use]
+    pub fn likely_packets(&self, job: Job, purpose: Purpose) -> u64 {
+        self.scenario_for(job, purpose).likely_packets()
+    }
+
+    /// Returns the fingerprint of the run of `job` for `purpose`.
+    ///
+    /// # Panics
+    /// If the plan has no such run.
+    #[must_use]
+    pub fn fingerprint_for(&self, job: Job, purpose: Purpose) -> Fingerprint {
+        match (purpose, &self.harm) {
+            (Purpose::Harm, Some(harm)) => harm.fingerprint(self, job),
+            _ => self.fingerprint(job),
+        }
+    }
+
+    /// Returns the fingerprint of the compared run `job`.
+    ///
+    /// # Panics
+    /// If the plan has no such run.
+    #[must_use]
+    pub fn fingerprint(&self, job: Job) -> Fingerprint {
+        let place = job.point * self.stacks.len() + job.stack;
+        self.identities
+            .fingerprint(place, job.seed, || self.scenario(job))
+    }
+
+    /// Returns the stack of a run in words: for a run that measures harm, the standing flow and its companion.
+    #[must_use]
+    pub fn stack_words(&self, job: Job, purpose: Purpose) -> String {
+        match (purpose, &self.harm) {
+            (Purpose::Harm, Some(harm)) => format!("{STANDING} beside {}", harm.companion(job)),
+            _ => self.stacks[job.stack].to_string(),
+        }
+    }
+
+    /// Returns a run in words: its point if there are several, its stack, its seed.
+    #[must_use]
+    pub fn words(&self, job: Job, purpose: Purpose) -> String {
+        let words = [
+            self.label(job.point),
+            self.stack_words(job, purpose),
+            format!("seed {}", job.seed),
+        ];
+        let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        words.join(", ")
+    }
+
+    /// Returns the experiment.
+    #[must_use]
+    pub const fn experiment(&self) -> &Experiment {
         &self.experiment
     }
 
-    /// Every stack that any of its runs has, those that measure harm included; the same may come often.
+    /// Returns the stacks under comparison, in their canonical spelling.
+    #[must_use]
+    pub fn stack_names(&self) -> Vec<String> {
+        self.stacks.iter().map(ToString::to_string).collect()
+    }
+
+    /// Returns the record of harm: whether it is measured, and the reason if it is not.
+    #[must_use]
+    pub const fn harm_record(&self) -> &HarmRecord {
+        &self.harm_record
+    }
+
+    /// Returns the criterion that the reader prefers, if there is one.
+    #[must_use]
+    pub const fn prefer(&self) -> Option<Prefer> {
+        self.prefer
+    }
+
+    /// Iterates over the stacks of all runs, those that measure harm included; a stack may appear several times.
     pub fn all_stacks(&self) -> impl Iterator<Item = &StackSpec> {
-        let harm = self.harm.iter().flat_map(Harm::scenarios);
-        let scenarios = self.scenarios.iter().chain(harm);
-        scenarios.flat_map(|of| std::iter::once(&of.stack).chain(&of.group_stacks))
+        let mut last: Option<&GroupStacks> = None;
+        let distinct = self.groups.iter().filter(move |groups| {
+            let same = last.is_some_and(|last| Arc::ptr_eq(last, groups));
+            last = Some(groups);
+            !same
+        });
+        let others = distinct.flat_map(|groups| groups.iter().flatten());
+        let companions = self.harm.iter().flat_map(Harm::stacks);
+        self.stacks.iter().chain(others).chain(companions)
     }
 
     /// The stacks under comparison.
-    pub(super) fn stacks(&self) -> &[StackSpec] {
+    #[must_use]
+    pub fn stacks(&self) -> &[StackSpec] {
         &self.stacks
     }
 
     /// The seeds, in their order.
-    pub(super) fn seeds(&self) -> &[u64] {
+    #[must_use]
+    pub fn seeds(&self) -> &[u64] {
         &self.seeds
     }
 
@@ -244,12 +361,13 @@ impl Plan {
     }
 
     /// Results of `points` alone without any run yet: the first of these is the first of theirs.
-    pub(super) fn empty_results_at(&self, points: Range<usize>) -> Results {
+    #[must_use]
+    pub fn empty_results_at(&self, points: Range<usize>) -> Results {
         Results {
             medium: Medium::Simulated,
             experiment: self.experiment.clone(),
             points: self.points[points.clone()].to_vec(),
-            stacks: self.stacks.iter().map(ToString::to_string).collect(),
+            stacks: self.stack_names(),
             runs: Vec::new(),
             planned: { points.len() }
                 .saturating_mul(self.stacks.len())
@@ -270,14 +388,15 @@ impl Plan {
         self
     }
 
-    /// The recorded traces of `points`, of which the first is the first of the results.
-    fn recorded(&self, points: Range<usize>) -> Vec<Recorded> {
+    /// Returns the recorded traces of `points`; points are counted from the first of these.
+    #[must_use]
+    pub fn recorded(&self, points: Range<usize>) -> Vec<Recorded> {
         let first = points.start;
         let places = points.flat_map(|point| {
-            let scenario = &self.scenarios[point * self.stacks.len()];
-            let e = &scenario.experiment;
+            let scenario = self.scenario(self.first_job(point));
+            let e = &*self.points[point].experiment;
             recordings(e).into_iter().filter_map(move |(key, file)| {
-                let trace = scenario.traces.get(file)?;
+                let trace = self.traces.get(file)?;
                 let carries = carries(e, &key);
                 Some(Recorded::new(
                     point - first,

@@ -7,6 +7,7 @@
 //! little less often than 95 % of the time (Chow and Robbins 1965: the less, the more seeds).
 
 use super::check::{self, fail};
+use super::plan::{Job, Plan};
 use crate::experiment::load::{ExperimentError, Source};
 use crate::experiment::{Experiment, Seeds};
 use crate::results::{Measure, Results};
@@ -135,6 +136,46 @@ impl Precision {
                 missed.join("; ")
             )
         })
+    }
+}
+
+impl Plan {
+    /// The runs that the experiment's precision takes beside those that there are: none if it asks for
+    /// none, or has it. The first point of `results` is the `first` of the plan's. `begun` is how many seeds
+    /// each of them has had, those whose runs were given up included; it is brought up to date.
+    #[must_use]
+    pub fn more_jobs(&self, results: &Results, first: usize, begun: &mut [u64]) -> Vec<Job> {
+        let Some(rule) = self.precision else {
+            return Vec::new();
+        };
+        let mut jobs = Vec::new();
+        for (at, had) in begun.iter_mut().enumerate() {
+            if let Some(wanted) = rule.wanted(results, at, *had as usize) {
+                let seeds = *had + 1..=wanted as u64;
+                jobs.extend(seeds.flat_map(|seed| self.jobs_of(first + at, seed)));
+                *had = wanted as u64;
+            }
+        }
+        jobs
+    }
+
+    /// What there is to say where the experiment's precision is not reached.
+    #[must_use]
+    pub fn shortfall(&self, results: &Results) -> Option<String> {
+        let points = 0..results.points.len();
+        self.shortfall_of(points.filter_map(|point| self.missed(results, point)))
+    }
+
+    /// Where `point` of `results` misses the experiment's precision, in words.
+    #[must_use]
+    pub fn missed(&self, results: &Results, point: usize) -> Option<String> {
+        self.precision?.missed(results, point)
+    }
+
+    /// What there is to say of points that [`missed`](Self::missed) the experiment's precision.
+    #[must_use]
+    pub fn shortfall_of(&self, missed: impl Iterator<Item = String>) -> Option<String> {
+        self.precision?.shortfall(missed)
     }
 }
 

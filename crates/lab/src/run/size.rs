@@ -11,7 +11,6 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use super::check::fail;
-use super::execute::Execution;
 use super::harm::Harm;
 use super::plan::Plan;
 use super::room::room;
@@ -165,14 +164,14 @@ impl Plan {
         }
     }
 
-    /// An error if it does not fit into the memory of this machine.
+    /// Checks that it fits into the memory of this machine with `threads` runs at a time.
     ///
     /// # Errors
-    /// If so.
-    pub fn fits(&self, held: Held, execution: Execution) -> Result<(), TooLarge> {
+    /// If it does not fit.
+    pub fn fits(&self, held: Held, threads: usize) -> Result<(), TooLarge> {
         let size = self.size();
         let all = size.runs().unwrap_or(u64::MAX);
-        let jobs = (execution.threads() as u64).min(all);
+        let jobs = (threads as u64).min(all);
         size.fits(held, jobs, room())
     }
 }

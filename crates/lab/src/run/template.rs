@@ -53,7 +53,7 @@ impl Template {
         }
         let base = bare(&experiment);
         let plan = Plan::new(experiment, source, catalog)?;
-        let mut scenario = plan.scenario(plan.first_job(0)).clone();
+        let mut scenario = plan.scenario(plan.first_job(0));
         scenario.waits = WaitRecording::Off;
         Ok(Self {
             base,

@@ -7,7 +7,7 @@ use dupack_tcp::time::Duration;
 
 use super::build::{Built, Scenario, span};
 use super::interrupt::{Attempt, Interrupt};
-use super::plan::Plan;
+use super::plan::{Job, Plan};
 
 /// The most samples of a flow in a run.
 const SAMPLES_MOST: u64 = 6000;
@@ -82,15 +82,27 @@ pub struct OverTime {
 }
 
 impl Plan {
-    /// A run of every stack over time with the first seed, in the middle of the sweep, which says more
-    /// over time than its ends; what an interrupt cuts off is missing.
+    /// Returns the runs that show the stacks over time: one of every stack with the first seed, in the middle of the
+    /// sweep, which says more over time than its ends.
     #[must_use]
-    pub fn over_time(&self, interrupt: &Interrupt) -> OverTime {
+    pub fn jobs_over_time(&self) -> Vec<Job> {
+        let point = self.points().len() / 2;
+        self.jobs_of(point, self.first_job(point).seed).collect()
+    }
+
+    /// Performs the run of `job`, one of [`jobs_over_time`](Self::jobs_over_time); returns `None` if it was interrupted
+    /// or given up.
+    #[must_use]
+    pub fn sample(&self, job: Job, interrupt: &Interrupt) -> Option<Sampled> {
+        Sampled::of(&self.scenario(job), job.seed, interrupt)
+    }
+
+    /// Returns the stacks over time from the `runs` that were sampled, in the order of the stacks; what an interrupt cut
+    /// off is missing.
+    #[must_use]
+    pub fn over_time(&self, runs: Vec<Sampled>) -> OverTime {
         let point = self.points().len() / 2;
         let seed = self.first_job(point).seed;
-        let runs: Vec<Sampled> = { self.jobs_of(point, seed) }
-            .filter_map(|job| Sampled::of(self.scenario(job), seed, interrupt))
-            .collect();
         let step = step(&runs);
         let sampled_s = runs.first().map_or(0.0, |run| run.interval_s);
         let interval_s = sampled_s * step as f64;
@@ -126,8 +138,9 @@ impl Plan {
     }
 }
 
-/// One run as finely as it was sampled.
-struct Sampled {
+/// One run at the resolution at which it was sampled, for [`Plan::over_time`].
+#[derive(Clone, Debug)]
+pub struct Sampled {
     stack: String,
     interval_s: f64,
     round_trip_s: Option<f64>,
@@ -140,6 +153,7 @@ struct Sampled {
     queue: Vec<f64>,
 }
 
+#[derive(Clone, Debug)]
 struct SampledFlow {
     flow: usize,
     /// Megabits that have arrived so far, each once.

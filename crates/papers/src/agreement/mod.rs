@@ -22,7 +22,8 @@ use std::path::PathBuf;
 use dupack_lab::experiment::load::{ExperimentError, Source};
 use dupack_lab::experiment::{Direction, Experiment, FlowGroup, LinkOptions, LossPlacement, Seeds};
 use dupack_lab::results::{Measure, Results};
-use dupack_lab::run::{Execution, Interrupt, Plan, Progress};
+use dupack_engine::{Execute, Execution, Watch};
+use dupack_lab::run::{Interrupt, Plan};
 use dupack_lab::stats::Summary;
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
 
@@ -175,7 +176,7 @@ impl Scenario {
         &self,
         senders: &[Sender],
         seeds: u32,
-        progress: &dyn Progress,
+        watch: &dyn Watch,
     ) -> Result<Vec<Cell>, ExperimentError> {
         let source = Source {
             name: self.id.clone(),
@@ -187,7 +188,7 @@ impl Scenario {
             &source,
             &Catalog::builtin(),
         )?;
-        let results = plan.execute(Execution::default(), progress, &Interrupt::new());
+        let results = plan.execute(Execution::default(), watch, &Interrupt::new());
         let known = differences();
         let cell = |(stack, &sender): (usize, &Sender)| Cell {
             id: self.id.clone(),

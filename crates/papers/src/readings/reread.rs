@@ -9,7 +9,7 @@ use crate::campaign::{Campaign, Conduct, run_campaigns};
 use crate::claims::{Judged, Verdict};
 use crate::evidence::{Evidence, Part};
 use crate::{Extent, Paper, Reproduction, find};
-use dupack_lab::run::JournalError;
+use dupack_engine::JournalError;
 
 /// Reruns every claim of `reproductions` under the readings of their papers.
 ///
@@ -84,7 +84,7 @@ impl Around<'_> {
             runs,
             readings: readings.clone(),
         };
-        if self.reproduction.extent == Extent::Full && !self.conduct.interrupt.is_asked() {
+        if self.reproduction.extent == Extent::Full && !self.conduct.runs.interrupt.is_asked() {
             self.confirm(others, &asked, &at_first, &mut reread)?;
             self.complete(others, &asked, &mut reread)?;
         }

@@ -7,7 +7,8 @@ use crate::claims::Book;
 use dupack_claims::{Fact, FactKind, FactValue, Facts};
 use dupack_lab::experiment::Seeds;
 use dupack_lab::results::{Measure, Run};
-use dupack_lab::run::{Execution, Interrupt};
+use dupack_engine::Execution;
+use dupack_lab::run::Interrupt;
 
 /// So many seeds has every experiment of these tests.
 const SEEDS: u64 = 10;

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dupack_lab::run::{Execution, Interrupt};
+use dupack_engine::Execution;
+use dupack_lab::run::Interrupt;
 use dupack_papers::{
     Conduct, Extent, PAPERS, Reproduction, Verdict, Watch, carry_out, find, markdown,
 };

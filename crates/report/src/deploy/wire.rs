@@ -1,6 +1,7 @@
 //! The check of a comparison on real packets: the command of `dupack testbed` that has its path, and
 //! what of it the testbed does not have.
 
+use dupack_engine::quoted;
 use dupack_lab::experiment::{Direction, Experiment, LinkOptions, QueueKind};
 use dupack_lab::units::Probability;
 
@@ -277,12 +278,3 @@ pub fn load(module: &str) -> String {
     format!("modprobe {module}")
 }
 
-/// `text` for a shell, in quotes if it needs them.
-#[must_use]
-pub fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-+=.,:/%@".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
-}

@@ -5,13 +5,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use dupack_lab::experiment::Experiment;
-use dupack_lab::run::{Merge, Shard, Split, Stored, engine};
+use dupack_engine::{Merge, Shard, Split, Stored};
+use dupack_lab::run::engine;
 use miette::Diagnostic;
 use thiserror::Error;
 
 use super::identity::folder_name;
 use super::{Harm, Identity, ShardFolder, ShardFolderError};
-use crate::deploy::wire::quoted;
+use dupack_engine::quoted;
 use crate::files::EXPERIMENT;
 
 /// So many shards that are not finished are told one by one.

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use dupack_lab::run::{Fingerprint, Shard, Split, engine};
+use dupack_engine::{Shard, Split};
+use dupack_lab::run::{Fingerprint, engine};
 use serde::{Deserialize, Serialize};
 
 /// What a shard is a part of: shards with the same are parts of one whole.

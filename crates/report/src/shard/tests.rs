@@ -1,10 +1,11 @@
 //! A shard's folder is begun once, gone on with by the same command alone, and finished for good.
 
 use dupack_algorithms::catalog::Catalog;
-use dupack_lab::run::{Execution, Interrupt, Plan};
+use dupack_engine::Execution;
+use dupack_lab::run::{Interrupt, Plan};
 
 use super::*;
-use crate::folder::IfPresent;
+use dupack_engine::folder::IfPresent;
 
 const TEXT: &str =
     "stacks = [\"sack/reno\"]\nseeds = 4\nduration = \"1s\"\n[path]\nrate = \"1Mbit/s\"\n";

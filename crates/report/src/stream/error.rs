@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::STREAM;
 use crate::figure::FigureError;
 use crate::files::DeliveryError;
-use crate::folder::StoreError;
+use dupack_engine::folder::StoreError;
 
 /// A streamed experiment that cannot be begun, gone on with, or finished.
 #[derive(Debug, Error, Diagnostic)]

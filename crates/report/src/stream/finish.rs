@@ -11,7 +11,7 @@ use super::page;
 use super::parts::Kept;
 use super::{StreamError, Streaming, tidy};
 use crate::files::Files;
-use crate::folder::{OutputFolder, Replacement};
+use dupack_engine::folder::{OutputFolder, Replacement};
 use crate::table::{self, Colour, Ink, Legend, Plain};
 
 /// What there is to say of a streamed experiment when all is written.

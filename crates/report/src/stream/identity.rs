@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use dupack_lab::results::Prefer;
-use dupack_lab::run::{BlockSize, Fingerprint, Plan, engine};
+use dupack_engine::BlockSize;
+use dupack_lab::run::{Fingerprint, Plan, engine};
 use serde::{Deserialize, Serialize};
 
 use super::{Format, Settings, StreamError};
@@ -51,7 +52,7 @@ impl Identity {
             engine: engine(),
             runs: plan.fingerprint_of_all(),
             harm: settings.harm,
-            prefer: plan.empty_results().prefer,
+            prefer: plan.prefer(),
             parts: settings.format,
             block_runs: settings.size.runs,
             block_packets: settings.size.packets,
@@ -90,7 +91,7 @@ impl Identity {
         format: Option<Format>,
     ) -> Result<(), StreamError> {
         let ours = engine();
-        let prefer = plan.empty_results().prefer;
+        let prefer = plan.prefer();
         let named = |prefer: Option<Prefer>| prefer.map_or("nothing", Prefer::name);
         let difference = if self.engine != ours {
             format!("the engine is {ours}, and was {}", self.engine)

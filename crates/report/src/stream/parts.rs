@@ -4,13 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use dupack_lab::results::{Results, Verdict, store, verdict};
-use dupack_lab::run::{Block, Plan, Sink};
+use dupack_engine::{Block, Sink};
+use dupack_lab::run::Plan;
 use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
 use super::rows::{Rows, Tables};
 use super::{StreamError, Streaming};
-use crate::folder::OutputFolder;
+use dupack_engine::folder::OutputFolder;
 
 /// The folder of what is kept of points until all are there.
 pub(super) const BLOCKS: &str = "blocks";

@@ -7,7 +7,7 @@ use dupack_lab::results::Results;
 use dupack_lab::results::store::{self, Places};
 
 use super::{Format, StreamError};
-use crate::folder::OutputFolder;
+use dupack_engine::folder::OutputFolder;
 
 /// The folder of files with a row per run.
 const RUNS: &str = "runs";

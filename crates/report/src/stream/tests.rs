@@ -7,7 +7,7 @@ use dupack_lab::run::Interrupt;
 
 use super::*;
 use crate::comparison::{self, Beside};
-use crate::folder::{IfPresent, MemoryFolder};
+use dupack_engine::folder::{IfPresent, MemoryFolder};
 use crate::table::{self, Colour};
 
 const TEXT: &str = "title = \"A sweep\"\nstacks = [\"newreno/reno\", \"rack/cubic\", \"le/westwood\"]\nseeds = 3\n\

@@ -8,7 +8,8 @@ use std::process::Command;
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Measure;
-use dupack_lab::run::{Execution, Interrupt, Plan};
+use dupack_engine::Execution;
+use dupack_lab::run::{Interrupt, Plan};
 
 const EXPERIMENT: &str = r#"
 stacks = ["sack/reno", "sack/half", "sack/half(factor=0.8)"]

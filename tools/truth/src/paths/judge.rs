@@ -37,7 +37,7 @@ pub fn run(experiment: &str, seed: u64) -> Trace {
     let plan = Plan::new(parsed, &source, &Catalog::builtin());
     let plan = plan.unwrap_or_else(|error| panic!("{error:?}\n{experiment}"));
     let scenario = plan.scenario(plan.jobs()[0]);
-    Trace::record(scenario, seed, &Interrupt::new()).expect("a network")
+    Trace::record(&scenario, seed, &Interrupt::new()).expect("a network")
 }
 
 /// What the whole diagnosis makes of a capture of it.

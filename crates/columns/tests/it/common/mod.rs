@@ -10,7 +10,8 @@ use arrow_schema::DataType;
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Results;
-use dupack_lab::run::{Execution, Interrupt, Plan};
+use dupack_engine::Execution;
+use dupack_lab::run::{Interrupt, Plan};
 
 /// Those of two stacks over a short path.
 pub fn results(head: &str, path: &str, tail: &str) -> Results {

@@ -3,7 +3,7 @@
 use dupack_diagnosis_tell::notes::notes;
 use dupack_diagnosis_tell::page::{Scenes, files};
 use dupack_diagnosis_tell::summary::{closed_windows, ending, other_way, probes, stalls};
-use dupack_report::folder::MemoryFolder;
+use dupack_engine::folder::MemoryFolder;
 use dupack_tcp::connection::Flags;
 use dupack_truth::script::{End, Packet, packet};
 

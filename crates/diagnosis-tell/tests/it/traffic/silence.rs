@@ -5,7 +5,7 @@ use dupack_diagnosis_tell::numbers::json;
 use dupack_diagnosis_tell::page::{Scenes, files};
 use dupack_diagnosis_tell::story::headline;
 use dupack_report::files::PAGE;
-use dupack_report::folder::MemoryFolder;
+use dupack_engine::folder::MemoryFolder;
 use dupack_tcp::connection::Flags;
 use dupack_tcp::time::Duration;
 use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};

@@ -7,7 +7,8 @@ mod subtle;
 use std::collections::BTreeSet;
 
 use dupack_evaluation::{Campaign, Card, Conduct, Extent, Suite};
-use dupack_lab::run::{Execution, Interrupt};
+use dupack_engine::Execution;
+use dupack_lab::run::Interrupt;
 
 use self::expected::{Sender, senders};
 

@@ -7,7 +7,7 @@ use dupack_lab::results::{Measure, Results};
 use parquet::errors::ParquetError;
 
 use super::{FLOWS, RUNS};
-use crate::folder::OutputFolder;
+use dupack_engine::folder::OutputFolder;
 use crate::stream::{Format, StreamError};
 
 /// Makes columns of runs. All parts have the same: those of measures that no run has are empty and cost nothing.

@@ -1,0 +1,532 @@
+//! Where files go: a folder on disk that overwrites nothing, or memory.
+
+mod draft;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::journal::NAME as JOURNAL;
+use crate::shell::quoted;
+pub use draft::Draft;
+
+/// Takes the files of a report.
+pub trait Folder {
+    /// Takes the file `name`, which may name folders on the way (`figures/goodput.svg`).
+    ///
+    /// # Errors
+    /// If it cannot be kept.
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError>;
+}
+
+impl Folder for OutputFolder {
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        Self::write(self, name, bytes).map(|_| ())
+    }
+}
+
+/// A folder in memory, for those who have no disk or do not want one.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryFolder(RefCell<BTreeMap<String, Vec<u8>>>);
+
+impl MemoryFolder {
+    /// The files and their names.
+    #[must_use]
+    pub fn into_files(self) -> BTreeMap<String, Vec<u8>> {
+        self.0.into_inner()
+    }
+}
+
+impl Folder for MemoryFolder {
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.0.borrow_mut().insert(name.to_owned(), bytes.to_vec());
+        Ok(())
+    }
+}
+
+/// Where the files of an experiment go.
+#[derive(Clone, Debug)]
+pub struct OutputFolder {
+    path: PathBuf,
+    files: Files,
+    /// The flag that named it.
+    flag: &'static str,
+    /// The folders that were not there before, the innermost first.
+    made: Vec<PathBuf>,
+}
+
+/// What becomes of a file that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Files {
+    /// It stays: to write it is an error.
+    Keep,
+    /// It is made anew.
+    Replace,
+}
+
+/// What went wrong on disk.
+#[derive(Debug, Error, Diagnostic)]
+#[error("cannot {what} {path}: {cause}")]
+pub struct StoreError {
+    what: &'static str,
+    path: String,
+    cause: String,
+    #[help]
+    remedy: String,
+}
+
+/// The flag that names most folders.
+const OUT: &str = "--out";
+
+/// What the name of a file ends in while it is written, and of a folder.
+const PARTIAL: &str = ".partial";
+
+impl StoreError {
+    fn new(what: &'static str, path: &Path, cause: impl ToString, flag: &str) -> Self {
+        Self {
+            what,
+            path: path.display().to_string(),
+            cause: cause.to_string(),
+            remedy: format!("choose another folder with {flag}"),
+        }
+    }
+
+    /// What there is to say where a folder that `--out` named holds something.
+    #[must_use]
+    pub fn taken(path: &Path) -> Self {
+        Self::taken_for(OUT, path)
+    }
+
+    fn taken_for(flag: &str, path: &Path) -> Self {
+        let cause = "it holds something already, and results are never overwritten";
+        let mut error = Self::new("write to", path, cause, flag);
+        if path.join(JOURNAL).is_file() {
+            error.remedy = format!(
+                "it has the finished runs of a command that was interrupted: repeat that command with \
+                 --resume {} in place of {flag}; for anything else choose another folder with {flag}",
+                quoted(&path.display().to_string())
+            );
+        }
+        error
+    }
+
+    /// An error of the system.
+    fn system(what: &'static str, path: &Path, error: &io::Error, flag: &str) -> Self {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        let mut this = Self::new(what, path, error, flag);
+        if matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge) {
+            // What was written of the file is of no use.
+            this.remedy = format!(
+                "make room, or choose a folder with more of it with {flag}; what is in this one is not complete"
+            );
+        }
+        this
+    }
+}
+
+/// What to do if the folder is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfPresent {
+    /// Take `name-2`, `name-3`, …: nobody asked for this very folder.
+    Number,
+    /// Refuse: somebody named it.
+    Refuse,
+}
+
+impl OutputFolder {
+    /// Makes a new, empty folder at `path`, which `--out` named.
+    ///
+    /// # Errors
+    /// If it cannot be made, or is there and holds something and may not be numbered.
+    pub fn create(path: &Path, if_present: IfPresent) -> Result<Self, StoreError> {
+        Self::create_for(OUT, path, if_present)
+    }
+
+    /// As [`create`](Self::create), for a folder that another flag named: errors say which.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_for(
+        flag: &'static str,
+        path: &Path,
+        if_present: IfPresent,
+    ) -> Result<Self, StoreError> {
+        let chosen = choose(flag, path, if_present)?;
+        let is_new = |folder: &&Path| fs::symlink_metadata(folder).is_err();
+        let ways = chosen.ancestors().filter(|p| !p.as_os_str().is_empty());
+        let made = ways.take_while(is_new).map(Path::to_path_buf).collect();
+        fs::create_dir_all(&chosen).map_err(|e| StoreError::new("make", &chosen, e, flag))?;
+        Ok(Self {
+            path: chosen,
+            files: Files::Keep,
+            flag,
+            made,
+        })
+    }
+
+    /// Takes the folder away again, and those on the way to it, as far as they were made for it and
+    /// nothing is in them.
+    pub fn abandon(self) {
+        for folder in self.made {
+            // It stays if something is in it, and then those around it stay, too.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+
+    /// The folder at `path`, which was made before, to go on with: what is written takes the
+    /// place of what was there.
+    #[must_use]
+    pub fn reopen(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            files: Files::Replace,
+            flag: OUT,
+            made: Vec::new(),
+        }
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes `bytes` to the file `name`, which may name a folder on the way.
+    ///
+    /// # Errors
+    /// If the file is there already, unless the folder was reopened, or cannot be written.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+        let mut file = self.make(name)?;
+        file.write_all(bytes)
+            .map_err(|error| self.unwritten(name, &error))?;
+        Ok(self.path.join(name))
+    }
+
+    /// Makes the file `name`, which may name a folder on the way, to be written bit by bit.
+    ///
+    /// # Errors
+    /// If the file is there already, unless the folder was reopened, or cannot be made; if a link is on the way.
+    pub fn make(&self, name: &str) -> Result<File, StoreError> {
+        self.make_way(name)?;
+        let path = self.path.join(name);
+        if self.files == Files::Replace {
+            clear(&path).map_err(|error| self.unwritten(name, &error))?;
+        }
+        File::create_new(&path).map_err(|error| self.unwritten(name, &error))
+    }
+
+    /// Makes the folders on the way to the file `name`. A link among them may lead anywhere, and is refused.
+    fn make_way(&self, name: &str) -> Result<(), StoreError> {
+        let names = Path::new(name).parent().into_iter().flat_map(Path::iter);
+        let mut way = self.path.clone();
+        for name in names {
+            way.push(name);
+            let link = fs::symlink_metadata(&way).is_ok_and(|found| found.is_symlink());
+            let made = match link {
+                true => Err(io::Error::other(
+                    "it is a symbolic link, which is not followed",
+                )),
+                false => fs::create_dir_all(&way),
+            };
+            made.map_err(|e| StoreError::system("make", &way, &e, self.flag))?;
+        }
+        Ok(())
+    }
+
+    /// Sees to it that all of its files, and their names, are on the disk: a crash of the machine loses none of them.
+    ///
+    /// # Errors
+    /// If the system cannot.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        draft::sync(&self.path).map_err(|e| StoreError::system("write", &self.path, &e, self.flag))
+    }
+
+    /// Writes `bytes` to the file `name`, in place of what may be there: whoever looks finds all of it, or
+    /// what was there before.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let mut file = self.begin(name)?;
+        file.put(bytes)?;
+        file.complete()
+    }
+
+    /// Writes `bytes` to the file `name`, if nobody else has made it: of several who begin at once in one folder, one
+    /// does. Whoever looks finds all of it or nothing.
+    ///
+    /// # Errors
+    /// If it is there already, or cannot be written.
+    pub fn claim(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let path = self.path.join(name);
+        let own = self
+            .path
+            .join(format!("{name}.{}{PARTIAL}", std::process::id()));
+        let claimed = || {
+            clear(&own)?;
+            let mut file = File::create_new(&own)?;
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            let made = match fs::hard_link(&own, &path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    // The file system has no links.
+                    File::create_new(&path).and_then(|mut file| file.write_all(bytes))
+                }
+                made => made,
+            };
+            clear(&own)?;
+            made?;
+            draft::sync_names(&self.path)
+        };
+        claimed().map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => StoreError::taken_for(self.flag, &self.path),
+            _ => self.unwritten(name, &error),
+        })
+    }
+
+    /// Begins what is to be the file `name`, which may name a folder on the way, in place of what may be there.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn begin(&self, name: &str) -> Result<Replacement<'_>, StoreError> {
+        self.make_way(name)?;
+        let partial = self.path.join(format!("{name}{PARTIAL}"));
+        let file = clear(&partial).and_then(|()| File::create_new(&partial));
+        let file = file.map_err(|error| self.unwritten(name, &error))?;
+        Ok(Replacement {
+            folder: self,
+            name: name.to_owned(),
+            partial,
+            file: BufWriter::new(file),
+        })
+    }
+
+    /// What to say if the file `name` did not take what was written.
+    #[must_use]
+    pub fn unwritten(&self, name: &str, error: &io::Error) -> StoreError {
+        StoreError::system("write", &self.path.join(name), error, self.flag)
+    }
+}
+
+/// A file in the making: whoever looks finds what was there before, until it is complete.
+#[derive(Debug)]
+pub struct Replacement<'f> {
+    folder: &'f OutputFolder,
+    name: String,
+    partial: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl Replacement<'_> {
+    /// Adds `bytes`.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let written = self.file.write_all(bytes);
+        written.map_err(|error| self.folder.unwritten(&self.name, &error))
+    }
+
+    /// Where others write to it.
+    pub const fn writer(&mut self) -> &mut BufWriter<File> {
+        &mut self.file
+    }
+
+    /// What to say if it did not take what was written.
+    #[must_use]
+    pub fn unwritten(&self, error: &io::Error) -> StoreError {
+        self.folder.unwritten(&self.name, error)
+    }
+
+    /// All is written: it takes its name.
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub fn complete(self) -> Result<(), StoreError> {
+        let Self {
+            folder,
+            name,
+            partial,
+            file,
+        } = self;
+        let complete = || {
+            let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+            // Without, a crash of the machine may leave the name and lose the bytes.
+            file.sync_all()?;
+            let path = folder.path.join(&name);
+            // A link that is there is replaced itself.
+            fs::rename(&partial, &path)?;
+            path.parent().map_or(Ok(()), draft::sync_names)
+        };
+        complete().map_err(|error| folder.unwritten(&name, &error))
+    }
+}
+
+/// Takes away the file or the link at `path`, if there is one: what a link leads to stays.
+fn clear(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Whether something is at `path` that must stay.
+fn is_taken(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok() && !is_blank(path)
+}
+
+/// Whether there is a folder at `path` without anything that must stay. What is left of files that were never whole
+/// need not, nor a journal without a run.
+#[must_use]
+pub fn is_blank(path: &Path) -> bool {
+    let is_of_no_use = |entry: io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| {
+            let name = entry.file_name();
+            let is_journal = name == JOURNAL && is_without_runs(&entry.path());
+            is_journal || name.to_string_lossy().ends_with(PARTIAL)
+        })
+    };
+    fs::read_dir(path).is_ok_and(|mut entries| entries.all(is_of_no_use))
+}
+
+/// Whether the journal at `path` has no more than the line that names its engine, or a part of that.
+fn is_without_runs(path: &Path) -> bool {
+    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    let length = fs::metadata(path).map_or(u64::MAX, |found| found.len());
+    is_file
+        && length <= ENGINE_LINE
+        && fs::read(path).is_ok_and(|text| {
+            let lines = text.split(|&byte| byte == b'\n');
+            lines.filter(|line| !line.is_empty()).count() <= 1
+                && !text
+                    .windows(FINGERPRINT.len())
+                    .any(|part| part == FINGERPRINT)
+        })
+}
+
+/// The line of a journal that names its engine is no longer.
+const ENGINE_LINE: u64 = 1024;
+
+/// What stands in every line with a run.
+const FINGERPRINT: &[u8] = b"\"fingerprint\"";
+
+/// Where a folder is made that is to be at `path`, which `flag` named.
+fn choose(flag: &'static str, path: &Path, if_present: IfPresent) -> Result<PathBuf, StoreError> {
+    let mut chosen = path.to_path_buf();
+    let mut number = 2_u32;
+    while is_taken(&chosen) {
+        if if_present == IfPresent::Refuse {
+            return Err(StoreError::taken_for(flag, path));
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        chosen = path.with_file_name(format!("{name}-{number}"));
+        number += 1;
+    }
+    Ok(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_holds_something_is_never_reused() {
+        let base = std::env::temp_dir().join(format!("dupack-store-{}", std::process::id()));
+        let path = base.join("out");
+        let first = OutputFolder::create(&path, IfPresent::Number).unwrap();
+        first.write("figures/a.svg", b"x").unwrap();
+        assert!(first.write("figures/a.svg", b"y").is_err());
+        let again = OutputFolder::reopen(first.path());
+        let replaced = again.write("figures/a.svg", b"z").unwrap();
+        assert_eq!(fs::read(replaced).unwrap(), b"z");
+        let second = OutputFolder::create(&path, IfPresent::Number).unwrap();
+        assert!(second.path().ends_with("out-2"));
+        assert!(OutputFolder::create(&path, IfPresent::Refuse).is_err());
+        fs::remove_dir_all(&base).unwrap();
+    }
+
+    #[test]
+    fn what_was_never_whole_takes_no_folder() {
+        let base = std::env::temp_dir().join(format!("dupack-whole-{}", std::process::id()));
+        let path = base.join("out");
+        let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
+        // As a crash leaves it.
+        fs::write(path.join("a.partial"), b"x").unwrap();
+        let again = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
+        assert_eq!(again.path(), folder.path());
+        for text in [b"one", b"two"] {
+            folder.replace("a", text).unwrap();
+            assert_eq!(fs::read(path.join("a")).unwrap(), text);
+        }
+        assert!(!path.join("a.partial").exists());
+        assert!(OutputFolder::create(&path, IfPresent::Refuse).is_err());
+        fs::remove_dir_all(&base).unwrap();
+    }
+
+    #[test]
+    fn an_error_names_the_flag_that_named_the_folder() {
+        let base = std::env::temp_dir().join(format!("dupack-flag-{}", std::process::id()));
+        fs::create_dir_all(&base).unwrap();
+        let file = base.join("file");
+        fs::write(&file, b"x").unwrap();
+        let remedy = |error: StoreError| error.help().map(|help| help.to_string());
+        let other = OutputFolder::create_for("--trace", &file, IfPresent::Refuse).unwrap_err();
+        let wanted = "choose another folder with --trace";
+        assert_eq!(remedy(other).as_deref(), Some(wanted));
+        let folder =
+            OutputFolder::create_for("--trace", &base.join("new"), IfPresent::Refuse).unwrap();
+        folder.write("a", b"x").unwrap();
+        assert_eq!(
+            remedy(folder.write("a", b"x").unwrap_err()).as_deref(),
+            Some(wanted)
+        );
+        let usual = OutputFolder::create(&file, IfPresent::Refuse).unwrap_err();
+        assert_eq!(
+            remedy(usual).as_deref(),
+            Some("choose another folder with --out")
+        );
+        fs::remove_dir_all(&base).unwrap();
+    }
+
+    #[test]
+    fn a_folder_with_finished_runs_is_to_be_resumed() {
+        let base = std::env::temp_dir().join(format!("dupack-journal-{}", std::process::id()));
+        let path = base.join("a b");
+        let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
+        folder.write("experiment.toml", b"x").unwrap();
+        let help = || {
+            let error = OutputFolder::create(&path, IfPresent::Refuse).unwrap_err();
+            error.help().map(|help| help.to_string()).unwrap()
+        };
+        assert_eq!(help(), "choose another folder with --out");
+        folder.write(JOURNAL, b"x").unwrap();
+        let wanted = format!("--resume '{}' in place of --out", path.display());
+        assert!(help().contains(&wanted), "{}", help());
+        fs::remove_dir_all(&base).unwrap();
+    }
+
+    #[test]
+    fn what_is_abandoned_leaves_what_was_there() {
+        let base = std::env::temp_dir().join(format!("dupack-abandoned-{}", std::process::id()));
+        fs::create_dir_all(&base).unwrap();
+        let new = |name: &str| OutputFolder::create(&base.join(name), IfPresent::Number).unwrap();
+        new("a/b/c").abandon();
+        assert!(base.is_dir() && !base.join("a").exists());
+        let kept = new("a/b");
+        new("a/b/c").abandon();
+        assert!(kept.path().is_dir() && !base.join("a/b/c").exists());
+        kept.write("file", b"x").unwrap();
+        kept.abandon();
+        assert!(base.join("a/b/file").is_file());
+        // One that was there and empty is not ours to take away.
+        fs::create_dir(base.join("theirs")).unwrap();
+        new("theirs").abandon();
+        assert!(base.join("theirs").is_dir());
+        fs::remove_dir_all(&base).unwrap();
+    }
+}

@@ -1,0 +1,511 @@
+//! The journal of an experiment: every finished run on a line of its own, written at once, so
+//! that what was interrupted goes on where it stopped.
+//!
+//! A line is a JSON object: the run's [`Fingerprint`], what it is in words (point, stack, seed),
+//! the processor time that it took if somebody measured that, everything else that was, and a checksum of
+//! all before it. Numbers read back to the same bits. Before the runs of an engine stands a line that names
+//! it. A line that a crash has torn, or whose checksum is another's, is ignored, and the run done again. So
+//! is a line whose point, stack or seed are not those of the run that its fingerprint names.
+
+pub(crate) mod checked;
+mod file;
+mod line;
+mod stored;
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use miette::Diagnostic;
+use serde::Serialize;
+use thiserror::Error;
+
+use dupack_lab::results::Run;
+use dupack_lab::run::{Fingerprint, Job, engine};
+
+use crate::set::RunId;
+use line::{Held, Line, Maker};
+pub use stored::Stored;
+
+/// The file's name, in the experiment's folder.
+pub const NAME: &str = "runs.jsonl";
+
+/// The journal of one experiment. It is locked as long as this lives.
+#[derive(Debug)]
+pub struct Journal {
+    held: Held,
+    path: PathBuf,
+    file: Mutex<Appended>,
+}
+
+/// The file, and how much of it is whole lines.
+#[derive(Debug)]
+struct Appended {
+    file: File,
+    whole: u64,
+    /// Lines that could not be written.
+    lost: usize,
+}
+
+/// A finished run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Done {
+    /// What came out of it.
+    pub run: Run,
+    /// The processor time that it took, if somebody measured it.
+    pub cpu: Option<Duration>,
+}
+
+/// What went wrong with a journal.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The system refuses it.
+    #[error("cannot {what} the journal {path}: {cause}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// The file.
+        path: String,
+        /// Why not, in the system's words.
+        cause: String,
+        /// What to do.
+        #[help]
+        remedy: &'static str,
+    },
+    /// It is larger than memory.
+    #[error("the journal {path} has {size}, and {there} of memory are available")]
+    #[diagnostic(help(
+        "go on with it on a machine with more memory, or begin a new folder with --out"
+    ))]
+    TooLarge {
+        /// The file.
+        path: String,
+        /// How large it is.
+        size: String,
+        /// How much memory there is.
+        there: String,
+    },
+    /// Another process works with it.
+    #[error("another dupack is at work in {folder}")]
+    #[diagnostic(help("wait for it, or begin a new folder with --out"))]
+    Busy {
+        /// Its folder.
+        folder: String,
+    },
+    /// There is none.
+    #[error("there is nothing to go on with in {folder}: it has no {NAME}")]
+    #[diagnostic(help(
+        "name the folder of an interrupted run; where all runs were done, there is no {NAME} any more"
+    ))]
+    Missing {
+        /// The folder.
+        folder: String,
+    },
+}
+
+impl Journal {
+    /// Opens the journal in `folder`, or begins one there.
+    ///
+    /// # Errors
+    /// If it can be neither read nor written, or somebody else has it open.
+    pub fn open(folder: &Path) -> Result<Self, JournalError> {
+        let path = folder.join(NAME);
+        let fail = |what, cause: io::Error| system(what, &path, &cause);
+        fs::create_dir_all(folder).map_err(|e| fail("make", e))?;
+        let file = match file::open(&path).map_err(|e| fail("open", e))? {
+            Some(file) => file,
+            // Two that write at a time would do all runs twice.
+            None => {
+                return Err(JournalError::Busy {
+                    folder: folder.display().to_string(),
+                });
+            }
+        };
+        let bytes = file::read(&file, &path)?;
+        let (held, whole) = Held::read(&bytes);
+        if whole < bytes.len() {
+            // The next line must not be glued to one that is torn.
+            file.set_len(whole as u64).map_err(|e| fail("mend", e))?;
+        }
+        let engine = engine();
+        let is_named = held.engine.as_deref() == Some(&engine);
+        let whole = whole as u64;
+        let file = Mutex::new(Appended {
+            file,
+            whole,
+            lost: 0,
+        });
+        let journal = Self {
+            held,
+            path: path.clone(),
+            file,
+        };
+        if !is_named {
+            journal.put(&Maker { engine })?;
+        }
+        Ok(journal)
+    }
+
+    /// Opens the journal that is in `folder`.
+    ///
+    /// # Errors
+    /// If there is none, and as [`open`](Self::open).
+    pub fn reopen(folder: &Path) -> Result<Self, JournalError> {
+        match folder.join(NAME).is_file() {
+            true => Self::open(folder),
+            false => Err(JournalError::Missing {
+                folder: folder.display().to_string(),
+            }),
+        }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What there is to say of its lines, for people: those that cannot be used.
+    #[must_use]
+    pub fn complaints(&self) -> Vec<String> {
+        let path = self.path.display();
+        let mut said = Vec::new();
+        let lines = self.held.unreadable.len();
+        if lines > 0 {
+            said.push(format!(
+                "{path}: {lines} line(s) torn or unreadable: these runs are done again"
+            ));
+        }
+        let runs = self.held.of_others;
+        if runs > 0 {
+            let version = env!("CARGO_PKG_VERSION");
+            said.push(format!(
+                "{path}: {runs} run(s) were made by another build of dupack than this one ({version}), whose code differs: \
+                 they are done again"
+            ));
+        }
+        said
+    }
+
+    /// Whether it holds no run that was done before and can be used.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.held.done.is_empty()
+    }
+
+    /// Returns the run with the name `id`, as `job`, if it was done before. A line with another point, stack or seed is not
+    /// taken.
+    #[must_use]
+    pub fn find(&self, id: &RunId, job: Job) -> Option<Done> {
+        self.held.find(id, job)
+    }
+
+    /// Returns `true` if it has a line with `fingerprint`, whatever point, stack and seed that names.
+    #[must_use]
+    pub fn has(&self, fingerprint: Fingerprint) -> bool {
+        self.held.done.contains_key(&fingerprint)
+    }
+
+    /// Notes a finished run. It is in the system's hands when this returns: only a crash of the machine, not one of the
+    /// program, can lose it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn append(&self, id: &RunId, done: &Done) -> Result<(), JournalError> {
+        self.put(&Line::of(id, done))
+    }
+
+    /// How many finished runs could not be noted.
+    #[must_use]
+    pub fn unkept(&self) -> usize {
+        let to = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        to.lost
+    }
+
+    /// Sees to it that a crash of the machine loses none of its runs either.
+    ///
+    /// # Errors
+    /// If the system cannot.
+    pub fn sync(&self) -> Result<(), JournalError> {
+        let to = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let synced = to.file.sync_all();
+        synced.map_err(|e| system("write", &self.path, &e))
+    }
+
+    /// Takes it away: everything that rests on its runs is written.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn remove(&self) -> Result<(), JournalError> {
+        // What is at its path is the file itself, or a link to something: neither is followed.
+        fs::remove_file(&self.path).map_err(|e| system("remove", &self.path, &e))?;
+        // Where folders cannot be synced, a crash of the machine may bring it back, which does no harm.
+        let _ = self.path.parent().map(file::sync_folder);
+        Ok(())
+    }
+
+    fn put(&self, line: &impl Serialize) -> Result<(), JournalError> {
+        let text =
+            checked::line(line).map_err(|e| system("write", &self.path, &io::Error::other(e)))?;
+        let mut to = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = to.file.write_all(&text) {
+            // A full disk takes a part of a line: without that, the next one is whole again.
+            let _ = to.file.set_len(to.whole);
+            to.lost += 1;
+            return Err(system("write", &self.path, &error));
+        }
+        to.whole += text.len() as u64;
+        Ok(())
+    }
+}
+
+fn system(what: &'static str, path: &Path, error: &io::Error) -> JournalError {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    JournalError::System {
+        what,
+        path: path.display().to_string(),
+        cause: error.to_string(),
+        remedy: match error.kind() {
+            StorageFull | QuotaExceeded | FileTooLarge => {
+                "make room: the runs are kept there, so that an interruption loses none"
+            }
+            _ => "the runs are kept there; choose another folder with --out",
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dupack_lab::results::{Measure, Values};
+
+    fn folder(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("dupack-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        path
+    }
+
+    const JOB: Job = Job {
+        point: 1,
+        stack: 2,
+        seed: 3,
+    };
+
+    fn id(n: u64) -> RunId {
+        RunId {
+            fingerprint: print(n),
+            point: "loss 1%".to_owned(),
+            stack: "sack/reno".to_owned(),
+        }
+    }
+
+    fn done(goodput: f64) -> Done {
+        let mut values = Values::default();
+        values.set(Measure::Goodput, goodput);
+        values.set(Measure::DelayP95, 1e-300 / 3.0);
+        Done {
+            run: Run {
+                point: JOB.point,
+                stack: JOB.stack,
+                seed: JOB.seed,
+                values,
+                flow_goodputs: vec![goodput, 0.1 + 0.2, -0.0],
+                trace_hash: u64::MAX - 1,
+            },
+            cpu: Some(Duration::from_millis(1500)),
+        }
+    }
+
+    fn print(n: u64) -> Fingerprint {
+        Fingerprint::try_from(format!("{n:x}")).unwrap()
+    }
+
+    #[test]
+    fn what_was_noted_reads_back_to_the_last_bit() {
+        let path = folder("journal-bits");
+        // Numbers that need all of their digits.
+        let goodputs = [1.0 / 3.0, 0.1 + 0.2, 1e22 / 3.0, f64::MIN_POSITIVE];
+        let journal = Journal::open(&path).unwrap();
+        for (n, goodput) in goodputs.into_iter().enumerate() {
+            journal
+                .append(&id(n as u64), &done(goodput))
+                .unwrap();
+        }
+        drop(journal);
+        let again = Journal::open(&path).unwrap();
+        assert_eq!(again.complaints(), Vec::<String>::new());
+        for (n, goodput) in goodputs.into_iter().enumerate() {
+            let read = again.find(&id(n as u64), JOB).unwrap();
+            assert_eq!(read, done(goodput));
+            let bits = |d: &Done| d.run.values.get(Measure::Goodput).unwrap().to_bits();
+            assert_eq!(bits(&read), goodput.to_bits());
+        }
+        assert!(again.find(&id(99), JOB).is_none());
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn a_torn_last_line_is_ignored_and_the_next_is_not_glued_to_it() {
+        let path = folder("journal-torn");
+        let journal = Journal::open(&path).unwrap();
+        journal.append(&id(1), &done(1.0)).unwrap();
+        journal.append(&id(2), &done(2.0)).unwrap();
+        drop(journal);
+        let file = path.join(NAME);
+        let whole = fs::read(&file).unwrap();
+        // Torn anywhere in its last line, the break at its end included.
+        let breaks: Vec<usize> = (0..whole.len()).filter(|&n| whole[n] == b'\n').collect();
+        let last = breaks[breaks.len() - 2] + 1;
+        for end in [last + 1, last + 40, whole.len() - 1] {
+            fs::write(&file, &whole[..end]).unwrap();
+            let torn = Journal::open(&path).unwrap();
+            assert!(torn.complaints()[0].contains("1 line(s) torn"));
+            assert!(torn.find(&id(1), JOB).is_some());
+            assert!(torn.find(&id(2), JOB).is_none());
+            torn.append(&id(3), &done(3.0)).unwrap();
+            drop(torn);
+            let mended = Journal::open(&path).unwrap();
+            assert!(mended.complaints().is_empty());
+            assert_eq!(mended.find(&id(3), JOB), Some(done(3.0)));
+        }
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn two_at_a_time_are_refused_and_so_is_a_folder_without_one() {
+        let path = folder("journal-busy");
+        assert!(matches!(
+            Journal::reopen(&path),
+            Err(JournalError::Missing { .. })
+        ));
+        let first = Journal::open(&path).unwrap();
+        assert!(matches!(
+            Journal::reopen(&path),
+            Err(JournalError::Busy { .. })
+        ));
+        drop(first);
+        Journal::reopen(&path).unwrap().remove().unwrap();
+        assert!(Journal::reopen(&path).is_err());
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn runs_of_another_engine_do_not_count_and_it_says_so() {
+        let path = folder("journal-engine");
+        let journal = Journal::open(&path).unwrap();
+        journal.append(&id(1), &done(1.0)).unwrap();
+        drop(journal);
+        let file = path.join(NAME);
+        let text = fs::read_to_string(&file).unwrap();
+        let lines = { text.lines() }.map(|line| match line.contains(&engine()) {
+            true => "{\"engine\":\"0.0.1 0123456789abcdef\"}",
+            false => line,
+        });
+        let lines: Vec<&str> = lines.collect();
+        fs::write(&file, lines.join("\n") + "\n").unwrap();
+        let other = Journal::open(&path).unwrap();
+        assert!(other.find(&id(1), JOB).is_none() && other.is_empty());
+        assert!(other.complaints()[0].contains("1 run(s) were made by another build"));
+        // What is done now is found again, beside what is of no use.
+        other.append(&id(1), &done(2.0)).unwrap();
+        drop(other);
+        let again = Journal::open(&path).unwrap();
+        assert_eq!(again.find(&id(1), JOB), Some(done(2.0)));
+        assert_eq!(again.complaints().len(), 1);
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn the_shortest_of_a_group_is_done_again_and_what_differs_is_told() {
+        let held = [(5, 1, 1.0), (3, 1, 2.0), (9, 2, 3.0)];
+        let held = held.map(|(cost, group, goodput)| ((cost, group), done(goodput)));
+        let group = |task: &(u64, u32)| task.1;
+        let cost = |task: &(u64, u32)| task.0;
+        let again = |of: fn(u64) -> f64| {
+            let held = held.iter().map(|(task, done)| (*task, done));
+            let once = Execution { jobs: Some(1) };
+            changed(held, (group, cost), once, |task| Some(done(of(task.0)).run))
+        };
+        let as_it_was = |cost| if cost == 3 { 2.0 } else { 3.0 };
+        assert!(again(as_it_was).is_empty());
+        assert_eq!(again(|_| 3.0), [1]);
+        assert_eq!(again(|_| 1.0), [1, 2]);
+    }
+
+    #[test]
+    fn a_line_that_was_changed_is_not_taken() {
+        let path = folder("journal-changed");
+        let journal = Journal::open(&path).unwrap();
+        journal.append(&id(1), &done(1.0)).unwrap();
+        drop(journal);
+        let file = path.join(NAME);
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains("\"goodput_mbit_s\":1.0"), "{text}");
+        for (from, to) in [
+            ("\"goodput_mbit_s\":1.0", "\"goodput_mbit_s\":2.0"),
+            ("sack/reno", "sack/cubic"),
+            (",\"sum\":", ",\"sum \":"),
+        ] {
+            fs::write(&file, text.replace(from, to)).unwrap();
+            let journal = Journal::open(&path).unwrap();
+            assert!(journal.find(&id(1), JOB).is_none(), "{to}");
+            assert_eq!(journal.complaints().len(), 1, "{to}");
+        }
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn a_line_of_another_run_than_its_fingerprint_names_is_refused() {
+        let path = folder("journal-stranger");
+        let journal = Journal::open(&path).unwrap();
+        journal.append(&id(1), &done(1.0)).unwrap();
+        drop(journal);
+        let journal = Journal::open(&path).unwrap();
+        let seed = Job { seed: 4, ..JOB };
+        for (place, job) in [
+            (("loss 2%", PLACE.1), JOB),
+            ((PLACE.0, "sack/cubic"), JOB),
+            (PLACE, seed),
+        ] {
+            assert!(journal.find(print(1), place, job).is_none());
+            assert!(journal.contradicts(print(1), place, job));
+        }
+        assert!(journal.find(&id(1), JOB).is_some());
+        assert!(!journal.contradicts(&id(1), JOB));
+        assert!(!journal.contradicts(&id(2), seed));
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_its_place_is_not_followed() {
+        let path = folder("journal-link");
+        fs::create_dir_all(&path).unwrap();
+        let theirs = path.join("theirs");
+        fs::write(&theirs, "no line").unwrap();
+        std::os::unix::fs::symlink(&theirs, path.join(NAME)).unwrap();
+        let error = Journal::open(&path).unwrap_err().to_string();
+        assert!(error.contains("symbolic link"), "{error}");
+        assert_eq!(fs::read_to_string(&theirs).unwrap(), "no line");
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn a_line_of_another_making_does_not_count() {
+        let path = folder("journal-other");
+        Journal::open(&path).unwrap();
+        let other = "{\"fingerprint\":\"1\",\"point\":\"loss 1%\",\"stack\":\"sack/reno\",\"seed\":3,\"cpu_seconds\":1.0,\
+                     \"measures\":{\"beauty\":1.0},\"flow_goodputs_mbit_s\":[],\"trace_hash\":\"0\"}";
+        let other: serde_json::Value = serde_json::from_str(other).unwrap();
+        let mut text = checked::line(&other).unwrap();
+        text.extend(b"nonsense\n");
+        fs::write(path.join(NAME), text).unwrap();
+        let journal = Journal::open(&path).unwrap();
+        assert!(journal.complaints()[0].contains("1 line(s)"));
+        assert!(journal.find(&id(1), JOB).is_none());
+        fs::remove_dir_all(&path).unwrap();
+    }
+}

@@ -1,0 +1,138 @@
+//! The lines of a journal, and what is read from them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use dupack_lab::results::{Measure, Run, Values};
+use dupack_lab::run::{Fingerprint, Job, engine};
+
+use super::{Done, checked};
+use crate::set::RunId;
+
+/// Says which engine made the runs on the lines after it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Maker {
+    pub(super) engine: String,
+}
+
+/// A finished run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Line {
+    pub(super) fingerprint: Fingerprint,
+    point: String,
+    stack: String,
+    seed: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cpu_seconds: Option<f64>,
+    measures: BTreeMap<String, f64>,
+    flow_goodputs_mbit_s: Vec<f64>,
+    trace_hash: String,
+}
+
+/// What a journal holds.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    pub(super) done: HashMap<Fingerprint, Line>,
+    /// The numbers of lines that are torn or unreadable, from 1 on.
+    pub(super) unreadable: Vec<usize>,
+    /// How many runs another engine has made.
+    pub(super) of_others: usize,
+    /// Which engine is named last.
+    pub(super) engine: Option<String>,
+}
+
+impl Held {
+    /// What stands in `bytes`, and how many of them are whole lines: what follows the last line break is
+    /// torn.
+    pub(super) fn read(bytes: &[u8]) -> (Self, usize) {
+        let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
+        let mut held = Self::default();
+        let ours = engine();
+        let lines = bytes[..whole].split(|&b| b == b'\n');
+        for (number, line) in (1..).zip(lines) {
+            held.take(number, line, &ours);
+        }
+        if whole < bytes.len() {
+            let breaks = bytes[..whole].iter().filter(|&&b| b == b'\n');
+            held.unreadable.push(breaks.count() + 1);
+        }
+        (held, whole)
+    }
+
+    /// Takes the line with that number; of runs only those of the engine that is `ours`.
+    fn take(&mut self, number: usize, line: &[u8], ours: &str) {
+        if line.is_empty() {
+            return;
+        }
+        let is_whole = checked::is_whole(line);
+        if let Ok(run) = serde_json::from_slice::<Line>(line)
+            && (is_whole || self.engine.as_deref().is_some_and(|named| named != ours))
+        {
+            match &self.engine {
+                Some(named) if named != ours => self.of_others += 1,
+                _ => {
+                    self.done.insert(run.fingerprint, run);
+                }
+            }
+        } else if let Ok(maker) = serde_json::from_slice::<Maker>(line)
+            && (is_whole || maker.engine != ours)
+        {
+            // Builds of before had no sums.
+            self.engine = Some(maker.engine);
+        } else {
+            self.unreadable.push(number);
+        }
+    }
+
+    /// Returns the run with the name `id`, as `job`.
+    pub(super) fn find(&self, id: &RunId, job: Job) -> Option<Done> {
+        let line = self.done.get(&id.fingerprint)?;
+        line.is_of(id, job.seed).then(|| line.done(job))?
+    }
+}
+
+impl Line {
+    pub(super) fn of(id: &RunId, done: &Done) -> Self {
+        let run = &done.run;
+        let measures = Measure::ALL
+            .into_iter()
+            .filter_map(|m| Some((m.key().to_owned(), run.values.get(m)?)));
+        Self {
+            fingerprint: id.fingerprint,
+            point: id.point.clone(),
+            stack: id.stack.clone(),
+            seed: run.seed,
+            cpu_seconds: done.cpu.map(|cpu| cpu.as_secs_f64()),
+            measures: measures.collect(),
+            flow_goodputs_mbit_s: run.flow_goodputs.clone(),
+            trace_hash: format!("{:016x}", run.trace_hash),
+        }
+    }
+
+    /// Whether it is of a run at this point, of this stack, with this seed.
+    pub(super) fn is_of(&self, id: &RunId, seed: u64) -> bool {
+        (&self.point, &self.stack, self.seed) == (&id.point, &id.stack, seed)
+    }
+
+    /// `None` if it speaks of measures that are not known here.
+    pub(super) fn done(&self, job: Job) -> Option<Done> {
+        let mut values = Values::default();
+        for (key, value) in &self.measures {
+            values.set(Measure::of_key(key)?, *value);
+        }
+        let cpu = self.cpu_seconds.map(Duration::try_from_secs_f64);
+        Some(Done {
+            run: Run {
+                point: job.point,
+                stack: job.stack,
+                seed: job.seed,
+                values,
+                flow_goodputs: self.flow_goodputs_mbit_s.clone(),
+                trace_hash: u64::from_str_radix(&self.trace_hash, 16).ok()?,
+            },
+            cpu: cpu.transpose().ok()?,
+        })
+    }
+}

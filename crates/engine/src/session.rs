@@ -1,0 +1,415 @@
+//! The books of a session: which tasks are due, which are out, and what is kept of those that are done.
+//!
+//! A session does nothing by itself. Its drivers, threads or other processes, take what is due and enter what came out.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use dupack_lab::run::Fingerprint;
+
+use crate::journal::{Done, Journal, JournalError};
+use crate::samples::samples;
+use crate::set::{Conduct, Evidence, Outcome, Schedule, Set, Task, Worker};
+use crate::watch::{Amount, Watch};
+
+/// At least so many held runs are performed again, if there are as many kinds.
+const SAMPLES_LEAST: usize = 16;
+
+/// Where finished runs are kept, and found again.
+#[derive(Clone, Debug, Default)]
+pub struct Keeping {
+    journals: Journals,
+    failure: OnFailure,
+}
+
+#[derive(Clone, Debug, Default)]
+enum Journals {
+    #[default]
+    Nowhere,
+    Together(Arc<Journal>),
+    ByPart(Vec<Option<Arc<Journal>>>),
+}
+
+/// What happens if a finished run cannot be kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum OnFailure {
+    /// The user is told once, and the runs go on.
+    #[default]
+    GoOn,
+    /// No other run is begun: what is not kept is lost.
+    Stop,
+}
+
+impl Keeping {
+    /// Keeps nothing.
+    #[must_use]
+    pub fn nowhere() -> Self {
+        Self::default()
+    }
+
+    /// Keeps the runs of all parts in one journal.
+    #[must_use]
+    pub const fn within(journal: Arc<Journal>) -> Self {
+        Self {
+            journals: Journals::Together(journal),
+            failure: OnFailure::GoOn,
+        }
+    }
+
+    /// Keeps the runs of each part in a journal of its own, if it has one.
+    #[must_use]
+    pub const fn by_part(journals: Vec<Option<Arc<Journal>>>) -> Self {
+        Self {
+            journals: Journals::ByPart(journals),
+            failure: OnFailure::GoOn,
+        }
+    }
+
+    /// Returns it such that a run that cannot be kept ends the session.
+    #[must_use]
+    pub const fn or_stop(mut self) -> Self {
+        self.failure = OnFailure::Stop;
+        self
+    }
+
+    fn of(&self, part: usize) -> Option<&Journal> {
+        match &self.journals {
+            Journals::Nowhere => None,
+            Journals::Together(journal) => Some(journal),
+            Journals::ByPart(journals) => journals.get(part)?.as_deref(),
+        }
+    }
+
+    fn all(&self) -> Vec<&Journal> {
+        match &self.journals {
+            Journals::Nowhere => Vec::new(),
+            Journals::Together(journal) => vec![journal],
+            Journals::ByPart(journals) => journals.iter().flatten().map(|own| &**own).collect(),
+        }
+    }
+}
+
+/// A set of runs while it is carried out.
+#[derive(Debug)]
+pub struct Session<S: Set, E> {
+    pub(crate) set: S,
+    pub(crate) books: Books<S::Outcome, E>,
+}
+
+/// Cost of a run beside its packets, in packets: to build it, and to sum it up. Runs of 1 s at 1 Mbit/s
+/// (125 packets) take about 0.3 ms, and long ones 0.3 µs a packet (`python/benchmarks/executors.py --costs`).
+const RUN_PACKETS: u64 = 1000;
+
+/// Tasks that are one run.
+#[derive(Clone, Debug)]
+pub(crate) struct Due {
+    /// The one that is performed.
+    pub(crate) task: Task,
+    /// The others.
+    same: Vec<Task>,
+    pub(crate) packets: u64,
+}
+
+impl Due {
+    /// Returns about what it costs, in packets.
+    pub(crate) const fn cost(&self) -> u64 {
+        self.packets.saturating_add(RUN_PACKETS)
+    }
+}
+
+/// What is known of the tasks.
+#[derive(Debug)]
+pub(crate) struct Books<O, E> {
+    pub(crate) evidence: E,
+    keeping: Keeping,
+    /// Runs of earlier rounds, if the set shares runs.
+    known: HashMap<Fingerprint, O>,
+    due: VecDeque<Due>,
+    /// About what the due tasks cost together, in packets.
+    pub(crate) due_packets: u64,
+    pub(crate) out: BTreeMap<u64, Vec<Due>>,
+    pub(crate) next_order: u64,
+    trust: Trust,
+    /// Whether the user was told that runs cannot be kept.
+    is_told: bool,
+    failure: Option<JournalError>,
+}
+
+/// Whether held runs are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trust {
+    /// Samples were not performed yet.
+    Unknown,
+    Taken,
+    Refused,
+}
+
+impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
+    /// Begins a session in which nothing is due yet.
+    #[must_use]
+    pub fn new(set: S, evidence: E, keeping: Keeping) -> Self {
+        let trust = match set.is_reproducible() {
+            true => Trust::Unknown,
+            false => Trust::Taken,
+        };
+        Self {
+            set,
+            books: Books {
+                evidence,
+                keeping,
+                known: HashMap::new(),
+                due: VecDeque::new(),
+                due_packets: 0,
+                out: BTreeMap::new(),
+                next_order: 0,
+                trust,
+                is_told: false,
+                failure: None,
+            },
+        }
+    }
+
+    /// Returns the set.
+    #[must_use]
+    pub const fn set(&self) -> &S {
+        &self.set
+    }
+
+    /// Ends the session and returns the evidence.
+    ///
+    /// # Errors
+    /// If a run could not be kept, and that ends the session.
+    pub fn end(self) -> Result<E, JournalError> {
+        match self.books.failure {
+            Some(failure) => Err(failure),
+            None => Ok(self.books.evidence),
+        }
+    }
+
+    /// Makes the tasks of the next round due, except those that were done before, which are entered; returns `false` if
+    /// there is no other round. `worker` performs samples of the held runs again.
+    pub(crate) fn next_round(
+        &mut self,
+        worker: &dyn Worker<S::Outcome>,
+        conduct: &Conduct<'_>,
+    ) -> bool {
+        let Self { set, books } = self;
+        let tasks = books.evidence.due();
+        if tasks.is_empty() {
+            return false;
+        }
+        let mut round = books.known(set, together(set, tasks));
+        if set.schedule() == Schedule::LongestFirst {
+            round.sort_by_key(|due| std::cmp::Reverse(due.packets));
+        }
+        let mut held = books.held(set, &round, conduct);
+        if books.trust == Trust::Unknown && held.iter().any(Option::is_some) {
+            books.trust = verify(set, &round, &held, worker, conduct);
+        }
+        if books.trust == Trust::Refused {
+            held.fill(None);
+        }
+        let total = round.iter().map(|due| due.packets);
+        let before = round.iter().zip(&held).filter(|(_, held)| held.is_some());
+        let before = before.map(|(due, _)| due.packets);
+        conduct.watch.begins(
+            total.fold(Amount::default(), Amount::and),
+            before.fold(Amount::default(), Amount::and),
+        );
+        for (due, held) in round.into_iter().zip(held) {
+            match held {
+                Some(done) => books.take(set, due, S::Outcome::found(done)),
+                None => books.push(due),
+            }
+        }
+        true
+    }
+}
+
+/// Returns `tasks` in their order, those that are one run together.
+fn together<S: Set>(set: &S, tasks: Vec<Task>) -> Vec<Due> {
+    let mut places: HashMap<Fingerprint, usize> = HashMap::new();
+    let mut round: Vec<Due> = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        if set.shares()
+            && let Some(id) = set.id(task)
+        {
+            let place = *places.entry(id.fingerprint).or_insert(round.len());
+            if let Some(due) = round.get_mut(place) {
+                due.same.push(task);
+                continue;
+            }
+        }
+        round.push(Due {
+            task,
+            same: Vec::new(),
+            packets: set.packets(task),
+        });
+    }
+    round
+}
+
+/// Performs samples of the runs that are `held` again, and says if one does not come out as it is held: then none is taken.
+fn verify<S: Set>(
+    set: &S,
+    round: &[Due],
+    held: &[Option<Done>],
+    worker: &dyn Worker<S::Outcome>,
+    conduct: &Conduct<'_>,
+) -> Trust {
+    let held = round.iter().zip(held);
+    let held: Vec<(&Due, &Done)> = held
+        .filter_map(|(due, held)| Some((due, held.as_ref()?)))
+        .collect();
+    let kinds = held.iter().map(|(due, _)| (due.task.kind(), due.packets));
+    let samples = samples(kinds, SAMPLES_LEAST);
+    let mut changed = conduct.execution.each(&samples, |&sample| {
+        let (due, held) = held[sample];
+        let again = worker.perform(due.task, conduct.interrupt)?;
+        (again.done()?.run != held.run).then_some(sample)
+    });
+    changed.sort_unstable();
+    let Some(&sample) = changed.first() else {
+        return Trust::Taken;
+    };
+    let task = held[sample].0.task;
+    let (whole, experiment) = set.names(task);
+    let names = [&*whole, &*experiment].into_iter();
+    let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+    let place = match names.is_empty() {
+        true => String::new(),
+        false => format!("{}: ", names.join("/")),
+    };
+    let stack = set.id(task).map_or_else(String::new, |id| id.stack);
+    conduct.watch.note(&format!(
+        "{place}a run of {stack} does not come out as the journal says: its program or machine has changed, and all runs are \
+         done again"
+    ));
+    Trust::Refused
+}
+
+impl<O: Outcome, E: Evidence<O>> Books<O, E> {
+    /// Makes `due` due.
+    pub(crate) fn push(&mut self, due: Due) {
+        self.due_packets = self.due_packets.saturating_add(due.cost());
+        self.due.push_back(due);
+    }
+
+    /// Returns the first that is due.
+    pub(crate) fn front(&self) -> Option<&Due> {
+        self.due.front()
+    }
+
+    /// Takes the first that is due.
+    pub(crate) fn pop(&mut self) -> Option<Due> {
+        let due = self.due.pop_front()?;
+        self.due_packets = self.due_packets.saturating_sub(due.cost());
+        Some(due)
+    }
+
+    /// Takes all that is due.
+    pub(crate) fn take_due(&mut self) -> Vec<Due> {
+        self.due_packets = 0;
+        std::mem::take(&mut self.due).into()
+    }
+
+    /// Enters the runs of `round` that an earlier round has performed, and returns the others.
+    fn known<S: Set<Outcome = O>>(&mut self, set: &S, round: Vec<Due>) -> Vec<Due> {
+        if self.known.is_empty() {
+            return round;
+        }
+        let mut unknown = Vec::new();
+        for due in round {
+            let known = set.id(due.task).and_then(|id| self.known.get(&id.fingerprint));
+            match known.cloned() {
+                Some(outcome) => self.enter(due, outcome),
+                None => unknown.push(due),
+            }
+        }
+        unknown
+    }
+
+    /// Returns the finished run of each of `round` that the journals hold, and says what is wrong with them.
+    fn held<S: Set<Outcome = O>>(
+        &self,
+        set: &S,
+        round: &[Due],
+        conduct: &Conduct<'_>,
+    ) -> Vec<Option<Done>> {
+        if self.trust != Trust::Refused {
+            let complaints = self.keeping.all().into_iter().flat_map(Journal::complaints);
+            complaints
+                .filter(|_| self.trust == Trust::Unknown)
+                .for_each(|complaint| conduct.watch.note(&complaint));
+        }
+        let mut contradicted = 0;
+        let held = round.iter().map(|due| {
+            let journal = self.keeping.of(due.task.part);
+            let journal = journal.filter(|journal| !journal.is_empty())?;
+            let id = set.id(due.task)?;
+            let found = journal.find(&id, due.task.job);
+            contradicted += usize::from(found.is_none() && journal.has(id.fingerprint));
+            found
+        });
+        let held = held.collect();
+        if contradicted > 0 {
+            conduct.watch.note(&format!(
+                "{contradicted} line(s) of the journal name another point, stack or seed than their runs have: these runs are \
+                 done again"
+            ));
+        }
+        held
+    }
+
+    /// Takes what came out of `due`: keeps it, enters it, and counts it as done.
+    pub(crate) fn done<S: Set<Outcome = O>>(
+        &mut self,
+        set: &S,
+        due: Due,
+        outcome: O,
+        watch: &dyn Watch,
+    ) {
+        if let (Some(journal), Some(done)) = (self.keeping.of(due.task.part), outcome.done())
+            && let Some(id) = set.id(due.task)
+            && let Err(error) = journal.append(&id, done)
+        {
+            self.fail(error, watch);
+        }
+        let packets = due.packets;
+        self.take(set, due, outcome);
+        watch.run_done(packets);
+    }
+
+    fn fail(&mut self, error: JournalError, watch: &dyn Watch) {
+        if self.keeping.failure == OnFailure::Stop {
+            // The first that failed says why.
+            self.failure.get_or_insert(error);
+        } else if !std::mem::replace(&mut self.is_told, true) {
+            watch.note(&format!(
+                "{error}; the runs go on, but an interruption would lose them"
+            ));
+        }
+    }
+
+    /// Returns `true` if no other run is to be begun.
+    pub(crate) const fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// Enters the outcome of `due`, and remembers it if the set shares runs.
+    fn take<S: Set<Outcome = O>>(&mut self, set: &S, due: Due, outcome: O) {
+        if set.shares()
+            && let Some(id) = set.id(due.task)
+        {
+            self.known.insert(id.fingerprint, outcome.clone());
+        }
+        self.enter(due, outcome);
+    }
+
+    fn enter(&mut self, due: Due, outcome: O) {
+        for task in due.same {
+            self.evidence.enter(task, outcome.clone().at(task.job));
+        }
+        self.evidence.enter(due.task, outcome.at(due.task.job));
+    }
+}

@@ -1,0 +1,74 @@
+//! Prague through DualPI2, and what is said where it cannot work.
+
+use dupack_algorithms::catalog::Catalog;
+
+use dupack_lab::experiment::load::Source;
+use dupack_lab::results::Measure;
+use dupack_engine::Execution;
+use dupack_lab::run::{Interrupt, Plan};
+
+fn plan(text: &str) -> Plan {
+    let source = Source::new("test", text);
+    Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
+}
+
+/// Two flows of a stack alone: wait at the 95th percentile in ms, and the link's use in per cent.
+fn alone(stack: &str, queue: &str) -> [f64; 2] {
+    let text = format!(
+        "stacks = [\"{stack}\"]\nseeds = 1\nduration = \"30s\"\nwarm_up = \"10s\"\n\
+         [sender]\necn = \"accurate\"\n[path]\nrate = \"40Mbit/s\"\ndelay = \"10ms\"\n\
+         buffer = \"300pkt\"\nqueue = \"{queue}\"\n[[flows]]\ncount = 2\n"
+    );
+    let runs = plan(&text).execute(Execution { jobs: Some(1) }, &(), &Interrupt::new());
+    let values = &runs.runs[0].values;
+    [Measure::DelayP95, Measure::Utilisation].map(|measure| values.get(measure).unwrap())
+}
+
+#[test]
+fn through_dualpi2_prague_fills_the_link_and_hardly_waits() {
+    let [prague, used] = alone("rack/prague", "dualpi2");
+    assert!(prague < 2.0 && used > 95.0, "{prague} ms, {used} %");
+    let [cubic, _] = alone("rack/cubic", "dualpi2");
+    assert!(cubic > 5.0 * prague, "{cubic} ms, {prague} ms");
+}
+
+#[test]
+fn where_nobody_counts_marks_a_warning_says_so() {
+    let warned = |ecn: &str| {
+        let text = format!(
+            "stacks = [\"rack/prague\"]\nseeds = 1\n[sender]\necn = {ecn}\n[path]\n\
+             rate = \"10Mbit/s\"\nbuffer = \"50pkt\"\n"
+        );
+        let plan = plan(&text);
+        plan.warnings()
+            .iter()
+            .any(|text| text.contains("it is Reno"))
+    };
+    assert!(warned("false") && warned("true"));
+    assert!(!warned("\"accurate\""));
+}
+
+#[test]
+fn the_example_is_planned() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/l4s.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    assert_eq!(plan(&text).points().len(), 3);
+}
+
+#[test]
+fn without_ecn_dctcp_is_reno_and_a_warning_says_so() {
+    let plan_of = |stack: &str| {
+        plan(&format!(
+            "stacks = [\"{stack}\"]\nseeds = 1\nduration = \"10s\"\n[path]\n\
+             rate = \"10Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"50pkt\"\n"
+        ))
+    };
+    let goodput = |stack| {
+        let runs = plan_of(stack).execute(Execution { jobs: Some(1) }, &(), &Interrupt::new());
+        runs.runs[0].values.get(Measure::Goodput).unwrap()
+    };
+    assert_eq!(goodput("rack/dctcp"), goodput("rack/reno"));
+    let told = plan_of("rack/dctcp");
+    let mut warnings = told.warnings().iter();
+    assert!(warnings.any(|text| text.contains("it is Reno")));
+}

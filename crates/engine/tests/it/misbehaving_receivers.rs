@@ -1,0 +1,114 @@
+//! What the endpoint makes of receivers that lie: what protects it, and where nothing does.
+//!
+//! Every number is that of an honest receiver's run beside it, so that nothing here depends on what a
+//! stack achieves.
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::results::Measure;
+use dupack_engine::Execution;
+use dupack_lab::run::{Interrupt, Plan};
+
+const STACKS: [&str; 5] = [
+    "newreno/reno",
+    "sack/reno",
+    "rack/cubic",
+    "le/westwood",
+    "rack/bbr",
+];
+
+/// A measure of every stack, by the value of the swept key, with the mean over the seeds.
+fn means(path: &str, flows: &str, key: &str, values: &str, measure: Measure) -> Vec<Vec<f64>> {
+    let stacks = STACKS.map(|stack| format!("\"{stack}\"")).join(", ");
+    let text = format!(
+        "stacks = [{stacks}]\ndialect = \"rfc\"\nseeds = 3\nduration = \"15s\"\n[path]\n{path}\n{flows}\n\
+         [sweep]\n\"{key}\" = {values}\n"
+    );
+    let source = Source::new("test.toml", text);
+    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+    let results = plan.execute(Execution::default(), &(), &Interrupt::new());
+    let points = 0..results.points.len();
+    let of = |point: usize, stack: usize| {
+        let runs = results.runs.iter();
+        let values: Vec<f64> = runs
+            .filter(|run| run.point == point && run.stack == stack)
+            .map(|run| run.values.get(measure).unwrap())
+            .collect();
+        values.iter().sum::<f64>() / values.len() as f64
+    };
+    points
+        .map(|point| (0..STACKS.len()).map(|stack| of(point, stack)).collect())
+        .collect()
+}
+
+/// A path on which random losses, not the link, keep every stack below its rate.
+const LOSSY: &str = "rate = \"100Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"200pkt\"\nloss = \"1%\"";
+
+/// A path that a flow fills.
+const FULL: &str = "rate = \"20Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"50pkt\"";
+
+/// The receiver's buffer bounds what a lying one can have: a sender that sees no loss grows for ever.
+const FLOW: &str = "[[flows]]\nreceiver = { buffer = \"500pkt\" }";
+
+/// The factors between what an honest receiver and a lying one have of `measure`, stack by stack.
+fn factors(path: &str, lie: &str, measure: Measure) -> Vec<f64> {
+    let values = format!("[\"none\", \"{lie}\"]");
+    let both = means(path, FLOW, "flows.0.receiver.lie", &values, measure);
+    let factors: Vec<f64> = both[0].iter().zip(&both[1]).map(|(a, b)| b / a).collect();
+    for ((stack, honest), factor) in STACKS.iter().zip(&both[0]).zip(&factors) {
+        println!("{lie}, {measure:?}, {stack}: {honest:.2} honest, {factor:.2} times that lying");
+    }
+    factors
+}
+
+#[test]
+fn divided_acks_do_not_make_the_window_grow_faster() {
+    // RFC 3465: the window grows by what is acknowledged, not by the number of ACKs, so on a path where
+    // it is all about growth nobody gains by more than chance. But NewReno's recovery repairs a segment
+    // for every partial ACK (RFC 6582 §3.2): it is done sooner, and nothing here protects it.
+    let gains = factors(LOSSY, "divide 16", Measure::Goodput);
+    for (stack, gain) in STACKS.iter().zip(gains) {
+        let most = match *stack {
+            "newreno/reno" => 2.5,
+            _ => 1.25,
+        };
+        assert!(gain < most, "{stack}: a factor of {gain:.2}");
+    }
+}
+
+#[test]
+fn acks_of_what_was_never_sent_are_thrown_away() {
+    // RFC 9293 §3.10.7.4. Ten thousand segments ahead of all that came, no ACK is of use: what the
+    // sender gets over is the initial window, and that again at every timeout.
+    for factor in factors(FULL, "optimistic 10000pkt", Measure::Goodput) {
+        assert!(factor < 0.05, "a factor of {factor:.2}");
+    }
+}
+
+#[test]
+fn optimistic_acks_hide_losses_and_what_was_lost_never_comes() {
+    // Nothing in TCP tells an ACK of what came from one of what is still under way: the sender sees no
+    // loss, repairs none, and the receiver has in order what came before the first.
+    let path = format!("{FULL}\nloss = \"1%\"");
+    let resent = factors(&path, "optimistic 0pkt", Measure::Retransmissions);
+    assert!(resent.iter().all(|factor| *factor < 0.1), "{resent:?}");
+    let goodput = factors(&path, "optimistic 0pkt", Measure::Goodput);
+    assert!(goodput.iter().all(|factor| *factor < 0.5), "{goodput:?}");
+}
+
+#[test]
+fn sack_lies_gain_nothing_and_do_not_stop_a_transfer() {
+    // What SACK claims is not repaired, until nothing moves and the timer expires: then it is
+    // forgotten (RFC 2018 §8), and everything comes. The larger the window, the more was lost behind
+    // the first gap, and the more the lie costs who tells it. Stacks without SACK do not hear of it.
+    let goodput = factors(LOSSY, "sack 10pkt", Measure::Goodput);
+    for (stack, factor) in STACKS.iter().zip(&goodput) {
+        match *stack {
+            "newreno/reno" => assert!((factor - 1.0).abs() < 1e-12, "{factor}"),
+            "le/westwood" | "rack/bbr" => {
+                assert!((0.001..0.5).contains(factor), "{stack}: {factor}");
+            }
+            _ => assert!((0.2..1.25).contains(factor), "{stack}: {factor}"),
+        }
+    }
+}

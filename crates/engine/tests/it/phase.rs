@@ -1,0 +1,85 @@
+//! Phase effects: whether a few microseconds of a round-trip time decide who gets the link.
+
+use dupack_algorithms::catalog::Catalog;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::results::Measure;
+use dupack_engine::Execution;
+use dupack_lab::run::{Interrupt, Plan};
+
+/// Two near and two far flows through one drop-tail queue, whose links to it have these one-way delays.
+fn file([near, far]: [&str; 2], stack: &str, jitter: &str) -> String {
+    format!(
+        "stacks = [\"{stack}\"]\nseeds = 8\nduration = \"40s\"\nstarts = \"drawn\"\n{jitter}\n\
+         [[links]]\nbetween = [\"near\", \"middle\"]\nrate = \"100Mbit/s\"\ndelay = \"{near}\"\n\
+         [[links]]\nbetween = [\"far\", \"middle\"]\nrate = \"100Mbit/s\"\ndelay = \"{far}\"\n\
+         [[links]]\nbetween = [\"middle\", \"end\"]\nrate = \"10Mbit/s\"\ndelay = \"5ms\"\nbuffer = \"50pkt\"\n\
+         [[flows]]\nfrom = \"near\"\nto = \"end\"\ncount = 2\n[[flows]]\nfrom = \"far\"\nto = \"end\"\ncount = 2\n"
+    )
+}
+
+fn plan(text: String) -> Plan {
+    let source = Source::new("test.toml", text);
+    Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
+}
+
+/// Jain's index over the flows, with half of its 95 % confidence interval.
+fn fairness(delays: [&str; 2], stack: &str, jitter: &str) -> (f64, f64) {
+    let plan = plan(file(delays, stack, jitter));
+    let results = plan.execute(Execution::default(), &(), &Interrupt::new());
+    let fair = results.summary(0, 0, Measure::Fairness).unwrap();
+    (fair.mean, fair.half_width_95.unwrap())
+}
+
+/// Round trips of 35 and 95 ms, and of 10 and 30 µs more.
+const ROUND: [&str; 2] = ["12.5ms", "42.5ms"];
+const ODD: [&str; 2] = ["12.505ms", "42.515ms"];
+
+#[test]
+fn microseconds_of_round_trip_time_decide_nothing() {
+    for stack in ["rack/cubic", "newreno/reno"] {
+        let off = "processing_jitter = \"0s\"";
+        let [(round, _), (odd, _)] = [ROUND, ODD].map(|delays| fairness(delays, stack, off));
+        assert!(
+            round - odd > 0.15,
+            "{stack}: no phase effect, {round} {odd}"
+        );
+
+        let [(round, one), (odd, other)] = [ROUND, ODD].map(|delays| fairness(delays, stack, ""));
+        let apart = (round - odd).abs();
+        assert!(
+            apart < one + other,
+            "{stack}: {round} ±{one}, {odd} ±{other}"
+        );
+    }
+}
+
+#[test]
+fn who_turns_it_off_under_several_round_trips_is_warned() {
+    let warned = |jitter| {
+        let plan = plan(file(ROUND, "rack/cubic", jitter));
+        let warnings = plan.warnings();
+        warnings
+            .iter()
+            .any(|warning| warning.contains("processing_jitter is off"))
+    };
+    assert!(warned("processing_jitter = \"0s\""));
+    assert!(!warned(""));
+    assert!(!warned("processing_jitter = \"20us\""));
+    // The papers' simulator has none, and says so in its name.
+    assert!(!warned("dialect = \"ns2\""));
+}
+
+#[test]
+fn a_flow_that_is_alone_has_nobody_to_be_in_phase_with() {
+    let path = "stacks = [\"rack/cubic\"]\nseeds = 2\nduration = \"5s\"\n[path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\n";
+    let hashes = |more: &str| {
+        let plan = plan(format!("{path}{more}"));
+        let results = plan.execute(Execution::default(), &(), &Interrupt::new());
+        let hashes = results.runs.iter().map(|run| run.trace_hash);
+        hashes.collect::<Vec<_>>()
+    };
+    let lone = hashes("");
+    assert_eq!(lone[0], lone[1]);
+    let two = hashes("[[flows]]\ncount = 2\nstart = \"0s\"\n");
+    assert_ne!(two[0], two[1]);
+}

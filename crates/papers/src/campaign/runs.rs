@@ -1,0 +1,259 @@
+//! The runs of all experiments of several papers as one set: the longest first, so that no processor waits for the last run of
+//! an experiment while others have work.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dupack_claims::Facts;
+use dupack_engine::{
+    Done, Evidence, Journal, JournalError, Keeping, Outcome, RunId, Schedule, Session, Set, Task,
+    Worker,
+};
+use dupack_lab::run::{Interrupt, Job, Purpose};
+use dupack_lab::trace::Trace;
+
+use super::{Campaign, Conduct, Planned};
+use crate::evidence::{Followed, Part, ReadFacts, Traced};
+use crate::reproduction::Account;
+use crate::{Observe, Paper};
+
+/// The experiments of all campaigns, one after the other.
+struct Experiments<'c>(Vec<(&'static Paper, &'c Planned)>);
+
+/// What came of a run.
+#[derive(Clone)]
+enum Observed {
+    Measured(Box<Done>, Option<Followed>),
+    Recorded(Box<Traced>, Duration),
+    /// Which run, and what was read off it.
+    Read(Job, Facts, Duration),
+}
+
+impl Outcome for Observed {
+    fn done(&self) -> Option<&Done> {
+        match self {
+            Self::Measured(done, None) => Some(done),
+            _ => None,
+        }
+    }
+
+    fn found(done: Done) -> Self {
+        Self::Measured(Box::new(done), None)
+    }
+
+    fn took(self, cpu: Option<Duration>) -> Self {
+        match self {
+            Self::Measured(done, followed) => Self::Measured(Box::new(done.took(cpu)), followed),
+            Self::Recorded(traced, _) => Self::Recorded(traced, cpu.unwrap_or_default()),
+            Self::Read(job, facts, _) => Self::Read(job, facts, cpu.unwrap_or_default()),
+        }
+    }
+
+    /// No two tasks of papers are one run.
+    fn at(self, _: Job) -> Self {
+        self
+    }
+}
+
+impl Experiments<'_> {
+    fn of(&self, task: Task) -> &Planned {
+        self.0[task.part].1
+    }
+}
+
+impl Set for Experiments<'_> {
+    type Outcome = Observed;
+
+    fn id(&self, task: Task) -> Option<RunId> {
+        let (plan, job) = (&self.of(task).plan, task.job);
+        (task.purpose == Purpose::Comparison).then(|| RunId {
+            fingerprint: plan.fingerprint(job),
+            point: plan.label(job.point),
+            stack: plan.stack_words(job, Purpose::Comparison),
+        })
+    }
+
+    fn packets(&self, task: Task) -> u64 {
+        self.of(task).plan.scenario(task.job).packets()
+    }
+
+    fn names(&self, task: Task) -> (Cow<'_, str>, Cow<'_, str>) {
+        let (paper, part) = self.0[task.part];
+        (paper.key.into(), part.name.into())
+    }
+
+    fn schedule(&self) -> Schedule {
+        Schedule::LongestFirst
+    }
+}
+
+impl Worker<Observed> for Experiments<'_> {
+    fn perform(&self, task: Task, interrupt: &Interrupt) -> Option<Observed> {
+        let (paper, part) = self.0[task.part];
+        part.perform(task, paper.facts, interrupt)
+    }
+}
+
+/// What came of each experiment.
+struct Came<'c> {
+    due: Vec<Task>,
+    experiments: &'c [(&'static Paper, &'c Planned)],
+    observed: Vec<Vec<Observed>>,
+}
+
+impl Evidence<Observed> for Came<'_> {
+    fn due(&mut self) -> Vec<Task> {
+        std::mem::take(&mut self.due)
+    }
+
+    fn enter(&mut self, task: Task, observed: Observed) {
+        self.observed[task.part].push(observed);
+    }
+}
+
+/// Performs every run of `campaigns`; returns what came of each experiment, campaign by campaign.
+pub(super) fn carry_out(
+    campaigns: &[Campaign],
+    conduct: &Conduct<'_>,
+) -> Result<Vec<(Part, Account)>, JournalError> {
+    let keeping = journals(campaigns, conduct)?;
+    let all = campaigns.iter().flat_map(|campaign| {
+        let parts = campaign.parts.iter();
+        parts.map(|part| (campaign.paper, part))
+    });
+    let set = Experiments(all.collect());
+    let tasks = set.0.iter().enumerate().flat_map(|(part, (_, planned))| {
+        planned.jobs.iter().map(move |&job| Task {
+            part,
+            job,
+            purpose: planned.purpose(job),
+        })
+    });
+    let came = Came {
+        due: tasks.collect(),
+        experiments: &set.0,
+        observed: set.0.iter().map(|_| Vec::new()).collect(),
+    };
+    let mut session = Session::new(&set, came, keeping);
+    dupack_engine::carry_out(&mut session, &set, &conduct.runs);
+    let came = session.end()?;
+    let concluded = came.experiments.iter().zip(came.observed);
+    Ok(concluded
+        .map(|((_, part), observed)| part.conclude(observed))
+        .collect())
+}
+
+/// Opens the journal of every experiment that keeps one.
+fn journals(campaigns: &[Campaign], conduct: &Conduct<'_>) -> Result<Keeping, JournalError> {
+    let Some(folder) = conduct.journals else {
+        return Ok(Keeping::nowhere());
+    };
+    let mut journals = Vec::new();
+    for campaign in campaigns {
+        for part in &campaign.parts {
+            journals.push(match part.observe {
+                Observe::Measures | Observe::Series => {
+                    let journal = Journal::open(&folder.join(&campaign.folder).join(part.name))?;
+                    Some(Arc::new(journal))
+                }
+                Observe::Packets | Observe::Facts => None,
+            });
+        }
+    }
+    Ok(Keeping::by_part(journals))
+}
+
+impl Planned {
+    /// Returns the purpose of a run: of an experiment with series, those of the first seed are followed over time; where
+    /// packets are observed, every run is recorded.
+    fn purpose(&self, job: Job) -> Purpose {
+        let is_first = || self.plan.seeds().first() == Some(&job.seed);
+        match self.observe {
+            Observe::Measures => Purpose::Comparison,
+            Observe::Series if !is_first() => Purpose::Comparison,
+            Observe::Series | Observe::Packets | Observe::Facts => Purpose::Show,
+        }
+    }
+
+    fn perform(&self, task: Task, facts: ReadFacts, interrupt: &Interrupt) -> Option<Observed> {
+        let job = task.job;
+        let done = |run| Box::new(Done { run, cpu: None });
+        Some(match (self.observe, task.purpose) {
+            (Observe::Series, Purpose::Show) => {
+                let (run, course) = self.plan.follow(job, interrupt)?;
+                Observed::Measured(done(run), Some(Followed { job, course }))
+            }
+            (Observe::Measures | Observe::Series, _) => {
+                let run = self.plan.perform(job, Purpose::Comparison, interrupt)?;
+                Observed::Measured(done(run), None)
+            }
+            (Observe::Packets | Observe::Facts, _) => {
+                let scenario = self.plan.scenario(job);
+                let trace = Trace::record(&scenario, job.seed, interrupt)
+                    .expect("the plan has built it before");
+                if interrupt.is_asked() {
+                    // It may have ended early.
+                    return None;
+                }
+                let traced = Traced { job, trace };
+                match self.observe {
+                    Observe::Facts => Observed::Read(job, self.read(facts, traced), Duration::ZERO),
+                    _ => Observed::Recorded(Box::new(traced), Duration::ZERO),
+                }
+            }
+        })
+    }
+
+    /// Returns what `facts` reads off a recorded run.
+    fn read(&self, facts: ReadFacts, traced: Traced) -> Facts {
+        let alone = Part {
+            traces: vec![traced],
+            ..Part::new(self.name, self.plan.empty_results())
+        };
+        facts(self.name, Some(&alone))
+    }
+
+    /// Returns what came out of it, in an order that does not depend on which run was finished first.
+    fn conclude(&self, observed: Vec<Observed>) -> (Part, Account) {
+        let mut results = self.plan.empty_results();
+        results.planned = self.jobs.len();
+        let (mut traces, mut followed, mut read) = (Vec::new(), Vec::new(), Vec::new());
+        let mut cpu = Duration::ZERO;
+        for observed in observed {
+            match observed {
+                Observed::Measured(done, course) => {
+                    cpu += done.cpu.unwrap_or_default();
+                    results.runs.push(done.run);
+                    followed.extend(course);
+                }
+                Observed::Recorded(traced, spent) => {
+                    cpu += spent;
+                    traces.push(*traced);
+                }
+                Observed::Read(job, facts, spent) => {
+                    cpu += spent;
+                    read.push((job, facts));
+                }
+            }
+        }
+        results
+            .runs
+            .sort_by_key(|run| (run.point, run.stack, run.seed));
+        let place = |job: &Job| (job.point, job.stack, job.seed);
+        traces.sort_by_key(|traced| place(&traced.job));
+        read.sort_by_key(|(job, _)| place(job));
+        let account = Account {
+            experiment: self.name,
+            runs: results.runs.len() + traces.len() + read.len(),
+            cpu,
+        };
+        let part = Part {
+            traces,
+            followed,
+            read: read.into_iter().map(|(_, facts)| facts).collect(),
+            ..Part::new(self.name, results)
+        };
+        (part, account)
+    }
+}
