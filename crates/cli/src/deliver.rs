@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use dupack_algorithms::catalog::{Catalog, Kernel};
 use dupack_claims::{Judged, Rules};
+use dupack_engine::folder::OutputFolder;
+use dupack_engine::{Carried, Conduct, Execution, Keeping, Shown, carry_out_plan};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Results, store};
-use dupack_engine::{Carried, Conduct, Execution, Keeping, Shown, carry_out_plan};
 use dupack_lab::run::{Held, Plan};
 use dupack_report::begun::{Begun, BegunError};
 use dupack_report::claims;
 use dupack_report::comparison::{self, Beside};
 use dupack_report::deploy::answer;
 use dupack_report::files::Files;
-use dupack_engine::folder::OutputFolder;
 use dupack_report::table;
 use miette::{IntoDiagnostic, Result};
 
@@ -100,9 +100,7 @@ fn deliver(
         say!("interrupted before the first run was finished: there is nothing to show");
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    let written = delivery
-        .files()
-        .and_then(|files| Ok(files.write(folder)?));
+    let written = delivery.files().and_then(|files| Ok(files.write(folder)?));
     // What was computed is told, though there may be no room for its files.
     delivery.show(&output.show)?;
     written?;

@@ -23,10 +23,10 @@ use dupack_diagnosis_tell::page::{self, Scenes};
 use dupack_diagnosis_tell::summary::{Look, summary};
 use dupack_diagnosis_tell::whatif::SEEDS;
 use dupack_diagnosis_tell::words;
+use dupack_engine::folder::OutputFolder;
 use dupack_packet::CaptureTime;
 use dupack_packet::captured::{CaptureReader, ReadError};
 use dupack_report::files::PAGE;
-use dupack_engine::folder::OutputFolder;
 use dupack_tcp::time::Duration;
 use miette::{IntoDiagnostic, Report, Result, miette};
 

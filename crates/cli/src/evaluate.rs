@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::Catalog;
+use dupack_engine::Execution;
+use dupack_engine::folder::OutputFolder;
 use dupack_evaluation::{
     Campaign, Card, Conduct, Evaluated, EvaluationError, EvaluationFolder, Extent, KERNEL, Scale,
     Suite,
 };
 use dupack_lab::path_file::PathFile;
-use dupack_engine::Execution;
-use dupack_engine::folder::OutputFolder;
 use miette::Result;
 
 use crate::flags::jobs;

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
+use dupack_engine::folder::{IfPresent, OutputFolder};
 use dupack_lab::results::Results;
 use dupack_report::files::PAGE;
-use dupack_engine::folder::{IfPresent, OutputFolder};
 use dupack_report::table::Colour;
 use miette::{IntoDiagnostic, Result};
 

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use dupack_engine::Execution;
+use dupack_engine::folder::OutputFolder;
 use dupack_papers::{Campaign, CampaignFolder, Conduct, Extent, PAPERS, Paper, Reproduction};
 use dupack_report::files::PAGE;
-use dupack_engine::folder::OutputFolder;
 use miette::Result;
 
 use crate::flags::jobs;

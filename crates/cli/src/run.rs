@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::Catalog;
-use dupack_lab::experiment::load::Source;
 use dupack_engine::Shard;
+use dupack_lab::experiment::load::Source;
 use dupack_lab::run::Plan;
 use dupack_report::files::EXPERIMENT;
 use dupack_report::shard::ShardFolder;

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
+use dupack_engine::folder::{IfPresent, OutputFolder};
 use dupack_lab::units::Delay;
 use dupack_report::files::Files;
-use dupack_engine::folder::{IfPresent, OutputFolder};
 use dupack_script::suite::{Played, Suite, play, play_traced, scripts};
 use dupack_script::{Options, Trace};
 use dupack_tcp::time::Duration;

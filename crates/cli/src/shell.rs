@@ -7,10 +7,10 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::Catalog;
+use dupack_engine::folder::{IfPresent, OutputFolder};
 use dupack_lab::experiment::{Direction as Reverse, LinkOptions, QueueKind, TokenBucketOptions};
 use dupack_lab::path_file::PathFile;
 use dupack_lab::units::{ByteCount, Delay, Probability, Rate, Room};
-use dupack_engine::folder::{IfPresent, OutputFolder};
 use dupack_shell::{
     CaptureFiles, Direction, EmulatedPath, FAILED, Forward, ShellConfig, Snap, join, prepare,
 };

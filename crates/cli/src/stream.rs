@@ -7,12 +7,12 @@ use std::process::ExitCode;
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_claims::Rules;
+use dupack_engine::folder::is_blank;
+use dupack_engine::{Conduct, Execution, Progressed};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::size::bytes_in_words;
-use dupack_engine::{Conduct, Execution, Progressed};
 use dupack_lab::run::{Held, Plan};
 use dupack_report::files::PAGE;
-use dupack_engine::folder::is_blank;
 use dupack_report::shard::Harm;
 use dupack_report::stream::{BETTER_STREAMED, Finished, Format, Identity, Settings, Streaming};
 use miette::{IntoDiagnostic, Result, miette};

@@ -8,6 +8,8 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::{Catalog, Dialect};
+use dupack_engine::folder::{IfPresent, OutputFolder};
+use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::{
     AppWrite, Experiment, FlowGroup, LinkOptions, QueueKind, Reorder, Seeds, TokenBucketOptions,
@@ -16,10 +18,8 @@ use dupack_lab::path_file::PathFile;
 use dupack_lab::results::medium::DOUBT;
 use dupack_lab::results::store;
 use dupack_lab::results::{HarmRecord, Prefer};
-use dupack_engine::{Execute, Execution};
 use dupack_lab::run::Plan;
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate, Room};
-use dupack_engine::folder::{IfPresent, OutputFolder};
 use dupack_report::setting;
 use dupack_report::table;
 use dupack_testbed::beside::compare;

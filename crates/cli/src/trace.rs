@@ -9,13 +9,13 @@ use std::rc::Rc;
 
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::{Catalog, Dialect};
+use dupack_engine::folder::OutputFolder;
 use dupack_lab::experiment::{BurstLoss, DropRule};
 use dupack_lab::run::{Plan, Role, Scenario};
 use dupack_lab::trace::stream::{Account, Outputs, StreamError, TraceFile, stream, watch};
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate, Room};
 use dupack_report::figure::Arrangement;
 use dupack_report::files::{EXPERIMENT, FIGURE_ENDINGS, Files};
-use dupack_engine::folder::OutputFolder;
 use dupack_report::table;
 use dupack_report::trace::{
     Asked, Detail, Extent, Figures, Followed, Found, Inflation, Rungs, Sketch, Span, Style,

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, StackSpec};
-use dupack_lab::experiment::SenderOptions;
 use dupack_engine::Watch;
+use dupack_lab::experiment::SenderOptions;
 use dupack_lab::run::Interrupt;
 use dupack_lab::units::{Buffer, Delay};
 use dupack_tcp::time::Duration;

@@ -22,7 +22,7 @@ pub(crate) fn stream(experiment: &str, seed: u64) -> StreamFindings {
         stack: 0,
         seed,
     };
-    let trace = Trace::record(plan.scenario(job), seed, &Interrupt::new()).unwrap();
+    let trace = Trace::record(&plan.scenario(job), seed, &Interrupt::new()).unwrap();
     let file = trace::capture(&trace).unwrap();
     let mut reader = CaptureReader::new(file.as_slice()).unwrap();
     let found = diagnose(&mut reader, Flow::All, &mut ()).unwrap();

@@ -39,7 +39,7 @@ fn radio_chain(bencher: Bencher<'_, '_>, hops: u32) {
 fn measure(bencher: Bencher<'_, '_>, text: &str) {
     let plan = works::plan(text).expect("the benchmark's experiment is possible");
     let scenario = plan.scenario(plan.jobs()[0]);
-    let run = || works::run(scenario).expect("it was built before");
+    let run = || works::run(&scenario).expect("it was built before");
     let packets = run();
     bencher.counter(ItemsCount::new(packets)).bench(run);
 }

@@ -18,8 +18,8 @@
 
 mod works;
 
+use dupack_engine::{Execute, Execution};
 use dupack_lab::results::Measure;
-use dupack_engine::Execution;
 use dupack_lab::run::Interrupt;
 
 use works::{Result, chain, many, one, plan, run};
@@ -108,7 +108,7 @@ const SWEEP: &str = r#"
 /// Does the one run of an experiment.
 fn single(text: &str) -> Result<u64> {
     let plan = plan(text)?;
-    run(plan.scenario(plan.jobs()[0]))
+    run(&plan.scenario(plan.jobs()[0]))
 }
 
 /// Does a thousand runs on so many threads, as `dupack run` would; the packets follow from the

@@ -134,7 +134,10 @@ pub fn stream<S: Sink>(
     let mut session = Session::new(runs, evidence, Keeping::nowhere());
     carry_out(&mut session, &runs, conduct);
     let left = session.books.evidence;
-    match (left.failure, left.blocks.len() + usize::from(left.current.is_some())) {
+    match (
+        left.failure,
+        left.blocks.len() + usize::from(left.current.is_some()),
+    ) {
         (Some(failure), _) => Err(failure),
         (None, 0) => Ok(Progressed::ToTheEnd),
         (None, left) => Ok(Progressed::ToBlock(blocks.len() - left)),

@@ -330,9 +330,7 @@ mod tests {
         let goodputs = [1.0 / 3.0, 0.1 + 0.2, 1e22 / 3.0, f64::MIN_POSITIVE];
         let journal = Journal::open(&path).unwrap();
         for (n, goodput) in goodputs.into_iter().enumerate() {
-            journal
-                .append(&id(n as u64), &done(goodput))
-                .unwrap();
+            journal.append(&id(n as u64), &done(goodput)).unwrap();
         }
         drop(journal);
         let again = Journal::open(&path).unwrap();
@@ -419,23 +417,6 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_of_a_group_is_done_again_and_what_differs_is_told() {
-        let held = [(5, 1, 1.0), (3, 1, 2.0), (9, 2, 3.0)];
-        let held = held.map(|(cost, group, goodput)| ((cost, group), done(goodput)));
-        let group = |task: &(u64, u32)| task.1;
-        let cost = |task: &(u64, u32)| task.0;
-        let again = |of: fn(u64) -> f64| {
-            let held = held.iter().map(|(task, done)| (*task, done));
-            let once = Execution { jobs: Some(1) };
-            changed(held, (group, cost), once, |task| Some(done(of(task.0)).run))
-        };
-        let as_it_was = |cost| if cost == 3 { 2.0 } else { 3.0 };
-        assert!(again(as_it_was).is_empty());
-        assert_eq!(again(|_| 3.0), [1]);
-        assert_eq!(again(|_| 1.0), [1, 2]);
-    }
-
-    #[test]
     fn a_line_that_was_changed_is_not_taken() {
         let path = folder("journal-changed");
         let journal = Journal::open(&path).unwrap();
@@ -465,17 +446,20 @@ mod tests {
         drop(journal);
         let journal = Journal::open(&path).unwrap();
         let seed = Job { seed: 4, ..JOB };
-        for (place, job) in [
-            (("loss 2%", PLACE.1), JOB),
-            ((PLACE.0, "sack/cubic"), JOB),
-            (PLACE, seed),
-        ] {
-            assert!(journal.find(print(1), place, job).is_none());
-            assert!(journal.contradicts(print(1), place, job));
+        let point = RunId {
+            point: "loss 2%".to_owned(),
+            ..id(1)
+        };
+        let stack = RunId {
+            stack: "sack/cubic".to_owned(),
+            ..id(1)
+        };
+        for (id, job) in [(point, JOB), (stack, JOB), (id(1), seed)] {
+            assert!(journal.find(&id, job).is_none());
+            assert!(journal.has(id.fingerprint));
         }
         assert!(journal.find(&id(1), JOB).is_some());
-        assert!(!journal.contradicts(&id(1), JOB));
-        assert!(!journal.contradicts(&id(2), seed));
+        assert!(!journal.has(print(2)));
         fs::remove_dir_all(&path).unwrap();
     }
 

@@ -216,8 +216,8 @@ mod tests {
     use dupack_algorithms::catalog::Catalog;
 
     use super::*;
-    use crate::experiment::load::Source;
-    use crate::run::Job;
+    use dupack_lab::experiment::load::Source;
+    use dupack_lab::run::{Job, Purpose};
 
     fn plan(rate: &str) -> Plan {
         let text = format!(
@@ -227,8 +227,17 @@ mod tests {
         Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
     }
 
+    const fn task(job: Job, purpose: Purpose) -> Task {
+        let part = RUNS;
+        Task { part, job, purpose }
+    }
+
     fn order(plan: &Plan) -> Order {
-        let tasks = plan.jobs().into_iter().map(Task::Compared).collect();
+        let tasks = plan
+            .jobs()
+            .into_iter()
+            .map(|job| task(job, Purpose::Comparison))
+            .collect();
         Order { number: 7, tasks }
     }
 
@@ -237,78 +246,80 @@ mod tests {
         let catalog = Catalog::builtin();
         let (ours, other) = (plan("1Mbit/s"), plan("2Mbit/s"));
         let order = order(&ours);
-        assert_eq!(ours.read_order(&order.to_bytes()), Ok(order.clone()));
-        let done = ours.fulfil(&order, &Interrupt::new());
+        assert_eq!(read_order(&ours, &order.to_bytes()), Ok(order.clone()));
+        let done = fulfil(&ours, &order, &Interrupt::new());
         assert_eq!((done.runs.len(), done.given_up.len()), (2, 0));
-        let bytes = ours.write_parcel(order.number, &done);
-        assert_eq!(ours.read_parcel(&bytes), Ok((7, done.clone())));
-        assert_eq!(other.read_parcel(&bytes), Err(ParcelError::Experiment));
+        let bytes = write(&ours, order.number, &done);
+        assert_eq!(read_parcel(&ours, &bytes), Ok((7, done.clone())));
+        assert_eq!(read_parcel(&other, &bytes), Err(ParcelError::Experiment));
         let half = Fulfilled {
             runs: done.runs[..1].to_vec(),
             given_up: vec![done.runs[1].0],
         };
-        let bytes = ours.write_parcel(order.number, &half);
-        assert_eq!(ours.read_parcel(&bytes), Ok((7, half)));
-        assert_eq!(other.read_parcel(&bytes), Err(ParcelError::Experiment));
+        let bytes = write(&ours, order.number, &half);
+        assert_eq!(read_parcel(&ours, &bytes), Ok((7, half)));
+        assert_eq!(read_parcel(&other, &bytes), Err(ParcelError::Experiment));
         // Runs that measure harm are another's.
         let with_harm = plan("1Mbit/s").measuring_harm(&catalog);
-        let harm = Task::Harm(Job {
+        let job = Job {
             stack: 1,
             ..ours.jobs()[0]
-        });
+        };
+        let harm = task(job, Purpose::Harm);
         let of_harm = Order {
             number: 1,
             tasks: vec![harm],
         };
         assert_eq!(
-            with_harm.read_order(&of_harm.to_bytes()),
+            read_order(&with_harm, &of_harm.to_bytes()),
             Ok(of_harm.clone())
         );
         assert_eq!(
-            ours.read_order(&of_harm.to_bytes()),
+            read_order(&ours, &of_harm.to_bytes()),
             Err(ParcelError::Experiment)
         );
-        let done = with_harm.fulfil(&of_harm, &Interrupt::new());
-        let bytes = with_harm.write_parcel(1, &done);
-        assert_eq!(with_harm.read_parcel(&bytes), Ok((1, done)));
-        assert_eq!(ours.read_parcel(&bytes), Err(ParcelError::Experiment));
+        let done = fulfil(&with_harm, &of_harm, &Interrupt::new());
+        let bytes = write(&with_harm, 1, &done);
+        assert_eq!(read_parcel(&with_harm, &bytes), Ok((1, done)));
+        assert_eq!(read_parcel(&ours, &bytes), Err(ParcelError::Experiment));
     }
 
     #[test]
     fn what_is_damaged_or_of_another_engine_is_refused() {
         let plan = plan("1Mbit/s");
         let order = order(&plan);
-        let bytes = plan.write_parcel(7, &plan.fulfil(&order, &Interrupt::new()));
+        let bytes = write(&plan, 7, &fulfil(&plan, &order, &Interrupt::new()));
         for end in 0..bytes.len() {
-            assert!(plan.read_parcel(&bytes[..end]).is_err(), "{end}");
+            assert!(read_parcel(&plan, &bytes[..end]).is_err(), "{end}");
         }
         let longer = [&*bytes, &[0]].concat();
         assert!(matches!(
-            plan.read_parcel(&longer),
+            read_parcel(&plan, &longer),
             Err(ParcelError::Form { .. })
         ));
         let mut older = bytes;
         // The last digit of the engine, behind its length.
         let last = engine().len();
         older[last] ^= 1;
-        let Err(ParcelError::Engine { theirs, ours }) = plan.read_parcel(&older) else {
+        let Err(ParcelError::Engine { theirs, ours }) = read_parcel(&plan, &older) else {
             panic!("it was taken");
         };
         assert_ne!(theirs, ours);
-        let far = Task::Compared(Job {
+        let job = Job {
             point: 9,
             ..plan.jobs()[0]
-        });
+        };
+        let far = task(job, Purpose::Comparison);
         let far = Order {
             number: 1,
             tasks: vec![far],
         };
         assert_eq!(
-            plan.read_order(&far.to_bytes()),
+            read_order(&plan, &far.to_bytes()),
             Err(ParcelError::Experiment)
         );
         assert!(matches!(
-            plan.read_order(b"\xff"),
+            read_order(&plan, b"\xff"),
             Err(ParcelError::Form { .. })
         ));
     }
@@ -318,11 +329,8 @@ mod tests {
         let plan = plan("1Mbit/s");
         let interrupt = Interrupt::new();
         interrupt.ask();
-        let done = plan.fulfil(&order(&plan), &interrupt);
+        let done = fulfil(&plan, &order(&plan), &interrupt);
         assert_eq!(done, Fulfilled::default());
-        assert_eq!(
-            plan.read_parcel(&plan.write_parcel(7, &done)),
-            Ok((7, done))
-        );
+        assert_eq!(read_parcel(&plan, &write(&plan, 7, &done)), Ok((7, done)));
     }
 }

@@ -320,7 +320,9 @@ impl<O: Outcome, E: Evidence<O>> Books<O, E> {
         }
         let mut unknown = Vec::new();
         for due in round {
-            let known = set.id(due.task).and_then(|id| self.known.get(&id.fingerprint));
+            let known = set
+                .id(due.task)
+                .and_then(|id| self.known.get(&id.fingerprint));
             match known.cloned() {
                 Some(outcome) => self.enter(due, outcome),
                 None => unknown.push(due),
@@ -413,3 +415,6 @@ impl<O: Outcome, E: Evidence<O>> Books<O, E> {
         self.evidence.enter(due.task, outcome.at(due.task.job));
     }
 }
+
+#[cfg(test)]
+mod tests;

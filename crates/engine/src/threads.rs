@@ -30,7 +30,9 @@ pub fn carry_out<S: Set, E: Evidence<S::Outcome>>(
             let before = conduct.watch.cpu_time();
             let outcome = worker.perform(due.task, conduct.interrupt)?;
             let cpu = conduct.watch.cpu_time();
-            let cpu = cpu.zip(before).map(|(now, before)| now.saturating_sub(before));
+            let cpu = cpu
+                .zip(before)
+                .map(|(now, before)| now.saturating_sub(before));
             lock().done(set, due.clone(), outcome.took(cpu), conduct.watch);
             Some(())
         });

@@ -11,8 +11,8 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use dupack_evaluation::{Campaign, Card, Conduct, Extent, Suite, json};
 use dupack_engine::Execution;
+use dupack_evaluation::{Campaign, Card, Conduct, Extent, Suite, json};
 use dupack_lab::run::Interrupt;
 
 #[path = "../tests/it/broken/expected.rs"]
@@ -31,9 +31,11 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let (suite, catalog) = (Suite::builtin(), senders::catalog());
     let campaign = Campaign::new(&suite, (&stacks, &catalog), &[], Extent::Quick)?;
     let conduct = Conduct {
-        execution: Execution::default(),
-        watch: &(),
-        interrupt: &Interrupt::new(),
+        runs: dupack_engine::Conduct {
+            execution: Execution::default(),
+            watch: &(),
+            interrupt: &Interrupt::new(),
+        },
         journal: Some(&folder),
     };
     let evaluated = campaign.carry_out(&conduct)?;

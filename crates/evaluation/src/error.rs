@@ -1,9 +1,9 @@
 //! What can go wrong before anything runs.
 
-use dupack_lab::experiment::load::ExperimentError;
 use dupack_engine::JournalError;
-use dupack_report::files::DeliveryError;
 use dupack_engine::folder::StoreError;
+use dupack_lab::experiment::load::ExperimentError;
+use dupack_report::files::DeliveryError;
 use miette::Diagnostic;
 use thiserror::Error;
 

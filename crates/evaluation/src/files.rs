@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use dupack_algorithms::catalog::Catalog;
+use dupack_engine::folder::Folder;
 use dupack_report::comparison::{self, Beside};
 use dupack_report::files::{DeliveryError, Files};
-use dupack_engine::folder::Folder;
 use dupack_report::markdown as md;
 use dupack_report::page::{Block, Page, html};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use dupack_lab::path_file::PathFile;
 use dupack_engine::folder::OutputFolder;
+use dupack_lab::path_file::PathFile;
 use toml::{Table, Value};
 
 use crate::error::EvaluationError;

@@ -91,8 +91,8 @@ struct Counter {
     runs: usize,
 }
 
-impl Progress for Counter {
-    fn run_done(&self) {
+impl Watch for Counter {
+    fn run_done(&self, _: u64) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         eprint!("\r{done} of {} runs ", self.runs);
         let _ = std::io::stderr().flush();

@@ -247,9 +247,7 @@ impl Campaign {
     pub(super) fn beyond(mut self, other: &Self, asked: impl Fn(&str) -> bool) -> Self {
         let same = |part: &Planned| {
             let of_other = other.parts.iter().find(|own| own.name == part.name);
-            of_other.is_some_and(|own| {
-                own.plan.experiment() == part.plan.experiment()
-            })
+            of_other.is_some_and(|own| own.plan.experiment() == part.plan.experiment())
         };
         self.parts.retain(|part| asked(part.name) && !same(part));
         self

@@ -42,6 +42,7 @@ pub use changes::Changes;
 pub use claims::{Book, Claim, Finding, Judged, System, Verdict};
 pub use data::{Declared, PrintedFile};
 pub use dupack_engine::JournalError;
+pub use dupack_engine::{Amount, Watch};
 pub use evidence::{At, Evidence, Followed, Part, Traced};
 pub use files::files;
 pub use folder::{CampaignFolder, FolderError};
@@ -55,7 +56,6 @@ pub use readings::{
 };
 pub use reproduction::{Account, Exhibit, Reproduction, Table};
 pub use settle::settle;
-pub use dupack_engine::{Amount, Watch};
 
 /// The five papers that are here, and what they did not ask.
 pub static PAPERS: [&Paper; 6] = [

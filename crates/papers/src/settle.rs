@@ -28,8 +28,8 @@ use super::judge::Bench;
 use super::reproduction::{Account, Settled};
 use super::{Extent, Paper, Reproduction, find};
 use dupack_claims::{Asked, Cell, World};
-use dupack_lab::results::Results;
 use dupack_engine::JournalError;
+use dupack_lab::results::Results;
 
 /// How many times the seeds of the files a claim may have.
 const TIMES: [u32; 3] = [4, 16, 64];

@@ -131,7 +131,9 @@ impl Ledger {
         let deal = self.deal().take().ok_or_else(|| taken(py))?;
         let results = py.detach(|| deal.results());
         let results = Results::new(self.plan.clone(), results).without(py, failures)?;
-        let begun = { self.begun.lock() }.unwrap_or_else(PoisonError::into_inner).take();
+        let begun = { self.begun.lock() }
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         let hindered = begun.and_then(|begun| results.deliver(py, begun).err());
         let hindered = results.check_any(py).err().or(hindered);
         Ok((results, hindered))

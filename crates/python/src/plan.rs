@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use dupack_algorithms::catalog::Catalog as Entries;
 use dupack_claims::Rules;
+use dupack_engine::folder::{IfPresent, OutputFolder};
+use dupack_engine::{Conduct, Execution, Keeping, Shown, carry_out_plan, parcel};
 use dupack_lab::experiment::json_schema;
 use dupack_lab::experiment::load::Source;
-use dupack_engine::{Conduct, Execution, Keeping, Shown, carry_out_plan, parcel};
 use dupack_lab::run as lab;
 use dupack_report::begun::{Begun, BegunError};
-use dupack_engine::folder::{IfPresent, OutputFolder};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -223,8 +223,7 @@ impl Plan {
     /// So are the runs that an algorithm in Python has ended, as instances of `dupack.Failure`.
     fn perform<'py>(&self, py: Python<'py>, order: &[u8]) -> PyResult<Performed<'py>> {
         let plan = &self.0.plan;
-        let order = parcel::read_order(plan, order)
-            .map_err(|error| refused(py, &error))?;
+        let order = parcel::read_order(plan, order).map_err(|error| refused(py, &error))?;
         let place = Place::of_plan(plan);
         let runs = order.tasks.len();
         let ended = supervised(py, (place, runs), None, |_, interrupt| {

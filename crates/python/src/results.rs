@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use dupack_claims::Judged;
 use dupack_columns::Table as Columns;
+use dupack_engine::folder::{Folder, IfPresent, MemoryFolder, OutputFolder};
 use dupack_engine::{Carried, Conduct, Shown, show};
 use dupack_lab::results as lab;
 use dupack_lab::results::store;
@@ -11,7 +12,6 @@ use dupack_lab::run::{Interrupt, OverTime, Plan as Runs};
 use dupack_report::begun::Begun;
 use dupack_report::comparison::{self, Beside};
 use dupack_report::files::{DeliveryError, EXPERIMENT, Files};
-use dupack_engine::folder::{Folder, IfPresent, MemoryFolder, OutputFolder};
 use dupack_report::notes::notes;
 use dupack_report::table::{self, Colour, Legend};
 use pyo3::exceptions::PyKeyError;

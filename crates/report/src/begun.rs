@@ -3,18 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use dupack_lab::experiment::Experiment;
-use dupack_lab::experiment::load::Source;
 use dupack_engine::journal::NAME as JOURNAL;
 use dupack_engine::{Journal, JournalError};
+use dupack_lab::experiment::Experiment;
+use dupack_lab::experiment::load::Source;
 use miette::Diagnostic;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use thiserror::Error;
 
 use crate::files::{EXPERIMENT, PAGE, RESULTS};
-use dupack_engine::folder::{OutputFolder, StoreError, is_blank};
 use crate::shard::ShardFolder;
+use dupack_engine::folder::{OutputFolder, StoreError, is_blank};
 
 /// The folder of an experiment, with the runs that are finished. As long as they are not all, and what
 /// is made of them is not written, the journal stays in it.

@@ -10,8 +10,8 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::figure::FigureError;
-use dupack_engine::folder::{Folder, StoreError};
 use crate::page::{Page, html};
+use dupack_engine::folder::{Folder, StoreError};
 
 /// The experiment as it was run, so that `dupack run` can repeat it. It is written before the runs,
 /// so that it is there whatever becomes of them.

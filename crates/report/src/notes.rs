@@ -186,10 +186,10 @@ mod tests {
     use std::path::PathBuf;
 
     use dupack_algorithms::catalog::Catalog;
+    use dupack_engine::{Execute, Execution};
     use dupack_lab::experiment::load::Source;
     use dupack_lab::results::verdict::Answer;
     use dupack_lab::results::{Run, Values, Verdict, store};
-    use dupack_engine::Execution;
     use dupack_lab::run::{Interrupt, Plan};
 
     use super::*;

@@ -282,6 +282,7 @@ mod tests {
     use super::*;
     use crate::comparison::{Beside, files};
     use dupack_engine::folder::MemoryFolder;
+    use dupack_engine::{Conduct, Execution, Keeping, Shown, carry_out_plan};
 
     /// Every file of a comparison of two stacks, two flows each.
     fn written(lines: &str) -> std::collections::BTreeMap<String, String> {
@@ -293,9 +294,15 @@ mod tests {
         let catalog = Catalog::builtin();
         let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
         let interrupt = Interrupt::new();
-        let results = plan.execute(dupack_lab::run::Execution::default(), &(), &interrupt);
+        let conduct = Conduct {
+            execution: Execution::default(),
+            watch: &(),
+            interrupt: &interrupt,
+        };
+        let carried = carry_out_plan(&plan, Keeping::nowhere(), Shown::OverTime, &conduct);
+        let results = carried.results;
         let beside = Beside {
-            over_time: Some(plan.over_time(&interrupt)),
+            over_time: carried.over_time,
             ..Beside::default()
         };
         let folder = MemoryFolder::default();

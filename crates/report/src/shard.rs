@@ -11,10 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dupack_lab::experiment::Experiment;
-use dupack_lab::experiment::load::{ExperimentError, Source};
 use dupack_engine::journal::NAME as JOURNAL;
 use dupack_engine::{Journal, JournalError, Shard, Share, Stored};
+use dupack_lab::experiment::Experiment;
+use dupack_lab::experiment::load::{ExperimentError, Source};
 use miette::Diagnostic;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -18,10 +18,10 @@ mod thin;
 use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
+use dupack_engine::{Block, BlockSize, Conduct, Progressed};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Results;
 use dupack_lab::results::store::Places;
-use dupack_engine::{Block, BlockSize, Conduct, Progressed};
 use dupack_lab::run::Plan;
 
 pub use error::StreamError;
@@ -30,8 +30,8 @@ pub use identity::{Identity, STREAM};
 pub use parts::Format;
 
 use crate::files::EXPERIMENT;
-use dupack_engine::folder::OutputFolder;
 use crate::shard::Harm;
+use dupack_engine::folder::OutputFolder;
 use identity::bytes;
 use parts::{Kept, Writer};
 use thin::Thin;

@@ -267,9 +267,9 @@ fn align_numbers(table: &mut Table, from: usize) {
 mod tests {
     use super::*;
     use dupack_algorithms::catalog::Catalog;
+    use dupack_engine::{Execute, Execution};
     use dupack_lab::experiment::load::Source;
     use dupack_lab::results::{Doubt, Measure, Medium, Run, Values, WireRecord};
-    use dupack_engine::Execution;
     use dupack_lab::run::{Interrupt, Plan};
 
     const LONG: &str = "rack/bbr(loss_thresh=0.9,beta=0.99,headroom=0)";

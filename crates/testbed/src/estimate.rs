@@ -1,10 +1,10 @@
 //! How long a testbed will take: each transfer as long as in the simulator, and a moment for its network.
 
 use dupack_algorithms::catalog::{Catalog, Deployment, StackSpec};
+use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::experiment::{FlowGroup, Seeds};
 use dupack_lab::results::Measure;
-use dupack_engine::{Execute, Execution};
 use dupack_lab::run::{Interrupt, Plan};
 use dupack_tcp::time::Duration;
 

@@ -5,8 +5,8 @@ mod majority;
 use std::error::Error;
 
 use dupack_algorithms::catalog::Catalog;
-use dupack_lab::experiment::load::Source;
 use dupack_engine::{Execute, Execution};
+use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Interrupt, Plan};
 use dupack_report::table::{Colour, Legend, comparison};
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use dupack_engine::folder::OutputFolder;
 use dupack_lab::experiment::{DropRule, Experiment};
 use dupack_lab::trace::stream::{Account, Onlooker};
 use dupack_lab::trace::{DropCause, Event, Flow, Unreached, What};
 use dupack_lab::units::Delay;
-use dupack_engine::folder::OutputFolder;
 use dupack_tcp::time::{Duration, Instant};
 use miette::{Result, miette};
 

@@ -3,10 +3,10 @@
 use std::time::Duration as StdDuration;
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
+use dupack_engine::{Conduct, Execution, Watch, carry_out_all};
 use dupack_lab::experiment::Seeds;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Measure, Run};
-use dupack_engine::{Conduct, Execution, Watch, carry_out_all};
 use dupack_lab::run::{Interrupt, Plan};
 
 use crate::experiment::{Captured, time_to_run, with};

@@ -1,10 +1,10 @@
 //! Simulated captures: what another sender would have taken is what it takes on the true path.
 
 use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
+use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::SenderOptions;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Measure;
-use dupack_engine::Execution;
 use dupack_lab::run::{Interrupt, Plan};
 
 use super::*;

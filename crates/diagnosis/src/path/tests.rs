@@ -147,7 +147,7 @@ fn trace(experiment: &str, seed: u64) -> Trace {
         stack: 0,
         seed,
     };
-    Trace::record(plan.scenario(job), seed, &Interrupt::new()).unwrap()
+    Trace::record(&plan.scenario(job), seed, &Interrupt::new()).unwrap()
 }
 
 /// The path as a capture at the sender tells it.

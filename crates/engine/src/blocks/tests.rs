@@ -1,8 +1,11 @@
 use dupack_algorithms::catalog::Catalog;
 
 use super::*;
-use crate::experiment::load::Source;
-use crate::results::Run;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::results::Run;
+use dupack_lab::run::Interrupt;
+
+use crate::ledger::Execute;
 
 fn plan(head: &str) -> Plan {
     let text = format!(
@@ -13,6 +16,14 @@ fn plan(head: &str) -> Plan {
     let catalog = Catalog::builtin();
     let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
     plan.measuring_harm(&catalog)
+}
+
+const fn conduct(execution: Execution, interrupt: &Interrupt) -> Conduct<'_> {
+    Conduct {
+        execution,
+        watch: &(),
+        interrupt,
+    }
 }
 
 fn size(runs: usize) -> BlockSize {
@@ -62,7 +73,7 @@ fn stream(plan: &Plan, blocks: &[Block], stop_after: usize) -> (Vec<Run>, Vec<us
         interrupt: &interrupt,
     };
     let execution = Execution::default();
-    let came = plan.stream(blocks, &mut sink, execution, &(), &interrupt);
+    let came = super::stream(plan, blocks, &mut sink, &conduct(execution, &interrupt));
     (sink.runs, sink.blocks, came.unwrap())
 }
 
@@ -71,7 +82,7 @@ fn blocks_are_whole_points_that_have_enough_runs() {
     // Two stacks and their harm: four runs a seed.
     let plan = plan("seeds = 3\n");
     let points = |runs: usize| -> Vec<Range<usize>> {
-        let blocks = plan.blocks(size(runs)).into_iter();
+        let blocks = super::blocks(&plan, size(runs)).into_iter();
         let mut work = 0;
         let points = blocks.zip(1..).map(|(block, number)| {
             assert_eq!(block.number, number);
@@ -91,7 +102,7 @@ fn blocks_are_whole_points_that_have_enough_runs() {
         packets: 12 * (250 + PACKETS_PER_RUN) + 1,
         ..BlockSize::default()
     };
-    assert_eq!(plan.blocks(short).len(), 3);
+    assert_eq!(super::blocks(&plan, short).len(), 3);
 }
 
 #[test]
@@ -102,10 +113,10 @@ fn streamed_runs_are_those_of_an_execution_with_harm_and_precision() {
     ] {
         let plan = plan(head);
         let whole = plan.execute(Execution::default(), &(), &Interrupt::new());
-        let harm = crate::results::Measure::HarmGoodput;
+        let harm = dupack_lab::results::Measure::HarmGoodput;
         assert!(whole.runs.iter().all(|run| run.values.get(harm).is_some()));
         for runs in [1, 13, 1000] {
-            let blocks = plan.blocks(size(runs));
+            let blocks = super::blocks(&plan, size(runs));
             let (streamed, done, came) = stream(&plan, &blocks, usize::MAX);
             assert_eq!(streamed, whole.runs, "{head} {runs}");
             assert!(done.into_iter().eq(1..=blocks.len()));
@@ -118,7 +129,7 @@ fn streamed_runs_are_those_of_an_execution_with_harm_and_precision() {
 fn what_is_interrupted_goes_on_with_the_first_block_that_is_missing() {
     let plan = plan("seeds = 2\n");
     let whole = plan.execute(Execution::default(), &(), &Interrupt::new());
-    let blocks = plan.blocks(size(1));
+    let blocks = super::blocks(&plan, size(1));
     let (mut runs, done, came) = stream(&plan, &blocks, 2);
     assert_eq!((done, came), (vec![1, 2], Progressed::ToBlock(2)));
     let (rest, ..) = stream(&plan, &blocks[2..], usize::MAX);
@@ -136,9 +147,10 @@ fn a_sink_that_is_full_ends_it() {
         stop_after: usize::MAX,
         interrupt: &interrupt,
     };
-    let mut blocks = plan.blocks(size(1));
+    let mut blocks = super::blocks(&plan, size(1));
     blocks[1].number = 1000;
-    let ended = plan.stream(&blocks, &mut sink, Execution::default(), &(), &interrupt);
+    let conduct = conduct(Execution::default(), &interrupt);
+    let ended = super::stream(&plan, &blocks, &mut sink, &conduct);
     assert_eq!(ended, Err("no room".to_owned()));
     assert_eq!(sink.blocks, [1, 1000]);
 }

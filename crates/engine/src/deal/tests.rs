@@ -6,7 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use dupack_algorithms::catalog::Catalog;
 
 use super::*;
-use crate::experiment::load::Source;
+use crate::execution::Execution;
+use crate::journal::Journal;
+use crate::ledger::Execute;
+use crate::parcel;
+use crate::watch::Amount;
+use dupack_lab::experiment::load::Source;
+use dupack_lab::run::Interrupt;
 
 /// A precision takes several rounds, and harm runs of its own.
 const TEXT: &str = "stacks = [\"sack/reno\", \"le/reno\"]\nseeds = 3\nprecision = \"3%\"\nseeds_max = 8\n\
@@ -27,8 +33,12 @@ fn folder(name: &str) -> PathBuf {
 
 /// What a worker makes of `order`.
 fn parcel(plan: &Plan, order: &Order) -> Vec<u8> {
-    let order = plan.read_order(&order.to_bytes()).unwrap();
-    plan.write_parcel(order.number, &plan.fulfil(&order, &Interrupt::new()))
+    let order = parcel::read_order(plan, &order.to_bytes()).unwrap();
+    parcel::write(
+        plan,
+        order.number,
+        &parcel::fulfil(plan, &order, &Interrupt::new()),
+    )
 }
 
 /// Of at most so much.
@@ -43,21 +53,32 @@ const fn size(packets: u64, runs_max: usize) -> BatchSize {
 #[derive(Default)]
 struct Told {
     done: AtomicUsize,
-    added: AtomicUsize,
+    all: AtomicUsize,
 }
 
-impl Progress for Told {
-    fn run_done(&self) {
-        self.done.fetch_add(1, Ordering::Relaxed);
+impl Watch for Told {
+    fn begins(&self, total: Amount, done: Amount) {
+        self.all.fetch_add(total.runs, Ordering::Relaxed);
+        self.done.fetch_add(done.runs, Ordering::Relaxed);
     }
 
-    fn runs_added(&self, runs: usize) {
-        self.added.fetch_add(runs, Ordering::Relaxed);
+    fn run_done(&self, _: u64) {
+        self.done.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// A session that keeps runs as `keeping` says, told to `watch`.
+fn deal(plan: &Arc<Plan>, keeping: Keeping, watch: &dyn Watch) -> Deal<Arc<Plan>> {
+    let conduct = Conduct {
+        execution: Execution { jobs: Some(1) },
+        watch,
+        interrupt: &Interrupt::new(),
+    };
+    Deal::new(Arc::clone(plan), keeping, &conduct)
 }
 
 /// Has everything done, the last of what is out first, `at_a_time` batches out.
-fn finish(mut deal: Deal<Arc<Plan>>, at_a_time: usize, told: &Told) -> (Results, Option<Journal>) {
+fn finish(mut deal: Deal<Arc<Plan>>, at_a_time: usize, told: &Told) -> Results {
     let plan = plan();
     let mut out = Vec::new();
     loop {
@@ -95,19 +116,18 @@ fn whoever_does_the_runs_and_in_whatever_order_the_results_are_the_same() {
     let ours = plan.execute(Execution::default(), &(), &Interrupt::new());
     for at_a_time in [1, 4] {
         let told = Told::default();
-        let (theirs, journal) = finish(Deal::new(Arc::clone(&plan)), at_a_time, &told);
+        let theirs = finish(deal(&plan, Keeping::nowhere(), &told), at_a_time, &told);
         assert_same(&theirs, &ours);
-        assert!(journal.is_none());
-        let (done, added) = (told.done.into_inner(), told.added.into_inner());
-        assert!(added > 0, "the precision took no more seeds");
-        assert_eq!(done, plan.work() + added);
+        let (done, all) = (told.done.into_inner(), told.all.into_inner());
+        assert!(all > plan.work(), "the precision took no more seeds");
+        assert_eq!(done, all);
     }
 }
 
 #[test]
 fn what_does_not_come_back_is_dealt_out_again() {
     let plan = plan();
-    let mut deal = Deal::new(Arc::clone(&plan));
+    let mut deal = deal(&plan, Keeping::nowhere(), &());
     let told = Told::default();
     let (lost, _) = deal.order(size(u64::MAX, 2), &told).unwrap();
     let (half, cost) = deal.order(size(u64::MAX, 4), &told).unwrap();
@@ -129,7 +149,7 @@ fn what_does_not_come_back_is_dealt_out_again() {
         deal.enter(&parcel(&plan, &lost), &told),
         Ok(Entered::Before)
     );
-    let (theirs, _) = finish(deal, 2, &told);
+    let theirs = finish(deal, 2, &told);
     let ours = plan.execute(Execution::default(), &(), &Interrupt::new());
     assert_same(&theirs, &ours);
 }
@@ -137,7 +157,7 @@ fn what_does_not_come_back_is_dealt_out_again() {
 #[test]
 fn a_batch_is_no_larger_than_asked_for_but_for_one_run() {
     let plan = plan();
-    let mut deal = Deal::new(Arc::clone(&plan));
+    let mut deal = deal(&plan, Keeping::nowhere(), &());
     let (one, cost) = deal.order(size(1, 9), &()).unwrap();
     assert_eq!(one.tasks.len(), 1);
     let all = deal.due_packets();
@@ -167,25 +187,25 @@ fn what_was_given_up_is_missing_and_not_due_again() {
     );
     let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin());
     let plan = Arc::new(plan.unwrap());
-    let mut deal = Deal::new(Arc::clone(&plan));
+    let mut deal = deal(&plan, Keeping::nowhere(), &());
     let (order, _) = deal.order(size(u64::MAX, usize::MAX), &()).unwrap();
-    let mut done = plan.fulfil(&order, &Interrupt::new());
+    let mut done = parcel::fulfil(&plan, &order, &Interrupt::new());
     let (task, _) = done.runs.remove(2);
     done.given_up.push(task);
-    let parcel = plan.write_parcel(order.number, &done);
+    let parcel = parcel::write(&plan, order.number, &done);
     assert_eq!(
         deal.enter(&parcel, &()),
         Ok(Entered::Runs(order.tasks.len()))
     );
     assert!(deal.order(size(u64::MAX, usize::MAX), &()).is_none());
-    let (results, _) = deal.results();
+    let results = deal.results();
     assert_eq!((results.runs.len(), results.missing()), (5, 1));
 }
 
 #[test]
 fn runs_that_were_not_ordered_are_refused_and_the_order_stays_out() {
     let plan = plan();
-    let mut deal = Deal::new(Arc::clone(&plan));
+    let mut deal = deal(&plan, Keeping::nowhere(), &());
     let (one, _) = deal.order(size(1, 9), &()).unwrap();
     let (other, _) = deal.order(size(1, 9), &()).unwrap();
     assert_eq!((one.tasks.len(), other.tasks.len()), (1, 1));
@@ -210,29 +230,23 @@ fn runs_that_were_not_ordered_are_refused_and_the_order_stays_out() {
 fn what_was_kept_is_not_dealt_out_again() {
     let path = folder("kept");
     let plan = plan();
-    let keep = |journal| {
-        let how = Execution { jobs: Some(1) };
-        Deal::keeping(Arc::clone(&plan), journal, how, &(), &Interrupt::new())
-    };
-    let mut deal = keep(Journal::open(&path).unwrap());
+    let journal = || Keeping::within(Arc::new(Journal::open(&path).unwrap()));
+    let mut first = deal(&plan, journal(), &());
     for _ in 0..3 {
-        let (order, _) = deal.order(size(u64::MAX, 2), &()).unwrap();
-        deal.enter(&parcel(&plan, &order), &()).unwrap();
+        let (order, _) = first.order(size(u64::MAX, 2), &()).unwrap();
+        first.enter(&parcel(&plan, &order), &()).unwrap();
     }
     // This one is out when everything ends.
-    deal.order(size(u64::MAX, 2), &()).unwrap();
-    let (part, journal) = deal.results();
-    assert!(part.missing() > 0);
-    drop(journal);
+    first.order(size(u64::MAX, 2), &()).unwrap();
+    assert!(first.results().missing() > 0);
 
     let told = Told::default();
-    let mut deal = keep(Journal::open(&path).unwrap());
+    let mut deal = deal(&plan, journal(), &told);
     let (order, _) = deal.order(size(u64::MAX, usize::MAX), &told).unwrap();
     assert_eq!(told.done.load(Ordering::Relaxed), 6);
     assert_eq!(order.tasks.len(), plan.work() - 6);
     deal.give_up(order.number);
-    let (theirs, journal) = finish(deal, 3, &told);
-    assert!(journal.is_some());
+    let theirs = finish(deal, 3, &told);
     let ours = plan.execute(Execution::default(), &(), &Interrupt::new());
     assert_same(&theirs, &ours);
     fs::remove_dir_all(&path).unwrap();

@@ -2,14 +2,17 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use dupack_algorithms::catalog::Catalog;
 
 use super::*;
-use crate::experiment::load::Source;
-use crate::run::journal::NAME;
-use crate::run::journal::checked;
-use crate::run::{Journal, Plan};
+use crate::journal::Journal;
+use crate::journal::NAME;
+use crate::journal::checked;
+use crate::ledger::Execute;
+use crate::set::Conduct;
+use dupack_lab::experiment::load::Source;
 
 const TEXT: &str = "stacks = [\"sack/reno\", \"le/westwood\"]\nseeds = 3\nduration = \"2s\"\n[path]\n\
     rate = \"5Mbit/s\"\ndelay = \"10ms\"\n[sweep]\n\"path.loss\" = [\"1%\", \"3%\"]\n";
@@ -27,9 +30,14 @@ fn done(split: &Split<'_>, name: &str) -> Vec<(String, PathBuf)> {
     let _ = fs::remove_dir_all(&base);
     let all = Shard::all(split.of()).map(|shard| {
         let folder = base.join(shard.index().to_string());
-        let journal = Journal::open(&folder).unwrap();
+        let journal = Arc::new(Journal::open(&folder).unwrap());
         let share = split.share(shard);
-        let done = share.execute(&journal, Execution::default(), &(), &Interrupt::new());
+        let conduct = Conduct {
+            execution: Execution::default(),
+            watch: &(),
+            interrupt: &Interrupt::new(),
+        };
+        let done = share.execute(journal, &conduct);
         assert_eq!(done.unwrap(), share.runs());
         assert_eq!(share.missing(&Stored::read(&folder).unwrap()), 0);
         (format!("s{}", shard.index()), folder)
@@ -55,7 +63,7 @@ fn edit(folder: &std::path::Path) {
 fn the_results_are_those_of_one_execution_in_any_order_of_the_journals() {
     let (plan, source) = plan();
     let whole = plan.execute(Execution::default(), &(), &Interrupt::new());
-    let split = plan.split(3, &source).unwrap();
+    let split = Split::of_plan(&plan, 3, &source).unwrap();
     let mut folders = done(&split, "merge-whole");
     folders.reverse();
     folders.push(folders[0].clone());
@@ -74,7 +82,7 @@ fn the_results_are_those_of_one_execution_in_any_order_of_the_journals() {
 #[test]
 fn what_is_missing_is_named_and_there_are_no_results() {
     let (plan, source) = plan();
-    let split = plan.split(3, &source).unwrap();
+    let split = Split::of_plan(&plan, 3, &source).unwrap();
     let folders = done(&split, "merge-missing");
     let stored = stored(&folders[..2]);
     let merge = split.merge(&stored).unwrap();
@@ -95,7 +103,7 @@ fn what_is_missing_is_named_and_there_are_no_results() {
 #[test]
 fn a_run_that_came_out_in_two_ways_is_told_with_its_places() {
     let (plan, source) = plan();
-    let split = plan.split(2, &source).unwrap();
+    let split = Split::of_plan(&plan, 2, &source).unwrap();
     let mut folders = done(&split, "merge-clash");
     let copy = folders[1].1.with_file_name("copy");
     fs::create_dir_all(&copy).unwrap();
@@ -121,7 +129,7 @@ fn a_run_that_came_out_in_two_ways_is_told_with_its_places() {
 fn a_journal_that_does_not_come_out_again_is_told() {
     let (plan, source) = plan();
     // Every shard has one run: all of them can be the shortest.
-    let split = plan.split(plan.work() as u32, &source).unwrap();
+    let split = Split::of_plan(&plan, plan.work() as u32, &source).unwrap();
     let folders = done(&split, "merge-again");
     let first = stored(&folders);
     let held = split.merge(&first).unwrap();

@@ -36,9 +36,9 @@ fn costs(split: &Split<'_>) -> Vec<u64> {
 #[test]
 fn every_run_is_in_one_shard_those_that_measure_harm_too() {
     let (plan, source) = uneven();
-    assert!(plan.harm.is_some());
+    assert!(plan.harm_jobs(0, 1).count() > 0);
     for of in [1, 2, 3, 7, 64, 1000] {
-        let split = plan.split(of, &source).unwrap();
+        let split = Split::of_plan(&plan, of, &source).unwrap();
         let mut dealt: Vec<Task> = Vec::new();
         for shard in Shard::all(of) {
             let share = split.share(shard);
@@ -58,7 +58,7 @@ fn whoever_splits_the_same_plan_comes_to_the_same_split() {
     let (one, source) = uneven();
     let (other, _) = uneven();
     let split = |plan: &Plan| {
-        let split = plan.split(5, &source).unwrap();
+        let split = Split::of_plan(&plan, 5, &source).unwrap();
         (split.places.clone(), split.fingerprint())
     };
     assert_eq!(split(&one), split(&other));
@@ -66,7 +66,7 @@ fn whoever_splits_the_same_plan_comes_to_the_same_split() {
     let (titled, _) = plan("title = \"x\"\nseeds = 7\n", "");
     let (bare, _) = plan("seeds = 7\n", "");
     let (more, _) = plan("seeds = 8\n", "");
-    let print = |plan: &Plan| plan.split(5, &source).unwrap().fingerprint();
+    let print = |plan: &Plan| Split::of_plan(&plan, 5, &source).unwrap().fingerprint();
     assert_eq!(print(&titled), print(&bare));
     assert_ne!(print(&more), print(&bare));
     assert_ne!(
@@ -80,12 +80,12 @@ fn whoever_splits_the_same_plan_comes_to_the_same_split() {
 fn no_shard_has_much_more_than_another() {
     let (plan, source) = uneven();
     for of in [2, 3, 5, 8, 13, 40] {
-        let split = plan.split(of, &source).unwrap();
+        let split = Split::of_plan(&plan, of, &source).unwrap();
         let costs = costs(&split);
         let all: u64 = costs.iter().sum();
         let tasks = split.tasks.iter();
         let longest = tasks
-            .map(|task| plan.scenario_of(*task).likely_packets())
+            .map(|task| plan.likely_packets(task.job, task.purpose))
             .max();
         let best = (all as f64 / f64::from(of)).max(longest.unwrap() as f64);
         let bound = (4.0 / 3.0 - 1.0 / (3.0 * f64::from(of))) * best;
@@ -101,11 +101,11 @@ fn every_shard_has_as_many_runs_of_a_kind_or_one_more() {
     let (plan, source) = plan("seeds = 7\n", tail);
     let plan = plan.measuring_harm(&Catalog::builtin());
     for of in [2, 3, 4, 5, 6, 8, 12] {
-        let split = plan.split(of, &source).unwrap();
+        let split = Split::of_plan(&plan, of, &source).unwrap();
         let mut counts: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (task, place) in split.tasks.iter().zip(&split.places) {
-            let job = task.job();
-            let kind = (matches!(task, Task::Harm(_)), job.stack, job.point);
+            let job = task.job;
+            let kind = (task.purpose == Purpose::Harm, job.stack, job.point);
             let counts = counts.entry(format!("{kind:?}"));
             counts.or_insert_with(|| vec![0; of as usize])[*place] += 1;
         }
@@ -123,7 +123,7 @@ fn what_is_compared_stays_together_where_that_costs_nothing() {
     let together = |split: &Split<'_>| {
         let mut places: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
         for (task, place) in split.tasks.iter().zip(&split.places) {
-            let job = task.job();
+            let job = task.job;
             places
                 .entry((job.seed, job.point))
                 .or_default()
@@ -135,15 +135,15 @@ fn what_is_compared_stays_together_where_that_costs_nothing() {
     let (plan, source) = plan("seeds = 6\n", "");
     // Six seeds with three runs each.
     for (of, whole) in [(1, 6), (2, 6), (3, 6), (6, 6), (9, 0), (18, 0)] {
-        let split = plan.split(of, &source).unwrap();
+        let split = Split::of_plan(&plan, of, &source).unwrap();
         assert_eq!(together(&split), whole, "{of}");
     }
     // Four shards have five runs at the most, or two seeds, which are six.
-    let split = plan.split(4, &source).unwrap();
+    let split = Split::of_plan(&plan, 4, &source).unwrap();
     let costs = costs(&split);
     assert_eq!(
         costs.iter().max(),
-        Some(&(5 * plan.scenario(plan.jobs()[0]).likely_packets()))
+        Some(&(5 * plan.likely_packets(plan.jobs()[0], Purpose::Comparison)))
     );
     assert!(together(&split) < 6);
 }
@@ -151,10 +151,10 @@ fn what_is_compared_stays_together_where_that_costs_nothing() {
 #[test]
 fn more_shards_than_runs_leave_some_empty() {
     let (plan, source) = plan("seeds = 1\n", "");
-    let split = plan.split(5, &source).unwrap();
+    let split = Split::of_plan(&plan, 5, &source).unwrap();
     let runs = Shard::all(5).map(|shard| split.share(shard).runs());
     assert_eq!(runs.collect::<Vec<_>>(), [1, 1, 1, 0, 0]);
-    let split = plan.split(0, &source).unwrap();
+    let split = Split::of_plan(&plan, 0, &source).unwrap();
     assert_eq!(
         (split.of(), split.share(Shard::new(1, 1).unwrap()).runs()),
         (1, 3)
@@ -181,7 +181,7 @@ fn costs_of_any_size_are_split() {
 #[test]
 fn what_is_not_known_beforehand_cannot_be_split() {
     let (plan, source) = plan("seeds = 3\nprecision = \"2%\"\n", "");
-    let error = plan.split(2, &source).unwrap_err();
+    let error = Split::of_plan(&plan, 2, &source).unwrap_err();
     let ExperimentError::Invalid(complaint) = error else {
         panic!("{error}");
     };

@@ -5,9 +5,9 @@
 
 use dupack_algorithms::catalog::Catalog;
 
+use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Measure, Run};
-use dupack_engine::Execution;
 use dupack_lab::run::{Interrupt, Plan};
 use dupack_lab::trace::Trace;
 
@@ -117,7 +117,7 @@ fn two_flows_share() {
 fn the_window_falls_for_a_moment_every_five_seconds() {
     let plan = plan("rack/bbr", 1, "0%", 1);
     let job = plan.jobs()[0];
-    let trace = Trace::record(plan.scenario(job), job.seed, &Interrupt::new()).unwrap();
+    let trace = Trace::record(&plan.scenario(job), job.seed, &Interrupt::new()).unwrap();
     // 34 packets fill the path. Half of it is ProbeRTT's window, and nobody else's.
     let low = 25.0 * 1460.0;
     let mut entries: Vec<f64> = Vec::new();

@@ -1,6 +1,7 @@
 //! Goodput over time is what arrives, not what a repair puts in order.
 
 use dupack_algorithms::catalog::Catalog;
+use dupack_engine::{Conduct, Execution, Shown, show};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Interrupt, Plan};
 
@@ -15,7 +16,12 @@ const TEXT: &str = "stacks = [\"sack/reno\"]\nseeds = 1\nduration = \"20s\"\n[pa
 fn no_path_carries_more_than_its_rate() {
     let source = Source::new("test.toml", TEXT);
     let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
-    let over_time = plan.over_time(&Interrupt::new());
+    let conduct = Conduct {
+        execution: Execution::default(),
+        watch: &(),
+        interrupt: &Interrupt::new(),
+    };
+    let over_time = show(&plan, Shown::OverTime, &conduct).over_time.unwrap();
     let most = |points: &[(f64, f64)]| points.iter().map(|point| point.1).fold(0.0, f64::max);
     let timeline = &over_time.timelines[0];
     for goodput in [&timeline.goodput_mbit_s, &timeline.flows[0].goodput_mbit_s] {

@@ -5,8 +5,8 @@
 
 use dupack_algorithms::catalog::Catalog;
 
+use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::load::Source;
-use dupack_engine::Execution;
 use dupack_lab::run::{Interrupt, Plan};
 use dupack_lab::trace::Trace;
 use dupack_tcp::facts::SendReason;
@@ -40,7 +40,7 @@ fn trace(stack: &str) -> Trace {
         "#
     ));
     let job = plan.jobs()[0];
-    Trace::record(plan.scenario(job), job.seed, &Interrupt::new()).unwrap()
+    Trace::record(&plan.scenario(job), job.seed, &Interrupt::new()).unwrap()
 }
 
 /// cwnd before and after the loss, in thousandths of a segment.

@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use dupack_algorithms::catalog::Catalog;
+use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::Seeds;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Measure, Results};
-use dupack_engine::Execution;
 use dupack_lab::run::{Interrupt, Plan};
 
 /// The example called `name`, changed by `change`, run.

@@ -1,9 +1,9 @@
 //! Phase effects: whether a few microseconds of a round-trip time decide who gets the link.
 
 use dupack_algorithms::catalog::Catalog;
+use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Measure;
-use dupack_engine::Execution;
 use dupack_lab::run::{Interrupt, Plan};
 
 /// Two near and two far flows through one drop-tail queue, whose links to it have these one-way delays.

@@ -2,9 +2,9 @@
 
 use dupack_algorithms::catalog::Catalog;
 
+use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Measure, Parameter};
-use dupack_engine::Execution;
 use dupack_lab::run::{Interrupt, Plan};
 
 fn try_plan(queue: &str) -> Result<Plan, String> {

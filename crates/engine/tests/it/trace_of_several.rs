@@ -20,7 +20,7 @@ fn plan(stacks: &str, rest: &str) -> Plan {
 fn traces(plan: &Plan) -> Vec<Trace> {
     let never = Interrupt::new();
     let jobs = plan.jobs().into_iter();
-    jobs.map(|job| Trace::record(plan.scenario(job), job.seed, &never).unwrap())
+    jobs.map(|job| Trace::record(&plan.scenario(job), job.seed, &never).unwrap())
         .collect()
 }
 
@@ -181,7 +181,7 @@ fn any_flow_may_be_followed_and_is_told_by_its_own_stack() {
     let until = Instant::ZERO + Duration::from_secs(3);
     let follow = |flow: usize| -> (Account, First) {
         let mut first = First::default();
-        let account = watch(scenario, (job.seed, flow), until, &mut first).unwrap();
+        let account = watch(&scenario, (job.seed, flow), until, &mut first).unwrap();
         (account, first)
     };
     let (one, two) = (follow(0), follow(1));

@@ -135,7 +135,8 @@ impl Came<'_> {
         let scenarios = self.scenarios;
         for part in scenarios.first() {
             let runs = std::mem::take(&mut self.runs[part]);
-            self.parts.push(scenarios.0[part].prepared.conclude(runs, false));
+            self.parts
+                .push(scenarios.0[part].prepared.conclude(runs, false));
         }
         let open = { self.parts.iter().enumerate() }.filter(|(_, part)| part.is_open());
         let open = open.filter_map(|(first, _)| Some((first, scenarios.more(first)?)));

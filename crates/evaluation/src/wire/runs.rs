@@ -103,7 +103,9 @@ impl Worker<Made> for OnPackets<'_> {
         }
         let (of, job) = (self.scenarios[task.part], task.job);
         let experiment = &of.points[job.point].experiment;
-        let ran = self.packets.run(experiment, of.stack(job), self.files, job.seed);
+        let ran = self
+            .packets
+            .run(experiment, of.stack(job), self.files, job.seed);
         let ran = match ran {
             Ok(ran) => ran?,
             Err(error) => {

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use dupack_algorithms::catalog::Catalog;
+use dupack_engine::Execution;
 use dupack_evaluation::{
     Campaign, Conduct, Evaluated, EvaluationError, Extent, Mark, Scale, Suite,
 };
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::Source;
-use dupack_engine::Execution;
 use dupack_lab::run::{Interrupt, Plan};
 
 /// RFC 9743 §§5.1 to 5.3, 6 and 7.
@@ -34,9 +34,11 @@ fn carry_out(
     journal: Option<&PathBuf>,
 ) -> Vec<Evaluated> {
     let conduct = Conduct {
-        execution: Execution::default(),
-        watch: &(),
-        interrupt,
+        runs: dupack_engine::Conduct {
+            execution: Execution::default(),
+            watch: &(),
+            interrupt,
+        },
         journal: journal.map(PathBuf::as_path),
     };
     campaign.carry_out(&conduct).unwrap()

@@ -400,7 +400,7 @@ mod tests {
 
     use super::*;
     use crate::experiment::load::Source;
-    use crate::run::{Execution, Interrupt, Plan};
+    use crate::run::Plan;
 
     fn results(sweep: &str) -> Results {
         let text = format!(
@@ -409,7 +409,7 @@ mod tests {
         );
         let source = Source::new("test.toml", text);
         let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
-        plan.execute(Execution::default(), &(), &Interrupt::new())
+        crate::run::testing::results(&plan)
     }
 
     /// The columns of a CSV file by their heads.

@@ -181,7 +181,8 @@ impl Plan {
         });
         let (point, stack, seed) = (0, 0, 0);
         lines.extend(traces(&self.scenario(Job { point, stack, seed })));
-        let mut scenarios = (0..self.stacks().len()).map(|stack| self.scenario(Job { point, stack, seed }));
+        let mut scenarios =
+            (0..self.stacks().len()).map(|stack| self.scenario(Job { point, stack, seed }));
         let is_ours = |scenario: Scenario| {
             std::iter::once(&scenario.stack)
                 .chain(&scenario.group_stacks)

@@ -61,7 +61,12 @@ impl Plan {
     /// flows; returns `None` if it was interrupted or given up.
     #[must_use]
     pub fn follow_flows(&self, job: Job, interrupt: &Interrupt) -> Option<Vec<FlowOverTime>> {
-        follow(&self.scenario(job), job.seed, self.flow_resolution(), interrupt)
+        follow(
+            &self.scenario(job),
+            job.seed,
+            self.flow_resolution(),
+            interrupt,
+        )
     }
 
     /// Returns how many flows of a run are followed, and over how many intervals.

@@ -114,7 +114,9 @@ impl Harm {
 
     /// Iterates over all stacks of its runs.
     pub(super) fn stacks(&self) -> impl Iterator<Item = &StackSpec> {
-        self.companions.iter().chain(std::iter::once(&self.standing))
+        self.companions
+            .iter()
+            .chain(std::iter::once(&self.standing))
     }
 
     /// Returns the scenario of the run of `job`, whose `plan` this belongs to.
@@ -229,7 +231,9 @@ impl Plan {
     /// there are none if harm is not measured.
     pub fn harm_jobs(&self, point: usize, seed: u64) -> impl Iterator<Item = Job> + use<> {
         let harm = self.harm.as_ref();
-        harm.map(|harm| harm.jobs(point, seed)).into_iter().flatten()
+        harm.map(|harm| harm.jobs(point, seed))
+            .into_iter()
+            .flatten()
     }
 
     /// Sets the harm of each of `runs` from what the runs with a standing flow `measured`.
@@ -260,11 +264,10 @@ mod tests {
     use super::*;
     use crate::experiment::load::Source;
     use crate::results::Results;
-    use crate::run::{Execution, Interrupt, Progress};
+    use crate::run::{Interrupt, Purpose};
     use dupack_net::ids::FlowId;
     use dupack_net::link::WaitRecording;
     use dupack_net::observer::Unobserved;
-    use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn plan(stacks: &str, more: &str) -> Plan {
         let text = format!(
@@ -278,7 +281,7 @@ mod tests {
     }
 
     fn run(plan: &Plan) -> Results {
-        plan.execute(Execution::default(), &(), &Interrupt::new())
+        crate::run::testing::results(plan)
     }
 
     fn harm(results: &Results, stack: usize, measure: Measure) -> Vec<f64> {
@@ -333,7 +336,7 @@ mod tests {
             stack: 0,
             seed: 1,
         };
-        let scenario = plan.harm.as_ref().unwrap().scenario(job);
+        let scenario = plan.scenario_for(job, Purpose::Harm);
         let p95 = |waits| {
             let mut scenario = scenario.clone();
             scenario.waits = waits;
@@ -345,7 +348,7 @@ mod tests {
             waits.map(|w| w.p95.as_secs_f64() * 1e3).fold(0.0, f64::max)
         };
         let (greedy, standing) = (FlowId(0), FlowId(1));
-        let run = plan.harm_run(job, &Interrupt::new()).unwrap();
+        let run = plan.perform(job, Purpose::Harm, &Interrupt::new()).unwrap();
         let said = run.values.get(Measure::DelayP95).unwrap();
         assert_eq!(said, p95(WaitRecording::DataOf(standing)));
         let [greedy, all] = [WaitRecording::DataOf(greedy), WaitRecording::Data].map(p95);
@@ -377,22 +380,6 @@ mod tests {
         };
         assert_eq!(hash(&with), hash(&without));
         assert_eq!(with.runs[0].flow_goodputs.len(), 2);
-    }
-
-    #[test]
-    fn every_run_is_told_of() {
-        struct Count(AtomicUsize);
-        impl Progress for Count {
-            fn run_done(&self) {
-                self.0.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-        let plan = plan("\"sack/reno\", \"le/reno\"", "");
-        let count = Count(AtomicUsize::new(0));
-        let results = plan.execute(Execution::default(), &count, &Interrupt::new());
-        // Two stacks and two seeds; three companions and two seeds.
-        assert_eq!((plan.work(), count.0.into_inner()), (10, 10));
-        assert_eq!((results.runs.len(), results.missing()), (4, 0));
     }
 
     #[test]

@@ -18,6 +18,8 @@ mod room;
 mod short_flows;
 pub mod size;
 mod template;
+#[cfg(test)]
+pub(crate) mod testing;
 mod timeline;
 
 pub(crate) use build::flows_in;

@@ -185,7 +185,7 @@ mod tests {
 
     use super::*;
     use crate::results::{Run, Values};
-    use crate::run::{Execution, Interrupt, Plan};
+    use crate::run::Plan;
 
     const TEXT: &str = "stacks = [\"sack/reno\", \"rack/cubic\"]\nduration = \"5s\"\n\
         [path]\nrate = \"2Mbit/s\"\ndelay = \"10ms\"\n";
@@ -252,46 +252,6 @@ mod tests {
         assert_eq!(wanted("1%", 100, [&[0.0; 3], &[7.0; 3]]), None);
         // One seed has no interval.
         assert_eq!(wanted("1%", 100, [&[5.0], &[7.0]]), Some(4));
-    }
-
-    #[test]
-    fn a_run_has_as_many_seeds_as_it_takes_and_no_more() {
-        let head = "seeds = 3\nprecision = \"4%\"\nseeds_max = 60\n";
-        let tail = "[sweep]\n\"path.loss\" = [\"0%\", \"3%\"]\n";
-        let plan = plan(head, tail).unwrap();
-        let results = plan.execute(Execution::default(), &(), &Interrupt::new());
-        let half = |point, stack| {
-            let summary = results.summary(point, stack, Measure::Goodput).unwrap();
-            summary.half_width_95.unwrap() / summary.mean
-        };
-        // Without loss every seed is the same run.
-        assert!(results.is_without_chance(0, 0) && results.is_without_chance(0, 1));
-        let seeds = [0, 1].map(|point| results.seeds_at(point).len());
-        assert_eq!(seeds[0], 3);
-        assert!((4..60).contains(&seeds[1]), "{seeds:?}");
-        assert!(half(1, 0) <= 0.04 && half(1, 1) <= 0.04);
-        assert_eq!(results.planned, 2 * (seeds[0] + seeds[1]));
-        assert_eq!(results.missing(), 0);
-        assert!(results.warnings.is_empty(), "{:?}", results.warnings);
-        // The seeds are the first ones, and their runs those that they are by themselves.
-        assert!(results.seeds_at(1).into_iter().eq(1..=seeds[1] as u64));
-        let alone = plan.jobs()[0];
-        let alone = plan.run(alone, &Interrupt::new()).unwrap();
-        assert!(results.runs.contains(&alone));
-    }
-
-    #[test]
-    fn a_precision_that_is_not_reached_is_said() {
-        let plan = plan(
-            "seeds = 2\nprecision = \"0.01%\"\nseeds_max = 5\n",
-            "loss = \"3%\"\n",
-        );
-        let results = plan
-            .unwrap()
-            .execute(Execution::default(), &(), &Interrupt::new());
-        assert_eq!(results.seeds_at(0).len(), 5);
-        let said = &results.warnings[0];
-        assert!(said.contains("5 seeds") && said.contains("0.01%"), "{said}");
     }
 
     #[test]

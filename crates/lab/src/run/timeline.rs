@@ -308,7 +308,9 @@ mod tests {
         );
         let source = Source::new("test.toml", text);
         let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
-        plan.over_time(&Interrupt::new())
+        let jobs = plan.jobs_over_time().into_iter();
+        let runs = jobs.filter_map(|job| plan.sample(job, &Interrupt::new()));
+        plan.over_time(runs.collect())
     }
 
     /// Reno on a path without other losses than its queue's: half a window after each, then one segment

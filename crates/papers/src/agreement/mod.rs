@@ -19,10 +19,10 @@ use dupack_algorithms::catalog::Catalog;
 use dupack_algorithms::catalog::Dialect;
 use std::path::PathBuf;
 
+use dupack_engine::{Execute, Execution, Watch};
 use dupack_lab::experiment::load::{ExperimentError, Source};
 use dupack_lab::experiment::{Direction, Experiment, FlowGroup, LinkOptions, LossPlacement, Seeds};
 use dupack_lab::results::{Measure, Results};
-use dupack_engine::{Execute, Execution, Watch};
 use dupack_lab::run::{Interrupt, Plan};
 use dupack_lab::stats::Summary;
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};

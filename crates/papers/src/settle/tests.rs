@@ -5,9 +5,9 @@ use super::*;
 use crate::Observe;
 use crate::claims::Book;
 use dupack_claims::{Fact, FactKind, FactValue, Facts};
+use dupack_engine::Execution;
 use dupack_lab::experiment::Seeds;
 use dupack_lab::results::{Measure, Run};
-use dupack_engine::Execution;
 use dupack_lab::run::Interrupt;
 
 /// So many seeds has every experiment of these tests.

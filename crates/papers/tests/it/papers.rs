@@ -294,9 +294,11 @@ fn draft(folder: Option<&Path>, runs: usize) -> (Reproduction, usize) {
         interrupt: &interrupt,
     };
     let conduct = Conduct {
-        execution: Execution::default(),
-        watch: &watch,
-        interrupt: &interrupt,
+        runs: dupack_engine::Conduct {
+            execution: Execution::default(),
+            watch: &watch,
+            interrupt: &interrupt,
+        },
         journals: folder,
     };
     let campaign = find("newreno-smooth").unwrap().plan(Extent::Quick).unwrap();

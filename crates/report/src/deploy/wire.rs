@@ -277,4 +277,3 @@ pub const WANTS_ROOT: &str = " (modprobe wants root)";
 pub fn load(module: &str) -> String {
     format!("modprobe {module}")
 }
-

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use dupack_lab::experiment::Experiment;
 use dupack_engine::{Merge, Shard, Split, Stored};
+use dupack_lab::experiment::Experiment;
 use dupack_lab::run::engine;
 use miette::Diagnostic;
 use thiserror::Error;
 
 use super::identity::folder_name;
 use super::{Harm, Identity, ShardFolder, ShardFolderError};
-use dupack_engine::quoted;
 use crate::files::EXPERIMENT;
+use dupack_engine::quoted;
 
 /// So many shards that are not finished are told one by one.
 const SHARDS_TOLD: usize = 8;

@@ -1,7 +1,7 @@
 //! A shard's folder is begun once, gone on with by the same command alone, and finished for good.
 
 use dupack_algorithms::catalog::Catalog;
-use dupack_engine::Execution;
+use dupack_engine::{Conduct, Execution, Split};
 use dupack_lab::run::{Interrupt, Plan};
 
 use super::*;
@@ -31,7 +31,7 @@ impl Case {
 
     fn identity(&self, shard: &str) -> Identity {
         let shard = Self::shard(shard);
-        let split = self.plan.split(shard.of(), &self.source).unwrap();
+        let split = Split::of_plan(&self.plan, shard.of(), &self.source).unwrap();
         Identity::new(shard, &split, "test", Harm::LeftOut)
     }
 
@@ -40,12 +40,17 @@ impl Case {
         let path = self.base.join(name);
         let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
         let begun = BegunShard::new(folder, self.identity(shard), &self.source).unwrap();
-        let split = self
-            .plan
-            .split(begun.identity.shard.of(), &self.source)
-            .unwrap();
+        let of = begun.identity.shard.of();
+        let split = Split::of_plan(&self.plan, of, &self.source).unwrap();
         let share = split.share(begun.identity.shard);
-        let done = share.execute(&begun.journal, Execution::default(), &(), &Interrupt::new());
+        let done = share.execute(
+            Arc::clone(&begun.journal),
+            &Conduct {
+                execution: Execution::default(),
+                watch: &(),
+                interrupt: &Interrupt::new(),
+            },
+        );
         assert_eq!(done.unwrap(), share.runs());
         begun.finish(&share).unwrap();
         path
@@ -120,7 +125,7 @@ fn whatever_was_written_when_it_was_ended_the_same_command_goes_on() {
     let path = case.base.join("a");
     let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
     let begun = BegunShard::new(folder, case.identity("1/2"), &case.source).unwrap();
-    let split = case.plan.split(2, &case.source).unwrap();
+    let split = Split::of_plan(&case.plan, 2, &case.source).unwrap();
     let share = split.share(Case::shard("1/2"));
     let error = begun.finish(&share).unwrap_err().to_string();
     assert!(

@@ -11,8 +11,8 @@ use super::page;
 use super::parts::Kept;
 use super::{StreamError, Streaming, tidy};
 use crate::files::Files;
-use dupack_engine::folder::{OutputFolder, Replacement};
 use crate::table::{self, Colour, Ink, Legend, Plain};
+use dupack_engine::folder::{OutputFolder, Replacement};
 
 /// What there is to say of a streamed experiment when all is written.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use dupack_lab::results::Prefer;
 use dupack_engine::BlockSize;
+use dupack_lab::results::Prefer;
 use dupack_lab::run::{Fingerprint, Plan, engine};
 use serde::{Deserialize, Serialize};
 

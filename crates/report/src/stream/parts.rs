@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use dupack_lab::results::{Results, Verdict, store, verdict};
 use dupack_engine::{Block, Sink};
+use dupack_lab::results::{Results, Verdict, store, verdict};
 use dupack_lab::run::Plan;
 use serde::{Deserialize, Serialize};
 

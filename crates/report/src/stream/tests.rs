@@ -2,13 +2,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use dupack_algorithms::catalog::Catalog;
+use dupack_engine::{Execute, Execution, Watch};
 use dupack_lab::results::Prefer;
 use dupack_lab::run::Interrupt;
 
 use super::*;
 use crate::comparison::{self, Beside};
-use dupack_engine::folder::{IfPresent, MemoryFolder};
 use crate::table::{self, Colour};
+use dupack_engine::folder::{IfPresent, MemoryFolder};
 
 const TEXT: &str = "title = \"A sweep\"\nstacks = [\"newreno/reno\", \"rack/cubic\", \"le/westwood\"]\nseeds = 3\n\
     duration = \"2s\"\n[path]\nrate = \"1Mbit/s\"\n[sweep]\n\"path.loss\" = [0, \"2%\", \"5%\"]\n\
@@ -54,8 +55,12 @@ fn begin(name: &str, plan: &Plan, source: &Source, runs: usize) -> Streaming {
 }
 
 fn execute(streaming: &mut Streaming, plan: &Plan, interrupt: &Interrupt) -> Progressed {
-    let execution = Execution::default();
-    streaming.execute(plan, execution, &(), interrupt).unwrap()
+    let conduct = Conduct {
+        execution: Execution::default(),
+        watch: &(),
+        interrupt,
+    };
+    streaming.execute(plan, &conduct).unwrap()
 }
 
 /// The files of a folder that was streamed in blocks of at most so many runs.
@@ -215,8 +220,8 @@ struct Stop<'i> {
     interrupt: &'i Interrupt,
 }
 
-impl Progress for Stop<'_> {
-    fn run_done(&self) {
+impl Watch for Stop<'_> {
+    fn run_done(&self, _: u64) {
         use std::sync::atomic::Ordering;
         if self.after.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.interrupt.ask();
@@ -238,8 +243,12 @@ fn what_was_interrupted_goes_on_with_the_first_part_that_is_missing() {
         after: (2 * 18 + 5).into(),
         interrupt: &interrupt,
     };
-    let once = Execution { jobs: Some(1) };
-    let progressed = streaming.execute(&plan, once, &stop, &interrupt).unwrap();
+    let conduct = Conduct {
+        execution: Execution { jobs: Some(1) },
+        watch: &stop,
+        interrupt: &interrupt,
+    };
+    let progressed = streaming.execute(&plan, &conduct).unwrap();
     assert_eq!(progressed, Progressed::ToBlock(2));
     assert_eq!(streaming.runs_to_do(), 4 * 18);
     drop(streaming);

@@ -28,11 +28,11 @@ fn streamed<W: Write>(
     let never = Interrupt::new();
     let mut extent = Extent::default();
     let scenario = plan.scenario(job);
-    let account = stream(scenario, (job.seed, 0), outputs, &mut extent, &never)?;
+    let account = stream(&scenario, (job.seed, 0), outputs, &mut extent, &never)?;
     let found = extent.found(account.end).unwrap();
     let found = Found::of_all(&[found], Asked::default(), account.end).unwrap();
     let mut sketch = Sketch::new(found.span);
-    watch(scenario, (job.seed, 0), found.span.until, &mut sketch)?;
+    watch(&scenario, (job.seed, 0), found.span.until, &mut sketch)?;
     Ok((account, found, sketch.finish()))
 }
 
@@ -54,7 +54,7 @@ fn files_and_figure_are_those_of_the_trace_in_memory() {
     ] {
         let plan = plan(stack, "12s", path);
         let job = plan.jobs()[0];
-        let trace = Trace::record(plan.scenario(job), job.seed, &Interrupt::new()).unwrap();
+        let trace = Trace::record(&plan.scenario(job), job.seed, &Interrupt::new()).unwrap();
         let (mut packets, mut windows, mut captured) = (Vec::new(), Vec::new(), Vec::new());
         let outputs = Outputs {
             packets: &mut packets,
@@ -101,7 +101,7 @@ fn figures_of_several_stacks_share_their_axes() {
         let scenario = plan.scenario(job);
         let mut gathered = (Sketch::new(found.span), Rungs::new(found.ladder));
         let until = found.span.until.max(found.ladder.until);
-        watch(scenario, (job.seed, 0), until, &mut gathered).unwrap();
+        watch(&scenario, (job.seed, 0), until, &mut gathered).unwrap();
         let name = scenario.stack.to_string();
         Followed {
             drawn: gathered.0.finish(),
@@ -243,7 +243,7 @@ mod memory {
         let mut gathered = (Sketch::new(span), Rungs::new(span));
         let never = Interrupt::new();
         let flow = (job.seed, 0);
-        let account = stream(plan.scenario(job), flow, outputs, &mut gathered, &never).unwrap();
+        let account = stream(&plan.scenario(job), flow, outputs, &mut gathered, &never).unwrap();
         let ladder = gathered.1.finish("all of it");
         assert!(ladder.full_at.is_some(), "{} rungs", ladder.rungs.len());
         let drawn = gathered.0.finish();

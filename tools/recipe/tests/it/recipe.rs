@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use dupack_algorithms::catalog::Catalog;
+use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Measure;
-use dupack_engine::Execution;
 use dupack_lab::run::{Interrupt, Plan};
 
 const EXPERIMENT: &str = r#"

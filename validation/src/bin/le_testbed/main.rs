@@ -15,7 +15,7 @@ use dupack_algorithms::catalog::Catalog;
 use dupack_algorithms::catalog::Dialect;
 use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Seeds};
 use dupack_lab::results::Results;
-use dupack_engine::Execution;
+use dupack_engine::{Execute, Execution};
 use dupack_lab::run::Interrupt;
 use dupack_lab::units::ByteCount;
 use dupack_testbed::beside::compare;

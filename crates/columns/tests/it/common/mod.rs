@@ -8,9 +8,9 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Ty
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 use dupack_algorithms::catalog::Catalog;
+use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Results;
-use dupack_engine::Execution;
 use dupack_lab::run::{Interrupt, Plan};
 
 /// Those of two stacks over a short path.

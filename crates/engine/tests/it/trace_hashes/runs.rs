@@ -4,8 +4,8 @@
 use std::fmt::Write;
 
 use dupack_algorithms::catalog::Catalog;
+use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::load::Source;
-use dupack_engine::Execution;
 use dupack_lab::run::{Interrupt, Plan};
 
 /// The first line of `golden.csv`.

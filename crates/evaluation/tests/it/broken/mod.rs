@@ -6,8 +6,8 @@ mod subtle;
 
 use std::collections::BTreeSet;
 
-use dupack_evaluation::{Campaign, Card, Conduct, Extent, Suite};
 use dupack_engine::Execution;
+use dupack_evaluation::{Campaign, Card, Conduct, Extent, Suite};
 use dupack_lab::run::Interrupt;
 
 use self::expected::{Sender, senders};
@@ -17,9 +17,11 @@ fn evaluate(stacks: &[String], keys: &[String]) -> Vec<Card> {
     let (suite, catalog) = (Suite::builtin(), self::senders::catalog());
     let campaign = Campaign::new(&suite, (stacks, &catalog), keys, Extent::Quick).unwrap();
     let conduct = Conduct {
-        execution: Execution::default(),
-        watch: &(),
-        interrupt: &Interrupt::new(),
+        runs: dupack_engine::Conduct {
+            execution: Execution::default(),
+            watch: &(),
+            interrupt: &Interrupt::new(),
+        },
         journal: None,
     };
     let evaluated = campaign.carry_out(&conduct).unwrap();

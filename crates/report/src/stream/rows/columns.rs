@@ -7,8 +7,8 @@ use dupack_lab::results::{Measure, Results};
 use parquet::errors::ParquetError;
 
 use super::{FLOWS, RUNS};
-use dupack_engine::folder::OutputFolder;
 use crate::stream::{Format, StreamError};
+use dupack_engine::folder::OutputFolder;
 
 /// Makes columns of runs. All parts have the same: those of measures that no run has are empty and cost nothing.
 #[derive(Debug)]
