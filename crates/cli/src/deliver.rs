@@ -8,11 +8,11 @@ use std::sync::Arc;
 use dupack_algorithms::catalog::{Catalog, Kernel};
 use dupack_claims::{Judged, Rules};
 use dupack_engine::folder::OutputFolder;
+use dupack_engine::store::{Begun, FolderError};
 use dupack_engine::{Carried, Conduct, Execution, Keeping, Shown, carry_out_plan};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Results, store};
 use dupack_lab::run::{Held, Plan};
-use dupack_report::begun::{Begun, BegunError};
 use dupack_report::claims;
 use dupack_report::comparison::{self, Beside};
 use dupack_report::deploy::answer;
@@ -52,7 +52,7 @@ pub fn carry_out(
         None => Begun::new(folder(output.out.as_deref(), name)?, source),
     };
     let begun = match begun {
-        Err(complete @ BegunError::Complete { .. }) => {
+        Err(complete @ FolderError::Complete { .. }) => {
             say!("{complete}: nothing to do");
             return Ok(ExitCode::SUCCESS);
         }

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::Catalog;
 use dupack_engine::Execution;
-use dupack_engine::folder::OutputFolder;
 use dupack_evaluation::{
     Campaign, Card, Conduct, Evaluated, EvaluationError, EvaluationFolder, Extent, KERNEL, Scale,
     Suite,
@@ -118,12 +117,13 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
     }
     // Read before the work, so that a baseline that is none costs no time.
     let baseline = args.baseline.as_deref().map(baseline).transpose()?;
-    let (begun, campaign, folder) = match resumed {
+    let (begun, campaign) = match resumed {
         Some(begun) => go_on_with(begun, (&suite, catalog), baseline.as_ref())?,
         None => begin(args, (&suite, catalog), baseline.as_ref())?,
     };
     // It is possible only while there is one thread.
     let namespaces = campaign.is_on_wire().then(wire::prepare);
+    let folder = begun.folder();
     let go_on = go_on(folder.path(), args);
     say!("every finished run is kept; after an interruption go on with: {go_on}");
     let board = Board::new();
@@ -133,7 +133,7 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
             watch: &board,
             interrupt: interrupt(),
         },
-        journal: Some(begun.path()),
+        journal: Some(folder.path()),
     };
     let mut evaluated = campaign.carry_out(&conduct);
     let mut on_wire = Ok(());
@@ -150,7 +150,7 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
     if let Err(error) = on_wire {
         without_packets(&evaluated, error)?;
     }
-    let written = dupack_evaluation::write(&evaluated, (&suite, catalog), &folder);
+    let written = dupack_evaluation::write(&evaluated, (&suite, catalog), folder);
     // What was judged is told, though there may be no room for its files.
     show(&evaluated, args.format)?;
     written?;
@@ -207,7 +207,7 @@ fn suits(campaign: &Campaign<'_>, baseline: Option<&Card>) -> Result<(), Evaluat
 }
 
 /// What is to run, and where.
-type Begun<'s> = (EvaluationFolder, Campaign<'s>, OutputFolder);
+type Begun<'s> = (EvaluationFolder, Campaign<'s>);
 
 /// What was begun in a folder.
 fn go_on_with<'s>(
@@ -223,8 +223,9 @@ fn go_on_with<'s>(
     };
     suits(&campaign, baseline)?;
     wire::check_kernel(begun.stacks())?;
-    let folder = OutputFolder::reopen(begun.path());
-    Ok((begun, campaign, folder))
+    // Whoever was ended at once left no more than what is evaluated.
+    dupack_evaluation::write_experiments(&campaign, begun.folder())?;
+    Ok((begun, campaign))
 }
 
 /// What is to run, in a new folder.
@@ -260,9 +261,9 @@ fn begin<'s>(
         .map(|_| suite.write(&folder))
         .transpose()?;
     let wire = (on_wire, own.as_deref().or(args.suite.as_deref()));
-    let begun = EvaluationFolder::begin_on(&folder, keys, scale, wire)?;
-    dupack_evaluation::write_experiments(&campaign, &folder)?;
-    Ok((begun, campaign, folder))
+    let begun = EvaluationFolder::begin_on(folder, keys, scale, wire)?;
+    dupack_evaluation::write_experiments(&campaign, begun.folder())?;
+    Ok((begun, campaign))
 }
 
 /// The stacks that were named.

@@ -8,11 +8,11 @@ use clap::Args;
 use dupack_algorithms::catalog::Catalog;
 use dupack_claims::Rules;
 use dupack_engine::folder::{Draft, Folder, IfPresent, MemoryFolder, OutputFolder, StoreError};
+use dupack_engine::store::shards::{Gathered, Harm};
 use dupack_engine::{Carried, Conduct, Execution, Shown, Split, show};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Held, Plan};
 use dupack_report::files::{EXPERIMENT, Files};
-use dupack_report::shard::{Gathered, Harm};
 use miette::{Result, miette};
 
 use crate::deliver::Delivery;

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::Args;
 use dupack_engine::Execution;
-use dupack_engine::folder::OutputFolder;
 use dupack_papers::{Campaign, CampaignFolder, Conduct, Extent, PAPERS, Paper, Reproduction};
 use dupack_report::files::PAGE;
 use miette::Result;
@@ -66,7 +65,8 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
     if args.list {
         return list(&chosen, args.key.is_some());
     }
-    let (begun, folder) = begin(args, &chosen)?;
+    let begun = begin(args, &chosen)?;
+    let folder = begun.folder();
     let campaigns: Vec<Campaign> = begun
         .papers()
         .iter()
@@ -95,7 +95,7 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
     }
     board.finish();
     let reproductions = reproductions?;
-    dupack_papers::files(&reproductions).write(&folder)?;
+    dupack_papers::files(&reproductions).write(folder)?;
     for reproduction in &reproductions {
         show(reproduction)?;
     }
@@ -119,22 +119,22 @@ fn list(chosen: &[&'static Paper], one: bool) -> Result<ExitCode> {
 }
 
 /// The folder that was named to go on with, or a new one for `chosen`.
-fn begin(args: &PapersArgs, chosen: &[&'static Paper]) -> Result<(CampaignFolder, OutputFolder)> {
+fn begin(args: &PapersArgs, chosen: &[&'static Paper]) -> Result<CampaignFolder> {
     let asked = args.quick.then_some(Extent::Quick);
     if let Some(path) = &args.resume {
         let begun = CampaignFolder::open(path)?;
         begun.expect(args.key.as_deref(), asked)?;
-        return Ok((begun, OutputFolder::reopen(path)));
+        return Ok(begun);
     }
     let name = args.key.as_deref().unwrap_or("papers");
     let folder = folder(args.out.as_deref(), name)?;
-    let begun = CampaignFolder::begin(
-        &folder,
+    let extent = asked.unwrap_or(Extent::Full);
+    Ok(CampaignFolder::begin(
+        folder,
         chosen,
-        asked.unwrap_or(Extent::Full),
+        extent,
         args.readings,
-    )?;
-    Ok((begun, folder))
+    )?)
 }
 
 /// The command that goes on with `folder`.

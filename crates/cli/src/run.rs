@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use dupack_algorithms::catalog::Catalog;
 use dupack_engine::Shard;
+use dupack_engine::store::Store;
+use dupack_engine::store::shards::ShardFolder;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::Plan;
 use dupack_report::files::EXPERIMENT;
-use dupack_report::shard::ShardFolder;
 use dupack_report::stream::{Format, Identity};
 use miette::{Result, miette};
 
@@ -92,7 +93,7 @@ pub fn run(args: &RunArgs, catalog: &Catalog) -> Result<ExitCode> {
     if args.shard.is_some() || is_begun {
         return shard::carry_out(plan, (&source, &name), args.shard, &args.output, catalog);
     }
-    let is_streamed = { args.output.resume.as_deref() }.is_some_and(Identity::is_at);
+    let is_streamed = { args.output.resume.as_deref() }.is_some_and(Store::<Identity>::is_at);
     if args.stream || is_streamed {
         let format = args.parts.map(Parts::format).transpose()?;
         return stream::carry_out(plan, (&source, &name), format, &args.output, catalog);

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use dupack_algorithms::catalog::Catalog;
 use dupack_claims::Rules;
 use dupack_engine::folder::{IfPresent, OutputFolder, is_blank};
+use dupack_engine::store::shards::{BegunShard, Harm, Identity, ShardFolder};
 use dupack_engine::{Conduct, Execution, Shard, Split};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Held, Plan};
-use dupack_report::shard::{BegunShard, Harm, Identity, ShardFolder};
 use dupack_report::table;
 use miette::{Result, miette};
 

@@ -8,12 +8,13 @@ use std::process::ExitCode;
 use dupack_algorithms::catalog::Catalog;
 use dupack_claims::Rules;
 use dupack_engine::folder::is_blank;
+use dupack_engine::store::Store;
+use dupack_engine::store::shards::Harm;
 use dupack_engine::{Conduct, Execution, Progressed};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::size::bytes_in_words;
 use dupack_lab::run::{Held, Plan};
 use dupack_report::files::PAGE;
-use dupack_report::shard::Harm;
 use dupack_report::stream::{BETTER_STREAMED, Finished, Format, Identity, Settings, Streaming};
 use miette::{IntoDiagnostic, Result, miette};
 
@@ -44,7 +45,7 @@ pub fn carry_out(
     }
     // Whoever was killed at once left nothing: it is begun in the folder that is there.
     let resumed = output.resume.as_deref().filter(|path| !is_blank(path));
-    let known = resumed.map(Identity::read).transpose()?;
+    let known = resumed.map(Store::<Identity>::read).transpose()?;
     let harm = match (output.no_harm, &known) {
         (true, _) => Harm::LeftOut,
         (false, Some(known)) => known.harm(),

@@ -29,6 +29,7 @@ mod several;
 mod shard;
 mod shell;
 mod split;
+pub mod store;
 mod threads;
 mod watch;
 

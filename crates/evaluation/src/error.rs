@@ -2,6 +2,7 @@
 
 use dupack_engine::JournalError;
 use dupack_engine::folder::StoreError;
+use dupack_engine::store::FolderError;
 use dupack_lab::experiment::load::ExperimentError;
 use dupack_report::files::DeliveryError;
 use miette::Diagnostic;
@@ -102,15 +103,10 @@ pub enum EvaluationError {
         /// What is missing.
         cause: String,
     },
-    /// A folder that cannot be gone on with.
-    #[error("{message}")]
-    #[diagnostic(help("{help}"))]
-    Folder {
-        /// What is wrong with it.
-        message: String,
-        /// What to do.
-        help: String,
-    },
+    /// A folder that can be neither begun nor gone on with.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Folder(#[from] FolderError),
 }
 
 impl EvaluationError {

@@ -1,81 +1,28 @@
 //! The folder of a campaign: which papers were begun there and at what extent, so that it can be
 //! gone on with.
 
-use std::fs::{self, File, TryLockError};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use miette::Diagnostic;
+use dupack_engine::folder::OutputFolder;
+use dupack_engine::store::{FolderError, Identity, Store, Unlike};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use super::{Extent, Paper, UnknownPaper, find};
-use dupack_engine::folder::{OutputFolder, StoreError};
-
-const MANIFEST: &str = "papers.json";
+use super::{Extent, Paper, PapersError, find};
 
 /// A folder in which papers are being rerun. It is locked as long as this lives.
 #[derive(Debug)]
 pub struct CampaignFolder {
-    path: PathBuf,
+    store: Store<Manifest>,
     papers: Vec<&'static Paper>,
     extent: Extent,
-    readings: bool,
-    _lock: File,
 }
 
-/// A folder that cannot be gone on with.
-#[derive(Debug, Error, Diagnostic)]
-#[non_exhaustive]
-pub enum FolderError {
-    /// It was not made by `dupack papers`.
-    #[error("{path} is not a folder that `dupack papers` has begun")]
-    #[diagnostic(help(
-        "name the folder that holds {MANIFEST}, or begin a new one: dupack papers --out {path}"
-    ))]
-    NotOurs {
-        /// The folder.
-        path: String,
-    },
-    /// It was begun for other papers.
-    #[error("{path} was begun for {held}, not for {wanted}")]
-    #[diagnostic(help("leave the paper out to go on with it, or begin a new folder with --out"))]
-    OtherPapers {
-        /// The folder.
-        path: String,
-        /// The papers in it.
-        held: String,
-        /// The paper asked for.
-        wanted: String,
-    },
-    /// It was begun at another extent.
-    #[error("{path} was begun as a full run, not as a quick look")]
-    #[diagnostic(help("leave out --quick to go on with it, or begin a new folder with --out"))]
-    OtherExtent {
-        /// The folder.
-        path: String,
-    },
-    /// Another process works in it.
-    #[error("another dupack is at work in {path}")]
-    #[diagnostic(help("wait for it, or begin a new folder with --out"))]
-    Busy {
-        /// The folder.
-        path: String,
-    },
-    /// It names a paper that is not here.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Unknown(#[from] UnknownPaper),
-    /// It cannot be read or written.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Store(#[from] StoreError),
-}
-
+/// What was begun, as the folder's file says.
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
-    /// What was begun here.
+    /// The command that has begun it.
     command: String,
-    /// By which version.
+    /// Its version.
     version: String,
     extent: String,
     /// Whether the readings of the papers are rerun as well.
@@ -85,6 +32,23 @@ struct Manifest {
 }
 
 const COMMAND: &str = "dupack papers";
+
+impl Identity for Manifest {
+    const FILE: &'static str = "papers.json";
+    const NAME: &'static str = "a folder that `dupack papers` has begun";
+    const BEGIN: &'static str =
+        "name the folder of an interrupted campaign, or begin a new one with --out";
+
+    fn is_ours(&self) -> bool {
+        self.command == COMMAND && !self.papers.is_empty() && extent(&self.extent).is_some()
+    }
+}
+
+/// Returns the extent with that name.
+fn extent(name: &str) -> Option<Extent> {
+    let all = [Extent::Full, Extent::Quick];
+    all.into_iter().find(|extent| extent.name() == name)
+}
 
 impl Extent {
     /// In a word.
@@ -103,7 +67,7 @@ impl CampaignFolder {
     /// # Errors
     /// If it cannot be written to.
     pub fn begin(
-        folder: &OutputFolder,
+        folder: OutputFolder,
         papers: &[&'static Paper],
         extent: Extent,
         readings: bool,
@@ -115,40 +79,24 @@ impl CampaignFolder {
             readings,
             papers: papers.iter().map(|paper| paper.key.to_owned()).collect(),
         };
-        let mut text = serde_json::to_string_pretty(&manifest).unwrap_or_default();
-        text.push('\n');
-        folder.claim(MANIFEST, text.as_bytes())?;
         Ok(Self {
-            path: folder.path().to_owned(),
+            store: Store::begin(folder, manifest)?,
             papers: papers.to_vec(),
             extent,
-            readings,
-            _lock: lock(folder.path())?,
         })
     }
 
-    /// The folder at `path`, to go on with.
+    /// Opens the folder at `path`, to go on with it.
     ///
     /// # Errors
-    /// If it is not one of ours, or another process works in it.
-    pub fn open(path: &Path) -> Result<Self, FolderError> {
-        let not_ours = || FolderError::NotOurs {
-            path: path.display().to_string(),
-        };
-        let text = fs::read_to_string(path.join(MANIFEST)).map_err(|_| not_ours())?;
-        let manifest: Manifest = serde_json::from_str(&text).map_err(|_| not_ours())?;
-        let extent = [Extent::Full, Extent::Quick]
-            .into_iter()
-            .find(|extent| extent.name() == manifest.extent)
-            .filter(|_| manifest.command == COMMAND && !manifest.papers.is_empty())
-            .ok_or_else(not_ours)?;
+    /// If it is not one of ours, names a paper that is not here, or another process works in it.
+    pub fn open(path: &Path) -> Result<Self, PapersError> {
+        let manifest = Store::<Manifest>::read(path)?;
         let papers = manifest.papers.iter().map(|key| find(key));
         Ok(Self {
             papers: papers.collect::<Result<_, _>>()?,
-            extent,
-            readings: manifest.readings,
-            _lock: lock(path)?,
-            path: path.to_owned(),
+            extent: extent(&manifest.extent).unwrap_or(Extent::Full),
+            store: Store::again(path, manifest)?,
         })
     }
 
@@ -158,58 +106,45 @@ impl CampaignFolder {
     /// # Errors
     /// If it is not.
     pub fn expect(&self, key: Option<&str>, extent: Option<Extent>) -> Result<(), FolderError> {
-        let path = self.path.display().to_string();
         let held: Vec<&str> = self.papers.iter().map(|paper| paper.key).collect();
-        match (key, extent) {
-            (Some(key), _) if held != [key] => Err(FolderError::OtherPapers {
-                path,
-                held: held.join(", "),
-                wanted: key.to_owned(),
-            }),
-            (_, Some(Extent::Quick)) if self.extent == Extent::Full => {
-                Err(FolderError::OtherExtent { path })
+        let difference = match (key, extent) {
+            (Some(key), _) if held != [key] => {
+                format!("its papers are {}, not {key}", held.join(", "))
             }
-            _ => Ok(()),
-        }
+            (_, Some(Extent::Quick)) if self.extent == Extent::Full => {
+                "it was begun without --quick".to_owned()
+            }
+            _ => return Ok(()),
+        };
+        Err(FolderError::Other {
+            folder: self.store.path().display().to_string(),
+            what: Unlike::Papers,
+            difference,
+        })
     }
 
-    /// Where it is.
+    /// Returns the folder, for the report.
     #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub const fn folder(&self) -> &OutputFolder {
+        self.store.folder()
     }
 
-    /// The papers that are rerun in it.
+    /// Returns the papers that are rerun in it.
     #[must_use]
     pub fn papers(&self) -> &[&'static Paper] {
         &self.papers
     }
 
-    /// How much of them.
+    /// Returns how much of them is run.
     #[must_use]
     pub const fn extent(&self) -> Extent {
         self.extent
     }
 
-    /// Whether their readings are rerun as well.
+    /// Returns `true` if their readings are rerun as well.
     #[must_use]
     pub const fn readings(&self) -> bool {
-        self.readings
-    }
-}
-
-/// Two processes in one folder would write over each other. Where files cannot be locked, nothing
-/// keeps them from it.
-fn lock(path: &Path) -> Result<File, FolderError> {
-    let not_ours = |_| FolderError::NotOurs {
-        path: path.display().to_string(),
-    };
-    let file = File::open(path.join(MANIFEST)).map_err(not_ours)?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(FolderError::Busy {
-            path: path.display().to_string(),
-        }),
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+        self.store.identity().readings
     }
 }
 
@@ -221,38 +156,39 @@ mod tests {
     #[test]
     fn only_what_was_begun_is_gone_on_with() {
         let base = std::env::temp_dir().join(format!("dupack-campaign-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&base);
+        let _ = std::fs::remove_dir_all(&base);
         let new = |name: &str| OutputFolder::create(&base.join(name), IfPresent::Refuse).unwrap();
         assert!(matches!(
             CampaignFolder::open(&base.join("none")),
-            Err(FolderError::NotOurs { .. })
+            Err(PapersError::Folder(FolderError::None { .. }))
         ));
         let other = new("other");
-        other.write(MANIFEST, b"{\"papers\": []}").unwrap();
+        other.write(Manifest::FILE, b"{\"papers\": []}").unwrap();
         assert!(matches!(
             CampaignFolder::open(other.path()),
-            Err(FolderError::NotOurs { .. })
+            Err(PapersError::Folder(FolderError::Damaged { .. }))
         ));
         let folder = new("full");
         let momentary = find("momentary").unwrap();
-        let begun = CampaignFolder::begin(&folder, &[momentary], Extent::Full, false).unwrap();
+        let path = folder.path().to_owned();
+        let begun = CampaignFolder::begin(folder, &[momentary], Extent::Full, false).unwrap();
         assert!(matches!(
-            CampaignFolder::open(folder.path()),
-            Err(FolderError::Busy { .. })
+            CampaignFolder::open(&path),
+            Err(PapersError::Folder(FolderError::Busy { .. }))
         ));
         drop(begun);
-        let again = CampaignFolder::open(folder.path()).unwrap();
+        let again = CampaignFolder::open(&path).unwrap();
         assert_eq!(again.extent(), Extent::Full);
         assert_eq!(again.papers()[0].key, "momentary");
         assert!(again.expect(Some("momentary"), None).is_ok());
         assert!(matches!(
             again.expect(Some("newreno-smooth"), None),
-            Err(FolderError::OtherPapers { .. })
+            Err(FolderError::Other { .. })
         ));
         assert!(matches!(
             again.expect(None, Some(Extent::Quick)),
-            Err(FolderError::OtherExtent { .. })
+            Err(FolderError::Other { .. })
         ));
-        fs::remove_dir_all(&base).unwrap();
+        std::fs::remove_dir_all(&base).unwrap();
     }
 }

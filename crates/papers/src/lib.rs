@@ -42,10 +42,11 @@ pub use changes::Changes;
 pub use claims::{Book, Claim, Finding, Judged, System, Verdict};
 pub use data::{Declared, PrintedFile};
 pub use dupack_engine::JournalError;
+pub use dupack_engine::store::FolderError;
 pub use dupack_engine::{Amount, Watch};
 pub use evidence::{At, Evidence, Followed, Part, Traced};
 pub use files::files;
-pub use folder::{CampaignFolder, FolderError};
+pub use folder::CampaignFolder;
 pub use inventory::{Inventory, Item, Kind, inventory};
 pub use listing::{describe, list};
 pub use markdown::markdown;
@@ -127,6 +128,20 @@ fn no_facts(_: &str, _: Option<&Part>) -> Facts {
 pub struct UnknownPaper {
     key: String,
     help: String,
+}
+
+/// A campaign that cannot be gone on with.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum PapersError {
+    /// It names a paper that is not here.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Unknown(#[from] UnknownPaper),
+    /// Its folder is of no use.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Folder(#[from] FolderError),
 }
 
 /// The paper called `key`.

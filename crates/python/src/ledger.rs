@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use dupack_engine::store::Begun;
 use dupack_engine::{BatchSize, Conduct, Deal, Entered, Execution, Keeping, ParcelError};
 use dupack_lab::run::Interrupt;
-use dupack_report::begun::Begun;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use dupack_algorithms::catalog::Catalog as Entries;
 use dupack_claims::Rules;
 use dupack_engine::folder::{IfPresent, OutputFolder};
+use dupack_engine::store::{Begun, FolderError};
 use dupack_engine::{Conduct, Execution, Keeping, Shown, carry_out_plan, parcel};
 use dupack_lab::experiment::json_schema;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run as lab;
-use dupack_report::begun::{Begun, BegunError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -245,7 +245,7 @@ impl Plan {
         begun.map_err(|error| diagnosed(py, "FolderError", &error))
     }
 
-    fn begin(&self, folder: PathBuf, resume: bool) -> Result<Begun, BegunError> {
+    fn begin(&self, folder: PathBuf, resume: bool) -> Result<Begun, FolderError> {
         if resume {
             return Begun::again(&folder, self.0.plan.experiment(), &self.0.source);
         }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use dupack_engine::folder::{IfPresent, OutputFolder};
+use dupack_engine::store::shards::Harm;
 use dupack_engine::{Conduct, Progressed, Watch};
 use dupack_lab::run::Held;
-use dupack_report::shard::Harm;
 use dupack_report::stream::{Format, Settings, StreamError, Streaming};
 use dupack_report::table::{Colour, Legend};
 use pyo3::prelude::*;

@@ -13,15 +13,7 @@ use crate::figure::FigureError;
 use crate::page::{Page, html};
 use dupack_engine::folder::{Folder, StoreError};
 
-/// The experiment as it was run, so that `dupack run` can repeat it. It is written before the runs,
-/// so that it is there whatever becomes of them.
-pub const EXPERIMENT: &str = "experiment.toml";
-
-/// The page for people.
-pub const PAGE: &str = "report.html";
-
-/// The results in one object, for other programs.
-pub const RESULTS: &str = "results.json";
+pub use dupack_engine::store::{EXPERIMENT, PAGE, RESULTS};
 
 /// Pixels of a bitmap per pixel of its SVG: 2 suits print and dense screens.
 #[cfg(feature = "png")]

@@ -1,7 +1,6 @@
 //! What is made of results for people to read: figures, tables, one HTML page.
 
 mod answer;
-pub mod begun;
 pub mod catalog;
 pub mod claims;
 pub mod comparison;
@@ -14,7 +13,6 @@ pub mod notes;
 pub mod over_time;
 pub mod page;
 pub mod setting;
-pub mod shard;
 mod shown;
 pub mod stream;
 pub mod table;

@@ -15,7 +15,7 @@ mod parts;
 mod rows;
 mod thin;
 
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::path::Path;
 
 use dupack_engine::{Block, BlockSize, Conduct, Progressed};
@@ -26,13 +26,12 @@ use dupack_lab::run::Plan;
 
 pub use error::StreamError;
 pub use finish::Finished;
-pub use identity::{Identity, STREAM};
+pub use identity::Identity;
 pub use parts::Format;
 
-use crate::files::EXPERIMENT;
-use crate::shard::Harm;
 use dupack_engine::folder::OutputFolder;
-use identity::bytes;
+use dupack_engine::store::shards::Harm;
+use dupack_engine::store::{EXPERIMENT, Store};
 use parts::{Kept, Writer};
 use thin::Thin;
 
@@ -67,10 +66,7 @@ impl Settings {
 /// An experiment that is being streamed to its folder.
 #[derive(Debug)]
 pub struct Streaming {
-    folder: OutputFolder,
-    identity: Identity,
-    /// Locked as long as this lives, so that no two work in one folder.
-    _lock: File,
+    store: Store<Identity>,
     blocks: Vec<Block>,
     /// How many of them are done.
     done: usize,
@@ -93,12 +89,11 @@ impl Streaming {
         settings: &Settings,
     ) -> Result<Self, StreamError> {
         let identity = Identity::new(plan, settings);
-        folder.claim(STREAM, &bytes(&identity))?;
-        Self::open(folder, identity, plan, source)
+        Self::open(Store::begin(folder, identity)?, plan, source)
     }
 
     /// Goes on with `plan`, which is the experiment of `source`, in the folder at `path`, with the settings with which
-    /// it was begun ([`Identity::read`]). Who names a `format` wants just that.
+    /// it was begun ([`Store::read`]). Who names a `format` wants just that.
     ///
     /// # Errors
     /// If something else was begun there, or somebody else is at work in it.
@@ -108,44 +103,32 @@ impl Streaming {
         source: &Source,
         format: Option<Format>,
     ) -> Result<Self, StreamError> {
-        let identity = Identity::read(path)?;
+        let identity = Store::<Identity>::read(path)?;
         identity.check(path, plan, format)?;
-        Self::open(OutputFolder::reopen(path), identity, plan, source)
+        Self::open(Store::again(path, identity)?, plan, source)
     }
 
-    fn open(
-        folder: OutputFolder,
-        identity: Identity,
-        plan: &Plan,
-        source: &Source,
-    ) -> Result<Self, StreamError> {
-        let path = folder.path().join(STREAM);
-        let lock = File::open(&path).map_err(|e| StreamError::unreadable(&path, &e))?;
-        if let Err(TryLockError::WouldBlock) = lock.try_lock() {
-            let folder = folder.path().display().to_string();
-            return Err(StreamError::Busy { folder });
-        }
+    fn open(store: Store<Identity>, plan: &Plan, source: &Source) -> Result<Self, StreamError> {
         // Whoever was ended at once left no more than what is streamed.
-        if !folder.path().join(EXPERIMENT).exists() {
-            folder.replace(EXPERIMENT, source.text.as_bytes())?;
+        if !store.path().join(EXPERIMENT).exists() {
+            store.folder().replace(EXPERIMENT, source.text.as_bytes())?;
         }
+        let identity = store.identity();
         if identity.is_finished() {
-            tidy(folder.path());
+            tidy(store.path());
         }
         let blocks = dupack_engine::blocks(plan, identity.size());
         let done = match identity.is_finished() {
             true => blocks.len(),
             false => { blocks.iter() }
-                .take_while(|block| parts::is_whole(folder.path(), block.number))
+                .take_while(|block| parts::is_whole(store.path(), block.number))
                 .count(),
         };
         let bare = plan.empty_results();
         Ok(Self {
             places: Places::of_points(plan.points()),
             thin: Thin::of(&bare.experiment, plan.points()),
-            folder,
-            identity,
-            _lock: lock,
+            store,
             blocks,
             done,
             bare,
@@ -155,13 +138,13 @@ impl Streaming {
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        self.store.path()
     }
 
     /// Whether everything is done and written.
     #[must_use]
-    pub const fn is_finished(&self) -> bool {
-        self.identity.is_finished()
+    pub fn is_finished(&self) -> bool {
+        self.store.identity().is_finished()
     }
 
     /// How many runs there are to do, those that measure harm included, and those that a precision adds not.

@@ -1,13 +1,11 @@
 //! What can go wrong with the folder of a streamed experiment.
 
-use std::io;
 use std::path::Path;
 
-use dupack_lab::experiment::load::ExperimentError;
+use dupack_engine::store::FolderError;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::STREAM;
 use crate::figure::FigureError;
 use crate::files::DeliveryError;
 use dupack_engine::folder::StoreError;
@@ -16,40 +14,6 @@ use dupack_engine::folder::StoreError;
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum StreamError {
-    /// There is none in the folder.
-    #[error("no experiment was streamed to {folder}: it has no {STREAM}")]
-    #[diagnostic(help("`dupack run FILE --stream --out DIR` begins one"))]
-    None {
-        /// The folder.
-        folder: String,
-    },
-    /// One of its files is damaged.
-    #[error("{file} cannot be used: {cause}")]
-    #[diagnostic(help("take it away and go on with --resume: what it is made of is made again"))]
-    Damaged {
-        /// The file.
-        file: String,
-        /// What is wrong.
-        cause: String,
-    },
-    /// It was begun for something else.
-    #[error("{folder} was begun for something else: {difference}")]
-    #[diagnostic(help(
-        "repeat the command that it was begun with, with --resume; for anything else take a new folder, with --out"
-    ))]
-    Other {
-        /// The folder.
-        folder: String,
-        /// Where they differ first.
-        difference: String,
-    },
-    /// Another process works with it.
-    #[error("another dupack is at work in {folder}")]
-    #[diagnostic(help("wait for it, or begin a new folder with --out"))]
-    Busy {
-        /// The folder.
-        folder: String,
-    },
     /// A table cannot be written as it should be.
     #[error("cannot write {file}: {cause}")]
     #[diagnostic(help("this is a fault of dupack; --parts csv writes the same runs as text"))]
@@ -59,10 +23,10 @@ pub enum StreamError {
         /// Why not.
         cause: String,
     },
-    /// Its experiment is none.
+    /// Its folder can be neither begun nor gone on with.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Experiment(#[from] ExperimentError),
+    Folder(#[from] FolderError),
     /// It cannot be written to.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -76,11 +40,12 @@ pub enum StreamError {
     Delivery(#[from] DeliveryError),
 }
 
+/// What to do about a damaged file.
+const AGAIN: &str = "take it away and go on with --resume: what it is made of is made again";
+
 impl StreamError {
-    pub(super) fn unreadable(file: &Path, error: &io::Error) -> Self {
-        Self::Damaged {
-            file: file.display().to_string(),
-            cause: error.to_string(),
-        }
+    /// Returns the error of a damaged `file`.
+    pub(super) fn damaged(file: &Path, cause: &impl ToString) -> Self {
+        Self::Folder(FolderError::damaged(file, cause).with_remedy(AGAIN))
     }
 }

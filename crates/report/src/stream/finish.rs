@@ -6,7 +6,6 @@ use dupack_lab::results::{Results, store};
 use dupack_lab::run::Plan;
 
 use super::digest::Digests;
-use super::identity::{STREAM, bytes};
 use super::page;
 use super::parts::Kept;
 use super::{StreamError, Streaming, tidy};
@@ -87,15 +86,15 @@ impl Streaming {
         page::add(&mut files, (&self, &digests, &finished), &parts, catalog)?;
         files.write(&finished.folder)?;
         finished.folder.sync()?;
-        let identity = self.identity.clone().finished();
-        self.folder.replace(STREAM, &bytes(&identity))?;
+        let identity = self.store.identity().clone().finished();
+        self.store.mark(&identity)?;
         tidy(self.path());
         Ok(finished)
     }
 
     fn begin(&self) -> Result<Together<'_>, StreamError> {
         let begin = |name: &str, head: Vec<u8>| -> Result<Replacement<'_>, StreamError> {
-            let mut file = self.folder.begin(name)?;
+            let mut file = self.store.folder().begin(name)?;
             file.put(&head)?;
             Ok(file)
         };

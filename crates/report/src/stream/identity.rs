@@ -1,18 +1,15 @@
 //! What is streamed to a folder.
 
-use std::fs;
 use std::path::Path;
 
 use dupack_engine::BlockSize;
+use dupack_engine::store::shards::Harm;
+use dupack_engine::store::{self, FolderError, Unlike};
 use dupack_lab::results::Prefer;
 use dupack_lab::run::{Fingerprint, Plan, engine};
 use serde::{Deserialize, Serialize};
 
-use super::{Format, Settings, StreamError};
-use crate::shard::Harm;
-
-/// Says what is streamed to a folder, and at the end that all is there.
-pub const STREAM: &str = "stream.json";
+use super::{Format, Settings};
 
 /// What is streamed to a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,36 +57,13 @@ impl Identity {
         }
     }
 
-    /// Whether something was streamed to the folder at `path`.
-    #[must_use]
-    pub fn is_at(path: &Path) -> bool {
-        path.join(STREAM).is_file()
-    }
-
-    /// What is streamed to the folder at `path`.
-    ///
-    /// # Errors
-    /// If nothing is, or what says so is damaged.
-    pub fn read(path: &Path) -> Result<Self, StreamError> {
-        if !Self::is_at(path) {
-            let folder = path.display().to_string();
-            return Err(StreamError::None { folder });
-        }
-        let file = path.join(STREAM);
-        let text = fs::read(&file).map_err(|e| StreamError::unreadable(&file, &e))?;
-        serde_json::from_slice(&text).map_err(|e| StreamError::Damaged {
-            file: file.display().to_string(),
-            cause: e.to_string(),
-        })
-    }
-
     /// An error if the folder at `path`, whose identity this is, was begun for other runs than those of `plan`.
     pub(super) fn check(
         &self,
         path: &Path,
         plan: &Plan,
         format: Option<Format>,
-    ) -> Result<(), StreamError> {
+    ) -> Result<(), FolderError> {
         let ours = engine();
         let prefer = plan.prefer();
         let named = |prefer: Option<Prefer>| prefer.map_or("nothing", Prefer::name);
@@ -106,8 +80,9 @@ impl Identity {
         } else {
             return Ok(());
         };
-        Err(StreamError::Other {
+        Err(FolderError::Other {
             folder: path.display().to_string(),
+            what: Unlike::Purpose,
             difference,
         })
     }
@@ -149,8 +124,8 @@ impl Identity {
     }
 }
 
-/// What a file is to hold.
-pub(super) fn bytes(value: &impl Serialize) -> Vec<u8> {
-    let text = serde_json::to_string_pretty(value).expect("its keys are strings");
-    format!("{text}\n").into_bytes()
+impl store::Identity for Identity {
+    const FILE: &'static str = "stream.json";
+    const NAME: &'static str = "the folder of a streamed experiment";
+    const BEGIN: &'static str = "`dupack run FILE --stream --out DIR` begins one";
 }

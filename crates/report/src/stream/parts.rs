@@ -88,15 +88,12 @@ impl Kept {
     /// What is kept of `block` in `folder`.
     pub(super) fn read(folder: &Path, block: &Block) -> Result<Self, StreamError> {
         let file = folder.join(kept_name(block.number));
-        let text = fs::read(&file).map_err(|e| StreamError::unreadable(&file, &e))?;
-        let damaged = |cause: String| StreamError::Damaged {
-            file: file.display().to_string(),
-            cause,
-        };
-        let kept: Self = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
+        let text = fs::read(&file).map_err(|e| StreamError::damaged(&file, &e))?;
+        let kept: Self =
+            serde_json::from_slice(&text).map_err(|e| StreamError::damaged(&file, &e))?;
         match kept.digests.len() == block.points.len() {
             true => Ok(kept),
-            false => Err(damaged("it is of other points".to_owned())),
+            false => Err(StreamError::damaged(&file, &"it is of other points")),
         }
     }
 }
@@ -124,7 +121,7 @@ impl<'s> Writer<'s> {
         Self {
             streaming,
             plan,
-            tables: Tables::new(streaming.identity.format(), &streaming.bare),
+            tables: Tables::new(streaming.store.identity().format(), &streaming.bare),
             written: 0,
         }
     }
@@ -135,7 +132,7 @@ impl<'s> Writer<'s> {
     }
 
     fn folder(&self) -> &'s OutputFolder {
-        &self.streaming.folder
+        self.streaming.store.folder()
     }
 }
 
@@ -192,7 +189,7 @@ impl Writer<'_> {
     fn lengths(&self, names: Vec<String>) -> Result<Vec<(String, u64)>, StreamError> {
         let length = |name: String| {
             let file = self.streaming.path().join(&name);
-            let length = fs::metadata(&file).map_err(|e| StreamError::unreadable(&file, &e))?;
+            let length = fs::metadata(&file).map_err(|e| StreamError::damaged(&file, &e))?;
             Ok((name, length.len()))
         };
         names.into_iter().map(length).collect()

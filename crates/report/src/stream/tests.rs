@@ -289,9 +289,9 @@ fn only_the_same_experiment_is_gone_on_with_by_one_at_a_time() {
     // Words are not the experiment.
     let renamed = self::source(&TEXT.replace("A sweep", "The sweep"));
     Streaming::again(&path, &self::plan(&renamed), &source, Some(Format::Csv)).unwrap();
-    fs::write(path.join(STREAM), "{}").unwrap();
+    fs::write(path.join("stream.json"), "{}").unwrap();
     assert!(refused(&plan).contains("cannot be used"));
-    fs::remove_file(path.join(STREAM)).unwrap();
+    fs::remove_file(path.join("stream.json")).unwrap();
     assert!(refused(&plan).contains("it has no stream.json"));
     fs::remove_dir_all(&path).unwrap();
 }

@@ -3,18 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use dupack_engine::journal::NAME as JOURNAL;
-use dupack_engine::{Journal, JournalError};
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::Source;
-use miette::Diagnostic;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use thiserror::Error;
 
-use crate::files::{EXPERIMENT, PAGE, RESULTS};
-use crate::shard::ShardFolder;
-use dupack_engine::folder::{OutputFolder, StoreError, is_blank};
+use super::shards::ShardFolder;
+use super::{EXPERIMENT, FolderError, PAGE, RESULTS, Unlike};
+use crate::folder::{OutputFolder, StoreError, is_blank};
+use crate::journal::{Journal, NAME as JOURNAL};
 
 /// The folder of an experiment, with the runs that are finished. As long as they are not all, and what
 /// is made of them is not written, the journal stays in it.
@@ -26,61 +23,13 @@ pub struct Begun {
     pub journal: Arc<Journal>,
 }
 
-/// A folder in which an experiment cannot be begun or gone on with.
-#[derive(Debug, Error, Diagnostic)]
-#[non_exhaustive]
-pub enum BegunError {
-    /// It cannot be written to.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Store(#[from] StoreError),
-    /// Its journal is of no use.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Journal(#[from] JournalError),
-    /// There is no experiment in it.
-    #[error("no experiment was begun in {folder}: {EXPERIMENT} in it {cause}")]
-    #[diagnostic(help("name the folder of an interrupted run"))]
-    NoExperiment {
-        /// The folder.
-        folder: String,
-        /// What is wrong.
-        cause: String,
-    },
-    /// It has a part of the runs only.
-    #[error("{folder} is the folder of a shard")]
-    #[diagnostic(help("a shard is gone on with by `dupack run --resume DIR`"))]
-    Shard {
-        /// The folder.
-        folder: String,
-    },
-    /// Nothing is missing in it.
-    #[error("{folder} has all runs, and its report is written")]
-    #[diagnostic(help("there is nothing to go on with"))]
-    Complete {
-        /// The folder.
-        folder: String,
-    },
-    /// The experiment in it is another one.
-    #[error("{folder} was begun for another experiment: {difference}")]
-    #[diagnostic(help(
-        "repeat the command that was interrupted, with --resume; for another experiment take a new folder, with --out"
-    ))]
-    Other {
-        /// The folder.
-        folder: String,
-        /// Where they differ first.
-        difference: String,
-    },
-}
-
 impl Begun {
     /// Begins the experiment of `source` in `folder`, which is empty. The experiment is written
     /// before its runs, so that it is there whatever becomes of them.
     ///
     /// # Errors
     /// If the folder cannot be written to, or somebody else is at work in it.
-    pub fn new(folder: OutputFolder, source: &Source) -> Result<Self, BegunError> {
+    pub fn new(folder: OutputFolder, source: &Source) -> Result<Self, FolderError> {
         // First of all, as its lock keeps others from the folder.
         let journal = Arc::new(Journal::open(folder.path())?);
         if folder.path().join(EXPERIMENT).exists() {
@@ -99,15 +48,15 @@ impl Begun {
         path: &Path,
         experiment: &Experiment,
         source: &Source,
-    ) -> Result<Self, BegunError> {
+    ) -> Result<Self, FolderError> {
         let folder = path.display().to_string();
         if ShardFolder::is_at(path) {
-            return Err(BegunError::Shard { folder });
+            return Err(FolderError::Shard { folder });
         }
         if is_blank(path) {
             return Self::new(OutputFolder::reopen(path), source);
         }
-        let no_experiment = |cause: String| BegunError::NoExperiment {
+        let no_experiment = |cause: String| FolderError::NoExperiment {
             folder: folder.clone(),
             cause,
         };
@@ -117,10 +66,14 @@ impl Begun {
             .parse()
             .map_err(|e| no_experiment(format!("is none: {e}")))?;
         if let Some(difference) = experiment.difference(&before) {
-            return Err(BegunError::Other { folder, difference });
+            return Err(FolderError::Other {
+                folder,
+                what: Unlike::Experiment,
+                difference,
+            });
         }
         if !path.join(JOURNAL).exists() && is_complete(path) {
-            return Err(BegunError::Complete { folder });
+            return Err(FolderError::Complete { folder });
         }
         Ok(Self {
             journal: Arc::new(Journal::reopen(path)?),
@@ -133,7 +86,7 @@ impl Begun {
     ///
     /// # Errors
     /// If the files cannot be synced, or the journal cannot be taken away.
-    pub fn complete(self) -> Result<OutputFolder, BegunError> {
+    pub fn complete(self) -> Result<OutputFolder, FolderError> {
         self.folder.sync()?;
         self.journal.remove()?;
         Ok(self.folder)
@@ -160,7 +113,8 @@ struct Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dupack_engine::folder::IfPresent;
+    use crate::folder::IfPresent;
+    use miette::Diagnostic;
 
     const TEXT: &str = "stacks = [\"sack/reno\"]\nseeds = 3\n[path]\nrate = \"1Mbit/s\"\n";
 

@@ -1,11 +1,17 @@
 //! A shard's folder is begun once, gone on with by the same command alone, and finished for good.
 
 use dupack_algorithms::catalog::Catalog;
-use dupack_engine::{Conduct, Execution, Split};
 use dupack_lab::run::{Interrupt, Plan};
 
+use std::fs;
+
+use miette::Diagnostic;
+
 use super::*;
-use dupack_engine::folder::IfPresent;
+use crate::execution::Execution;
+use crate::folder::IfPresent;
+use crate::set::Conduct;
+use crate::split::Split;
 
 const TEXT: &str =
     "stacks = [\"sack/reno\"]\nseeds = 4\nduration = \"1s\"\n[path]\nrate = \"1Mbit/s\"\n";
@@ -40,9 +46,9 @@ impl Case {
         let path = self.base.join(name);
         let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
         let begun = BegunShard::new(folder, self.identity(shard), &self.source).unwrap();
-        let of = begun.identity.shard.of();
+        let of = begun.store.identity.shard.of();
         let split = Split::of_plan(&self.plan, of, &self.source).unwrap();
-        let share = split.share(begun.identity.shard);
+        let share = split.share(begun.store.identity.shard);
         let done = share.execute(
             Arc::clone(&begun.journal),
             &Conduct {
@@ -184,8 +190,8 @@ fn damaged_marks_are_errors() {
             "speaks of shard 2/2",
         ),
         (FINISHED, "", "cannot be used"),
-        (SHARD, "{\"shard\":\"0/2\"}", "they are 1/2 to 2/2"),
-        (SHARD, "nonsense", "cannot be used"),
+        ("shard.json", "{\"shard\":\"0/2\"}", "they are 1/2 to 2/2"),
+        ("shard.json", "nonsense", "cannot be used"),
     ] {
         fs::write(path.join(file), text).unwrap();
         assert!(error(&path).contains(says), "{}", error(&path));
@@ -215,8 +221,8 @@ fn folders_of_one_whole_are_gathered_and_others_are_told_apart() {
     assert!(error(&[]).contains("no folder"));
     // As another build of dupack would leave it.
     let engine = dupack_lab::run::engine();
-    let strange = fs::read_to_string(b.join(SHARD)).unwrap();
-    fs::write(b.join(SHARD), strange.replace(&engine, "0.0.1 0")).unwrap();
+    let strange = fs::read_to_string(b.join("shard.json")).unwrap();
+    fs::write(b.join("shard.json"), strange.replace(&engine, "0.0.1 0")).unwrap();
     assert!(error(&[&a, &b]).contains("the engine is 0.0.1 0, and was "));
     assert!(error(&[&b]).contains("was made by the engine 0.0.1 0"));
 }

@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use dupack_engine::{Shard, Split};
 use dupack_lab::run::{Fingerprint, engine};
 use serde::{Deserialize, Serialize};
+
+use crate::shard::Shard;
+use crate::split::Split;
+use crate::store;
 
 /// What a shard is a part of: shards with the same are parts of one whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +23,12 @@ pub struct Identity {
     pub harm: Harm,
     /// Names all runs of all shards.
     pub runs: Fingerprint,
+}
+
+impl store::Identity for Identity {
+    const FILE: &'static str = "shard.json";
+    const NAME: &'static str = "the folder of a shard";
+    const BEGIN: &'static str = "`dupack run FILE --shard I/N --out DIR` makes one";
 }
 
 /// Whether harm to a standing flow is measured.

@@ -4,16 +4,19 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use dupack_engine::{Merge, Shard, Split, Stored};
 use dupack_lab::experiment::Experiment;
 use dupack_lab::run::engine;
 use miette::Diagnostic;
 use thiserror::Error;
 
 use super::identity::folder_name;
-use super::{Harm, Identity, ShardFolder, ShardFolderError};
-use crate::files::EXPERIMENT;
-use dupack_engine::quoted;
+use super::{Harm, Identity, ShardFolder};
+use crate::journal::Stored;
+use crate::merge::Merge;
+use crate::shard::Shard;
+use crate::shell::quoted;
+use crate::split::Split;
+use crate::store::{EXPERIMENT, FolderError};
 
 /// So many shards that are not finished are told one by one.
 const SHARDS_TOLD: usize = 8;
@@ -35,7 +38,7 @@ pub enum GatherError {
     /// One of them is of no use.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Folder(#[from] ShardFolderError),
+    Folder(#[from] FolderError),
     /// There are none.
     #[error("there is no folder to merge")]
     #[diagnostic(help("name the folders of all shards"))]
@@ -121,9 +124,9 @@ impl Gathered {
                 ours,
             });
         }
-        let experiment = first.source()?.parse().map_err(ShardFolderError::from)?;
+        let experiment = first.source()?.parse().map_err(FolderError::from)?;
         for other in others {
-            let theirs = other.source()?.parse().map_err(ShardFolderError::from)?;
+            let theirs = other.source()?.parse().map_err(FolderError::from)?;
             let difference = theirs.difference(&experiment);
             let difference = difference.or_else(|| other.identity.difference(&first.identity));
             if let Some(difference) = difference {
@@ -152,7 +155,7 @@ impl Gathered {
         let first = self.first();
         let known = &first.identity;
         let ours = Identity::new(known.shard, split, &known.name, known.harm);
-        let theirs = first.source()?.parse().map_err(ShardFolderError::from)?;
+        let theirs = first.source()?.parse().map_err(FolderError::from)?;
         let difference = experiment.difference(&theirs);
         match difference.or_else(|| ours.difference(known)) {
             None => Ok(()),
@@ -168,7 +171,7 @@ impl Gathered {
     ///
     /// # Errors
     /// If one cannot be read, or is not what its shard was finished with.
-    pub fn journals(&self) -> Result<Vec<(String, Stored)>, ShardFolderError> {
+    pub fn journals(&self) -> Result<Vec<(String, Stored)>, FolderError> {
         let journals = self.folders.iter();
         let read = |f: &ShardFolder| Ok((f.path.display().to_string(), f.runs()?));
         journals.map(read).collect()
