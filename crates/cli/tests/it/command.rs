@@ -238,7 +238,7 @@ fn mistakes_are_named_with_their_remedy() {
         (vec!["stacks", "nosuch"], "nosuch"),
         (vec!["stacks", "sakc"], "did you mean `sack`?"),
         (vec!["papers", "nosuch"], "nosuch"),
-        (vec!["papers", "--resume", "nosuch"], "papers --out nosuch"),
+        (vec!["papers", "--resume", "nosuch"], "begin a new one with"),
     ] {
         let output = dupack(folder.path(), &args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
@@ -497,7 +497,7 @@ fn papers_go_on_after_ctrl_c_and_after_a_crash() {
     assert!((before + 3..120).contains(&lines()), "{}", lines());
 
     for (args, part) in [
-        (vec!["momentary"], "begun for newreno-smooth"),
+        (vec!["momentary"], "its papers are newreno-smooth"),
         (vec!["--out", "x"], "cannot be used with"),
     ] {
         let output = dupack(folder.path(), &[&resume[..], &args].concat());

@@ -303,7 +303,7 @@ fn a_folder_of_something_else_is_refused() {
         ("run parts.toml --shard 1/3 --out full", "never overwritten"),
         (
             "run parts.toml --shard 1/3 --resume full",
-            "no shard's folder",
+            "not the folder of a shard",
         ),
         ("compare --resume s1", "the folder of a shard"),
         (
@@ -438,11 +438,11 @@ fn folders_that_do_not_fit_together_are_refused() {
             "newer does not belong to s1: the engine is 9.",
         ),
         ("merge newer --out x", "newer was made by the engine 9."),
-        ("merge s1 empty --out x", "empty is no shard's folder"),
-        ("merge s1 nowhere --out x", "nowhere is no shard's folder"),
+        ("merge s1 empty --out x", "empty is not the folder of a shard"),
+        ("merge s1 nowhere --out x", "nowhere is not the folder of a shard"),
         (
             "merge s1 parts.toml --out x",
-            "parts.toml is no shard's folder",
+            "parts.toml is not the folder of a shard",
         ),
         (
             "merge s1 s2 --experiment other.toml --out x",

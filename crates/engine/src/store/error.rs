@@ -76,7 +76,7 @@ pub enum FolderError {
         place: String,
     },
     /// It was begun for something else.
-    #[error("{folder} was begun for another {what}: {difference}")]
+    #[error("{folder} was begun for {what}: {difference}")]
     #[diagnostic(help(
         "repeat the command that was interrupted, with --resume; for anything else take a new folder, with --out"
     ))]
@@ -133,9 +133,9 @@ pub enum Unlike {
 impl fmt::Display for Unlike {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Experiment => "experiment",
-            Self::Purpose => "purpose",
-            Self::Papers => "campaign",
+            Self::Experiment => "another experiment",
+            Self::Purpose => "something else",
+            Self::Papers => "another campaign",
         })
     }
 }

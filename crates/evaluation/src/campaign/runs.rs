@@ -149,8 +149,8 @@ impl Came<'_> {
     /// Returns what came of each scenario, in the order of the first round, with the number of runs that are missing beside:
     /// a second round that is not complete does not count.
     fn conclude(mut self) -> Vec<(Part, usize)> {
-        if self.stage == Stage::More {
-            // It was interrupted in the first round.
+        if self.stage != Stage::Done {
+            // It was interrupted before the first round was done.
             self.open();
         }
         let mut missing = vec![0; self.parts.len()];

@@ -182,7 +182,7 @@ fn damaged_marks_are_errors() {
     let case = Case::new("damaged", TEXT);
     let path = case.finished("a", "1/2");
     let error = |path: &Path| ShardFolder::read(path).unwrap_err().to_string();
-    assert!(error(&case.base).contains("no shard's folder"));
+    assert!(error(&case.base).contains("not the folder of a shard"));
     for (file, text, says) in [
         (
             FINISHED,
