@@ -438,8 +438,14 @@ fn folders_that_do_not_fit_together_are_refused() {
             "newer does not belong to s1: the engine is 9.",
         ),
         ("merge newer --out x", "newer was made by the engine 9."),
-        ("merge s1 empty --out x", "empty is not the folder of a shard"),
-        ("merge s1 nowhere --out x", "nowhere is not the folder of a shard"),
+        (
+            "merge s1 empty --out x",
+            "empty is not the folder of a shard",
+        ),
+        (
+            "merge s1 nowhere --out x",
+            "nowhere is not the folder of a shard",
+        ),
         (
             "merge s1 parts.toml --out x",
             "parts.toml is not the folder of a shard",
