@@ -11,7 +11,7 @@ use dupack_engine::folder::OutputFolder;
 use dupack_engine::store::{Begun, FolderError};
 use dupack_engine::{Carried, Conduct, Execution, Keeping, Shown, carry_out_plan};
 use dupack_lab::experiment::load::Source;
-use dupack_lab::results::{Results, store};
+use dupack_lab::results::{Answered, Results, store};
 use dupack_lab::run::{Held, Plan};
 use dupack_report::claims;
 use dupack_report::comparison::{self, Beside};
@@ -95,7 +95,7 @@ fn deliver(
     output: &OutputArgs,
     folder: &OutputFolder,
 ) -> Result<ExitCode> {
-    let results = &delivery.carried.results;
+    let results = &*delivery.results;
     if results.runs.is_empty() {
         say!("interrupted before the first run was finished: there is nothing to show");
         return Ok(ExitCode::from(INTERRUPTED));
@@ -109,6 +109,7 @@ fn deliver(
 
 /// Results, and what is made of them.
 pub struct Delivery<'r> {
+    results: Arc<Answered<'r>>,
     carried: &'r Carried,
     judged: Vec<Judged>,
     catalog: &'r Catalog,
@@ -118,6 +119,7 @@ impl<'r> Delivery<'r> {
     /// Judges the results of `carried`, whose stacks are of `catalog`, by `rules`.
     pub fn of(carried: &'r Carried, rules: &Rules, catalog: &'r Catalog) -> Self {
         Self {
+            results: Arc::new(Answered::of(&carried.results)),
             judged: rules.judge_results(&carried.results),
             carried,
             catalog,
@@ -132,12 +134,12 @@ impl<'r> Delivery<'r> {
             flows_over_time: self.carried.flows_over_time.clone(),
             ..Beside::default()
         };
-        comparison::files(&self.carried.results, self.catalog, beside).into_diagnostic()
+        comparison::files(&self.results, self.catalog, beside).into_diagnostic()
     }
 
     /// Prints it.
     pub fn show(&self, how: &ShowArgs) -> Result<()> {
-        let (results, judged, catalog) = (&self.carried.results, &self.judged, self.catalog);
+        let (results, judged, catalog) = (&*self.results, &self.judged, self.catalog);
         match how.format {
             Format::Table => tables(results, judged, how, catalog),
             Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(results))),
@@ -164,7 +166,12 @@ pub fn this_host() -> Option<Kernel> {
     None
 }
 
-fn tables(results: &Results, judged: &[Judged], how: &ShowArgs, catalog: &Catalog) -> Result<()> {
+fn tables(
+    results: &Answered<'_>,
+    judged: &[Judged],
+    how: &ShowArgs,
+    catalog: &Catalog,
+) -> Result<()> {
     let (colour, width) = terminal();
     print(&table::comparison(results, how.legend(), colour, width))?;
     let host = this_host();

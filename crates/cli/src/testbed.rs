@@ -16,7 +16,7 @@ use dupack_lab::experiment::{
 };
 use dupack_lab::path_file::PathFile;
 use dupack_lab::results::medium::DOUBT;
-use dupack_lab::results::store;
+use dupack_lab::results::{Answered, store};
 use dupack_lab::results::{HarmRecord, Prefer};
 use dupack_lab::run::Plan;
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate, Room};
@@ -603,12 +603,12 @@ fn deliver(
     beside: Option<&[Beside]>,
     folder: &OutputFolder,
 ) -> Result<()> {
-    let results = &outcome.results;
+    let results = &Answered::of(&outcome.results);
     let files = files(outcome, catalog, beside, tolerance).into_diagnostic()?;
     let written = files.write(folder);
     // What was measured is told, though there may be no room for its files.
     match args.format {
-        Format::Table => tables((args, tolerance), outcome, beside)?,
+        Format::Table => tables((args, tolerance), (outcome, results), beside)?,
         Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(results)))?,
         Format::Json => print(&store::json_text(results))?,
     }
@@ -671,13 +671,11 @@ fn remedy(args: impl Iterator<Item = OsString>, standing: Standing) -> String {
 
 fn tables(
     (args, tolerance): (&TestbedArgs, Delay),
-    outcome: &Outcome,
+    (outcome, results): (&Outcome, &Answered<'_>),
     beside: Option<&[Beside]>,
 ) -> Result<()> {
     let (colour, width) = terminal();
-    let Outcome {
-        results, passages, ..
-    } = outcome;
+    let Outcome { passages, .. } = outcome;
     print(&table::comparison(
         results,
         legend(args.legend),

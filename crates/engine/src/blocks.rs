@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use dupack_lab::results::Results;
+use dupack_lab::results::{Answered, Results};
 use dupack_lab::run::Plan;
 
 use crate::execution::Execution;
@@ -61,7 +61,7 @@ pub trait Sink: Send + Sync {
 
     /// What is kept of the point of `results` at the place `at`, which is the `point` of the plan. Called from
     /// several threads at once.
-    fn point(&self, results: &Results, at: usize, point: usize) -> Self::Kept;
+    fn point(&self, results: &Answered<'_>, at: usize, point: usize) -> Self::Kept;
 
     /// Keeps a block whose runs are all done: what [`point`](Self::point) made of its points, in their order.
     ///
@@ -160,9 +160,10 @@ impl<S: Sink> Streamed<'_, S> {
     fn keep(&mut self, block: &Block, results: Results) {
         let places: Vec<usize> = (0..block.points.len()).collect();
         let (sink, first) = (&*self.sink, block.points.start);
-        let point = |&at: &usize| Some((at, sink.point(&results, at, first + at)));
+        let answered = Answered::owning(results);
+        let point = |&at: &usize| Some((at, sink.point(&answered, at, first + at)));
         let mut kept = self.execution.each(&places, point);
-        drop(results);
+        drop(answered);
         kept.sort_unstable_by_key(|(at, _)| *at);
         let kept = kept.into_iter().map(|(_, kept)| kept);
         self.failure = self.sink.block(block, kept.collect()).err();

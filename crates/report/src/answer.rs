@@ -6,7 +6,7 @@ use crate::page::{Block, Cell, Emphasis, Section};
 use crate::table::{self, Colour, Ink, Legend};
 use dupack_lab::results::medium::NO_ANSWER;
 use dupack_lab::results::verdict::{Answer, Mark, rules};
-use dupack_lab::results::{Comparison, Measure, Results, Verdict};
+use dupack_lab::results::{Answered, Verdict};
 use dupack_lab::stats::{spread, times};
 
 /// How a stack stands out in a table of a page.
@@ -29,7 +29,7 @@ pub(crate) const fn ink(mark: Mark) -> Option<Ink> {
 }
 
 /// A stack's name after its mark: `★ le/westwood`.
-pub(crate) fn marked(results: &Results, point: usize, stack: usize, mark: Mark) -> String {
+pub(crate) fn marked(results: &Answered<'_>, point: usize, stack: usize, mark: Mark) -> String {
     format!("{} {}", mark.sign(), results.name_at(point, stack))
 }
 
@@ -50,14 +50,14 @@ fn spoken_of(verdict: &Verdict) -> Vec<(usize, Mark)> {
 
 /// The answer for the terminal.
 pub(crate) fn text(
-    results: &Results,
+    results: &Answered<'_>,
     legend: Legend,
     colour: Colour,
     width: Option<u16>,
 ) -> String {
     let mut text = String::from("The answer, and what it costs:\n");
     for point in 0..results.points.len() {
-        let verdict = Verdict::of(results, point);
+        let verdict = results.verdict(point);
         let label = results.points[point].label();
         let line = match (label.as_str(), verdict.no_answer()) {
             ("", None) => String::new(),
@@ -68,7 +68,7 @@ pub(crate) fn text(
         if !line.is_empty() {
             text += &table::paragraph(&line, width);
         }
-        let rows = spoken_of(&verdict).into_iter().map(|(stack, mark)| {
+        let rows = spoken_of(verdict).into_iter().map(|(stack, mark)| {
             let name = format!("  {}", marked(results, point, stack, mark));
             (ink(mark), [name, verdict.sentence(stack)])
         });
@@ -98,7 +98,7 @@ const NAMED: &str =
     "The marks ★ ☆ ≈ ! and harm, with their measures and limits, are explained by --legend.";
 
 /// What is to be read first on the page.
-pub(crate) fn section(results: &Results) -> Section {
+pub(crate) fn section(results: &Answered<'_>) -> Section {
     let mut blocks: Vec<Block> = results
         .warnings
         .iter()
@@ -122,7 +122,7 @@ pub(crate) fn section(results: &Results) -> Section {
         .to_owned(),
         header: header(&results.stacks, pair_counts(results)),
         rows: (0..results.points.len())
-            .flat_map(|point| rows(results, (point, &Verdict::of(results, point))))
+            .flat_map(|point| rows(results, point))
             .collect(),
     });
     if !is_worthless {
@@ -156,8 +156,9 @@ pub(crate) fn header(stacks: &[String], pairs: Option<String>) -> Vec<String> {
 }
 
 /// The rows of the answer at a point: the stacks of which something is to be said, or why there is none.
-pub(crate) fn rows(results: &Results, (point, verdict): (usize, &Verdict)) -> Vec<Vec<Cell>> {
-    let goodput = Comparison::of(results, point, Measure::Goodput);
+pub(crate) fn rows(results: &Answered<'_>, point: usize) -> Vec<Vec<Cell>> {
+    let verdict = results.verdict(point);
+    let goodput = results.goodput(point);
     let mut label = Some(results.points[point].label());
     let mut group = || Cell::new(label.take().unwrap_or_default(), Emphasis::Group);
     let mut rows = Vec::new();

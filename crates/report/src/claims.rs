@@ -2,7 +2,7 @@
 
 use dupack_claims::{Judged, Verdict};
 use dupack_lab::results::sheet::to_sheet;
-use dupack_lab::results::{Results, store};
+use dupack_lab::results::{Answered, Results, store};
 
 use crate::page::{Block, Cell, Emphasis, Section};
 use crate::table::{Colour, Ink, Plain};
@@ -140,7 +140,7 @@ pub fn csv(judged: &[Judged]) -> Vec<u8> {
 
 /// The results as JSON, with the verdicts as `claims` if there are any.
 #[must_use]
-pub fn json(results: &Results, judged: &[Judged]) -> serde_json::Value {
+pub fn json(results: &Answered<'_>, judged: &[Judged]) -> serde_json::Value {
     let mut json = store::json(results);
     if !judged.is_empty() {
         let row = |judged: &Judged| -> serde_json::Value {
@@ -260,10 +260,13 @@ mod tests {
     #[test]
     fn results_as_json_have_the_verdicts() {
         let results = results("2");
-        let claim = &json(&results, &[judged("4.2", "It is ahead")])["claims"][0];
+        let claim = &json(&Answered::of(&results), &[judged("4.2", "It is ahead")])["claims"][0];
         assert_eq!(claim["verdict"], "does not hold");
         assert_eq!(claim["section"], "4.2");
-        assert_eq!(json(&results, &[]), store::json(&results));
+        assert_eq!(
+            json(&Answered::of(&results), &[]),
+            store::json(&Answered::of(&results))
+        );
     }
 
     #[test]

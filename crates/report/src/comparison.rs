@@ -2,6 +2,8 @@
 
 mod charts;
 
+use std::sync::Arc;
+
 use dupack_algorithms::catalog::{Catalog, Dialect};
 
 pub use charts::theory;
@@ -20,7 +22,7 @@ use crate::setting;
 use crate::shown::Shown;
 use dupack_claims::Judged;
 use dupack_lab::experiment::Experiment;
-use dupack_lab::results::{Comparison, Measure, Medium, Parameter, Results, Verdict, verdict};
+use dupack_lab::results::{Answered, Measure, Medium, Parameter, Results, verdict};
 use dupack_lab::run::{FlowsOverTime, OverTime};
 use dupack_lab::stats::{spread, times};
 
@@ -54,11 +56,11 @@ pub struct Beside {
 /// # Errors
 /// If a picture cannot be drawn.
 pub fn files<'r>(
-    results: &'r Results,
+    results: &Arc<Answered<'r>>,
     catalog: &Catalog,
     beside: Beside,
 ) -> Result<Files<'r>, FigureError> {
-    let Charts { mut figures, note } = charts(results, catalog)?;
+    let Charts { mut figures, note } = charts(&**results, catalog)?;
     if let Some(runs) = &beside.over_time {
         figures.extend(over_time::figures(results, runs)?);
     }
@@ -70,19 +72,22 @@ pub fn files<'r>(
         over_time::add_files(&mut files, results, runs);
     }
     if let Some(flows) = beside.flows_over_time {
+        let results = Arc::clone(results);
         files.add(over_time::FLOWS, move || {
-            over_time::flows_csv(results, &flows)
+            over_time::flows_csv(&results, &flows)
         });
     }
     files.add_numbers(results);
     if !results.runs.is_empty() {
-        files.add("verdicts.csv", || verdict::verdicts_csv(results));
-        files.add("comparisons.csv", || verdict::comparisons_csv(results));
+        let [first, second] = [Arc::clone(results), Arc::clone(results)];
+        files.add("verdicts.csv", move || verdict::verdicts_csv(&first));
+        files.add("comparisons.csv", move || verdict::comparisons_csv(&second));
     }
     let judged = beside.judged.clone();
     let linux = deploy::answer::json(results, catalog);
+    let answered = Arc::clone(results);
     files.add(RESULTS, move || {
-        with_linux(claims::json(results, &judged), linux.clone())
+        with_linux(claims::json(&answered, &judged), linux.clone())
     });
     let claims = (!beside.judged.is_empty()).then(|| claims::section(&beside.judged));
     if !beside.judged.is_empty() {
@@ -104,7 +109,7 @@ pub fn files<'r>(
 
 /// Everything of a comparison in one object, as `results.json` has it.
 #[must_use]
-pub fn json_text(results: &Results, judged: &[Judged], catalog: &Catalog) -> String {
+pub fn json_text(results: &Answered<'_>, judged: &[Judged], catalog: &Catalog) -> String {
     with_linux(
         claims::json(results, judged),
         deploy::answer::json(results, catalog),
@@ -121,13 +126,12 @@ fn with_linux(mut json: serde_json::Value, linux: Vec<serde_json::Value>) -> Str
 /// What a reader must know of the path to read a figure.
 pub(crate) fn subtitle(results: &Results) -> String {
     let seeds = seed_counts(results);
-    let Results {
-        experiment,
-        parameters,
-        medium,
-        ..
-    } = results;
-    subtitle_of(experiment, parameters, medium, &seeds)
+    subtitle_of(
+        &results.experiment,
+        &results.parameters,
+        &results.medium,
+        &seeds,
+    )
 }
 
 /// The same of runs that are not in memory: the experiment, over what they were made, and how many seeds each
@@ -161,7 +165,11 @@ pub(crate) fn subtitle_of(
 }
 
 /// The page of a comparison.
-fn page(results: &Results, (figures, note): (&[Figure], Option<String>), links: &Links) -> Page {
+fn page(
+    results: &Answered<'_>,
+    (figures, note): (&[Figure], Option<String>),
+    links: &Links,
+) -> Page {
     let mut title = match results.experiment.title.as_str() {
         "" => "Which sender should this path have?".to_owned(),
         given => given.to_owned(),
@@ -276,13 +284,10 @@ pub(crate) const NUMBERS_CAPTION: &str = "Mean over the seeds ± half the 95 % c
 pub(crate) const MARKS_CAPTION: &str = "★: nothing beats it; ☆: so, but of more than half of the stacks; ≈: beaten, \
     but not told from the best; !: it harms or wastes too much.";
 
-fn numbers(results: &Results) -> Section {
+fn numbers(results: &Answered<'_>) -> Section {
     let measures: Vec<Measure> = NUMBERS.into_iter().filter(|&m| results.tells(m)).collect();
     let points = 0..results.points.len();
-    let rows = points.flat_map(|point| {
-        let verdict = Verdict::of(results, point);
-        number_rows(results, (point, &verdict), &measures)
-    });
+    let rows = points.flat_map(|point| number_rows(results, point, &measures));
     let table = Block::Table {
         caption: match results.is_worthless() {
             true => NUMBERS_CAPTION.to_owned(),
@@ -316,13 +321,13 @@ pub(crate) const NO_NUMBER: &str = "–";
 
 /// The rows of such a table at a point, a stack each.
 pub(crate) fn number_rows(
-    results: &Results,
-    (point, verdict): (usize, &Verdict),
+    results: &Answered<'_>,
+    point: usize,
     measures: &[Measure],
 ) -> Vec<Vec<Cell>> {
     let mut rows = Vec::new();
-    for cell in Comparison::of(results, point, Measure::Goodput).cells {
-        let mark = verdict.stacks[cell.stack].mark;
+    for cell in &results.goodput(point).cells {
+        let mark = results.verdict(point).stacks[cell.stack].mark;
         let emphasis = answer::emphasis(mark);
         let label = match cell.stack {
             0 => results.points[point].label(),

@@ -4,8 +4,9 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use dupack_lab::results::{Results, store};
+use dupack_lab::results::{Answered, store};
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -116,30 +117,36 @@ impl<'r> Files<'r> {
     /// Adds the numbers of `results` for other programs: `parameters.csv`, if there are runs `runs.csv`
     /// and `summary.csv`, and if they followed recorded traces `traces.csv`. With the feature `parquet-tables`
     /// also every table as Parquet.
-    pub fn add_numbers(&mut self, results: &'r Results) {
+    pub fn add_numbers(&mut self, results: &Arc<Answered<'r>>) {
+        type Csv = fn(&Answered<'_>) -> Vec<u8>;
+        let mut csv = |name: &str, make: Csv| {
+            let results = Arc::clone(results);
+            self.add(name, move || make(&results));
+        };
         if !results.runs.is_empty() {
-            self.add("runs.csv", || store::runs_csv(results));
-            self.add("summary.csv", || store::summary_csv(results));
+            csv("runs.csv", store::runs_csv);
+            csv("summary.csv", store::summary_csv);
             if results.has_several_flows() {
-                self.add("flows.csv", || store::flows_csv(results));
+                csv("flows.csv", store::flows_csv);
             }
             if !results.recorded.is_empty() {
-                self.add("traces.csv", || store::traces_csv(results));
+                csv("traces.csv", store::traces_csv);
             }
             #[cfg(feature = "parquet-tables")]
             self.add_tables(results);
         }
-        self.add("parameters.csv", || store::parameters_csv(results));
+        let results = Arc::clone(results);
+        self.add("parameters.csv", move || store::parameters_csv(&results));
     }
 
     /// Adds every table of `results` as Parquet.
     #[cfg(feature = "parquet-tables")]
-    fn add_tables(&mut self, results: &'r Results) {
+    fn add_tables(&mut self, results: &Arc<Answered<'r>>) {
         use dupack_columns::{Table, parquet};
         for table in Table::ALL {
-            let name = table.name();
+            let (name, results) = (table.name(), Arc::clone(results));
             let make = move || {
-                let written = parquet::bytes(&table.of(results));
+                let written = parquet::bytes(&table.of(&results));
                 written.map_err(|error| DeliveryError::Table {
                     name,
                     cause: error.to_string(),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use dupack_lab::results::{Carries, Comparison, Measure, Recorded, Results};
+use dupack_lab::results::{Answered, Carries, Comparison, Recorded, Results};
 use dupack_lab::stats::{Centre, Ratio};
 
 /// So many seeds are told apart in a sentence; `traces.csv` has all.
@@ -11,7 +11,7 @@ const SEEDS_TOLD: usize = 3;
 
 /// All that there is to say, a sentence or two each.
 #[must_use]
-pub fn notes(results: &Results) -> Vec<String> {
+pub fn notes(results: &Answered<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(pairs(results));
     notes.extend(zeros(results));
@@ -23,7 +23,7 @@ pub fn notes(results: &Results) -> Vec<String> {
 }
 
 /// Over how many pairs the ratios to the first stack are.
-fn pairs(results: &Results) -> Option<String> {
+fn pairs(results: &Answered<'_>) -> Option<String> {
     let pairs = pair_counts(results)?;
     Some(format!(
         "× first: over {pairs} of runs with the same seed, per stack."
@@ -31,9 +31,9 @@ fn pairs(results: &Results) -> Option<String> {
 }
 
 /// How many pairs a ratio to the first stack is over: `10 pairs`; nothing where there is none.
-pub(crate) fn pair_counts(results: &Results) -> Option<String> {
+pub(crate) fn pair_counts(results: &Answered<'_>) -> Option<String> {
     let counts: Vec<usize> = goodputs(results)
-        .flat_map(|comparison| comparison.cells)
+        .flat_map(|comparison| &comparison.cells)
         .filter(|cell| cell.stack > 0 && cell.ratio.is_some())
         .map(|cell| cell.pairs)
         .collect();
@@ -41,7 +41,7 @@ pub(crate) fn pair_counts(results: &Results) -> Option<String> {
 }
 
 /// Where a pair has a zero.
-fn zeros(results: &Results) -> Option<String> {
+fn zeros(results: &Answered<'_>) -> Option<String> {
     let mut places = Vec::new();
     for comparison in goodputs(results) {
         let of_means = comparison.cells.iter().filter_map(|cell| {
@@ -65,8 +65,8 @@ fn zeros(results: &Results) -> Option<String> {
 }
 
 /// Where a ratio is not told.
-fn untold(results: &Results) -> Option<String> {
-    let cells = goodputs(results).flat_map(|comparison| comparison.cells);
+fn untold(results: &Answered<'_>) -> Option<String> {
+    let cells = goodputs(results).flat_map(|comparison| &comparison.cells);
     let is_untold = |ratio: Ratio| ratio.reaches_zero;
     { cells }
         .any(|cell| cell.ratio.is_some_and(is_untold))
@@ -78,7 +78,7 @@ fn untold(results: &Results) -> Option<String> {
 }
 
 /// Where nothing was left to chance.
-fn same_runs(results: &Results) -> Option<String> {
+fn same_runs(results: &Answered<'_>) -> Option<String> {
     results.has_runs_without_chance().then(|| {
         "No ±: every seed gave the same run, as nothing was left to chance. One run shows no spread, so \
          it gets no ★ and no ≈."
@@ -87,7 +87,7 @@ fn same_runs(results: &Results) -> Option<String> {
 }
 
 /// How many seeds a precision took.
-fn precision(results: &Results) -> Option<String> {
+fn precision(results: &Answered<'_>) -> Option<String> {
     let precision = results.experiment.precision?;
     let counts: Vec<usize> = seed_counts(results);
     let seeds = range(&counts, "seed", "seeds")?;
@@ -97,7 +97,7 @@ fn precision(results: &Results) -> Option<String> {
 }
 
 /// Which part of each recorded trace was seen.
-fn traces(results: &Results) -> Vec<String> {
+fn traces(results: &Answered<'_>) -> Vec<String> {
     let mut told: BTreeMap<(String, String), &Recorded> = BTreeMap::new();
     for recorded in &results.recorded {
         let place = (recorded.key.clone(), recorded.file.display().to_string());
@@ -108,7 +108,7 @@ fn traces(results: &Results) -> Vec<String> {
         .collect()
 }
 
-fn trace(results: &Results, recorded: &Recorded) -> Option<String> {
+fn trace(results: &Answered<'_>, recorded: &Recorded) -> Option<String> {
     let seeds = results.seeds_at(recorded.point);
     let name = recorded.file.file_name().unwrap_or_default();
     let name = name.to_string_lossy();
@@ -169,9 +169,9 @@ pub(crate) fn range(counts: &[usize], one: &str, many: &str) -> Option<String> {
     })
 }
 
-fn goodputs(results: &Results) -> impl Iterator<Item = Comparison> + '_ {
+fn goodputs<'a>(results: &'a Answered<'_>) -> impl Iterator<Item = &'a Comparison> {
     let points = 0..results.points.len();
-    points.map(|point| Comparison::of(results, point, Measure::Goodput))
+    points.map(|point| results.goodput(point))
 }
 
 fn at(label: &str, what: &[String]) -> String {
@@ -189,7 +189,7 @@ mod tests {
     use dupack_engine::{Execute, Execution};
     use dupack_lab::experiment::load::Source;
     use dupack_lab::results::verdict::Answer;
-    use dupack_lab::results::{Run, Values, Verdict, store};
+    use dupack_lab::results::{Measure, Run, Values, Verdict, store};
     use dupack_lab::run::{Interrupt, Plan};
 
     use super::*;
@@ -244,12 +244,17 @@ mod tests {
     fn identical_runs_have_no_interval_and_no_star() {
         let results = run("seeds = 3\n[path]\nrate = \"1Mbit/s\"\ndelay = \"5ms\"\n");
         assert_eq!(Verdict::of(&results, 0).answer, Answer::SameRuns);
-        let text = table::comparison(&results, table::Legend::Whole, Colour::No, Some(100));
+        let text = table::comparison(
+            &Answered::of(&results),
+            table::Legend::Whole,
+            Colour::No,
+            Some(100),
+        );
         for marked in ["★ sack", "★ rack", "≈ sack", "≈ rack"] {
             assert!(!text.contains(marked), "{text}");
         }
         assert!(text.contains("every seed gave the same run"), "{text}");
-        let csv = String::from_utf8(store::summary_csv(&results)).unwrap();
+        let csv = String::from_utf8(store::summary_csv(&Answered::of(&results))).unwrap();
         let row = csv.lines().nth(2).unwrap();
         let cells: Vec<&str> = row.split(',').collect();
         // stack, measure, runs, mean, no half width … and no interval of the ratio, over three pairs.
@@ -268,10 +273,10 @@ mod tests {
     #[test]
     fn pairs_are_counted_those_with_a_zero_too() {
         let results = made_up([&[1.0, 1.0, 1.0, 1.0], &[2.0, 2.0, 0.0, 2.0]]);
-        let notes = notes(&results).join("\n");
+        let notes = notes(&Answered::of(&results)).join("\n");
         assert!(notes.contains("over 4 pairs"), "{notes}");
         assert!(notes.contains("rack/cubic in 1 of 4"), "{notes}");
-        let json = store::json(&results);
+        let json = store::json(&Answered::of(&results));
         let row = &json["summary"][1];
         assert_eq!(
             (
@@ -297,19 +302,24 @@ mod tests {
         let recorded = &results.recorded[0];
         let begins = [1, 2].map(|seed| recorded.from_ms(seed));
         assert_ne!(begins[0], begins[1]);
-        let text = table::comparison(&results, table::Legend::Whole, Colour::No, None);
+        let text = table::comparison(
+            &Answered::of(&results),
+            table::Legend::Whole,
+            Colour::No,
+            None,
+        );
         assert!(
             text.contains("uneven: every run sees 5 s of its 100 s"),
             "{text}"
         );
-        let csv = String::from_utf8(store::traces_csv(&results)).unwrap();
+        let csv = String::from_utf8(store::traces_csv(&Answered::of(&results))).unwrap();
         let line = format!("path.trace,uneven,2,{},5,100,5\n", begins[1] as f64 / 1e3);
         assert!(csv.ends_with(&line), "{csv}");
-        let json = store::json(&results);
+        let json = store::json(&Answered::of(&results));
         assert_eq!(json["traces"][0]["from_s"], begins[0] as f64 / 1e3);
         // Where the start is given, it is said as well.
         let given = run("starts = \"given\"\nseeds = 2\n[path]\ntrace = \"even\"\n");
-        let notes = notes(&given).join("\n");
+        let notes = notes(&Answered::of(&given)).join("\n");
         assert!(
             notes.contains(
                 "even: every run sees 5 s of its 100 s, from 0 s on. It carries the ACKs, too"
@@ -326,7 +336,7 @@ mod tests {
         );
         let mut results = round.empty_results();
         results.runs = made_up([&[1.0, 2.0], &[1.0, 2.0]]).runs;
-        let notes = notes(&results).join("\n");
+        let notes = notes(&Answered::of(&results)).join("\n");
         for wanted in [
             "even: every run of 250 s goes round its 100 s 2.5 times, from ",
             "uneven (ACKs): every run of 250 s goes round its 100 s 2.5 times, from ",
@@ -342,7 +352,7 @@ mod tests {
         let results =
             run("seeds = 2\nprecision = \"20%\"\n[path]\nrate = \"1Mbit/s\"\nloss = \"2%\"\n");
         let count = results.seeds_at(0).len();
-        let notes = notes(&results).join("\n");
+        let notes = notes(&Answered::of(&results)).join("\n");
         assert!(
             notes.contains(&format!("at most 20% of its mean goodput: {count} seeds")),
             "{notes}"

@@ -275,8 +275,11 @@ fn short(value: f64, parts: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use dupack_algorithms::catalog::Catalog;
     use dupack_lab::experiment::load::Source;
+    use dupack_lab::results::Answered;
     use dupack_lab::run::{Interrupt, Plan};
 
     use super::*;
@@ -306,7 +309,7 @@ mod tests {
             ..Beside::default()
         };
         let folder = MemoryFolder::default();
-        let files = files(&results, &catalog, beside).unwrap();
+        let files = files(&Arc::new(Answered::of(&results)), &catalog, beside).unwrap();
         files.write(&folder).unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         let all = folder.into_files().into_iter();

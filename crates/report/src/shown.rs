@@ -2,7 +2,7 @@
 
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::points::Point;
-use dupack_lab::results::{Comparison, Measure, Results};
+use dupack_lab::results::{Answered, Measure};
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::subtitle;
@@ -39,7 +39,7 @@ pub(crate) trait Shown {
     fn subtitle(&self) -> String;
 }
 
-impl Shown for Results {
+impl Shown for Answered<'_> {
     fn experiment(&self) -> &Experiment {
         &self.experiment
     }
@@ -65,8 +65,7 @@ impl Shown for Results {
     }
 
     fn ratios(&self, point: usize) -> Vec<Option<HeatCell>> {
-        let compared = Comparison::of(self, point, Measure::Goodput);
-        let ratios = compared.cells.into_iter().map(|cell| {
+        let ratios = self.goodput(point).cells.iter().map(|cell| {
             let ratio = cell.ratio.filter(|ratio| !ratio.reaches_zero);
             ratio.map(|ratio| HeatCell {
                 value: ratio.mean,

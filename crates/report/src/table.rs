@@ -14,8 +14,8 @@ use crate::groups;
 use crate::notes::notes;
 use crate::setting::path_line;
 use crate::wrap::{columns, indented, wrap};
-use dupack_lab::results::Results;
 use dupack_lab::results::medium::NO_ANSWER;
+use dupack_lab::results::{Answered, Results};
 
 /// Whether the terminal shows colour. Without the feature `terminal` nothing does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,12 @@ const PLAIN: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─')
 
 /// All that is to be read of a comparison: the table of all stacks, and the answer.
 #[must_use]
-pub fn comparison(results: &Results, legend: Legend, colour: Colour, width: Option<u16>) -> String {
+pub fn comparison(
+    results: &Answered<'_>,
+    legend: Legend,
+    colour: Colour,
+    width: Option<u16>,
+) -> String {
     let mut text = format!("{}\n", paragraph(&path_line(results), width));
     text += &detailed::detailed(results, colour, room(width));
     if results.is_worthless() {
@@ -269,7 +274,7 @@ mod tests {
     use dupack_algorithms::catalog::Catalog;
     use dupack_engine::{Execute, Execution};
     use dupack_lab::experiment::load::Source;
-    use dupack_lab::results::{Doubt, Measure, Medium, Run, Values, WireRecord};
+    use dupack_lab::results::{Doubt, Measure, Medium, Results, Run, Values, WireRecord};
     use dupack_lab::run::{Interrupt, Plan};
 
     const LONG: &str = "rack/bbr(loss_thresh=0.9,beta=0.99,headroom=0)";
@@ -321,7 +326,12 @@ mod tests {
         ];
         let mut last = 0;
         for width in WIDTHS {
-            let text = comparison(&results, Legend::Whole, Colour::No, Some(width));
+            let text = comparison(
+                &Answered::of(&results),
+                Legend::Whole,
+                Colour::No,
+                Some(width),
+            );
             no_line_is_longer(&text, width);
             for name in &results.stacks {
                 assert!(text.contains(name.as_str()), "{width}: {name} in {text}");
@@ -342,19 +352,30 @@ mod tests {
             assert!(shown >= last, "{width}: more room is made use of");
             last = shown;
         }
-        let wide = comparison(&results, Legend::Whole, Colour::No, Some(160));
+        let wide = comparison(
+            &Answered::of(&results),
+            Legend::Whole,
+            Colour::No,
+            Some(160),
+        );
         assert!(!wide.contains("Left out"), "{wide}");
     }
 
     #[test]
     fn the_width_that_is_named_has_room_for_all() {
         let results = usual();
-        let narrow = comparison(&results, Legend::Whole, Colour::No, Some(60));
+        let narrow = comparison(&Answered::of(&results), Legend::Whole, Colour::No, Some(60));
         let said = narrow.replace('\n', " ");
         let (before, _) = said.split_once(" columns have room for all").unwrap();
         let wanted: u16 = before.rsplit(' ').next().unwrap().parse().unwrap();
         let lost = |width| {
-            comparison(&results, Legend::Whole, Colour::No, Some(width)).contains("Left out")
+            comparison(
+                &Answered::of(&results),
+                Legend::Whole,
+                Colour::No,
+                Some(width),
+            )
+            .contains("Left out")
         };
         assert!(!lost(wanted) && lost(wanted - 1), "{wanted}");
     }
@@ -364,7 +385,12 @@ mod tests {
     fn long_names_are_never_broken_within_a_word() {
         let results = results(&["rack/cubic", LONG, "newreno(full_ack=alg1)/reno"]);
         for width in WIDTHS {
-            let text = comparison(&results, Legend::Whole, Colour::No, Some(width));
+            let text = comparison(
+                &Answered::of(&results),
+                Legend::Whole,
+                Colour::No,
+                Some(width),
+            );
             no_line_is_longer(&text, width);
             let whole = text.contains(&format!(" {LONG} "));
             assert!(whole || text.contains("rack/bbr(A) "), "{width}: {text}");
@@ -379,7 +405,7 @@ mod tests {
                 assert!(!cut, "{width}: {line}");
             }
         }
-        let at_60 = comparison(&results, Legend::Whole, Colour::No, Some(60));
+        let at_60 = comparison(&Answered::of(&results), Legend::Whole, Colour::No, Some(60));
         assert!(
             at_60.contains(&format!("rack/bbr(A) is\n  {LONG}")),
             "{at_60}"
@@ -391,7 +417,7 @@ mod tests {
     fn how_losses_are_judged_is_shown_where_several_stacks_judge() {
         let results = usual();
         let head = |results: &Results| {
-            let text = comparison(results, Legend::Whole, Colour::No, Some(200));
+            let text = comparison(&Answered::of(results), Legend::Whole, Colour::No, Some(200));
             text.split('─').next().unwrap().to_owned()
         };
         assert!(!head(&results).contains("A_w"));
@@ -455,12 +481,22 @@ mod tests {
             });
         }
         for width in [60, 80, 120] {
-            let text = comparison(&results, Legend::Whole, Colour::No, Some(width));
+            let text = comparison(
+                &Answered::of(&results),
+                Legend::Whole,
+                Colour::No,
+                Some(width),
+            );
             no_line_is_longer(&text, width);
             let name = "kernel:a_control_with_a_long_name †1/2 ";
             assert!(text.contains(name), "{width}: {text}");
         }
-        let text = comparison(&results, Legend::Whole, Colour::No, Some(120));
+        let text = comparison(
+            &Answered::of(&results),
+            Legend::Whole,
+            Colour::No,
+            Some(120),
+        );
         for head in ["segs", "resent", "queue", "wait ms", "median", "95th %"] {
             assert!(table(&text).contains(head), "{head} in {text}");
         }
@@ -468,7 +504,12 @@ mod tests {
 
     #[test]
     fn the_heads_say_of_what_the_delay_is() {
-        let text = comparison(&usual(), Legend::Whole, Colour::No, Some(200));
+        let text = comparison(
+            &Answered::of(&usual()),
+            Legend::Whole,
+            Colour::No,
+            Some(200),
+        );
         for part in ["queue\n", "wait ms", "median", "95th %", "CUBIC's"] {
             let head = table(&text).split('─').next().unwrap();
             assert!(head.contains(part.trim_end()), "{part} in {head}");
@@ -481,7 +522,12 @@ mod tests {
 
     #[test]
     fn the_rules_and_thresholds_stand_below() {
-        let text = comparison(&usual(), Legend::Whole, Colour::No, Some(200));
+        let text = comparison(
+            &Answered::of(&usual()),
+            Legend::Whole,
+            Colour::No,
+            Some(200),
+        );
         for part in [
             "Holm",
             "0.5",

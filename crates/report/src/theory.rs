@@ -177,6 +177,7 @@ fn timeout_share(p: f64, window: f64) -> f64 {
 mod tests {
     use dupack_algorithms::catalog::{Catalog, Dialect, Entry};
     use dupack_lab::experiment::load::Source;
+    use dupack_lab::results::Answered;
     use dupack_lab::results::Measure;
     use dupack_lab::run::Plan;
 
@@ -290,7 +291,7 @@ mod tests {
         );
         let plan = Plan::new(source.parse().unwrap(), &source, &catalog).unwrap();
         let results = plan.empty_results();
-        let lines = |catalog| theory(&results, Measure::Goodput, catalog).len();
+        let lines = |catalog| theory(&Answered::of(&results), Measure::Goodput, catalog).len();
         assert_eq!(lines(&catalog), 2);
         assert_eq!(lines(&Catalog::builtin()), 0);
     }

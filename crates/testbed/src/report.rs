@@ -1,6 +1,8 @@
 //! What a testbed's report has beside that of a comparison: how late the path was, and the
 //! simulator's numbers.
 
+use std::sync::Arc;
+
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::results::sheet::to_sheet;
 use dupack_net::histogram::Histogram;
@@ -9,8 +11,8 @@ use dupack_wire::path::Trust;
 use dupack_wire::transfer::Extent;
 
 use super::{Beside, Outcome, Passage};
-use dupack_lab::results::Results;
 use dupack_lab::results::medium::DOUBT;
+use dupack_lab::results::{Answered, Results};
 use dupack_lab::stats::spread;
 use dupack_lab::units::Delay;
 use dupack_report::comparison;
@@ -43,7 +45,7 @@ pub fn files<'o>(
         sections: beside.into_iter().chain([path]).collect(),
         ..comparison::Beside::default()
     };
-    let mut files = comparison::files(results, catalog, more)?;
+    let mut files = comparison::files(&Arc::new(Answered::of(results)), catalog, more)?;
     files.add("path.csv", || passages_csv(results, passages));
     Ok(files)
 }

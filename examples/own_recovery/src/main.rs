@@ -7,6 +7,7 @@ use std::error::Error;
 use dupack_algorithms::catalog::Catalog;
 use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::load::Source;
+use dupack_lab::results::Answered;
 use dupack_lab::run::{Interrupt, Plan};
 use dupack_report::table::{Colour, Legend, comparison};
 
@@ -33,6 +34,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let source = Source::new("own-recovery", EXPERIMENT);
     let plan = Plan::new(source.parse()?, &source, &catalog)?;
     let results = plan.execute(Execution::default(), &(), &Interrupt::default());
-    println!("{}", comparison(&results, Legend::Named, Colour::No, None));
+    println!(
+        "{}",
+        comparison(&Answered::of(&results), Legend::Named, Colour::No, None)
+    );
     Ok(())
 }

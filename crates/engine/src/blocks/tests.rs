@@ -45,7 +45,7 @@ impl Sink for Everything<'_> {
     type Kept = Vec<Run>;
     type Error = String;
 
-    fn point(&self, results: &Results, at: usize, point: usize) -> Vec<Run> {
+    fn point(&self, results: &Answered<'_>, at: usize, point: usize) -> Vec<Run> {
         let here = results.runs_at(at).iter().cloned();
         here.map(|run| Run { point, ..run }).collect()
     }

@@ -1,5 +1,6 @@
 //! What came out of an experiment: every run, and what the runs of a stack say together.
 
+mod answered;
 pub mod coordinate;
 pub mod groups;
 pub mod measure;
@@ -10,6 +11,7 @@ pub mod store;
 pub mod summary;
 pub mod verdict;
 
+pub use answered::Answered;
 pub use coordinate::Coordinate;
 pub use groups::{Group, GroupShare, Groups};
 pub use measure::{Better, Measure, Values};

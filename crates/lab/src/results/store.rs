@@ -8,21 +8,21 @@ use std::io::Write;
 use serde_json::{Map, Value, json};
 
 use super::sheet::to_sheet;
-use super::{Coordinate, Groups, Measure, Results, SummaryRow, verdict};
+use super::{Answered, Coordinate, Groups, Measure, Results, SummaryRow, verdict};
 use crate::experiment::points::Point;
 use crate::stats::Ratio;
 
 /// Every run, a line each.
 #[must_use]
-pub fn runs_csv(results: &Results) -> Vec<u8> {
+pub fn runs_csv(results: &Answered<'_>) -> Vec<u8> {
     whole(results, runs_head, run_rows)
 }
 
 /// A file of CSV: its head, and its rows at every point.
 pub(super) fn whole(
-    results: &Results,
+    results: &Answered<'_>,
     head: impl Fn(&Places) -> Vec<u8>,
-    rows: impl Fn(&mut Vec<u8>, &Results, usize, &[String]),
+    rows: impl Fn(&mut Vec<u8>, &Answered<'_>, usize, &[String]),
 ) -> Vec<u8> {
     let places = Places::of(results);
     let mut out = head(&places);
@@ -42,7 +42,7 @@ pub fn runs_head(places: &Places) -> Vec<u8> {
 
 /// Adds the rows of [`runs_csv`] at the point of `results` that is `at` this place; `place` is where it is in the
 /// sweep.
-pub fn run_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[String]) {
+pub fn run_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place: &[String]) {
     for (stack, name) in results.stacks.iter().enumerate() {
         // What the rows of a stack have in common, with quotes where they are needed: the rest is numbers.
         let mut common = line(place.iter().map(String::as_str).chain([name.as_str()]));
@@ -76,7 +76,7 @@ pub fn flows_head(places: &Places) -> Vec<u8> {
 }
 
 /// Adds the rows of such a file at a point, as [`run_rows`] does. Flows are counted from 0.
-pub fn flow_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[String]) {
+pub fn flow_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place: &[String]) {
     let groups = Groups::of(&results.points[at].experiment);
     for run in results.runs_at(at) {
         for (flow, goodput) in run.flow_goodputs.iter().enumerate() {
@@ -95,13 +95,13 @@ pub fn flow_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[Strin
 
 /// A line per TCP flow of every run: its group, and its goodput.
 #[must_use]
-pub fn flows_csv(results: &Results) -> Vec<u8> {
+pub fn flows_csv(results: &Answered<'_>) -> Vec<u8> {
     whole(results, flows_head, flow_rows)
 }
 
 /// The rows of all points.
-fn rows(results: &Results) -> impl Iterator<Item = SummaryRow> {
-    (0..results.points.len()).flat_map(|point| SummaryRow::of(results, point))
+fn rows<'a>(results: &'a Answered<'_>) -> impl Iterator<Item = &'a SummaryRow> {
+    (0..results.points.len()).flat_map(|point| results.summary_rows(point))
 }
 
 /// What a ratio is called where there is none.
@@ -111,7 +111,7 @@ fn centre(ratio: Option<Ratio>) -> &'static str {
 
 /// A line per point, stack and measure: mean, spread, and the ratio to the first stack.
 #[must_use]
-pub fn summary_csv(results: &Results) -> Vec<u8> {
+pub fn summary_csv(results: &Answered<'_>) -> Vec<u8> {
     whole(results, summary_head, summary_rows)
 }
 
@@ -136,8 +136,8 @@ pub fn summary_head(places: &Places) -> Vec<u8> {
 }
 
 /// Adds the rows of [`summary_csv`] at a point, as [`run_rows`] does.
-pub fn summary_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[String]) {
-    for row in SummaryRow::of(results, at) {
+pub fn summary_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place: &[String]) {
+    for row in results.summary_rows(at) {
         let summary = row.summary;
         let ends = row.ratio.and_then(|r| r.interval_95);
         let opt = |v: Option<f64>| v.map_or(String::new(), number);
@@ -163,7 +163,7 @@ pub fn summary_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[St
 /// Which part of each recorded trace the runs saw: a line per point, trace and seed. A part that ends
 /// beyond the trace goes on at its start, and a run longer than the trace goes round it.
 #[must_use]
-pub fn traces_csv(results: &Results) -> Vec<u8> {
+pub fn traces_csv(results: &Answered<'_>) -> Vec<u8> {
     whole(results, traces_head, trace_rows)
 }
 
@@ -176,7 +176,7 @@ pub fn traces_head(places: &Places) -> Vec<u8> {
 }
 
 /// Adds the rows of [`traces_csv`] at a point, as [`run_rows`] does.
-pub fn trace_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[String]) {
+pub fn trace_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place: &[String]) {
     for recorded in results.recorded.iter().filter(|r| r.point == at) {
         for seed in results.seeds_at(at) {
             let own = [
@@ -205,7 +205,7 @@ pub fn parameters_csv(results: &Results) -> Vec<u8> {
 
 /// The whole of the results as JSON.
 #[must_use]
-pub fn json(results: &Results) -> Value {
+pub fn json(results: &Answered<'_>) -> Value {
     let points = point_objects(results);
     let runs = results.runs.iter().map(|run| {
         let measures: Map<String, Value> = Measure::ALL
@@ -221,7 +221,7 @@ pub fn json(results: &Results) -> Value {
             "trace_hash": results.hash_of(run).map(|hash| format!("{hash:016x}")),
         })
     });
-    let summary = rows(results).map(|row| row_object(results, &points, &row));
+    let summary = rows(results).map(|row| row_object(results, &points, row));
     let traces = results.recorded.iter().flat_map(|recorded| {
         let seeds = results.seeds_at(recorded.point).into_iter();
         seeds.map(|seed| {
@@ -254,7 +254,7 @@ pub fn json(results: &Results) -> Value {
 }
 
 /// A line of [`summary_csv`]. An end of an interval that is infinite is null: JSON has none.
-fn row_object(results: &Results, points: &[Map<String, Value>], row: &SummaryRow) -> Value {
+fn row_object(results: &Answered<'_>, points: &[Map<String, Value>], row: &SummaryRow) -> Value {
     let summary = row.summary;
     let ends = row.ratio.and_then(|r| r.interval_95);
     json!({
@@ -277,7 +277,7 @@ fn row_object(results: &Results, points: &[Map<String, Value>], row: &SummaryRow
 
 /// [`json()`] as text.
 #[must_use]
-pub fn json_text(results: &Results) -> String {
+pub fn json_text(results: &Answered<'_>) -> String {
     format!("{:#}", json(results))
 }
 
@@ -402,14 +402,14 @@ mod tests {
     use crate::experiment::load::Source;
     use crate::run::Plan;
 
-    fn results(sweep: &str) -> Results {
+    fn results(sweep: &str) -> Answered<'static> {
         let text = format!(
             "stacks = [\"sack/reno\", \"rack/cubic\"]\nseeds = 2\nduration = \"2s\"\n[path]\n\
              rate = \"1Mbit/s\"\nloss = \"1%\"\n{sweep}"
         );
         let source = Source::new("test.toml", text);
         let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
-        crate::run::testing::results(&plan)
+        Answered::owning(crate::run::testing::results(&plan))
     }
 
     /// The columns of a CSV file by their heads.

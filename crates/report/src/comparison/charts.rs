@@ -20,7 +20,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use dupack_algorithms::catalog::{Axis, Catalog, StackSpec};
-use dupack_lab::results::{Measure, Results, scaled};
+use dupack_lab::results::{Answered, Measure, scaled};
 
 use super::Figure;
 use crate::figure::{
@@ -353,7 +353,7 @@ pub(crate) fn winners(
 /// What formulas say of the goodput, where they apply: Reno's control, one flow, and loss the
 /// only thing swept. The stacks are those of `catalog`.
 #[must_use]
-pub fn theory(results: &Results, measure: Measure, catalog: &Catalog) -> Vec<Series> {
+pub fn theory(results: &Answered<'_>, measure: Measure, catalog: &Catalog) -> Vec<Series> {
     theory_of(results, measure, catalog)
 }
 

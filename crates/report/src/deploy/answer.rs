@@ -4,7 +4,7 @@ use dupack_algorithms::catalog::linux::{Place, Setting, Usual};
 use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, Kernel, Presence, StackSpec};
 use dupack_lab::experiment::{EcnKind, SenderOptions};
 use dupack_lab::results::verdict::{Answer, Mark};
-use dupack_lab::results::{Measure, Medium, Results, Verdict};
+use dupack_lab::results::{Answered, Measure, Medium, Verdict};
 use dupack_lab::units::Buffer;
 use serde_json::Value;
 
@@ -34,11 +34,11 @@ impl Candidate {
 }
 
 /// The stacks of a comparison in their order. Those of a testbed are none: they were on real packets.
-fn candidates(results: &Results, catalog: &Catalog) -> Vec<Candidate> {
+fn candidates(results: &Answered<'_>, catalog: &Catalog) -> Vec<Candidate> {
     if results.medium != Medium::Simulated {
         return Vec::new();
     }
-    let verdicts = (0..results.points.len()).map(|point| (point, Verdict::of(results, point)));
+    let verdicts = (0..results.points.len()).map(|point| (point, results.verdict(point)));
     let verdicts: Vec<_> = verdicts.collect();
     let at = |which: fn(&Verdict, usize) -> bool, stack: usize| {
         let there = verdicts.iter().filter(|(_, verdict)| which(verdict, stack));
@@ -85,7 +85,7 @@ fn is_open(verdict: &Verdict, stack: usize) -> bool {
 /// every stack is beaten.
 #[must_use]
 pub fn text(
-    results: &Results,
+    results: &Answered<'_>,
     catalog: &Catalog,
     kernel: Option<&Kernel>,
     width: Option<u16>,
@@ -157,7 +157,7 @@ fn on_linux(
 /// The command that has the stacks that nothing beats and that Linux has beside the kernel's own; where it
 /// has none of them, all that nothing beats beside the kernel's default.
 fn wire_check(
-    results: &Results,
+    results: &Answered<'_>,
     candidates: &[Candidate],
     kernel: Option<&Kernel>,
 ) -> Option<WireCheck> {
@@ -190,7 +190,7 @@ fn wire_check(
 
 /// The section of the page; nothing, if none of the senders is a stack.
 #[must_use]
-pub fn section(results: &Results, catalog: &Catalog) -> Option<Section> {
+pub fn section(results: &Answered<'_>, catalog: &Catalog) -> Option<Section> {
     let candidates = candidates(results, catalog);
     if candidates.is_empty() {
         return None;
@@ -303,7 +303,7 @@ fn recipe(candidate: &Candidate) -> Block {
 }
 
 /// What the comparison says of its senders beside their stacks, and what sets that in Linux.
-fn of_the_experiment(results: &Results) -> Vec<Block> {
+fn of_the_experiment(results: &Answered<'_>) -> Vec<Block> {
     let experiment = &results.experiment;
     let mut blocks = Vec::new();
     if experiment.dialect != Dialect::Linux {
@@ -388,7 +388,7 @@ fn sender_settings(sender: &SenderOptions) -> (Vec<String>, Vec<&'static str>) {
 
 /// What of each stack Linux has, for programs.
 #[must_use]
-pub fn json(results: &Results, catalog: &Catalog) -> Vec<Value> {
+pub fn json(results: &Answered<'_>, catalog: &Catalog) -> Vec<Value> {
     let candidates = candidates(results, catalog);
     let all = candidates.iter();
     all.map(|candidate| stack_json(&candidate.spec, catalog))

@@ -1,5 +1,6 @@
 //! What is printed of what Linux has; comparisons with made-up numbers; the page in docs/.
 
+use dupack_lab::results::Answered;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -133,18 +134,18 @@ fn the_answer_says_which_stars_linux_has() {
         PATH,
         &[("sack/reno", 1.0), ("le/reno", 1.0), ("rack/cubic", 2.0)],
     );
-    let text = answer::text(&both, &catalog, None, Some(80)).unwrap();
+    let text = answer::text(&Answered::of(&both), &catalog, None, Some(80)).unwrap();
     assert!(text.contains("rack/cubic can be turned on"), "{text}");
     assert!(text.contains("--senders rack/cubic,kernel:cubic"), "{text}");
     assert!(!text.contains("le/reno"), "{text}");
 
     let none = results(PATH, &[("sack/reno", 1.0), ("le/reno", 2.0)]);
-    let text = answer::text(&none, &catalog, None, Some(80)).unwrap();
+    let text = answer::text(&Answered::of(&none), &catalog, None, Some(80)).unwrap();
     assert!(text.contains("none of le/reno is there"), "{text}");
     assert!(text.contains("--senders le/reno,kernel:cubic"), "{text}");
 
     let nobody = results(PATH, &[("sack/reno", 1.0)]);
-    let starred = answer::text(&nobody, &catalog, None, Some(80));
+    let starred = answer::text(&Answered::of(&nobody), &catalog, None, Some(80));
     assert_eq!(starred, None);
 }
 
@@ -156,7 +157,7 @@ fn where_too_many_are_beaten_by_none_or_chance_had_no_part_these_come_with_comma
     let mut same = open.clone();
     same.runs.iter_mut().for_each(|run| run.trace_hash = 7);
     for results in [open, same] {
-        let text = answer::text(&results, &catalog, None, Some(200)).unwrap();
+        let text = answer::text(&Answered::of(&results), &catalog, None, Some(200)).unwrap();
         for wanted in [
             "Beaten by none, on Linux: rack/reno, rack/westwood-linux can be turned on",
             "On real packets (modprobe wants root):\nmodprobe tcp_westwood\ndupack testbed ",
@@ -164,7 +165,7 @@ fn where_too_many_are_beaten_by_none_or_chance_had_no_part_these_come_with_comma
         ] {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
-        let section = answer::section(&results, &catalog).unwrap();
+        let section = answer::section(&Answered::of(&results), &catalog).unwrap();
         let recipes = |block: &&Block| matches!(block, Block::Listing { caption, .. } if caption.starts_with("To turn on"));
         assert_eq!(section.blocks.iter().filter(recipes).count(), 2);
         let Block::Table { rows, .. } = &section.blocks[0] else {
@@ -198,7 +199,7 @@ fn the_page_has_a_section_with_the_commands_of_the_stars_alone() {
         ),
         &[("rack/reno", 1.0), ("le/reno", 1.0), ("rack/cubic", 2.0)],
     );
-    let section = answer::section(&results, &catalog).unwrap();
+    let section = answer::section(&Answered::of(&results), &catalog).unwrap();
     let blocks = format!("{:?}", section.blocks);
     let Block::Table { rows, .. } = &section.blocks[0] else {
         panic!("{blocks}");
@@ -214,7 +215,7 @@ fn the_page_has_a_section_with_the_commands_of_the_stars_alone() {
     assert!(blocks.contains("initcwnd 20"), "{blocks}");
     assert!(blocks.contains("max_window"), "{blocks}");
     assert!(blocks.contains("--dialect linux"), "{blocks}");
-    let json = answer::json(&results, &catalog);
+    let json = answer::json(&Answered::of(&results), &catalog);
     assert_eq!(json[2]["deployable"], true);
 }
 
@@ -314,7 +315,7 @@ fn a_kernel_offers_what_it_has_in_the_order_of_the_answer() {
         ],
     );
     let host = Kernel::host("6.18.1", "reno cubic", Vec::new());
-    let text = answer::text(&results, &catalog, Some(&host), Some(80)).unwrap();
+    let text = answer::text(&Answered::of(&results), &catalog, Some(&host), Some(80)).unwrap();
     let [cubic, reno] = [
         "1. rack/cubic: 4.00 Mbit/s; another stack here beats it",
         "2. rack/reno: ",
@@ -338,7 +339,7 @@ fn a_kernel_offers_what_it_has_in_the_order_of_the_answer() {
 
     let none = Kernel::host("6.18.1", "reno", Vec::new());
     let others = self::results(PATH, &[("le/westwood", 9.0), ("rack/cubic", 4.0)]);
-    let text = answer::text(&others, &catalog, Some(&none), Some(80)).unwrap();
+    let text = answer::text(&Answered::of(&others), &catalog, Some(&none), Some(80)).unwrap();
     assert!(text.contains("none of these stacks is there"), "{text}");
 }
 
@@ -346,7 +347,13 @@ fn a_kernel_offers_what_it_has_in_the_order_of_the_answer() {
 fn what_is_not_for_the_internet_is_offered_with_that_word() {
     let results = results(PATH, &[("rack/dctcp", 9.0), ("rack/cubic", 4.0)]);
     let host = Kernel::host("6.18.1", "dctcp cubic", Vec::new());
-    let text = answer::text(&results, &Catalog::builtin(), Some(&host), None).unwrap();
+    let text = answer::text(
+        &Answered::of(&results),
+        &Catalog::builtin(),
+        Some(&host),
+        None,
+    )
+    .unwrap();
     let line = |name| text.lines().find(|line| line.contains(name)).unwrap();
     assert!(
         line(". rack/dctcp").contains("only for a data centre"),

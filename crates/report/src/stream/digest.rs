@@ -6,7 +6,7 @@ use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::points::Point;
 use dupack_lab::results::medium::NO_ANSWER_HERE;
 use dupack_lab::results::verdict::{Answer, Mark};
-use dupack_lab::results::{Comparison, Measure, Results, Verdict};
+use dupack_lab::results::{Answered, Measure, Results};
 use dupack_lab::run::Plan;
 use serde::{Deserialize, Serialize};
 
@@ -65,12 +65,12 @@ pub(super) struct Rows {
 impl Digest {
     /// That of the point of `results` at the place `at`, which is the `point` of all.
     pub(super) fn of(
-        results: &Results,
-        (at, verdict): (usize, &Verdict),
+        results: &Answered<'_>,
+        at: usize,
         (plan, thin): (&Plan, &Thin),
         point: usize,
     ) -> Self {
-        let compared = Comparison::of(results, at, Measure::Goodput);
+        let (verdict, compared) = (results.verdict(at), results.goodput(at));
         let others = compared.cells.iter().filter(|cell| cell.stack > 0);
         let pairs = others
             .filter(|cell| cell.ratio.is_some())
@@ -94,8 +94,8 @@ impl Digest {
             missed: plan.missed(results, at),
             means: { thin.figures.binary_search(&point).ok() }.map(|_| Means::all(results, at)),
             rows: { thin.table.binary_search(&point).ok() }.map(|_| Rows {
-                answer: answer::rows(results, (at, verdict)),
-                numbers: number_rows(results, (at, verdict), &NUMBERS),
+                answer: answer::rows(results, at),
+                numbers: number_rows(results, at, &NUMBERS),
             }),
         }
     }
@@ -103,7 +103,7 @@ impl Digest {
 
 impl Means {
     /// Those of every stack at a point.
-    fn all(results: &Results, at: usize) -> Vec<Self> {
+    fn all(results: &Answered<'_>, at: usize) -> Vec<Self> {
         let ratios = results.ratios(at).into_iter().enumerate();
         let means = ratios.map(|(stack, ratio)| Self {
             of: { FIGURES.into_iter() }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use dupack_engine::{Block, Sink};
-use dupack_lab::results::{Results, Verdict, store, verdict};
+use dupack_lab::results::{Answered, store, verdict};
 use dupack_lab::run::Plan;
 use serde::{Deserialize, Serialize};
 
@@ -140,19 +140,13 @@ impl Sink for Writer<'_> {
     type Kept = OfPoint;
     type Error = StreamError;
 
-    fn point(&self, results: &Results, at: usize, point: usize) -> OfPoint {
+    fn point(&self, results: &Answered<'_>, at: usize, point: usize) -> OfPoint {
         let place = self.streaming.places.at(point);
-        let verdict = Verdict::of(results, at);
         OfPoint {
             runs: results.runs_at(at).len(),
             rows: self.tables.rows(results, at, (point, place)),
-            texts: Texts::of(results, (at, &verdict), place),
-            digest: Digest::of(
-                results,
-                (at, &verdict),
-                (self.plan, &self.streaming.thin),
-                point,
-            ),
+            texts: Texts::of(results, at, place),
+            digest: Digest::of(results, at, (self.plan, &self.streaming.thin), point),
         }
     }
 
@@ -197,7 +191,7 @@ impl Writer<'_> {
 }
 
 impl Texts {
-    fn of(results: &Results, (at, verdict): (usize, &Verdict), place: &[String]) -> Self {
+    fn of(results: &Answered<'_>, at: usize, place: &[String]) -> Self {
         let text = |rows: &dyn Fn(&mut Vec<u8>)| {
             let mut out = Vec::new();
             rows(&mut out);
@@ -205,8 +199,8 @@ impl Texts {
         };
         Self {
             summary: text(&|out| store::summary_rows(out, results, at, place)),
-            verdicts: text(&|out| verdict::verdict_rows(out, results, (at, verdict), place)),
-            comparisons: text(&|out| verdict::comparison_rows(out, verdict, place)),
+            verdicts: text(&|out| verdict::verdict_rows(out, results, at, place)),
+            comparisons: text(&|out| verdict::comparison_rows(out, results, at, place)),
             traces: text(&|out| store::trace_rows(out, results, at, place)),
         }
     }

@@ -3,8 +3,8 @@
 #[cfg(feature = "parquet")]
 mod columns;
 
-use dupack_lab::results::Results;
 use dupack_lab::results::store::{self, Places};
+use dupack_lab::results::{Answered, Results};
 
 use super::{Format, StreamError};
 use dupack_engine::folder::OutputFolder;
@@ -49,7 +49,7 @@ impl Tables {
     #[cfg_attr(not(feature = "parquet"), allow(unused_variables))]
     pub(super) fn rows(
         &self,
-        results: &Results,
+        results: &Answered<'_>,
         at: usize,
         (point, place): (usize, &[String]),
     ) -> Rows {

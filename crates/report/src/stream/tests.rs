@@ -1,3 +1,6 @@
+use std::sync::Arc;
+
+use dupack_lab::results::Answered;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -100,7 +103,12 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 fn whole(plan: &Plan) -> BTreeMap<String, Vec<u8>> {
     let results = plan.execute(Execution::default(), &(), &Interrupt::new());
     let folder = MemoryFolder::default();
-    let files = comparison::files(&results, &Catalog::builtin(), Beside::default()).unwrap();
+    let files = comparison::files(
+        &Arc::new(Answered::of(&results)),
+        &Catalog::builtin(),
+        Beside::default(),
+    )
+    .unwrap();
     files.write(&folder).unwrap();
     folder.into_files()
 }

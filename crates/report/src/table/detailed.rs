@@ -7,7 +7,7 @@ use super::{Colour, PLAIN, align_numbers, painted};
 use crate::answer;
 use crate::wrap::{columns as width_of, indented, wrap};
 use dupack_lab::results::verdict::Mark;
-use dupack_lab::results::{Cell, Comparison, Measure, Medium, Results, Verdict};
+use dupack_lab::results::{Answered, Cell, Measure, Medium};
 use dupack_lab::stats::{Summary, spread, times};
 
 /// A column of the table, after the stack's name.
@@ -131,7 +131,7 @@ const fn mean(head: &'static str, measure: Measure, lost: &'static str, spare: u
 
 /// The columns that say something here. How rightly losses are judged is compared only where several
 /// stacks judge: a sender without differentiation takes all for congestion. It is in every file.
-fn columns(results: &Results) -> impl Iterator<Item = Column> + '_ {
+fn columns<'a>(results: &'a Answered<'_>) -> impl Iterator<Item = Column> + 'a {
     let judges = |stack: &&String| stack.matches('/').count() == 3;
     let several_judge = results.stacks.iter().filter(judges).count() > 1;
     let speaks = move |measure: Measure| match measure {
@@ -156,7 +156,7 @@ struct Filled {
 }
 
 impl Filled {
-    fn of(column: Column, results: &Results, rows: &[Row]) -> Self {
+    fn of(column: Column, results: &Answered<'_>, rows: &[Row]) -> Self {
         let text = |row: &Row| value(results, row.point, &row.cell, column.shows);
         Self {
             column,
@@ -182,7 +182,7 @@ const GAP: usize = 1;
 
 /// The table, what its heads mean, and what had to be left out. Nothing is broken: where there is not
 /// even room for a name and a number, a line is longer than `room`.
-pub(super) fn detailed(results: &Results, colour: Colour, room: Option<usize>) -> String {
+pub(super) fn detailed(results: &Answered<'_>, colour: Colour, room: Option<usize>) -> String {
     let rows = rows(results);
     let filled = columns(results).map(|column| Filled::of(column, results, &rows));
     let mut filled: Vec<Filled> = filled.collect();
@@ -236,27 +236,27 @@ fn most_dispensable(filled: &[Filled]) -> Option<usize> {
     filled.iter().position(|filled| filled.column.spare == most)
 }
 
-fn rows(results: &Results) -> Vec<Row> {
+fn rows(results: &Answered<'_>) -> Vec<Row> {
     let at = |point| {
-        let verdict = Verdict::of(results, point);
-        let cells = Comparison::of(results, point, Measure::Goodput).cells;
-        cells.into_iter().map(move |cell| Row {
+        let verdict = results.verdict(point);
+        let cells = &results.goodput(point).cells;
+        cells.iter().map(move |cell| Row {
             point,
             mark: verdict.stacks[cell.stack].mark,
-            cell,
+            cell: cell.clone(),
         })
     };
     (0..results.points.len()).flat_map(at).collect()
 }
 
-fn marked(results: &Results, names: &Names, row: &Row) -> String {
+fn marked(results: &Answered<'_>, names: &Names, row: &Row) -> String {
     let name = names.at(results, row.point, row.cell.stack);
     format!("{} {name}", row.mark.sign())
 }
 
 /// The head, and the rows in blocks, each below its point's label.
 fn blocks(
-    results: &Results,
+    results: &Answered<'_>,
     names: &Names,
     rows: &[Row],
     filled: &[Filled],
@@ -346,7 +346,7 @@ fn left_out(lost: &[&str], wanted: usize) -> Option<String> {
     })
 }
 
-fn value(results: &Results, point: usize, cell: &Cell, shows: Shows) -> String {
+fn value(results: &Answered<'_>, point: usize, cell: &Cell, shows: Shows) -> String {
     let nothing = || "–".to_owned();
     match (shows, cell.ratio) {
         (Shows::Goodput, _) => cell.summary.as_ref().map_or_else(nothing, |s| spread(s, 2)),

@@ -37,7 +37,7 @@ fn results(sweep: &str, goodput: impl Fn(usize, usize, u64) -> f64) -> Results {
 }
 
 fn names(results: &Results) -> Vec<String> {
-    let charts = charts(results, &Catalog::builtin()).unwrap();
+    let charts = charts(&Answered::of(results), &Catalog::builtin()).unwrap();
     charts.figures.iter().map(|f| f.name.clone()).collect()
 }
 
@@ -67,7 +67,7 @@ fn made_up(point: usize, stack: usize, seed: u64) -> f64 {
 fn two_keys_are_panels_and_a_table_of_ratios() {
     let results = results(TWO, made_up);
     assert_eq!(names(&results), ["goodput_mbit_s", "goodput_mbit_s-ratio"]);
-    let charts = charts(&results, &Catalog::builtin()).unwrap();
+    let charts = charts(&Answered::of(&results), &Catalog::builtin()).unwrap();
     let panels = texts(&charts.figures[0].svg);
     for delay in ["5ms", "25ms", "100ms", "200ms"] {
         let name = format!("one-way delay {delay}");
@@ -86,7 +86,7 @@ fn two_keys_are_panels_and_a_table_of_ratios() {
 #[test]
 fn cells_of_ratios_have_their_numbers_and_say_what_cannot_be_told() {
     let results = results(TWO, made_up);
-    let charts = charts(&results, &Catalog::builtin()).unwrap();
+    let charts = charts(&Answered::of(&results), &Catalog::builtin()).unwrap();
     let map = &charts.figures[1];
     let cells = texts(&map.svg);
     let count = |text: &str| cells.iter().filter(|cell| *cell == text).count();
@@ -112,7 +112,7 @@ fn one_key_is_lines_and_says_which_is_highest_where() {
         (_, 1) => 2.0,
         _ => 3.0,
     });
-    let charts = charts(&results, &Catalog::builtin()).unwrap();
+    let charts = charts(&Answered::of(&results), &Catalog::builtin()).unwrap();
     assert_eq!(charts.figures.len(), 1);
     let words = in_words(&charts.figures[0].svg).unwrap();
     for wanted in [
@@ -131,7 +131,7 @@ fn goodputs_that_span_decades_get_a_logarithmic_axis() {
     let sweep = "\"path.loss\" = [\"0.1%\", \"1%\", \"10%\"]";
     let of = |least: f64| {
         let results = results(sweep, |point, _, _| [9.0, 2.0, least][point]);
-        let charts = charts(&results, &Catalog::builtin()).unwrap();
+        let charts = charts(&Answered::of(&results), &Catalog::builtin()).unwrap();
         texts(&charts.figures[0].svg)
     };
     let has = |texts: &[String], text: &str| texts.iter().any(|t| t == text);
@@ -149,7 +149,7 @@ fn words_along_both_axes_are_a_table_of_amounts() {
     let sweep = "\"path.buffer\" = [\"20pkt\", \"100kB\"]\ndialect = [\"rfc\", \"linux\", \"ns2\"]";
     let results = results(sweep, |point, stack, _| (1 + point + 10 * stack) as f64);
     assert_eq!(names(&results), ["goodput_mbit_s", "goodput_mbit_s-ratio"]);
-    let charts = charts(&results, &Catalog::builtin()).unwrap();
+    let charts = charts(&Answered::of(&results), &Catalog::builtin()).unwrap();
     let cells = texts(&charts.figures[0].svg);
     for text in ["rfc", "linux", "ns2", "20pkt", "100kB", "dialect", "26"] {
         assert!(cells.iter().any(|cell| cell == text), "{text}: {cells:?}");
@@ -173,7 +173,11 @@ fn a_third_key_makes_a_figure_for_each_of_its_first_values() {
          \"3Mbit/s\"]\n\"path.buffer\" = [{}]",
         many.join(", ")
     );
-    let charts = charts(&results(&sweep, |_, _, _| 1.0), &Catalog::builtin()).unwrap();
+    let charts = charts(
+        &Answered::of(&results(&sweep, |_, _, _| 1.0)),
+        &Catalog::builtin(),
+    )
+    .unwrap();
     assert_eq!(charts.figures.len(), 2 * SLICES_MAX);
     let note = charts.note.unwrap();
     assert!(

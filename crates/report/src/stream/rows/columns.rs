@@ -3,7 +3,7 @@
 use arrow_array::RecordBatch;
 use dupack_columns::parquet::Writer;
 use dupack_columns::{Flows, Runs, Sweep};
-use dupack_lab::results::{Measure, Results};
+use dupack_lab::results::{Answered, Measure, Results};
 use parquet::errors::ParquetError;
 
 use super::{FLOWS, RUNS};
@@ -33,7 +33,7 @@ impl Tables {
         }
     }
 
-    pub(super) fn rows(&self, results: &Results, at: usize, point: usize) -> Rows {
+    pub(super) fn rows(&self, results: &Answered<'_>, at: usize, point: usize) -> Rows {
         let (mut runs, mut flows) = (self.runs.another(), self.flows.another());
         for run in results.runs_at(at) {
             runs.push_at(point, run);
