@@ -68,7 +68,7 @@ impl<P: Borrow<Plan> + Clone + Send + Sync> Deal<P> {
             Some(true) => {}
         }
         let runs = done.runs.into_iter();
-        let made = runs.map(|(task, run)| (task, Made::Run(Done { run, cpu: None })));
+        let made = runs.map(|(task, run)| (task, Made::Run(Box::new(Done { run, cpu: None }))));
         let made = made.collect();
         Ok(self.session.enter(number, made, &done.given_up, watch))
     }

@@ -35,7 +35,7 @@ pub struct PlanRuns<P>(pub P);
 #[derive(Clone, Debug)]
 pub enum Made {
     /// Measures of a compared run, or of one that measures harm.
-    Run(Done),
+    Run(Box<Done>),
     /// A run over time.
     Sampled(Box<Sampled>),
     /// The flows of a run over time.
@@ -51,19 +51,19 @@ impl Outcome for Made {
     }
 
     fn found(done: Done) -> Self {
-        Self::Run(done)
+        Self::Run(Box::new(done))
     }
 
     fn took(self, cpu: Option<Duration>) -> Self {
         match self {
-            Self::Run(done) => Self::Run(done.took(cpu)),
+            Self::Run(done) => Self::Run(Box::new(done.took(cpu))),
             other => other,
         }
     }
 
     fn at(self, job: Job) -> Self {
         match self {
-            Self::Run(done) => Self::Run(done.at(job)),
+            Self::Run(done) => Self::Run(Box::new(done.at(job))),
             other => other,
         }
     }
@@ -96,10 +96,10 @@ impl<P: Borrow<Plan> + Sync> Worker<Made> for PlanRuns<P> {
         Some(match task.part {
             OVER_TIME => Made::Sampled(Box::new(plan.sample(job, interrupt)?)),
             FLOWS => Made::Flows(plan.follow_flows(job, interrupt)?),
-            _ => Made::Run(Done {
+            _ => Made::Run(Box::new(Done {
                 run: plan.perform(job, task.purpose, interrupt)?,
                 cpu: None,
-            }),
+            })),
         })
     }
 }

@@ -58,7 +58,7 @@ fn whoever_splits_the_same_plan_comes_to_the_same_split() {
     let (one, source) = uneven();
     let (other, _) = uneven();
     let split = |plan: &Plan| {
-        let split = Split::of_plan(&plan, 5, &source).unwrap();
+        let split = Split::of_plan(plan, 5, &source).unwrap();
         (split.places.clone(), split.fingerprint())
     };
     assert_eq!(split(&one), split(&other));
@@ -66,7 +66,7 @@ fn whoever_splits_the_same_plan_comes_to_the_same_split() {
     let (titled, _) = plan("title = \"x\"\nseeds = 7\n", "");
     let (bare, _) = plan("seeds = 7\n", "");
     let (more, _) = plan("seeds = 8\n", "");
-    let print = |plan: &Plan| Split::of_plan(&plan, 5, &source).unwrap().fingerprint();
+    let print = |plan: &Plan| Split::of_plan(plan, 5, &source).unwrap().fingerprint();
     assert_eq!(print(&titled), print(&bare));
     assert_ne!(print(&more), print(&bare));
     assert_ne!(
