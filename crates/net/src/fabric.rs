@@ -13,7 +13,7 @@ use crate::link::{DropCause, Fate, Flight, Link, Offer, Verdict};
 use crate::observer::{Happening, Observer, PacketEvent};
 use crate::packet::{Body, Copy, Packet, PacketArena, PacketHandle, PacketKind};
 use crate::route::{Hop, RouteTable};
-use crate::wireless::{Medium, RadioPort};
+use crate::wireless::Medium;
 
 /// A timer of the fabric's driver, numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,6 +34,11 @@ pub enum Step {
 }
 
 mod managed;
+mod radio;
+mod transmitters;
+
+use transmitters::Transmitter;
+pub use transmitters::Transmitters;
 
 /// Links, packets and timers on one clock.
 #[derive(Clone, Debug)]
@@ -41,61 +46,12 @@ pub struct Fabric {
     now: Instant,
     /// All links. In a radio link's place stands one that only counts.
     links: Vec<Link>,
-    radios: Radios,
-    /// The links whose queue is managed.
-    managed: Vec<LinkId>,
+    transmitters: Transmitters,
     routes: RouteTable,
     packets: PacketArena,
     /// One slot per link, then one per medium, one per managed queue, and one per timer.
     events: EventQueue,
     first_timer: u32,
-}
-
-/// Shared channels, and which links lead over them.
-#[derive(Clone, Debug, Default)]
-pub struct Radios {
-    media: Vec<Medium>,
-    /// For each link; empty if none has anything in its place, so that wires need not look.
-    places: Vec<Option<Place>>,
-}
-
-/// What an offer to a link comes to instead of a FIFO.
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    Radio(MediumId, RadioPort),
-    /// A managed queue, and which it is of all of them.
-    Managed(u32),
-}
-
-impl Radios {
-    /// These media; `ports` says of each link whether it is a radio link, and between which
-    /// stations of which medium.
-    #[must_use]
-    pub fn new(media: Vec<Medium>, ports: Vec<Option<(MediumId, RadioPort)>>) -> Self {
-        let mut places = Vec::new();
-        if ports.iter().any(Option::is_some) {
-            let radio = |(medium, port)| Place::Radio(medium, port);
-            places.extend(ports.into_iter().map(|port| port.map(radio)));
-        }
-        Self { media, places }
-    }
-
-    fn place(&self, link: LinkId) -> Option<Place> {
-        self.places.get(link.index()).copied().flatten()
-    }
-
-    /// Puts managed queues in the place of some links; gives these links.
-    fn put_managed(&mut self, links: &[Link]) -> Vec<LinkId> {
-        let mut managed = Vec::new();
-        for (link, id) in links.iter().zip(0..) {
-            if link.is_managed() {
-                self.places.resize(links.len().max(self.places.len()), None);
-                self.places[id as usize] = Some(Place::Managed(managed.len() as u32));
-                managed.push(LinkId(id));
-            }
-        }
-        managed
-    }
 }
 
 /// A packet that has crossed a link: what the links further on have to know of it. It is small
@@ -114,18 +70,21 @@ const NOBODY: (FlowId, u64, Option<SeqNumber>, Codepoint) =
     (FlowId(u32::MAX), u64::MAX, None, Codepoint::NotEct);
 
 impl Fabric {
-    /// A fabric of `links`, some of which may be `radios`, and `timers` timers at time zero.
+    /// Creates a fabric of `links` with their `transmitters`, and `timers` timers, at time zero.
     #[must_use]
-    pub fn new(links: Vec<Link>, mut radios: Radios, routes: RouteTable, timers: usize) -> Self {
-        let managed = radios.put_managed(&links);
-        let others = radios.media.len() + managed.len();
+    pub fn new(
+        links: Vec<Link>,
+        transmitters: Transmitters,
+        routes: RouteTable,
+        timers: usize,
+    ) -> Self {
+        let others = transmitters.slots();
         let events = EventQueue::new(links.len(), others, timers);
         let first_timer = (links.len() + others) as u32;
         Self {
             now: Instant::ZERO,
             links,
-            radios,
-            managed,
+            transmitters,
             routes,
             packets: PacketArena::default(),
             events,
@@ -153,14 +112,14 @@ impl Fabric {
     /// All shared channels, in the order of their ids.
     #[must_use]
     pub fn media(&self) -> &[Medium] {
-        &self.radios.media
+        &self.transmitters.media
     }
 
     /// Packets and bytes that wait now for their transmission on `link` to begin; for a radio
     /// link, all that wait at its station.
     pub fn backlog(&mut self, link: LinkId) -> (u64, u64) {
-        if let Some(Place::Radio(medium, port)) = self.radios.place(link) {
-            return self.radios.media[medium.index()].backlog(port.from);
+        if let Some(Transmitter::Radio(medium, port)) = self.transmitters.of(link) {
+            return self.transmitters.media[medium.index()].backlog(port.from);
         }
         let link = &mut self.links[link.index()];
         (link.backlog_packets(self.now), link.backlog_bytes(self.now))
@@ -269,9 +228,9 @@ impl Fabric {
                 self.events.clear(slot);
                 Some(Step::Timer(TimerId(slot.0 - self.first_timer)))
             } else {
-                let place = slot.0 - self.links.len() as u32;
-                match place.checked_sub(self.radios.media.len() as u32) {
-                    None => self.on_air(MediumId(place), observer),
+                let transmitter = slot.0 - self.links.len() as u32;
+                match transmitter.checked_sub(self.transmitters.media.len() as u32) {
+                    None => self.on_air(MediumId(transmitter), observer),
                     Some(queue) => self.serve_managed(queue, observer),
                 }
             };
@@ -285,10 +244,6 @@ impl Fabric {
 
     fn slot(&self, timer: TimerId) -> EventSlot {
         EventSlot(self.first_timer + timer.0)
-    }
-
-    const fn medium_slot(&self, medium: MediumId) -> EventSlot {
-        EventSlot(self.links.len() as u32 + medium.0)
     }
 
     fn link_of(&self, slot: EventSlot) -> Option<LinkId> {
@@ -344,88 +299,6 @@ impl Fabric {
         }
         self.tell(crossed.packet, Happening::Crossed { link: id }, observer);
         self.forward(crossed, observer)
-    }
-
-    /// Handles what is due on a shared channel.
-    #[inline(always)]
-    fn on_air<O: Observer>(&mut self, id: MediumId, observer: &mut O) -> Option<Step> {
-        let medium = &mut self.radios.media[id.index()];
-        if !medium.has_outcome() {
-            medium.advance(self.now);
-            // Most of what happens on a channel concerns nobody beyond it.
-            if !medium.has_outcome() {
-                let next = medium.next_event();
-                self.move_medium_on(id, next);
-                return None;
-            }
-        }
-        self.come_through(id, observer)
-    }
-
-    /// A medium that was due is due next at `next`.
-    #[inline(always)]
-    fn move_medium_on(&mut self, id: MediumId, next: Option<Instant>) {
-        if next != Some(self.now) {
-            let slot = self.medium_slot(id);
-            let next = next.map(|at| (at, self.events.number()));
-            self.events.move_on(slot, next);
-        }
-    }
-
-    /// Handles a packet that is through with a medium, which is due for it. Never inlined, to keep
-    /// the loop over wires tight.
-    #[inline(never)]
-    fn come_through<O: Observer>(&mut self, id: MediumId, observer: &mut O) -> Option<Step> {
-        let medium = &mut self.radios.media[id.index()];
-        let outcome = medium.take_outcome();
-        let next = if medium.has_outcome() {
-            Some(self.now)
-        } else {
-            medium.next_event()
-        };
-        self.move_medium_on(id, next);
-        let outcome = outcome?;
-        let link = outcome.link;
-        let packet = outcome.packet;
-        let counters = self.links[link.index()].counters_mut();
-        if let Fate::Lost(cause) = outcome.fate {
-            counters.drops.add(cause);
-            if cause == DropCause::Random {
-                counters.carried(packet.bytes);
-            }
-            self.tell(packet.packet, Happening::Dropped { link, cause }, observer);
-            return Some(Step::Dropped(packet.packet, cause));
-        }
-        counters.carried(packet.bytes);
-        self.tell(packet.packet, Happening::Crossed { link }, observer);
-        let crossed = Crossed {
-            packet: packet.packet,
-            hop: packet.hop,
-            bytes: packet.bytes,
-            kind: packet.kind,
-        };
-        self.forward(crossed, observer)
-    }
-
-    /// Comes back to a medium for its next packet that is through, or when it acts next.
-    fn await_medium(&mut self, id: MediumId) {
-        let slot = self.medium_slot(id);
-        let medium = &self.radios.media[id.index()];
-        let next = if medium.has_outcome() {
-            Some(self.now)
-        } else {
-            medium.next_event()
-        };
-        if next == self.events.pending(slot) {
-            return;
-        }
-        match next {
-            Some(at) => {
-                let number = self.events.number();
-                self.events.set(slot, at, number);
-            }
-            None => self.events.clear(slot),
-        }
     }
 
     /// Sends a packet that has crossed a link on its way.
@@ -521,12 +394,12 @@ impl Fabric {
         id: LinkId,
         observer: &mut O,
     ) -> Result<(), DropCause> {
-        match self.radios.place(id) {
+        match self.transmitters.of(id) {
             None => {}
-            Some(Place::Radio(medium, port)) => {
+            Some(Transmitter::Radio(medium, port)) => {
                 return self.offer_by_radio(offer, id, medium, port, observer);
             }
-            Some(Place::Managed(queue)) => {
+            Some(Transmitter::Managed(queue)) => {
                 return self.offer_managed(offer, id, queue, observer);
             }
         }
@@ -553,35 +426,6 @@ impl Fabric {
             Verdict::Dropped(cause) => {
                 let what = Happening::Dropped { link: id, cause };
                 self.tell(offer.packet, what, observer);
-                Err(cause)
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn offer_by_radio<O: Observer>(
-        &mut self,
-        offer: &Offer,
-        link: LinkId,
-        medium: MediumId,
-        port: RadioPort,
-        observer: &mut O,
-    ) -> Result<(), DropCause> {
-        let channel = &mut self.radios.media[medium.index()];
-        let verdict = channel.offer(self.now, offer, link, port);
-        let (waiting, _) = channel.backlog(port.from);
-        let counters = self.links[link.index()].counters_mut();
-        counters.offered_packets += 1;
-        counters.backlog_max_packets = counters.backlog_max_packets.max(waiting);
-        self.await_medium(medium);
-        match verdict {
-            Verdict::Accepted { wait } | Verdict::Marked { wait } => {
-                self.tell(offer.packet, Happening::Queued { link, wait }, observer);
-                Ok(())
-            }
-            Verdict::Dropped(cause) => {
-                self.links[link.index()].counters_mut().drops.add(cause);
-                self.tell(offer.packet, Happening::Dropped { link, cause }, observer);
                 Err(cause)
             }
         }

@@ -11,7 +11,7 @@ use dupack_tcp::{Receiver, Sender};
 
 use crate::coalescing::Coalescing;
 use crate::fabric::{Fabric, TimerId};
-use crate::flow::{Application, HeaderSizes, TcpFlowConfig, When, Write};
+use crate::flow::{Application, HeaderSizes, TcpFlowConfig};
 use crate::ids::FlowId;
 use crate::informed::inform;
 use crate::link::DropCause;
@@ -24,6 +24,10 @@ use crate::route::Hop;
 use crate::truth::{FlowTruth, Judgements, TruthCounters};
 use crate::video::{VideoCounters, Viewers};
 
+mod writer;
+
+use writer::WriterState;
+
 /// A TCP transfer at work.
 #[derive(Debug)]
 pub struct TcpFlow {
@@ -32,33 +36,21 @@ pub struct TcpFlow {
     receiver: Receiver,
     /// Most applications read at once, and most receivers keep what they have.
     reader: Option<Box<ReaderState>>,
-    /// Most applications have everything to write at once, and nobody watches.
-    special: Option<Box<Special>>,
+    writer: WriterState,
+    /// Few applications send video.
+    viewers: Option<Box<Viewers>>,
     /// Most hosts hand up every segment, and most receivers say what is.
     oddities: Option<Box<Oddities>>,
     truth: FlowTruth,
     headers: HeaderSizes,
-    smss: u64,
+    smss: u32,
     there: Hop,
     back: Hop,
     start: Instant,
-    application: Application,
-    /// When the application writes next, if it does.
-    next_write: Option<Instant>,
-    writes_left: u64,
     progress: Progress,
     /// Counters as they stood when measuring began; none if all stood at zero, as without a
     /// warm-up.
     baseline: Option<Box<Baseline>>,
-}
-
-/// What few applications do.
-#[derive(Debug)]
-enum Special {
-    /// They send video, and somebody watches.
-    Watched(Viewers),
-    /// They write by a list: what is left of it.
-    Scripted(std::vec::IntoIter<Write>),
 }
 
 /// What few receivers' hosts do.
@@ -125,50 +117,33 @@ impl FlowCounters {
     }
 }
 
-/// As good as without end, and far from overflow.
-const GREEDY_BYTES: u64 = 1 << 62;
-
 impl TcpFlow {
     /// A transfer as it is at the start of a run, but for its random numbers.
     pub(crate) fn new(id: FlowId, config: TcpFlowConfig, there: Hop, back: Hop) -> Self {
         let oddities = Oddities::new(&config);
-        let next_write = Some(first_write(&config));
-        let writes_left = match config.application {
-            Application::Greedy | Application::Finite(_) => 1,
-            Application::Scripted { .. } => config.writes.len() as u64,
-            Application::Writes { count, .. } => count,
-            Application::Video(video) => video.frames,
+        let viewers = match config.application {
+            Application::Video(video) => Some(Box::new(Viewers::new(video, config.start))),
+            _ => None,
         };
         let mut receiver = config.receiver;
         receiver.application = config.reader.reading();
         let truth = FlowTruth::default();
         Self {
             id,
-            smss: u64::from(config.sender.smss.max(1)),
+            smss: config.sender.smss.max(1),
             sender: Sender::new(config.sender, inform(config.stack, truth.losses())),
             receiver: Receiver::new(receiver),
             reader: ReaderState::new(config.reader, config.reneging, config.start).map(Box::new),
+            writer: WriterState::new(config.application, config.writes, config.start),
+            viewers,
             oddities,
             truth,
             headers: config.headers,
             there,
             back,
             start: config.start,
-            application: config.application,
-            next_write,
-            writes_left,
             progress: Progress::NotStarted,
             baseline: None,
-            special: match config.application {
-                Application::Video(video) => Some(Box::new(Special::Watched(Viewers::new(
-                    video,
-                    config.start,
-                )))),
-                Application::Scripted { .. } => {
-                    Some(Box::new(Special::Scripted(config.writes.into_iter())))
-                }
-                _ => None,
-            },
         }
     }
 
@@ -187,9 +162,9 @@ impl TcpFlow {
     /// The sender's timer went off.
     pub(crate) fn sender_timeout<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         let now = fabric.now();
-        let writes = self.next_write.is_some_and(|at| at <= now);
-        if writes {
-            self.write(now);
+        let writes = self.writer.next_write().is_some_and(|at| at <= now);
+        if writes && self.writer.write(now, self.start, &mut self.sender) {
+            self.note_start(now);
         }
         let due = self.sender.next_timeout().is_some_and(|at| at <= now);
         if due {
@@ -339,7 +314,7 @@ impl TcpFlow {
     /// How much it is to deliver, in bytes; `None` if there is no end to it.
     #[must_use]
     pub const fn total_bytes(&self) -> Option<u64> {
-        self.application.total_bytes()
+        self.writer.total_bytes()
     }
 
     /// How far the transfer has come.
@@ -379,75 +354,14 @@ impl TcpFlow {
     }
 
     fn video_totals(&self, now: Instant) -> Option<VideoCounters> {
-        match self.special.as_deref()? {
-            Special::Watched(viewers) => Some(viewers.counters(now)),
-            Special::Scripted(_) => None,
-        }
-    }
-
-    /// The application hands over its next bytes, and the first time the transfer begins.
-    fn write(&mut self, now: Instant) {
-        let (bytes, every) = match self.application {
-            Application::Greedy => (GREEDY_BYTES, Duration::ZERO),
-            Application::Finite(bytes) => (bytes, Duration::ZERO),
-            Application::Writes { bytes, every, .. } => (bytes, every),
-            Application::Video(video) => (video.frame_bytes, video.every),
-            Application::Scripted { .. } => {
-                self.write_by_script(now);
-                return;
-            }
-        };
-        self.next_write = None;
-        if self.writes_left > 0 {
-            self.sender.write(bytes);
-            self.writes_left -= 1;
-        }
-        if self.writes_left > 0 {
-            self.next_write = Some(no_earlier_than_next(now, now + every));
-        }
-        self.note_start(now);
+        let viewers = self.viewers.as_ref()?;
+        Some(viewers.counters(now))
     }
 
     fn note_start(&mut self, now: Instant) {
         if self.progress == Progress::NotStarted {
             self.progress = Progress::Running;
             self.note_progress(now);
-        }
-    }
-
-    /// Hands over what the script says for now. What waits for ACKs gets its time when they are in.
-    fn write_by_script(&mut self, now: Instant) {
-        self.next_write = None;
-        let Some(Special::Scripted(script)) = self.special.as_deref_mut() else {
-            return;
-        };
-        let Some(write) = script.next() else {
-            return;
-        };
-        self.writes_left -= 1;
-        self.sender.write(write.bytes);
-        if let Some(Write {
-            when: When::At(at), ..
-        }) = script.as_slice().first()
-        {
-            self.next_write = Some(no_earlier_than_next(now, self.start + *at));
-        }
-        self.note_start(now);
-    }
-
-    /// Nothing is under way and nothing due: the script may say for how long.
-    #[inline(never)]
-    fn wait_by_script(&mut self, now: Instant) {
-        let Some(Special::Scripted(script)) = self.special.as_deref() else {
-            return;
-        };
-        if let Some(Write {
-            when: When::After(after),
-            ..
-        }) = script.as_slice().first()
-            && self.sender.is_done()
-        {
-            self.next_write = Some(no_earlier_than_next(now, now + *after));
         }
     }
 
@@ -496,7 +410,7 @@ impl TcpFlow {
         let packet = Packet {
             flow: self.id,
             wire_bytes: len + self.headers.data_bytes,
-            number: transmit.offset / self.smss,
+            number: transmit.offset / u64::from(self.smss),
             body: Body::Data(Data {
                 segment: transmit.segment,
                 offset: transmit.offset,
@@ -593,20 +507,20 @@ impl TcpFlow {
 
     #[inline(always)]
     fn rearm_sender(&mut self, fabric: &mut Fabric) {
-        if self.next_write.is_none() && self.sender.next_timeout().is_none() {
-            self.wait_by_script(fabric.now());
+        if self.writer.next_write().is_none() && self.sender.next_timeout().is_none() {
+            self.writer.wait_by_script(fabric.now(), &self.sender);
         }
-        if let Some(at) = earlier(self.sender.next_timeout(), self.next_write) {
+        if let Some(at) = earlier(self.sender.next_timeout(), self.writer.next_write()) {
             let timer = self.sender_timer();
             fabric.set_timer_lazily(timer, no_earlier_than_next(fabric.now(), at));
         }
     }
 
     fn note_progress(&mut self, now: Instant) {
-        if let Some(Special::Watched(viewers)) = self.special.as_deref_mut() {
+        if let Some(viewers) = &mut self.viewers {
             viewers.received(now, self.receiver.in_order_bytes());
         }
-        if let Some(bytes) = self.application.total_bytes()
+        if let Some(bytes) = self.writer.total_bytes()
             && self.progress == Progress::Running
             && self.receiver.in_order_bytes() >= bytes
         {
@@ -620,20 +534,6 @@ impl TcpFlow {
 
     const fn receiver_timer(&self) -> TimerId {
         TimerId(2 * self.id.0 + 1)
-    }
-}
-
-/// When the application writes first.
-fn first_write(config: &TcpFlowConfig) -> Instant {
-    match (config.application, config.writes.first()) {
-        (
-            Application::Scripted { .. },
-            Some(Write {
-                when: When::At(wait) | When::After(wait),
-                ..
-            }),
-        ) => config.start + *wait,
-        _ => config.start,
     }
 }
 

@@ -14,7 +14,7 @@ use dupack_tcp::time::Duration;
 
 use self::radio::MediumPlan;
 use crate::event::MAX_SLOTS;
-use crate::fabric::{Fabric, Radios};
+use crate::fabric::{Fabric, Transmitters};
 use crate::ids::{LinkId, MediumId, NodeId, RouteId};
 use crate::link::{Link, LinkConfig, LinkFault};
 use crate::route::{Hop, RouteTable};
@@ -331,14 +331,15 @@ impl Topology {
             LinkSetup::Wire(config) => Link::new(config, seed, &edge.name),
             LinkSetup::Radio { .. } => Link::new(&counting, seed, &edge.name),
         });
+        let links: Vec<Link> = links.collect();
         let ports = self.links.iter().map(|edge| match edge.setup {
             LinkSetup::Wire(_) => None,
             LinkSetup::Radio { medium, port } => Some((medium, port)),
         });
-        let radios = Radios::new(media, ports.collect());
+        let transmitters = Transmitters::new(&links, media, ports.collect());
         Ok(Fabric::new(
-            links.collect(),
-            radios,
+            links,
+            transmitters,
             self.routes.clone(),
             timers,
         ))

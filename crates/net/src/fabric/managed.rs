@@ -48,7 +48,7 @@ impl Fabric {
         queue: u32,
         observer: &mut O,
     ) -> Option<Step> {
-        let id = self.managed[queue as usize];
+        let id = self.transmitters.managed[queue as usize];
         let link = &mut self.links[id.index()];
         if link.next_transmission().is_some_and(|at| at <= self.now) {
             let number = self.events.number();
@@ -80,7 +80,7 @@ impl Fabric {
 
     /// Comes back to the queue for its next transmission, or at once for what it has dropped.
     fn await_managed(&mut self, id: LinkId, queue: u32) {
-        let slot = EventSlot((self.links.len() + self.radios.media.len()) as u32 + queue);
+        let slot = EventSlot((self.links.len() + self.transmitters.media.len()) as u32 + queue);
         let link = &self.links[id.index()];
         let next = if link.has_drops() {
             Some(self.now)
