@@ -1,7 +1,7 @@
-//! The moving part: packets crossing links along their routes, timers going off, one clock.
+//! Event loop of the network: packets cross links along their routes and timers fire, on one clock.
 //!
-//! The fabric knows nothing of hosts. Whoever drives it calls [`Fabric::step`] and handles what
-//! comes back: a packet at its destination, a packet that ended on the way, a timer.
+//! The fabric knows nothing of hosts. Its driver calls [`Fabric::step`] and handles the result: a packet at its
+//! destination, a packet that was dropped on the way, or a timer.
 
 use dupack_tcp::segment::Codepoint;
 use dupack_tcp::seq::SeqNumber;
@@ -19,17 +19,17 @@ use crate::wireless::Medium;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerId(pub u32);
 
-/// What [`Fabric::step`] comes back with.
+/// Result of [`Fabric::step`].
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A packet is at its destination. Read it, then [release](Fabric::release) it.
     Delivered(PacketHandle),
-    /// A packet ended on the way. Read it, then [release](Fabric::release) it.
+    /// A packet was dropped on the way. Read it, then [release](Fabric::release) it.
     Dropped(PacketHandle, DropCause),
-    /// A timer went off; it is no longer pending.
+    /// A timer fired; it is no longer pending.
     Timer(TimerId),
-    /// Nothing more happens until the time given.
+    /// Nothing happens before the given time.
     Idle,
 }
 
@@ -44,7 +44,7 @@ pub use transmitters::Transmitters;
 #[derive(Clone, Debug)]
 pub struct Fabric {
     now: Instant,
-    /// All links. In a radio link's place stands one that only counts.
+    /// All links. A radio link is represented by a link that only counts.
     links: Vec<Link>,
     transmitters: Transmitters,
     routes: RouteTable,
@@ -54,8 +54,7 @@ pub struct Fabric {
     first_timer: u32,
 }
 
-/// A packet that has crossed a link: what the links further on have to know of it. It is small
-/// enough for two registers.
+/// State that later links need about a packet that has crossed a link. It fits into two registers.
 #[derive(Clone, Copy, Debug)]
 struct Crossed {
     packet: PacketHandle,
@@ -64,8 +63,7 @@ struct Crossed {
     kind: PacketKind,
 }
 
-/// Flow, number, what it acknowledges and ECN field of a packet offered to a link that does not ask
-/// for them.
+/// Flow, number, acknowledged sequence number and ECN field of a packet, for links that do not read them.
 const NOBODY: (FlowId, u64, Option<SeqNumber>, Codepoint) =
     (FlowId(u32::MAX), u64::MAX, None, Codepoint::NotEct);
 
@@ -92,31 +90,31 @@ impl Fabric {
         }
     }
 
-    /// The present.
+    /// Returns the current time.
     #[must_use]
     pub const fn now(&self) -> Instant {
         self.now
     }
 
-    /// The link `id`.
+    /// Returns the link `id`.
     #[must_use]
     pub fn link(&self, id: LinkId) -> &Link {
         &self.links[id.index()]
     }
 
-    /// The link `id`, to be asked for its backlog or to have its histogram cleared.
+    /// Returns the link `id`, to query its backlog or to clear its histogram.
     pub fn link_mut(&mut self, id: LinkId) -> &mut Link {
         &mut self.links[id.index()]
     }
 
-    /// All shared channels, in the order of their ids.
+    /// Returns all shared channels, in the order of their ids.
     #[must_use]
     pub fn media(&self) -> &[Medium] {
         &self.transmitters.media
     }
 
-    /// Packets and bytes that wait now for their transmission on `link` to begin; for a radio
-    /// link, all that wait at its station.
+    /// Returns the packets and bytes that wait for their transmission on `link` to begin; for a radio link, all that
+    /// wait at its station.
     pub fn backlog(&mut self, link: LinkId) -> (u64, u64) {
         if let Some(Transmitter::Radio(medium, port)) = self.transmitters.of(link) {
             return self.transmitters.media[medium.index()].backlog(port.from);
@@ -125,25 +123,25 @@ impl Fabric {
         (link.backlog_packets(self.now), link.backlog_bytes(self.now))
     }
 
-    /// All links, in the order of their ids.
+    /// Returns all links, in the order of their ids.
     #[must_use]
     pub fn links(&self) -> &[Link] {
         &self.links
     }
 
-    /// The packet of `handle`.
+    /// Returns the packet of `handle`.
     #[must_use]
     pub fn packet(&self, handle: PacketHandle) -> &Packet {
         self.packets.get(handle)
     }
 
-    /// The packets under way.
+    /// Returns the packets in transit.
     #[must_use]
     pub const fn packets(&self) -> &PacketArena {
         &self.packets
     }
 
-    /// Forgets a packet that was delivered or dropped.
+    /// Frees a packet that was delivered or dropped.
     pub fn release(&mut self, handle: PacketHandle) {
         self.packets.remove(handle);
     }
@@ -152,7 +150,7 @@ impl Fabric {
     ///
     /// # Errors
     ///
-    /// If that link drops it at once, with the cause; nothing is left to release then.
+    /// Returns the cause if the link drops the packet at once. There is nothing to release then.
     #[inline(always)]
     pub fn send<O: Observer>(
         &mut self,
@@ -198,15 +196,14 @@ impl Fabric {
         sent
     }
 
-    /// Makes `timer` go off at `at` instead of whenever it was set to before.
+    /// Sets `timer` to fire at `at`, instead of any time set before.
     pub fn set_timer(&mut self, timer: TimerId, at: Instant) {
         let number = self.events.number();
         self.events.set(self.slot(timer), at, number);
     }
 
-    /// Makes `timer` go off at `at` or earlier: an entry that is pending for before `at` stays,
-    /// and whoever handles it sets the timer again. This makes a deadline that moves back with
-    /// every ACK cheap.
+    /// Sets `timer` to fire at `at` or earlier: an entry that is pending for a time before `at` stays, and its handler
+    /// sets the timer again. This makes a deadline that moves back with every ACK cheap.
     #[inline(always)]
     pub fn set_timer_lazily(&mut self, timer: TimerId, at: Instant) {
         let pending = self.events.pending(self.slot(timer));
@@ -215,7 +212,7 @@ impl Fabric {
         }
     }
 
-    /// Moves on to the next thing that concerns the driver, no later than `until` (inclusive).
+    /// Advances to the next event that concerns the driver, but not beyond `until` (inclusive).
     pub fn step<O: Observer>(&mut self, until: Instant, observer: &mut O) -> Step {
         while let Some((at, slot)) = self.events.earliest() {
             if at > until {
@@ -272,7 +269,7 @@ impl Fabric {
         self.arrive_with_fate(id, crossed, flight.fate, observer)
     }
 
-    /// Handles an arrival out of the ordinary: a loss on the wire, or the first of two copies.
+    /// Handles an unusual arrival: a loss on the wire, or the first of two copies.
     #[cold]
     #[inline(never)]
     fn arrive_with_fate<O: Observer>(
@@ -301,7 +298,7 @@ impl Fabric {
         self.forward(crossed, observer)
     }
 
-    /// Sends a packet that has crossed a link on its way.
+    /// Forwards a packet that has crossed a link to its next link or its destination.
     #[inline(always)]
     fn forward<O: Observer>(&mut self, crossed: Crossed, observer: &mut O) -> Option<Step> {
         let Crossed {
@@ -333,7 +330,7 @@ impl Fabric {
         Some(Step::Dropped(packet, cause))
     }
 
-    /// A plain link at rest has taken a packet.
+    /// Launches a packet that an idle plain link has accepted.
     #[inline(always)]
     fn on_its_way<O: Observer>(&mut self, id: LinkId, flight: Flight, observer: &mut O) {
         if self.links[id.index()].launch_plain(flight) {
@@ -348,7 +345,7 @@ impl Fabric {
         );
     }
 
-    /// As [`forward`](Self::forward), over any link in any state; `crossed` is at its hop.
+    /// As [`forward`](Self::forward), over a link of any kind in any state; `crossed` is at its hop.
     #[inline(never)]
     fn forward_by_any<O: Observer>(
         &mut self,
@@ -376,7 +373,7 @@ impl Fabric {
         self.offer(&offer, id, observer)
     }
 
-    /// As [`send`](Self::send), over any link in any state.
+    /// As [`send`](Self::send), over a link of any kind in any state.
     #[inline(never)]
     fn send_by_any<O: Observer>(
         &mut self,

@@ -39,13 +39,13 @@ impl Fabric {
         }
     }
 
-    /// Handles what is due on a shared channel.
+    /// Handles a shared channel that is due.
     #[inline(always)]
     pub(super) fn on_air<O: Observer>(&mut self, id: MediumId, observer: &mut O) -> Option<Step> {
         let medium = &mut self.transmitters.media[id.index()];
         if !medium.has_outcome() {
             medium.advance(self.now);
-            // Most of what happens on a channel concerns nobody beyond it.
+            // Most events on a channel concern only its stations.
             if !medium.has_outcome() {
                 let next = medium.next_event();
                 self.move_medium_on(id, next);
@@ -55,7 +55,7 @@ impl Fabric {
         self.come_through(id, observer)
     }
 
-    /// A medium that was due is due next at `next`.
+    /// Schedules the next event of a medium that was due.
     #[inline(always)]
     fn move_medium_on(&mut self, id: MediumId, next: Option<Instant>) {
         if next != Some(self.now) {
@@ -65,8 +65,7 @@ impl Fabric {
         }
     }
 
-    /// Handles a packet that is through with a medium, which is due for it. Never inlined, to keep
-    /// the loop over wires tight.
+    /// Handles the outcome of a transmission on a medium that is due. Never inlined, to keep the loop over wires tight.
     #[inline(never)]
     fn come_through<O: Observer>(&mut self, id: MediumId, observer: &mut O) -> Option<Step> {
         let medium = &mut self.transmitters.media[id.index()];
@@ -100,7 +99,7 @@ impl Fabric {
         self.forward(crossed, observer)
     }
 
-    /// Comes back to a medium for its next packet that is through, or when it acts next.
+    /// Schedules the next event of a medium, or an immediate one if it has an outcome.
     fn await_medium(&mut self, id: MediumId) {
         let slot = self.medium_slot(id);
         let medium = &self.transmitters.media[id.index()];

@@ -1,8 +1,8 @@
 //! Transmitters that act on their own: shared radio channels and managed queues.
 //!
-//! A FIFO knows when a packet departs as soon as the packet is offered, so its link needs an event only for
-//! the far end. A station waits for its channel, and a managed queue chooses its packet when the link
-//! is free: each channel and each managed queue has an [event slot](crate::event) of its own.
+//! A FIFO determines the departure time of a packet at enqueue, so its link needs an event only for the far end. A
+//! radio station waits for its channel, and a managed queue chooses its next packet when the transmitter becomes free.
+//! So each channel and each managed queue has its own [event slot](crate::event).
 
 use crate::ids::{LinkId, MediumId};
 use crate::link::Link;
@@ -12,9 +12,9 @@ use crate::wireless::{Medium, RadioPort};
 #[derive(Clone, Debug, Default)]
 pub struct Transmitters {
     pub(super) media: Vec<Medium>,
-    /// The links with a managed queue, by the number of the queue.
+    /// Links with a managed queue, in the order of the queues' numbers.
     pub(super) managed: Vec<LinkId>,
-    /// One per link, `None` for a FIFO; empty if all links are FIFOs, so that wires need not look.
+    /// Transmitter of each link; `None` for a FIFO. Empty if all links are FIFOs, so that their path skips the lookup.
     of_links: Vec<Option<Transmitter>>,
 }
 
@@ -28,7 +28,7 @@ pub(super) enum Transmitter {
 }
 
 impl Transmitters {
-    /// Finds the transmitters of `links`. For a radio link, `ports` has the medium and its two stations.
+    /// Creates the transmitters of `links`. `ports` contains the medium and the stations of each radio link.
     #[must_use]
     pub fn new(
         links: &[Link],
@@ -56,7 +56,7 @@ impl Transmitters {
         }
     }
 
-    /// Returns the number of event slots that the transmitters need: one per medium, then one per managed queue.
+    /// Returns the number of event slots: one per medium, then one per managed queue.
     pub(super) const fn slots(&self) -> usize {
         self.media.len() + self.managed.len()
     }
