@@ -1,4 +1,4 @@
-//! Whole links, with times worked out by hand.
+//! Tests of whole links, with times calculated by hand.
 
 use super::*;
 use dupack_tcp::segment::Codepoint;
@@ -8,7 +8,7 @@ use crate::packet::PacketHandle;
 use crate::route::Hop;
 use crate::units::{BitRate, Probability};
 
-/// 8 Mbit/s: a byte per microsecond.
+/// 8 Mbit/s: 1 byte per microsecond.
 const BYTE_PER_MICROSECOND: BitRate = BitRate::from_mbps(8);
 
 fn at(micros: u64) -> Instant {
@@ -31,7 +31,7 @@ fn slow_link() -> LinkConfig {
     LinkConfig::rate(BYTE_PER_MICROSECOND, Duration::from_micros(500))
 }
 
-/// Offers packets `(time in µs, bytes)` and collects the verdicts.
+/// Offers packets `(time in µs, bytes)` and returns the verdicts.
 fn offer_all(link: &mut Link, packets: &[(u64, u32)]) -> Vec<Verdict> {
     let numbered = packets.iter().zip(0..);
     numbered
@@ -59,7 +59,7 @@ const FULL: Verdict = Verdict::Dropped(DropCause::QueueFull);
 #[test]
 fn a_packet_arrives_after_transmission_and_delay() {
     let mut link = Link::new(&slow_link(), 1, "link");
-    // 1000 µs to transmit, 500 µs to propagate; the second waits 600 µs for the first.
+    // 1000 µs to transmit, 500 µs to propagate; the second packet waits 600 µs for the first.
     let verdicts = offer_all(&mut link, &[(0, 1000), (400, 100), (5000, 1)]);
     assert_eq!(verdicts, [waits(0), waits(600), waits(0)]);
     assert_eq!(
@@ -96,7 +96,7 @@ fn a_limit_of_two_packets_holds_two_beside_the_one_in_transmission() {
             (1000, 1000),
         ],
     );
-    // At 1000 µs the second transmission begins, and that packet no longer waits.
+    // At 1000 µs the transmission of the second packet begins, and it no longer waits.
     assert_eq!(
         verdicts,
         [waits(0), waits(1000), waits(2000), FULL, FULL, waits(2000)]
@@ -114,7 +114,7 @@ fn a_limit_in_bytes_counts_bytes() {
         &mut link,
         &[(0, 9000), (0, 1000), (0, 501), (0, 500), (0, 1)],
     );
-    // The first goes straight to the transmitter, whatever its size.
+    // The first packet goes directly to the transmitter, whatever its size.
     assert_eq!(verdicts, [waits(0), waits(9000), FULL, waits(10_000), FULL]);
     assert_eq!(link.backlog_bytes(at(0)), 1500);
 }
@@ -172,7 +172,7 @@ fn a_filter_hides_packets_from_a_model() {
 
 #[test]
 fn losses_do_not_depend_on_queueing() {
-    // The same packets are lost whether the queue is short or long: common random numbers.
+    // Common random numbers: the same packets are lost with a short and a long queue.
     let lost = |limit| {
         let config = slow_link()
             .with_queue(limit)
@@ -186,7 +186,7 @@ fn losses_do_not_depend_on_queueing() {
             .collect::<Vec<_>>()
     };
     let long = lost(QueueLimit::Unlimited);
-    // 1000 · 0.1, deviation 9.5.
+    // Mean 1000 · 0.1, standard deviation 9.5.
     assert!((62..=138).contains(&long.len()), "{}", long.len());
     assert_eq!(long, lost(QueueLimit::Packets(1)));
 }
@@ -266,7 +266,7 @@ fn of_one_flow_its_own_waits_alone_are_recorded() {
     let config = slow_link().recording_waits(WaitRecording::DataOf(FlowId(1)));
     let mut link = Link::new(&config, 1, "link");
     assert!(link.tells_packets_apart());
-    // Waits of 0, 1000, 2000 and 3000 µs; the second and the fourth are flow 1's.
+    // Waits of 0, 1000, 2000 and 3000 µs; the second and fourth packets are of flow 1.
     for number in 0..4 {
         let offer = Offer {
             flow: FlowId(number as u32 % 2),
@@ -285,7 +285,7 @@ fn a_trace_link_delivers_at_its_opportunities() {
     let config = LinkConfig::new(ServiceConfig::Trace(trace), Duration::from_millis(10))
         .with_queue(QueueLimit::Packets(2));
     let mut link = Link::new(&config, 1, "link");
-    // All three wait at 0; the limit is two. The packets at 1 ms, 2 ms, then 4 and 5 ms.
+    // All three packets wait at 0; the limit is two. They leave at 1 ms, 2 ms, then 4 and 5 ms.
     let verdicts = offer_all(
         &mut link,
         &[(0, 1500), (0, 1500), (0, 1500), (1000, 1500), (2000, 1500)],
@@ -310,11 +310,11 @@ fn red_keeps_a_long_queue_away() {
             ..RedConfig::packets(5.0, 15.0)
         });
     let mut link = Link::new(&config, 1, "link");
-    // Twice the rate for two seconds.
+    // Twice the link's rate for two seconds.
     let packets: Vec<_> = (0..4000).map(|n| (n * 500, 1000)).collect();
     let _ = offer_all(&mut link, &packets);
-    // Half must go: p_b = 0.5 of what is offered, at an average of 15 + 15 · 0.4/0.9 ≈ 22 packets
-    // or less, as drops are spread evenly (p_a = 0.5 needs p_b = 1/3).
+    // Half of the offered packets must be dropped. p_b = 0.5 corresponds to an average of 15 + 15 · 0.4/0.9 ≈ 22
+    // packets; less is enough, since drops are spread evenly (p_a = 0.5 needs p_b = 1/3).
     let average = link.red_average().unwrap();
     assert!((10.0..25.0).contains(&average), "{average}");
     let drops = link.counters().drops;
@@ -343,7 +343,7 @@ fn red_marks_what_is_ecn_capable_and_drops_the_rest() {
             ecn,
             ..data(n, 1000)
         };
-        // A fifth more than the link carries.
+        // 20 % more than the link carries.
         match link.offer(at(n * 833), InsertionNumber(n), &packet) {
             Verdict::Accepted { .. } => {}
             Verdict::Marked { .. } => {
