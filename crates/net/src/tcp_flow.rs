@@ -1,8 +1,7 @@
-//! The two ends of a TCP flow, tied to the network: segments become packets, packets segments.
+//! A TCP flow in the network: the two ends exchange segments as packets.
 //!
-//! Timers are lazy. Each end has one timer in the event queue; if it goes off before the
-//! deadline, which may have moved back many times since, it is set again. So a retransmission
-//! timer that every ACK restarts costs the event queue nothing.
+//! Timers are lazy. Each end has one timer in the event queue. If it fires before the deadline, which may have moved
+//! back many times, it is set again. So a retransmission timer that every ACK restarts costs the event queue nothing.
 
 use dupack_tcp::segment::{Ack, Bit, Codepoint, DataSegment};
 use dupack_tcp::sender::{Transmit, TransmitKind};
@@ -28,18 +27,18 @@ mod writer;
 
 use writer::WriterState;
 
-/// A TCP transfer at work.
+/// A TCP transfer at run time.
 #[derive(Debug)]
 pub struct TcpFlow {
     id: FlowId,
     sender: Sender,
     receiver: Receiver,
-    /// Most applications read at once, and most receivers keep what they have.
+    /// Present if the application does not read at once, or the receiver reneges. Rare.
     reader: Option<Box<ReaderState>>,
     writer: WriterState,
-    /// Few applications send video.
+    /// Present if the application sends video. Rare.
     viewers: Option<Box<Viewers>>,
-    /// Most hosts hand up every segment, and most receivers say what is.
+    /// Present if the receiver's host coalesces segments, or the receiver misbehaves. Rare.
     oddities: Option<Box<Oddities>>,
     truth: FlowTruth,
     headers: HeaderSizes,
@@ -48,12 +47,11 @@ pub struct TcpFlow {
     back: Hop,
     start: Instant,
     progress: Progress,
-    /// Counters as they stood when measuring began; none if all stood at zero, as without a
-    /// warm-up.
+    /// Counters at the start of the measured interval; `None` if all were zero, as without a warm-up.
     baseline: Option<Box<Baseline>>,
 }
 
-/// What few receivers' hosts do.
+/// Rare properties of the receiver's host.
 #[derive(Debug)]
 struct Oddities {
     coalescing: Option<Coalescing>,
@@ -61,7 +59,7 @@ struct Oddities {
 }
 
 impl Oddities {
-    /// `None` if `config` asks for none.
+    /// Returns `None` if `config` asks for none.
     fn new(config: &TcpFlowConfig) -> Option<Box<Self>> {
         let oddities = Self {
             coalescing: config.coalescing.map(Coalescing::new),
@@ -79,33 +77,33 @@ struct Baseline {
     video: VideoCounters,
 }
 
-/// How far a transfer has come.
+/// Progress of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Its start time has not come.
+    /// The start time has not come.
     NotStarted,
-    /// It has more to deliver.
+    /// There is more to deliver.
     Running,
-    /// The receiver had all of it in order at this time.
+    /// The receiver had all bytes in order at this time.
     Finished(Instant),
 }
 
-/// What a flow has done.
+/// Counters of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FlowCounters {
     /// Stream bytes received in order.
     pub delivered_bytes: u64,
-    /// Acknowledgments sent.
+    /// ACKs sent.
     pub acks_sent: u64,
-    /// What the sender sent and what became of it.
+    /// Counters of the sender's packets and their true fate.
     pub truth: TruthCounters,
-    /// How the sender judged its losses.
+    /// The sender's judgements of its loss events.
     pub judgements: Judgements,
 }
 
 impl FlowCounters {
-    /// What was done since `earlier` was read.
+    /// Returns the counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -118,7 +116,7 @@ impl FlowCounters {
 }
 
 impl TcpFlow {
-    /// A transfer as it is at the start of a run, but for its random numbers.
+    /// Creates a transfer in its state at the start of a run, without random numbers.
     pub(crate) fn new(id: FlowId, config: TcpFlowConfig, there: Hop, back: Hop) -> Self {
         let oddities = Oddities::new(&config);
         let viewers = match config.application {
@@ -147,7 +145,7 @@ impl TcpFlow {
         }
     }
 
-    /// Begins a run in which it draws its random numbers from `stream`: sets the first timers.
+    /// Begins a run, with random numbers from `stream`: sets the first timers.
     pub(crate) fn begin(&mut self, stream: Stream, fabric: &mut Fabric) {
         fabric.set_timer(self.sender_timer(), self.start);
         let Some(reader) = &mut self.reader else {
@@ -159,7 +157,7 @@ impl TcpFlow {
         }
     }
 
-    /// The sender's timer went off.
+    /// Handles an expiry of the sender's timer.
     pub(crate) fn sender_timeout<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         let now = fabric.now();
         let writes = self.writer.next_write().is_some_and(|at| at <= now);
@@ -177,7 +175,7 @@ impl TcpFlow {
         }
     }
 
-    /// The receiver's timer went off.
+    /// Handles an expiry of the receiver's timer.
     pub(crate) fn receiver_timeout<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         let now = fabric.now();
         if let Some(reader) = &mut self.reader {
@@ -193,7 +191,7 @@ impl TcpFlow {
         self.acknowledge(fabric, observer);
     }
 
-    /// A data packet has arrived at the receiver.
+    /// Handles a data packet that has arrived at the receiver.
     pub(crate) fn data_arrived<O: Observer>(
         &mut self,
         data: &Data,
@@ -220,7 +218,7 @@ impl TcpFlow {
         self.acknowledge(fabric, observer);
     }
 
-    /// Joins what has arrived with what waits, and hands up what does not wait.
+    /// Joins the arrived segment with waiting ones, and hands up what need not wait.
     #[inline(never)]
     fn coalesce<O: Observer>(&mut self, data: &Data, fabric: &mut Fabric, observer: &mut O) {
         let now = fabric.now();
@@ -236,14 +234,14 @@ impl TcpFlow {
         self.rearm_receiver(fabric);
     }
 
-    /// The receiver takes in a segment.
+    /// Hands a segment to the receiver.
     #[inline(always)]
     fn hand_up(&mut self, now: Instant, segment: &DataSegment, ecn: Codepoint, cwr: Bit) {
         if self.sender.config().ecn.is_on() {
             self.receiver.note_ecn(segment, ecn, cwr);
         }
         if self.receiver.wants_round_trip() {
-            // Both ends have measured the handshake, and timestamps tell the receiver of the rest.
+            // Both ends have measured the handshake, and timestamps give the receiver later samples.
             let rtt = self.sender.rtt();
             self.receiver.tell_round_trip(rtt.srtt(), rtt.rto());
         }
@@ -254,7 +252,7 @@ impl TcpFlow {
         self.note_progress(now);
     }
 
-    /// An ACK has arrived at the sender.
+    /// Handles an ACK that has arrived at the sender.
     pub(crate) fn ack_arrived<O: Observer>(
         &mut self,
         ack: &Ack,
@@ -265,7 +263,7 @@ impl TcpFlow {
         self.pump(fabric, observer);
     }
 
-    /// One of the flow's packets was dropped.
+    /// Handles the drop of one of the flow's packets.
     pub(crate) fn dropped(&mut self, body: &Body, cause: DropCause) {
         match body {
             Body::Data(data) if data.segment.len > 0 => {
@@ -278,7 +276,7 @@ impl TcpFlow {
         }
     }
 
-    /// Counts from here on.
+    /// Starts measuring at `now`.
     pub(crate) fn begin_measurement(&mut self, now: Instant) {
         let baseline = Baseline {
             flow: self.totals(),
@@ -287,43 +285,43 @@ impl TcpFlow {
         self.baseline = (baseline != Baseline::default()).then(|| Box::new(baseline));
     }
 
-    /// The sender.
+    /// Returns the sender.
     #[must_use]
     pub const fn sender(&self) -> &Sender {
         &self.sender
     }
 
-    /// The receiver.
+    /// Returns the receiver.
     #[must_use]
     pub const fn receiver(&self) -> &Receiver {
         &self.receiver
     }
 
-    /// What really happened.
+    /// Returns the ground truth.
     #[must_use]
     pub const fn truth(&self) -> &FlowTruth {
         &self.truth
     }
 
-    /// When the transfer starts.
+    /// Returns the start time of the transfer.
     #[must_use]
     pub const fn start(&self) -> Instant {
         self.start
     }
 
-    /// How much it is to deliver, in bytes; `None` if there is no end to it.
+    /// Returns the number of bytes to deliver; `None` if it is unlimited.
     #[must_use]
     pub const fn total_bytes(&self) -> Option<u64> {
         self.writer.total_bytes()
     }
 
-    /// How far the transfer has come.
+    /// Returns the progress of the transfer.
     #[must_use]
     pub const fn progress(&self) -> Progress {
         self.progress
     }
 
-    /// What was done since the start of the run.
+    /// Returns the counts since the start of the run.
     #[must_use]
     pub fn totals(&self) -> FlowCounters {
         FlowCounters {
@@ -334,7 +332,7 @@ impl TcpFlow {
         }
     }
 
-    /// What was done since measuring began.
+    /// Returns the counts since measuring began.
     #[must_use]
     pub fn measured(&self) -> FlowCounters {
         match &self.baseline {
@@ -343,7 +341,7 @@ impl TcpFlow {
         }
     }
 
-    /// What the viewers have seen since measuring began, if the flow carries video.
+    /// Returns the playout of the flow's video since measuring began, if it carries one.
     #[must_use]
     pub fn video(&self, now: Instant) -> Option<VideoCounters> {
         let totals = self.video_totals(now)?;
@@ -365,7 +363,7 @@ impl TcpFlow {
         }
     }
 
-    /// Sends everything that the sender has to send now.
+    /// Sends all segments that the sender may send now.
     fn pump<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         let now = fabric.now();
         while let Some(transmit) = self.sender.poll_transmit(now) {
@@ -374,7 +372,7 @@ impl TcpFlow {
             }
             self.transmit(&transmit, fabric, observer);
         }
-        // Taken even if nobody looks, so that a log does not grow.
+        // Taken even without an observer, so that the log does not grow.
         if self.sender.has_window_changes() {
             for change in self.sender.take_window_changes() {
                 if O::ACTIVE {
@@ -426,7 +424,7 @@ impl TcpFlow {
         }
     }
 
-    /// Sends the ACKs that the receiver has to send now, if it has any.
+    /// Sends all ACKs that the receiver has to send now.
     #[inline(always)]
     fn acknowledge<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         while let Some(ack) = self.receiver.poll_ack() {
@@ -439,7 +437,7 @@ impl TcpFlow {
         self.rearm_receiver(fabric);
     }
 
-    /// Sends what a receiver that may lie makes of an honest ACK.
+    /// Sends an honest ACK, or the forged ACKs of a misbehaving receiver.
     #[inline(never)]
     fn acknowledge_oddly<O: Observer>(&mut self, ack: Ack, fabric: &mut Fabric, observer: &mut O) {
         let honest = self.receiver.acks_sent() - 1;
@@ -491,10 +489,10 @@ impl TcpFlow {
         }
     }
 
-    /// When the application reads, or what waits is handed up.
+    /// Returns the time at which the application reads or waiting segments are handed up.
     #[inline(never)]
     fn next_reading(&self) -> Option<Instant> {
-        // Once everything has been received, nobody waits for the application.
+        // Once all data has been received, nothing depends on the application.
         let reading = match (&self.reader, self.progress) {
             (None, _) | (_, Progress::Finished(_)) => None,
             (Some(reader), _) => reader.next_timeout(),
@@ -537,7 +535,7 @@ impl TcpFlow {
     }
 }
 
-/// The earlier of two deadlines.
+/// Returns the earlier of two deadlines.
 fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -545,7 +543,8 @@ fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     }
 }
 
-/// A deadline that was just handled cannot be due again: time moves on whatever a plug-in says.
+/// Returns `at`, but no earlier than the next nanosecond: a deadline that was just handled cannot be due again, so time
+/// advances whatever a plug-in returns.
 fn no_earlier_than_next(now: Instant, at: Instant) -> Instant {
     at.max(now + Duration::from_nanos(1))
 }
@@ -555,7 +554,7 @@ mod tests {
     use super::*;
     use crate::link::Flight;
 
-    /// What `docs/how-an-event-travels.md` says ("What a flow weighs").
+    /// Sizes stated in `docs/how-an-event-travels.md`.
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn a_flow_weighs_what_the_page_says() {

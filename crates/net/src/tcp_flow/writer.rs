@@ -1,6 +1,6 @@
-//! The sending application at work: how much it writes, and when.
+//! Sending application at run time: schedules its writes.
 //!
-//! The counterpart of the receiver's [`ReaderState`](crate::reader::ReaderState).
+//! It is the counterpart of the receiver's [`ReaderState`](crate::reader::ReaderState).
 
 use std::vec;
 
@@ -13,20 +13,20 @@ use crate::flow::{Application, When, Write};
 /// Practically endless, and far from overflow.
 const GREEDY_BYTES: u64 = 1 << 62;
 
-/// The application behind one sender; sans-I/O.
+/// Sending application of one flow; sans-I/O.
 #[derive(Debug)]
 pub(super) struct WriterState {
     application: Application,
-    /// Time of the next write; `None` after the last, and while the next waits for ACKs.
+    /// Time of the next write; `None` after the last write, and while the next one waits for ACKs.
     next_write: Option<Instant>,
-    /// Writes of equal size still to come; 0 for a script.
+    /// Remaining writes of equal size; 0 for a script.
     writes_left: u64,
-    /// The rest of the script. Few applications have one.
+    /// Remaining writes of a script; present only with [`Application::Scripted`].
     script: Option<Box<vec::IntoIter<Write>>>,
 }
 
 impl WriterState {
-    /// An application that has not written yet; `writes` is its script, if it has one.
+    /// Creates an application that has not written yet. `writes` is its script, if it has one.
     pub(super) fn new(application: Application, writes: Vec<Write>, start: Instant) -> Self {
         let (writes_left, script) = match application {
             Application::Greedy | Application::Finite(_) => (1, None),
@@ -46,20 +46,20 @@ impl WriterState {
         }
     }
 
-    /// Bytes in all; `None` if the application never stops writing.
+    /// Returns the total number of bytes; `None` if it is unlimited.
     #[inline(always)]
     pub(super) const fn total_bytes(&self) -> Option<u64> {
         self.application.total_bytes()
     }
 
-    /// When [`write`](Self::write) wants to be called.
+    /// Returns the time at which [`write`](Self::write) must be called.
     #[inline(always)]
     pub(super) const fn next_write(&self) -> Option<Instant> {
         self.next_write
     }
 
-    /// Hands the bytes that are due now to `sender`, and plans the next write of a flow that began
-    /// at `start`. Returns `false` if an empty script leaves nothing to begin.
+    /// Writes the bytes that are due now to `sender`, and schedules the next write of a flow that began at `start`.
+    /// Returns `false` if the transfer does not begin because its script is empty.
     pub(super) fn write(&mut self, now: Instant, start: Instant, sender: &mut Sender) -> bool {
         let (bytes, every) = match self.application {
             Application::Greedy => (GREEDY_BYTES, Duration::ZERO),
@@ -79,7 +79,7 @@ impl WriterState {
         true
     }
 
-    /// A write that waits for ACKs is planned only [when they have arrived](Self::wait_by_script).
+    /// A write that waits for ACKs is scheduled [when they have arrived](Self::wait_by_script).
     fn write_by_script(&mut self, now: Instant, start: Instant, sender: &mut Sender) -> bool {
         self.next_write = None;
         let Some(script) = &mut self.script else {
@@ -98,7 +98,7 @@ impl WriterState {
         true
     }
 
-    /// Plans a write that waits for ACKs, if `sender` has them all.
+    /// Schedules a write that waits for ACKs, if `sender` has all of them.
     #[inline(never)]
     pub(super) fn wait_by_script(&mut self, now: Instant, sender: &Sender) {
         let Some(script) = &self.script else {
