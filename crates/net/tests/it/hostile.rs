@@ -1,4 +1,4 @@
-//! What must hold on any network, tried on networks that do everything wrong at once.
+//! Invariants of any network, tested on networks with every impairment at once.
 
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ fn every_transfer_ends_and_the_books_balance() {
     every_transfer_ends(0..300, |_, _| {});
 }
 
-/// Rate and delay change, the links shut for a while and lose what waits, and ACKs are thinned.
+/// Links whose rate and delay change, with gaps that lose waiting packets, and with ACK thinning.
 #[test]
 fn so_they_do_on_links_that_change() {
     every_transfer_ends(300..600, |seed, path| {
@@ -83,7 +83,7 @@ fn draw_step(stream: &mut Stream) -> Step {
             max: min + millis(stream, 100),
         });
     }
-    // Four of them leave more than half of the time.
+    // Four steps leave more than half of the time for transmissions.
     step.gap = millis(stream, 60);
     if stream.below(2) == 0 {
         step.queued = Queued::Lost;

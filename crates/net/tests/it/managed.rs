@@ -1,4 +1,4 @@
-//! TCP through managed queues: what is sent arrives, and the books balance.
+//! Tests of TCP through managed queues: all data arrives, and the counters are consistent.
 
 use crate::common::{MSS, at_ms, single};
 use dupack_algorithms::catalog::dialect::{receiver_config, sender_config};
@@ -49,7 +49,7 @@ fn disciplines() -> Vec<Discipline> {
     ]
 }
 
-/// The link from which a packet of the flow may be missing: the only one with a rate and a queue.
+/// Returns the only link with a rate and a queue, where packets of the flow may be dropped.
 fn bottleneck(run: &Simulation) -> LinkId {
     let links = run.fabric().links().len() as u32;
     let by_peak = |&link: &LinkId| run.link_counters(link).backlog_max_packets;
