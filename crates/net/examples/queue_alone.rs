@@ -113,7 +113,7 @@ impl Setting {
                 self.windows
                     .push((start, Window::new(rtt, next(words, word)?)));
             }
-            other => return Err(format!("`{other}` is no word of a description")),
+            other => return Err(format!("unknown word `{other}` in the description")),
         }
         Ok(())
     }
@@ -141,7 +141,11 @@ impl Setting {
                 red.capable = self.capable;
                 Discipline::Red(red)
             }
-            other => return Err(format!("there is no discipline `{other}`")),
+            other => {
+                return Err(format!(
+                    "unknown discipline `{other}`: expected `codel`, `fq_codel`, `pie` or `red`"
+                ));
+            }
         })
     }
 
@@ -156,9 +160,9 @@ impl Setting {
 fn next<T: FromStr>(words: &mut SplitWhitespace<'_>, key: &str) -> Result<T, String> {
     let word = words
         .next()
-        .ok_or_else(|| format!("nothing follows `{key}`"))?;
+        .ok_or_else(|| format!("missing value after `{key}`"))?;
     word.parse()
-        .map_err(|_| format!("`{word}` after `{key}` does not read"))
+        .map_err(|_| format!("invalid value `{word}` for `{key}`"))
 }
 
 /// Congestion window that grows and halves like Reno's, without retransmissions. It learns the fate of a packet one

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_is_joined_until_the_time_is_up() {
+    fn consecutive_segments_are_joined_until_the_deadline() {
         let mut coalescing = Coalescing::new(Duration::from_micros(50));
         for n in 0..3 {
             let up = coalescing.take(at(u64::from(n)), &data(n * 1000, 1000));
@@ -134,13 +134,13 @@ mod tests {
         }
         assert_eq!(coalescing.next_timeout(), Some(at(50)));
         assert_eq!(coalescing.expire(at(49)), None);
-        let joined = coalescing.expire(at(50)).expect("it is due");
+        let joined = coalescing.expire(at(50)).expect("a segment is due");
         assert_eq!((joined.segment.seq.0, joined.segment.len), (0, 3000));
         assert_eq!(coalescing.next_timeout(), None);
     }
 
     #[test]
-    fn a_gap_another_timestamp_and_another_field_end_it_and_begin_the_next() {
+    fn a_gap_or_another_timestamp_or_ecn_field_starts_a_new_segment() {
         for change in [
             |_: &mut Data| {},
             |data: &mut Data| data.segment.timestamp = Some(8),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_one_is_the_last_and_64_kib_are_enough() {
+    fn a_shorter_segment_or_64_kib_end_the_joining() {
         let mut coalescing = Coalescing::new(Duration::from_micros(50));
         assert!(handed(coalescing.take(at(0), &data(0, 1000))).is_empty());
         assert_eq!(handed(coalescing.take(at(0), &data(1000, 5))), [(0, 1005)]);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn probes_and_what_carries_cwr_or_an_order_stand_alone() {
+    fn probes_and_segments_with_cwr_or_an_order_are_not_joined() {
         for change in [
             |data: &mut Data| data.segment.len = 0,
             |data: &mut Data| data.cwr = Bit::Set,

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_have_the_rate_to_the_byte() {
+    fn frames_have_the_rate_exactly() {
         // 150 kbit/s at 30 frames per second: 625 bytes; a frame of 33333333 ns has 624.99.
         let mut config = MediaConfig::new(vec![BitRate::new(150_000).unwrap()]);
         config.frame = Duration::from_nanos(33_333_333);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_goes_up_after_a_while_and_down_at_once() {
+    fn the_rate_steps_up_after_a_delay_and_down_at_once() {
         let mut sender = sender();
         sender.hear(at(1999), &report(10, 10, 0));
         assert_eq!(sender.step, 0);
@@ -275,7 +275,7 @@ mod tests {
         sender.hear(at(5900), &report(50, 50, 0));
         assert_eq!(sender.step, 2);
         sender.hear(at(9000), &report(60, 60, 0));
-        assert_eq!(sender.step, 2, "there is no more");
+        assert_eq!(sender.step, 2, "this is the highest rate");
         sender.hear(at(9100), &report(70, 70, 101));
         assert_eq!(sender.step, 1);
         // One lost packet of ten is not more than 10 %, two are.
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_is_overtaken_says_nothing() {
+    fn an_overtaken_report_is_ignored() {
         let mut sender = sender();
         sender.hear(at(3000), &report(20, 20, 0));
         assert_eq!(sender.step, 1);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_as_bad_as_losses() {
+    fn missing_reports_count_as_losses() {
         let mut sender = sender();
         sender.hear(at(2000), &report(1, 1, 0));
         let size = |sender: &mut MediaSender, millis| sender.frame(at(millis));
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_reports_what_came_and_the_longest_wait_since() {
+    fn a_receiver_reports_its_packets_and_the_longest_wait() {
         let mut receiver = MediaReceiver::new(ms(100));
         assert_eq!(receiver.next_report(), None);
         receiver.take(at(50), 0, ms(50));

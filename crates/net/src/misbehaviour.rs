@@ -176,7 +176,7 @@ mod tests {
     }
 
     fn liar(how: Misbehaviour) -> Liar {
-        Liar::new(how).expect("it lies")
+        Liar::new(how).expect("the receiver misbehaves")
     }
 
     /// Returns the acknowledgment and the right edge of the window of each piece, from the start of the stream.
@@ -190,12 +190,12 @@ mod tests {
     }
 
     #[test]
-    fn an_honest_receiver_needs_none_of_this() {
+    fn an_honest_receiver_needs_no_state() {
         assert!(Liar::new(Misbehaviour::default()).is_none());
     }
 
     #[test]
-    fn a_divided_ack_ends_where_the_honest_one_does() {
+    fn a_divided_ack_ends_at_the_honest_ack() {
         let mut liar = liar(Misbehaviour {
             pieces: 4,
             ..Misbehaviour::default()
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn an_optimistic_one_passes_over_losses_and_never_goes_back() {
+    fn optimistic_acks_cover_losses_and_never_decrease() {
         let mut liar = liar(Misbehaviour {
             optimistic_bytes: Some(3000),
             ..Misbehaviour::default()
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_begins_behind_the_first_gap() {
+    fn a_false_sack_block_begins_after_the_first_gap() {
         let mut liar = liar(Misbehaviour {
             claimed_bytes: Some(2000),
             ..Misbehaviour::default()

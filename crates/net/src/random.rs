@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_depends_on_the_seed_and_the_name_alone() {
+    fn a_stream_depends_only_on_the_seed_and_the_name() {
         let draw = |seed, name| Stream::derive(seed, name).bits();
         assert_eq!(draw(1, "a"), draw(1, "a"));
         assert_ne!(draw(1, "a"), draw(2, "a"));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_means_are_what_they_say() {
+    fn distributions_have_the_given_means() {
         const DRAWS: u32 = 100_000;
         let mut stream = Stream::derive(7, "means");
         let mut mean_of = |draw: &mut dyn FnMut(&mut Stream) -> f64| {

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_walks_its_route_to_the_end() {
+    fn a_packet_follows_its_route_to_the_end() {
         let mut table = RouteTable::default();
         table.add(&[LinkId(9)]);
         let route = table.add(&[LinkId(2), LinkId(5)]);

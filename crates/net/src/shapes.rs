@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dumbbells_routes_are_the_shortest_ones() {
+    fn the_routes_of_a_dumbbell_are_the_shortest() {
         let mut map = Topology::new();
         let access = PairAccess {
             sender: delay(1),
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_has_a_link_each_way_per_hop() {
+    fn a_chain_has_two_links_per_hop() {
         let mut map = Topology::new();
         let hop = ChainHop {
             there: delay(1),

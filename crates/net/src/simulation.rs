@@ -231,7 +231,7 @@ impl Simulation {
             }
             (Flow::Media(flow), Body::Report(report)) => flow.heard(self.fabric.now(), report),
             (Flow::Tcp(_) | Flow::Udp(_) | Flow::Media(_), _) => {
-                debug_assert!(false, "a packet of the wrong kind");
+                debug_assert!(false, "wrong kind of packet");
             }
         }
     }

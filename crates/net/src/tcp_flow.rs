@@ -557,7 +557,7 @@ mod tests {
     /// Sizes stated in `docs/how-an-event-travels.md`.
     #[test]
     #[cfg(target_pointer_width = "64")]
-    fn a_flow_weighs_what_the_page_says() {
+    fn sizes_are_those_of_the_page() {
         let parts = [
             size_of::<TcpFlow>(),
             size_of::<Sender>(),

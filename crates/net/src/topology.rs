@@ -114,26 +114,26 @@ impl fmt::Display for TopologyError {
             Self::Unreachable { from, to } => write!(
                 f,
                 "no path leads from {from} to {to}: add the missing link (each direction is a \
-                 link of its own)"
+                 separate link)"
             ),
             Self::SameNode { node } => write!(
                 f,
-                "a flow starts and ends at {node}: it needs two different nodes"
+                "a flow starts and ends at {node}: choose two different nodes"
             ),
             Self::EmptyRoute => write!(f, "an explicit route needs at least one link"),
             Self::BrokenRoute { link } => write!(
                 f,
-                "an explicit route is broken: {link} does not start where the link before it ends"
+                "an explicit route is invalid: {link} does not start where the previous link ends"
             ),
             Self::Link { link, fault } => {
-                write!(f, "the link {link} cannot work: {}", fault.explain())
+                write!(f, "the link {link} is invalid: {}", fault.explain())
             }
             Self::Medium { medium, fault } => {
-                write!(f, "the radio of {medium} cannot work: {}", fault.explain())
+                write!(f, "the radio of {medium} is invalid: {}", fault.explain())
             }
             Self::TooLarge { slots } => write!(
                 f,
-                "the network has {slots} links and timers, the most is {MAX_SLOTS}"
+                "the network has {slots} links and timers; the maximum is {MAX_SLOTS}"
             ),
         }
     }
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_delay_wins_then_the_fewest_hops() {
+    fn routes_have_the_least_delay_then_the_fewest_hops() {
         let mut map = Topology::new();
         let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| map.node(name));
         let direct = map.link(a, d, delay(30));
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn among_equals_the_link_created_first_wins() {
+    fn among_equal_routes_the_first_created_link_is_used() {
         let mut map = Topology::new();
         let [a, b] = ["a", "b"].map(|name| map.node(name));
         let first = map.link(a, b, delay(1));
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_through_a_node_with_one_way_out_is_found() {
+    fn a_path_through_a_node_with_a_single_link_is_found() {
         let mut map = Topology::new();
         let [a, b, c] = ["a", "b", "c"].map(|name| map.node(name));
         let (ab, _) = map.duplex(a, b, delay(1), delay(1));
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_reached_is_said_by_name() {
+    fn an_unreachable_node_is_named_in_the_error() {
         let mut map = Topology::new();
         let [a, b] = ["alice", "bob"].map(|name| map.node(name));
         map.link(b, a, delay(1));
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn an_explicit_route_must_hang_together() {
+    fn an_explicit_route_must_be_connected() {
         let mut map = Topology::new();
         let [a, b, c] = ["a", "b", "c"].map(|name| map.node(name));
         let ab = map.link(a, b, delay(1));
@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn an_impossible_link_is_named() {
+    fn an_invalid_link_is_named_in_the_error() {
         let mut map = Topology::new();
         let [a, b] = ["a", "b"].map(|name| map.node(name));
         map.link(

@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn in_flight_is_what_was_sent_and_neither_arrived_nor_was_dropped() {
+    fn in_flight_excludes_arrived_and_dropped_packets() {
         let mut truth = FlowTruth::default();
         for _ in 0..3 {
             truth.sent_first(1000);
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_is_needed_exactly_if_the_last_copy_was_lost() {
+    fn a_retransmission_is_needed_if_the_last_copy_was_lost() {
         let mut truth = FlowTruth::default();
         truth.sent_first(1000);
         assert_eq!(truth.sent_again(0, 1000, false), Copy::Spurious);
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acknowledged_is_forgotten() {
+    fn acknowledged_ranges_are_forgotten() {
         let mut truth = FlowTruth::default();
         for n in 0..100 {
             truth.sent_first(1000);

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn random_sources_have_the_mean_asked_for() {
+    fn random_sources_have_the_configured_mean() {
         let rate = BitRate::from_mbps(8);
         let second = Duration::from_secs(1);
         // 1000 packets/s for 100 s: standard deviation √100000 = 316.
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn periods_of_no_length_do_not_stop_time() {
+    fn periods_of_zero_length_do_not_stop_time() {
         let nothing = Spans::Constant(Duration::ZERO);
         let pattern = UdpPattern::OnOff {
             rate: BitRate::from_mbps(8),

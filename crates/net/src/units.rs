@@ -111,13 +111,13 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_of_zero_does_not_exist() {
+    fn a_rate_of_zero_is_rejected() {
         assert_eq!(BitRate::new(0), None);
         assert_eq!(BitRate::from_mbps(0).as_bps(), 1);
     }
 
     #[test]
-    fn the_ends_of_a_probability_are_exact() {
+    fn probabilities_0_and_1_are_exact() {
         assert!(!Probability::NEVER.covers(0));
         assert!(Probability::ALWAYS.covers(ONE - 1));
         assert_eq!(Probability::new(1.0), Some(Probability::ALWAYS));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_print_in_the_largest_unit_that_is_whole() {
+    fn rates_are_displayed_in_the_largest_whole_unit() {
         let shown = [1, 1500, 3_000_000, 2_000_000_000].map(|n| BitRate(n).to_string());
         assert_eq!(shown, ["1bit/s", "1500bit/s", "3Mbit/s", "2Gbit/s"]);
     }

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_that_come_in_time_are_shown() {
+    fn frames_in_time_are_shown() {
         let mut viewers = viewers();
         viewers.received(ms(50), 100);
         viewers.received(ms(90), 250);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_frame_is_missed_live_and_delays_what_follows() {
+    fn a_late_frame_is_missed_live_and_delays_later_frames() {
         let mut viewers = viewers();
         viewers.received(ms(100), 100);
         // Frame 1 was due at 140 ms and is complete at 170 ms, with frame 2, which is due at 180 ms.

@@ -182,7 +182,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_mean_is_what_is_drawn() {
+    fn the_mean_agrees_with_draws() {
         for (sizes, expected, tolerance) in [
             // Means of 500,000 draws, with four standard errors: standard deviations of 40 kB, 3.6 MB, 79 MB.
             (FlowSizes::WebObjects, 8_720.0, 0.04),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_those_of_the_points() {
+    fn quantiles_are_those_of_the_points() {
         for (sizes, points) in [
             (FlowSizes::WebSearch, &WEB_SEARCH[..]),
             (FlowSizes::DataMining, &DATA_MINING[..]),
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_a_flow_of_no_bytes() {
+    fn no_flow_is_empty() {
         let mut stream = Stream::derive(4, "sizes");
         let mut all = ALL.iter().cycle().take(100_000);
         assert!(all.all(|sizes| sizes.draw(&mut stream) > 0));

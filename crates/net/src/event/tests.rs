@@ -84,7 +84,7 @@ impl Compared {
 }
 
 #[test]
-fn it_agrees_with_a_sorted_list() {
+fn the_queue_agrees_with_a_sorted_list() {
     // Times move back and forth and are often equal.
     let mut stream = Stream::derive(3, "event queue");
     // The wheel holds some slots, all, or none; then the same for the row.
@@ -105,7 +105,7 @@ fn it_agrees_with_a_sorted_list() {
 }
 
 #[test]
-fn it_agrees_with_a_sorted_list_while_time_goes_on() {
+fn the_queue_agrees_with_a_sorted_list_as_time_advances() {
     // The usage pattern of a run. The pace changes by powers of ten, so that the wheel is refitted, and late entries
     // are in the tree for a while.
     let mut stream = Stream::derive(4, "event queue");
@@ -117,7 +117,7 @@ fn it_agrees_with_a_sorted_list_while_time_goes_on() {
     let mut refits = 0;
     for step in 0..60_000 {
         let width = compared.queue.near.width_ns();
-        let (time, slot) = compared.check().expect("there is always something");
+        let (time, slot) = compared.check().expect("an entry is always pending");
         refits += u32::from(compared.queue.near.width_ns() != width);
         assert!(time.as_nanos() >= now);
         now = time.as_nanos();
@@ -136,14 +136,14 @@ fn it_agrees_with_a_sorted_list_while_time_goes_on() {
 }
 
 #[test]
-fn a_row_agrees_with_a_sorted_list_while_time_goes_on() {
+fn a_row_agrees_with_a_sorted_list_as_time_advances() {
     // The usage pattern of a run: the slot that is due moves on or becomes idle, and others are added.
     let mut stream = Stream::derive(5, "event queue");
     for links in [1, 2, 20, row::MAX_ENTRIES] {
         let mut compared = Compared::new(links, 0, 5);
         compared.set(0, 0);
         for step in 0..20_000 {
-            let (time, first) = compared.check().expect("there is always something");
+            let (time, first) = compared.check().expect("an entry is always pending");
             let number = compared.queue.number();
             let span = if step % 3000 < 1500 { 3 } else { 1000 };
             let due = time.as_nanos() + stream.below(span);

@@ -72,7 +72,7 @@ fn packets_are_stored_and_forwarded() {
 
 /// Recording the waits at an idle link does not change its departures.
 #[test]
-fn whoever_records_waits_delays_nobody() {
+fn recording_waits_delays_no_packet() {
     let run = |waits| {
         let timed = LinkConfig { waits, ..slow() };
         let (mut fabric, start) = two_hops(slow(), timed);
@@ -93,7 +93,7 @@ fn whoever_records_waits_delays_nobody() {
 }
 
 #[test]
-fn a_packet_may_end_at_the_second_link() {
+fn a_packet_may_be_dropped_at_the_second_link() {
     let tight =
         LinkConfig::rate(BitRate::from_mbps(4), Duration::ZERO).with_queue(QueueLimit::Packets(1));
     let (mut fabric, start) = two_hops(slow(), tight);
@@ -113,7 +113,7 @@ fn a_packet_may_end_at_the_second_link() {
 }
 
 #[test]
-fn a_first_link_refuses_on_the_spot() {
+fn the_first_link_drops_at_once() {
     let (mut fabric, start) = two_hops(slow().with_queue(QueueLimit::Packets(1)), slow());
     let mut send = |n| fabric.send(packet(n), start, &mut Unobserved);
     assert_eq!(send(0), Ok(()));
@@ -123,7 +123,7 @@ fn a_first_link_refuses_on_the_spot() {
 }
 
 #[test]
-fn what_is_due_together_happens_in_the_order_of_insertion() {
+fn simultaneous_events_happen_in_the_order_of_insertion() {
     let (mut fabric, start) = two_hops(slow(), LinkConfig::pure_delay(Duration::ZERO));
     // The packet enters first, then timer 1, then timer 0; all are due at 1100 µs. The second hop takes no time, but
     // the packet enters it after the timers were set.
@@ -149,7 +149,7 @@ fn a_lazy_timer_moves_forward_only() {
 }
 
 #[test]
-fn copies_made_by_a_link_are_packets_of_their_own() {
+fn copies_made_by_a_link_are_separate_packets() {
     let mut twice = slow();
     twice.impairments.duplication = Some(Duplication {
         probability: Probability::ALWAYS,
@@ -164,7 +164,7 @@ fn copies_made_by_a_link_are_packets_of_their_own() {
 }
 
 #[test]
-fn time_stops_where_it_is_told_to() {
+fn time_stops_at_the_given_limit() {
     let (mut fabric, start) = two_hops(slow(), slow());
     fabric.send(packet(0), start, &mut Unobserved).unwrap();
     assert_eq!(fabric.step(at(2199), &mut Unobserved), Step::Idle);

@@ -297,49 +297,49 @@ impl LinkFault {
     #[must_use]
     pub const fn explain(self) -> &'static str {
         match self {
-            Self::NoBuffer => "its queue holds nothing: give it room for at least one packet",
+            Self::NoBuffer => "its queue limit is zero: give it room for at least one packet",
             Self::RedParameters => {
-                "its RED parameters make no sense: they need 0 <= min < max, 0 < max_p <= 1, \
+                "its RED parameters are invalid: expected 0 <= min < max, 0 < max_p <= 1, \
                  0 < w_q <= 1 and a mean packet size above zero"
             }
             Self::RedWithoutQueue => {
-                "it has RED but transmits at once, so no queue ever builds: give it a rate"
+                "it has RED but transmits at once, so its queue is always empty: give it a rate"
             }
             Self::ManagedWithoutQueue => {
-                "it manages its queue but transmits at once, so no queue ever builds: give it a rate"
+                "its queue is managed but it transmits at once, so the queue is always empty: give it a \
+                 rate"
             }
             Self::CoDelParameters => {
-                "its CoDel parameters make no sense: they need 0 < target <= interval"
+                "its CoDel parameters are invalid: expected 0 < target <= interval"
             }
             Self::FqCoDelParameters => {
-                "its FQ-CoDel parameters make no sense: they need 0 < target <= interval, a quantum \
+                "its FQ-CoDel parameters are invalid: expected 0 < target <= interval, a quantum \
                  and a batch above zero, and 1 to 65536 flows"
             }
             Self::PieParameters => {
-                "its PIE parameters make no sense: they need a target, an update interval, alpha and \
+                "its PIE parameters are invalid: expected a target, an update interval, alpha and \
                  beta above zero, probabilities from 0 to 1, and a threshold of 1 to 65536 bytes"
             }
             Self::DualPi2Parameters => {
-                "its DualPI2 parameters make no sense: they need a target, a longest round trip and \
+                "its DualPI2 parameters are invalid: expected a target, a maximum round-trip time and \
                  an update interval above zero, a coupling of at least 1, and a classic share of \
                  at most a half"
             }
             Self::CakeParameters => {
-                "its CAKE parameters make no sense: they need 0 < target <= interval, a quantum and ways \
+                "its CAKE parameters are invalid: expected 0 < target <= interval, a quantum and ways \
                  above zero, and 1 to 65536 lines, a multiple of the ways"
             }
-            Self::NoBucket => "its token bucket holds nothing: give it a burst above zero",
+            Self::NoBucket => "its token bucket has size zero: give it a burst above zero",
             Self::ScheduleWithoutRate => {
-                "it changes in the course of the run, and has no rate that could: give it a rate \
-                 instead of a trace"
+                "it changes during the run but has no rate: give it a rate instead of a trace"
             }
             Self::ScheduleParameters => {
-                "its changes make no sense: what is repeated needs at least 10 us and gaps that are \
-                 shorter than that, and the greatest rate or delay is no less than the least"
+                "its changes are invalid: a repeated change needs an interval of at least 10 us and a \
+                 gap shorter than the interval, and no maximum may be below its minimum"
             }
             Self::ManagedAndLost => {
-                "it loses what waits at a change, and its queue is managed: keep what waits, or give \
-                 it a FIFO"
+                "a change loses the packets that wait in its managed queue: keep these packets, or give \
+                 the link a FIFO"
             }
         }
     }

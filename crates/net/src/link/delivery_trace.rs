@@ -53,7 +53,7 @@ impl fmt::Display for TraceError {
         match self {
             Self::Empty => write!(
                 f,
-                "the trace is empty: it needs at least one line with the millisecond of a \
+                "the trace is empty: expected at least one line with the millisecond of a \
                  delivery opportunity"
             ),
             Self::NotMilliseconds { line, text } => write!(
@@ -74,7 +74,7 @@ impl fmt::Display for TraceError {
             Self::ZeroPeriod { line } => write!(
                 f,
                 "the trace ends at 0 ms on line {line}, so its period would be zero: end it with \
-                 the time at which it shall repeat"
+                 the time at which it repeats"
             ),
         }
     }
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_good_trace_is_read() {
+    fn a_valid_trace_is_parsed() {
         let trace = DeliveryTrace::parse("0\n3\r\n3\n 10 \n").unwrap();
         assert_eq!(trace.times_ms(), [0, 3, 3, 10]);
         assert_eq!(trace.period_ms(), 10);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_quoted_in_part() {
+    fn a_long_line_is_quoted_partially() {
         let long = "x".repeat(1_000_000);
         assert!(DeliveryTrace::parse(&long).unwrap_err().to_string().len() < 300);
     }

@@ -207,7 +207,7 @@ mod tests {
     use crate::packet::PacketHandle;
 
     #[test]
-    fn a_ring_gives_back_what_was_put_in_whatever_its_size() {
+    fn a_ring_preserves_flights_of_any_number() {
         // Three in, two out: the ring grows with its head at any place.
         let mut far_end = FarEnd::new(false);
         let mut taken = 0;

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_stays_in_its_range_and_keeps_order_if_told_to() {
+    fn jitter_is_in_its_range_and_may_preserve_order() {
         let with = |order| {
             arrivals(ImpairmentConfig {
                 jitter: Some(Jitter {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_asked_for_is_held_back() {
+    fn the_configured_fraction_is_delayed() {
         let passages = arrivals(ImpairmentConfig {
             reordering: Some(Reordering {
                 probability: Probability::clamped(0.1),

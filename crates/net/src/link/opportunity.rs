@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn it_may_begin_in_the_middle_and_goes_on_from_the_end_to_the_start() {
+    fn a_trace_may_begin_in_the_middle_and_wraps_around() {
         let begun = |begin_ms| {
             let trace = DeliveryTrace::new(vec![2, 5, 5, 10]).unwrap();
             OpportunityClock::new(trace.beginning_at(begin_ms))
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_past_opportunity_is_lost() {
+    fn the_rest_of_a_past_opportunity_is_lost() {
         let mut clock = clock(&[2, 5, 10]);
         assert_eq!(book_ms(&mut clock, ms(0), 100), (2, 2));
         // At 2 ms the opportunity of 2 ms has passed, although 1400 bytes of it were unused.
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_silence_is_skipped_to_the_same_place_as_step_by_step() {
+    fn skipping_a_long_silence_agrees_with_single_steps() {
         let times: Vec<u32> = (1..=50).map(|n| n * 3 % 100 + n).map(|n| n / 2).collect();
         let mut sorted = times;
         sorted.sort_unstable();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn between_milliseconds_the_next_one_counts() {
+    fn a_time_between_milliseconds_uses_the_next_one() {
         let mut clock = clock(&[1, 2]);
         let now = Instant::from_nanos(1_000_001);
         assert_eq!(book_ms(&mut clock, now, 1500), (2, 2));

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_may_overlap_and_come_in_any_order() {
+    fn outages_may_overlap_in_any_order() {
         let window = |from, to| TimeWindow {
             from: Instant::from_nanos(from),
             to: Instant::from_nanos(to),

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn thirds_of_a_nanosecond_add_up() {
+    fn fractions_of_a_nanosecond_accumulate() {
         // 1000 B at 3 Mbit/s take 2666666 2/3 ns: the transmissions end at 2666666.67, 5333333.33 and 8000000 ns.
         let mut clock = RateClock::new(BitRate::from_mbps(3));
         let ends = [(); 3].map(|()| clock.book(at(0), 1000).end.as_nanos());

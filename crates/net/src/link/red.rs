@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_rises_in_two_slopes() {
+    fn the_probability_has_two_slopes() {
         let mut red = red(RedConfig::packets(5.0, 15.0));
         let mut at_average = |average: f64| {
             red.average = average;
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn ns2_spares_packets_that_find_a_short_queue() {
+    fn ns2_passes_packets_that_find_a_short_queue() {
         let mut red = red(RedConfig {
             like: RedLike::Ns2,
             weight: 0.5,
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_recognised() {
+    fn invalid_parameters_are_detected() {
         let good = RedConfig::packets(5.0, 15.0);
         assert!(good.is_valid());
         assert!(!RedConfig::packets(15.0, 5.0).is_valid());

@@ -73,7 +73,7 @@ fn a_packet_arrives_after_transmission_and_delay() {
 }
 
 #[test]
-fn nothing_arrives_before_its_time() {
+fn no_packet_arrives_before_its_time() {
     let mut link = Link::new(&slow_link(), 1, "link");
     let _ = offer_all(&mut link, &[(0, 1000)]);
     assert_eq!(link.take_arrival(at(1499)), None);
@@ -82,7 +82,7 @@ fn nothing_arrives_before_its_time() {
 }
 
 #[test]
-fn a_limit_of_two_packets_holds_two_beside_the_one_in_transmission() {
+fn a_limit_excludes_the_packet_in_transmission() {
     let config = slow_link().with_queue(QueueLimit::Packets(2));
     let mut link = Link::new(&config, 1, "link");
     let verdicts = offer_all(
@@ -107,7 +107,7 @@ fn a_limit_of_two_packets_holds_two_beside_the_one_in_transmission() {
 }
 
 #[test]
-fn a_limit_in_bytes_counts_bytes() {
+fn a_limit_in_bytes_applies_to_bytes() {
     let config = slow_link().with_queue(QueueLimit::Bytes(1500));
     let mut link = Link::new(&config, 1, "link");
     let verdicts = offer_all(
@@ -120,7 +120,7 @@ fn a_limit_in_bytes_counts_bytes() {
 }
 
 #[test]
-fn a_packet_lost_before_the_queue_takes_no_time_and_one_lost_after_does() {
+fn only_packets_lost_after_the_queue_take_transmission_time() {
     let script = |placement| {
         let rule = ScriptRule::Count(0..=0);
         LossConfig {
@@ -192,7 +192,7 @@ fn losses_do_not_depend_on_queueing() {
 }
 
 #[test]
-fn a_link_that_is_down_drops_what_is_offered_and_delivers_what_is_under_way() {
+fn an_outage_drops_offered_packets_but_not_those_in_transit() {
     let mut config = slow_link();
     config.outages = vec![TimeWindow {
         from: at(100),
@@ -206,7 +206,7 @@ fn a_link_that_is_down_drops_what_is_offered_and_delivers_what_is_under_way() {
 }
 
 #[test]
-fn a_held_back_packet_is_overtaken() {
+fn a_delayed_packet_is_overtaken() {
     let mut config = LinkConfig::pure_delay(Duration::from_micros(100));
     config.impairments.reordering = Some(Reordering {
         probability: Probability::ALWAYS,
@@ -221,7 +221,7 @@ fn a_held_back_packet_is_overtaken() {
 }
 
 #[test]
-fn of_two_copies_the_first_leaves_the_packet_in_place() {
+fn the_first_of_two_copies_leaves_the_packet_in_place() {
     for lag in [0, 50] {
         let mut config = LinkConfig::pure_delay(Duration::from_micros(100));
         config.impairments.duplication = Some(Duplication {
@@ -243,7 +243,7 @@ fn of_two_copies_the_first_leaves_the_packet_in_place() {
 }
 
 #[test]
-fn waits_go_into_the_histogram() {
+fn waits_of_data_packets_are_recorded() {
     let config = slow_link().recording_waits(WaitRecording::Data);
     let mut link = Link::new(&config, 1, "link");
     // Waits of 0, 1000, …, 9000 µs.
@@ -262,7 +262,7 @@ fn waits_go_into_the_histogram() {
 }
 
 #[test]
-fn of_one_flow_its_own_waits_alone_are_recorded() {
+fn only_waits_of_the_configured_flow_are_recorded() {
     let config = slow_link().recording_waits(WaitRecording::DataOf(FlowId(1)));
     let mut link = Link::new(&config, 1, "link");
     assert!(link.tells_packets_apart());
@@ -302,7 +302,7 @@ fn a_trace_link_delivers_at_its_opportunities() {
 }
 
 #[test]
-fn red_keeps_a_long_queue_away() {
+fn red_prevents_a_long_queue() {
     let config = slow_link()
         .with_queue(QueueLimit::Packets(1000))
         .with_red(RedConfig {
@@ -323,7 +323,7 @@ fn red_keeps_a_long_queue_away() {
 }
 
 #[test]
-fn red_marks_what_is_ecn_capable_and_drops_the_rest() {
+fn red_marks_ecn_capable_packets_and_drops_others() {
     let config = slow_link()
         .with_queue(QueueLimit::Packets(1000))
         .with_red(RedConfig {
@@ -365,7 +365,7 @@ fn red_marks_what_is_ecn_capable_and_drops_the_rest() {
 }
 
 #[test]
-fn impossible_links_are_recognised() {
+fn invalid_links_are_detected() {
     assert_eq!(slow_link().fault(), None);
     let empty = slow_link().with_queue(QueueLimit::Packets(0));
     assert_eq!(empty.fault(), Some(LinkFault::NoBuffer));

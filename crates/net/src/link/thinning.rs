@@ -82,19 +82,22 @@ mod tests {
     }
 
     #[test]
-    fn one_of_three_of_each_flow_passes() {
+    fn one_of_three_acks_of_each_flow_passes() {
         let mut thinning = Thinning::new(3);
         let dropped: Vec<bool> = (0..7).map(|n| thinning.drops(&ack(0, n * 100))).collect();
         assert_eq!(dropped, [false, true, true, false, true, true, false]);
-        assert!(!thinning.drops(&ack(1, 100)), "the first of another flow");
+        assert!(
+            !thinning.drops(&ack(1, 100)),
+            "the first ACK of another flow"
+        );
         assert!(thinning.drops(&ack(0, 800)));
     }
 
     #[test]
-    fn what_says_more_and_what_repeats_passes() {
+    fn acks_with_more_information_and_duplicates_pass() {
         let mut thinning = Thinning::new(1000);
         assert!(!thinning.drops(&ack(0, u32::MAX - 50)));
-        assert!(thinning.drops(&ack(0, 49)), "across the end of the numbers");
+        assert!(thinning.drops(&ack(0, 49)), "sequence numbers wrap");
         let sacks = Offer {
             acknowledges: None,
             ..ack(0, 0)

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_media_are_named() {
+    fn invalid_media_are_named_in_the_error() {
         let far = complaint(&pair(RadioConfig::default(), 251.0));
         assert!(
             far.contains("a->b") && far.contains("reception range"),

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_times_of_802_11b() {
+    fn durations_are_those_of_802_11b() {
         let times = Airtime::new(&RadioConfig::DSSS_11_MBPS);
         let micros = |span: Duration| span.as_nanos() as f64 / 1000.0;
         assert_eq!(micros(times.difs), 50.0);

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sums_are_bianchis_equation() {
+    fn the_sums_agree_with_bianchis_equation() {
         let config = RadioConfig::DSSS_11_MBPS;
         for p in [0.0, 0.1, 0.3, 0.45, 0.7] {
             // W = 32 and five doublings to 1024.
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_station_is_the_closed_form() {
+    fn a_lone_station_agrees_with_the_closed_form() {
         let config = RadioConfig::DSSS_11_MBPS;
         let alone = saturation(&config, 1, 1028, Attempts::AtMost(7));
         assert_eq!(alone.collision_probability, 0.0);

@@ -246,23 +246,25 @@ impl RadioFault {
     #[must_use]
     pub const fn explain(self) -> &'static str {
         match self {
-            Self::NoBuffer => "its queues hold nothing: give them room for at least one packet",
-            Self::ContentionWindow => {
-                "its contention windows make no sense: they need cw_min <= cw_max <= 32767"
+            Self::NoBuffer => {
+                "its queue limit is zero: give its queues room for at least one packet"
             }
-            Self::NoAttempt => "a retry limit of zero sends nothing: allow at least one attempt",
-            Self::NoTime => "slot and SIFS must be longer than nothing",
+            Self::ContentionWindow => {
+                "its contention windows are invalid: expected cw_min <= cw_max <= 32767"
+            }
+            Self::NoAttempt => "a retry limit is zero: allow at least one attempt",
+            Self::NoTime => "slot or SIFS is zero: expected durations above zero",
             Self::Ranges => {
-                "its ranges make no sense: they need 0 < reception range <= carrier-sense range"
+                "its ranges are invalid: expected 0 < reception range <= carrier-sense range"
             }
             Self::Capture => {
-                "its capture parameters make no sense: they need an exponent above zero and a \
+                "its capture parameters are invalid: expected an exponent above zero and a \
                  threshold of at least 0 dB"
             }
             Self::TooManyStations => "it has more than 64 stations: use several media",
-            Self::Nowhere => "a station's position is not a finite number of metres",
+            Self::Nowhere => "a station's position is invalid: expected finite numbers of metres",
             Self::OutOfRange => {
-                "its ends are further apart than the reception range: move them closer or relay"
+                "its ends are further apart than the reception range: move them closer or add a relay"
             }
         }
     }

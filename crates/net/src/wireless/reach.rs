@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_200_m_hops() {
+    fn reach_in_a_chain_of_200_m_hops() {
         let reach = chain(200.0, &RadioConfig::DSSS_11_MBPS);
         assert_eq!(reach.receives(2), 0b00_1010);
         assert_eq!(reach.senses(2), 0b01_1011);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn without_capture_whatever_is_sensed_destroys() {
+    fn without_capture_any_sensed_frame_destroys() {
         let config = RadioConfig {
             interference: Interference::AnyOverlap,
             ..RadioConfig::DSSS_11_MBPS

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_slots_after_difs_are_taken_off() {
+    fn whole_slots_after_difs_are_subtracted() {
         // DIFS ends at 1050 µs; 65 µs later, three slots of 20 µs have passed.
         for (now, left) in [(1030, 10), (1069, 10), (1070, 9), (1115, 7)] {
             let (mut station, times) = counting();
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_packet_a_backoff_runs_out() {
+    fn a_backoff_expires_without_a_packet() {
         let (mut station, times) = counting();
         station.freeze(at(1250), &times);
         assert_eq!(station.backoff, Backoff::None);

@@ -139,7 +139,7 @@ fn data_sifs_ack_difs() {
 }
 
 #[test]
-fn an_idle_channel_is_taken_after_difs() {
+fn a_station_accesses_an_idle_channel_after_difs() {
     // The channel is idle from 0 on: access is not possible before DIFS.
     let early = Scene::new(&certain(), &[0.0, 200.0]).packet(20, 0, 0, 1);
     assert_eq!(early.play().frames[0], (50, 0, Data));
@@ -152,7 +152,7 @@ fn an_idle_channel_is_taken_after_difs() {
 }
 
 #[test]
-fn packets_in_a_row_are_whole_slots_apart() {
+fn consecutive_packets_are_whole_slots_apart() {
     let mut scene = Scene::new(&RadioConfig::DSSS_11_MBPS, &[0.0, 200.0]);
     for n in 0..40 {
         scene = scene.packet(1000, n, 0, 1);
@@ -203,7 +203,7 @@ fn rts_cts_data_ack() {
 }
 
 #[test]
-fn a_cts_silences_those_who_do_not_hear_the_sender() {
+fn a_cts_silences_stations_that_do_not_sense_the_sender() {
     let config = RadioConfig {
         rts_threshold: RtsThreshold::Above(0),
         ..short_sighted()
@@ -219,7 +219,7 @@ fn a_cts_silences_those_who_do_not_hear_the_sender() {
 }
 
 #[test]
-fn hidden_stations_collide_until_they_give_up() {
+fn hidden_stations_collide_up_to_the_retry_limit() {
     let seen = Scene::new(&short_sighted(), &[0.0, 200.0, 400.0])
         .packet(1000, 0, 0, 1)
         .packet(1500, 1, 2, 1)
@@ -243,7 +243,7 @@ fn hidden_stations_collide_until_they_give_up() {
 }
 
 #[test]
-fn those_who_start_together_collide() {
+fn stations_that_start_together_collide() {
     let limit = RadioConfig {
         short_retry_limit: 2,
         ..certain()
@@ -310,7 +310,7 @@ fn eifs_after_a_frame_that_could_not_be_received() {
 }
 
 #[test]
-fn bystanders_of_a_collision_wait_for_eifs_if_they_take_it_for_frames() {
+fn bystanders_of_a_collision_wait_for_eifs_or_difs() {
     let bystander = |sensed_frames| {
         let config = RadioConfig {
             short_retry_limit: 1,
@@ -354,7 +354,7 @@ fn corrupted_frames_are_retried_up_to_the_limit() {
 }
 
 #[test]
-fn a_lost_ack_costs_a_retry_but_delivers_nothing_twice() {
+fn a_lost_ack_causes_a_retry_but_no_second_delivery() {
     // Station 2, 300 m behind station 0, neither senses it nor is sensed, but it drowns the ACK from 200 m: its frame
     // is on the air from 1500 to 2466, the ACK from 1976 to 2280.
     let seen = Scene::new(&short_sighted(), &[0.0, 200.0, -300.0, -400.0])
@@ -406,7 +406,7 @@ fn a_packet_error_is_acknowledged_and_not_retried() {
 }
 
 #[test]
-fn the_queue_holds_what_the_mac_has_not_taken() {
+fn the_queue_excludes_the_packet_in_the_mac() {
     let config = RadioConfig {
         queue: QueueLimit::Packets(2),
         ..certain()

@@ -42,7 +42,7 @@ fn transfer(stack: &str, ecn: Ecn, judge: impl FnOnce(&TcpFlow)) {
 }
 
 #[test]
-fn an_accurate_count_is_the_truth() {
+fn accurate_ecn_reports_every_mark() {
     for stack in ["rack/reno", "sack/cubic", "newreno/reno", "le/westwood"] {
         transfer(stack, Ecn::Accurate, |flow| {
             let marked = flow.truth().counters().marked_packets;
@@ -57,7 +57,7 @@ fn an_accurate_count_is_the_truth() {
 }
 
 #[test]
-fn who_answers_the_share_of_marks_is_told_of_all_and_is_reno_where_nobody_counts() {
+fn prague_is_told_of_all_marks_and_is_reno_with_classic_ecn() {
     transfer("rack/prague", Ecn::Accurate, |flow| {
         let marked = flow.truth().counters().marked_packets;
         assert!(marked >= 20, "{marked}");
@@ -87,7 +87,7 @@ fn classic_echoes_are_answered_as_often_as_accurate_ones() {
 }
 
 #[test]
-fn a_model_is_told_once_a_window_and_the_receiver_hears_that_it_was() {
+fn bbr_is_told_of_marks_once_per_window() {
     for ecn in [Ecn::Classic, Ecn::Accurate] {
         transfer("rack/bbr", ecn, |flow| {
             let marked = flow.truth().counters().marked_packets;
@@ -101,7 +101,7 @@ fn a_model_is_told_once_a_window_and_the_receiver_hears_that_it_was() {
 }
 
 #[test]
-fn without_ecn_nothing_is_told() {
+fn without_ecn_no_marks_are_reported() {
     transfer("rack/reno", Ecn::Absent, |flow| {
         assert_eq!(flow.truth().counters().marked_packets, 0);
         assert_eq!(flow.sender().marks_reported(), 0);

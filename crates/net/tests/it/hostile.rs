@@ -33,13 +33,13 @@ fn hostile(seed: u64, path: &HostilePath) -> Simulation {
 }
 
 #[test]
-fn every_transfer_ends_and_the_books_balance() {
+fn every_transfer_ends_with_consistent_counters() {
     every_transfer_ends(0..300, |_, _| {});
 }
 
 /// Links whose rate and delay change, with gaps that lose waiting packets, and with ACK thinning.
 #[test]
-fn so_they_do_on_links_that_change() {
+fn transfers_end_on_links_that_change() {
     every_transfer_ends(300..600, |seed, path| {
         let mut stream = Stream::derive(seed, "changes");
         for link in [&mut path.there, &mut path.back] {

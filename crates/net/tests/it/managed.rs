@@ -57,7 +57,7 @@ fn bottleneck(run: &Simulation) -> LinkId {
 }
 
 #[test]
-fn everything_arrives_and_truth_and_link_count_the_same_drops() {
+fn the_truth_and_the_link_count_the_same_drops() {
     for discipline in disciplines() {
         for limit in [10, 100] {
             let run = transfer(discipline, limit, Ecn::Absent, 4000);
@@ -73,7 +73,7 @@ fn everything_arrives_and_truth_and_link_count_the_same_drops() {
 }
 
 #[test]
-fn marks_are_counted_apart_from_drops() {
+fn marks_are_counted_separately_from_drops() {
     let mut codel = CoDelConfig::RFC;
     codel.capable = Capable::Mark;
     let mut pie = PieConfig::RFC;

@@ -47,7 +47,7 @@ const TOLERANCE: f64 = 0.03;
 
 /// Returns a flow that saturates its sender.
 fn udp(from: NodeId, to: NodeId, rate_bps: u64) -> UdpFlowConfig {
-    let rate = BitRate::new(rate_bps).expect("some rate");
+    let rate = BitRate::new(rate_bps).expect("a rate above zero");
     let source = UdpConfig::new(UdpPattern::Constant { rate }, PACKET_BYTES);
     UdpFlowConfig::new(Path::Shortest { from, to }, source)
 }
@@ -101,7 +101,7 @@ fn cell(radio: &RadioConfig, stations: u32) -> Network {
 fn goodput_bps(network: &dyn Fn() -> Network) -> f64 {
     let after = |secs| Instant::ZERO + Duration::from_secs(secs);
     let of = |seed| {
-        let mut run = Simulation::new(network(), seed).expect("a possible network");
+        let mut run = Simulation::new(network(), seed).expect("a valid network");
         run.run_until(after(10), &mut Unobserved);
         run.begin_measurement();
         run.run_until(after(40), &mut Unobserved);
@@ -114,7 +114,7 @@ fn goodput_bps(network: &dyn Fn() -> Network) -> f64 {
 }
 
 #[test]
-fn throughput_is_ns3s() {
+fn throughput_agrees_with_ns3() {
     let radio = RadioConfig::DSSS_11_MBPS_AS_NS3;
     let recorded = recorded();
     let mut compared = 0;

@@ -25,7 +25,7 @@ const PACKET_BYTES: u32 = 1028;
 
 /// Returns a flow with enough datagrams per second to keep its sender's queue full.
 fn udp(from: NodeId, to: NodeId, rate_bps: u64) -> UdpFlowConfig {
-    let rate = BitRate::new(rate_bps).expect("some rate");
+    let rate = BitRate::new(rate_bps).expect("a rate above zero");
     let source = UdpConfig::new(UdpPattern::Constant { rate }, PACKET_BYTES);
     UdpFlowConfig::new(Path::Shortest { from, to }, source)
 }
@@ -50,7 +50,7 @@ fn cell(radio: &RadioConfig, stations: u32, secs: u64) -> Simulation {
             .udp(udp(station, built.access_point, rate))
             .expect("a link");
     }
-    let mut run = Simulation::new(network, 1).expect("a possible cell");
+    let mut run = Simulation::new(network, 1).expect("a valid cell");
     run.run_until(after(1), &mut Unobserved);
     run.begin_measurement();
     run.run_until(after(1 + secs), &mut Unobserved);
@@ -66,7 +66,7 @@ fn throughput_bps(run: &Simulation) -> f64 {
 }
 
 #[test]
-fn a_saturated_cell_is_what_bianchis_model_says() {
+fn a_saturated_cell_agrees_with_bianchis_model() {
     let mut basic = RadioConfig::DSSS_11_MBPS;
     basic.short_retry_limit = 1000;
     basic.long_retry_limit = 1000;
@@ -101,7 +101,7 @@ fn a_saturated_cell_is_what_bianchis_model_says() {
 }
 
 #[test]
-fn a_lone_station_keeps_to_the_closed_form() {
+fn a_lone_station_has_the_throughput_of_the_closed_form() {
     let radio = RadioConfig::DSSS_11_MBPS;
     let run = cell(&radio, 1, 100);
     // DIFS 50 + 15.5 slots 310 + data 966 + SIFS 10 + ACK 304 = 1640 µs. Over 100 s there are 61000 backoffs with a
@@ -128,11 +128,11 @@ fn tcp_over(radio: RadioConfig, hops: u32, window: u32, seed: u64) -> Simulation
     let ends = (nodes[0], nodes[hops as usize]);
     let config = transfer(ends.0, ends.1, window, Application::Greedy);
     network.tcp(config).expect("a chain");
-    Simulation::new(network, seed).expect("a possible chain")
+    Simulation::new(network, seed).expect("a valid chain")
 }
 
 #[test]
-fn tcp_shares_the_channel_with_itself_hop_after_hop() {
+fn tcp_shares_the_channel_among_its_hops() {
     let mut goodputs = Vec::new();
     for hops in 1..=5 {
         let mut run = tcp_over(RadioConfig::DSSS_11_MBPS, hops, 4, 1);
@@ -161,7 +161,7 @@ fn hidden(data_rate: BitRate, rts_threshold: RtsThreshold) -> (f64, f64) {
         let flow = udp(sender, nodes[1], 8_000_000);
         network.udp(flow).expect("a chain");
     }
-    let mut run = Simulation::new(network, 1).expect("a possible chain");
+    let mut run = Simulation::new(network, 1).expect("a valid chain");
     run.run_until(after(20), &mut Unobserved);
     let (mut frames, mut acknowledged) = (0, 0);
     for station in [0, 2] {
@@ -189,7 +189,7 @@ fn rts_and_cts_protect_data_from_hidden_stations() {
 }
 
 #[test]
-fn packet_errors_are_what_was_asked_for() {
+fn packet_errors_have_the_configured_probability() {
     let mut radio = RadioConfig::DSSS_11_MBPS;
     radio.packet_error = Probability::clamped(0.03);
     let run = cell(&radio, 2, 100);
@@ -211,7 +211,7 @@ fn digest(mut run: Simulation, step: Duration) -> u64 {
 }
 
 #[test]
-fn a_run_repeats_itself_however_it_is_cut() {
+fn a_radio_run_repeats_itself_in_any_pieces() {
     let mut radio = RadioConfig::DSSS_11_MBPS;
     radio.packet_error = Probability::clamped(0.01);
     radio.frame_error = Probability::clamped(0.1);
@@ -225,7 +225,7 @@ fn a_run_repeats_itself_however_it_is_cut() {
 /// Stations at random positions, with sources that start and stop, and random settings: every packet is delivered once,
 /// dropped once, or still in transit, and the channel never becomes idle while packets wait.
 #[test]
-fn no_packet_is_lost_count_of() {
+fn every_packet_is_accounted_for() {
     for seed in 0..60 {
         let mut random = Stream::derive(seed, "scene");
         let mut network = Network::new(scene(&mut random));
@@ -242,7 +242,7 @@ fn no_packet_is_lost_count_of() {
             }
         }
         let Ok(mut run) = Simulation::new(network, seed) else {
-            panic!("seed {seed}: an impossible scene");
+            panic!("seed {seed}: invalid scene");
         };
         run.run_until(after(5), &mut Unobserved);
         run.run_until(after(120), &mut Unobserved);
@@ -256,7 +256,7 @@ fn no_packet_is_lost_count_of() {
                         "seed {seed}"
                     );
                 }
-                Flow::Media(_) => unreachable!("there is none"),
+                Flow::Media(_) => unreachable!("no media flows"),
                 Flow::Tcp(flow) => {
                     assert!(
                         matches!(flow.progress(), Progress::Finished(_)),

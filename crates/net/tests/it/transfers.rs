@@ -51,7 +51,7 @@ fn a_transfer_ends_when_the_last_byte_arrives() {
 }
 
 #[test]
-fn truth_and_belief_agree_on_a_clean_path() {
+fn the_truth_agrees_with_the_sender_on_a_clean_path() {
     let mut run = single(link(), link(), |_| {}, 20, Application::Greedy, 1);
     run.run_until(at_ms(5_000), &mut Unobserved);
     let flow = run.tcp(FlowId(0)).unwrap();
@@ -67,7 +67,7 @@ fn truth_and_belief_agree_on_a_clean_path() {
 }
 
 #[test]
-fn losses_are_accounted_for_to_the_packet() {
+fn every_loss_is_accounted_for() {
     let lossy = link().with_bernoulli(Probability::clamped(0.05));
     for seed in 0..20 {
         let mut run = single(
@@ -133,7 +133,7 @@ impl Observer for Diary {
 }
 
 #[test]
-fn a_script_loses_exactly_what_it_names() {
+fn a_script_loses_exactly_its_packets() {
     let data = |packets, nth| ScriptRule::Data {
         flow: FlowId(0),
         packets,
@@ -248,7 +248,7 @@ fn a_dumbbell_is_shared() {
 }
 
 #[test]
-fn samples_are_taken_on_time_and_do_not_pile_up() {
+fn samples_are_taken_on_time_and_are_bounded() {
     let mut run = single(link(), link(), |_| {}, 20, Application::Greedy, 1);
     let mut sampling = SamplingConfig::new(Duration::from_millis(100), 64);
     sampling.flows.push(FlowId(0));
@@ -279,7 +279,7 @@ fn a_run_can_move_to_another_thread() {
 }
 
 #[test]
-fn packets_are_seen_sent_queued_crossing_and_delivered() {
+fn an_observer_sees_every_event_of_a_packet() {
     struct Kinds(Vec<(PacketKind, &'static str)>);
     impl Observer for Kinds {
         fn packet(&mut self, event: &PacketEvent<'_>) {
@@ -305,7 +305,7 @@ fn packets_are_seen_sent_queued_crossing_and_delivered() {
 }
 
 #[test]
-fn an_application_may_write_by_a_list() {
+fn an_application_may_write_by_a_script() {
     let write = |when| Write {
         when,
         bytes: u64::from(MSS),
@@ -329,7 +329,7 @@ fn an_application_may_write_by_a_list() {
 }
 
 #[test]
-fn an_application_may_write_again_and_again() {
+fn an_application_may_write_repeatedly() {
     let writes = Application::Writes {
         bytes: u64::from(MSS),
         count: 3,

@@ -44,7 +44,7 @@ fn link() -> LinkConfig {
 }
 
 #[test]
-fn what_reordering_reduced_is_undone() {
+fn reductions_caused_by_reordering_are_undone() {
     let mut late = link();
     late.impairments.reordering = Some(Reordering {
         probability: Probability::clamped(0.005),
@@ -73,7 +73,7 @@ fn what_reordering_reduced_is_undone() {
 }
 
 #[test]
-fn what_a_delay_spike_reduced_is_undone() {
+fn reductions_caused_by_a_delay_spike_are_undone() {
     // One packet per millisecond for 600 ms, then none for a second.
     let trace = DeliveryTrace::new((1..=600).chain([1600]).collect()).expect("a trace");
     let service = ServiceConfig::Trace(trace);
@@ -96,7 +96,7 @@ fn what_a_delay_spike_reduced_is_undone() {
 }
 
 #[test]
-fn what_a_loss_reduced_stands() {
+fn reductions_caused_by_a_loss_are_kept() {
     // No segment is late, so no timestamp is old, and no DSACK reports all retransmissions. F-RTO is a heuristic: it
     // may misinterpret segments that arrive while a retransmission is lost.
     for recovery in RECOVERIES {

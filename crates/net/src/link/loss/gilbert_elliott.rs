@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chain_has_the_rate_and_burst_length_asked_for() {
+    fn the_chain_has_the_configured_rate_and_burst_length() {
         // 2 % in bursts of 4: bad → good 0.25, good → bad 0.25 · 0.02/0.98 = 0.0051.
         let model = GilbertElliott::from_loss_rate_and_burst(0.02, 4.0).unwrap();
         assert!((model.good_to_bad.as_f64() - 0.005_102).abs() < 1e-6);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_demands_are_refused() {
+    fn impossible_parameters_are_rejected() {
         let make = GilbertElliott::from_loss_rate_and_burst;
         assert_eq!(make(1.0, 4.0), None);
         assert_eq!(make(-0.1, 4.0), None);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chain_in_time_spends_its_time_as_told() {
+    fn the_timed_chain_has_the_configured_state_durations() {
         // Good 90 ms, bad 10 ms on average; probed every 100 µs for 1000 s: 10 % are lost.
         let model = GilbertElliottTimed {
             mean_good: Duration::from_millis(90),

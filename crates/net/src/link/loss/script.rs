@@ -99,18 +99,19 @@ impl fmt::Display for ScriptError {
         match self {
             Self::EmptyRange { rule } => write!(
                 f,
-                "rule {} of the loss script names nothing: its range ends before it starts",
+                "rule {} of the loss script matches nothing: its range ends before it starts",
                 rule + 1
             ),
             Self::TooManyPackets { rule, packets } => write!(
                 f,
                 "rule {} of the loss script counts the transmissions of {packets} packets; \
-                 the most is {MAX_SCRIPTED_PACKETS}: name fewer, or drop every transmission",
+                 the maximum is {MAX_SCRIPTED_PACKETS}: use a smaller range, or drop every \
+                 transmission",
                 rule + 1
             ),
             Self::TransmissionZero { rule } => write!(
                 f,
-                "rule {} of the loss script names transmission 0: they are counted from 1",
+                "rule {} of the loss script names transmission 0: transmissions are counted from 1",
                 rule + 1
             ),
         }
@@ -319,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_mind_flow_and_kind() {
+    fn rules_match_flow_and_kind() {
         let mut script = state(vec![
             data_rule(5..=5, Transmissions::Every),
             ScriptRule::Acks {
@@ -342,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn by_place_and_by_time() {
+    fn rules_by_count_and_by_time() {
         let window = TimeWindow {
             from: Instant::from_nanos(100),
             to: Instant::from_nanos(200),
@@ -356,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_that_cannot_be_followed_are_refused() {
+    fn invalid_scripts_are_rejected() {
         let error = |rule| LossScript::new(vec![rule]).unwrap_err();
         #[allow(clippy::reversed_empty_ranges)]
         let backwards = data_rule(5..=4, Transmissions::Every);

@@ -43,8 +43,8 @@ impl Manage for AckFilter {
         fallout: &mut Fallout,
     ) -> Result<(), DropCause> {
         if packet.offer.acknowledges.is_some() {
-            let needless = |waiting: &Waiting| replaces(&packet.offer, &waiting.offer);
-            while let Some(earlier) = self.store.remove(&mut self.line, needless) {
+            let redundant = |waiting: &Waiting| replaces(&packet.offer, &waiting.offer);
+            while let Some(earlier) = self.store.remove(&mut self.line, redundant) {
                 fallout.drop(&earlier, DropCause::Aqm);
             }
         }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_plain_ack_of_each_flow_waits_and_all_else() {
+    fn only_the_last_plain_ack_of_each_flow_is_kept() {
         let mut filter = AckFilter::new(QueueLimit::Packets(4));
         let mut fallout = Fallout::default();
         let mut put = |n, flow, acknowledges| {

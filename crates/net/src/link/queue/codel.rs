@@ -312,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn newtons_first_steps_come_out_short_and_find_their_way() {
+    fn newtons_first_steps_are_too_short_and_then_converge() {
         // Parts of 65536: 1, then (3 − 2)/2 = 0.5 for √½ = 0.707, then 0.5·(3 − 3/4)/2 = 0.5625.
         let steps = [2, 3, 4].iter().scan(u16::MAX, |x, &count| {
             *x = newton_step(*x, count);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_law_is_the_rfcs_or_ns3s() {
+    fn the_control_law_follows_the_rfc_or_ns3() {
         let mut law = CoDel {
             inverse_root: u16::MAX,
             ..CoDel::default()

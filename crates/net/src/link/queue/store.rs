@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_keep_their_order_and_share_places() {
+    fn lines_preserve_their_order_and_share_places() {
         let mut store = Store::new(QueueLimit::Unlimited);
         let mut lines = [Line::default(); 3];
         for round in 0..50 {
@@ -262,10 +262,10 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_counts_what_it_is_told_to() {
+    fn a_buffer_limit_may_be_in_bytes() {
         let mut line = Line::default();
         let mut store = Store::new(QueueLimit::Bytes(250));
-        assert!(store.has_room(1000), "an empty one takes any");
+        assert!(store.has_room(1000), "an empty buffer takes any packet");
         store.push(&mut line, waiting(0));
         assert!(store.has_room(150) && !store.has_room(151));
         store.push(&mut line, waiting(1));

@@ -247,7 +247,7 @@ fn transcribed(mut queue: impl Transcribed, arrivals: &[Arrival]) -> Outcome {
 /// dropped, and at least `marked` were marked.
 fn assert_alike(ours: &Outcome, theirs: &Outcome, dropped: usize, marked: usize, case: &str) {
     let first = ours.sent.iter().zip(&theirs.sent).position(|(a, b)| a != b);
-    assert_eq!(first, None, "{case}: the first packet that differs");
+    assert_eq!(first, None, "{case}: index of the first difference");
     assert_eq!(ours.dropped, theirs.dropped, "{case}");
     assert_eq!(ours.sent.len(), theirs.sent.len(), "{case}");
     let marks = ours

@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_keep_their_beat_however_they_are_made_up_for() {
+    fn updates_stay_on_schedule_however_they_are_applied() {
         let mut updates = Updates::every(Duration::from_millis(15));
         assert_eq!(updates.take_due(at(14)), None);
         assert_eq!(updates.take_due(at(40)), Some(at(15)));

@@ -58,7 +58,7 @@ fn sent(config: &LinkConfig, packets: &[(u64, u32)]) -> Vec<(u64, u32, bool)> {
 }
 
 #[test]
-fn a_packet_in_transmission_goes_on_at_the_new_rate() {
+fn a_packet_in_transmission_continues_at_the_new_rate() {
     let step = Step {
         rate: Some(Span::of(BitRate::from_mbps(4))),
         ..Step::at(at(500))
@@ -70,7 +70,7 @@ fn a_packet_in_transmission_goes_on_at_the_new_rate() {
 }
 
 #[test]
-fn a_shorter_delay_keeps_the_order_unless_it_is_told_not_to() {
+fn a_shorter_delay_preserves_the_order_unless_configured() {
     let step = Step {
         delay: Some(Span::of(micros(10))),
         ..Step::at(at(150))
@@ -93,7 +93,7 @@ fn a_shorter_delay_keeps_the_order_unless_it_is_told_not_to() {
 }
 
 #[test]
-fn in_a_gap_packets_wait() {
+fn packets_wait_during_a_gap() {
     let step = Step {
         gap: micros(1000),
         ..Step::at(at(500))
@@ -112,7 +112,7 @@ fn in_a_gap_packets_wait() {
 }
 
 #[test]
-fn a_handover_may_lose_what_has_not_left() {
+fn a_handover_may_lose_packets_that_have_not_left() {
     let step = Step {
         gap: micros(1000),
         queued: Queued::Lost,
@@ -150,7 +150,7 @@ fn a_handover_may_lose_what_has_not_left() {
 }
 
 #[test]
-fn what_ends_with_the_step_has_left_and_what_waits_for_it_has_not() {
+fn a_packet_that_ends_with_the_step_has_left() {
     let step = Step {
         queued: Queued::Lost,
         ..Step::at(at(500))
@@ -160,7 +160,7 @@ fn what_ends_with_the_step_has_left_and_what_waits_for_it_has_not() {
 }
 
 #[test]
-fn a_duty_cycle_opens_at_the_beginning_of_every_period() {
+fn a_duty_cycle_opens_at_the_start_of_every_period() {
     let duty = ScheduleConfig::duty(micros(1000), micros(250));
     let config = config(vec![duty]);
     // 250 bytes per period: 1000 bytes take four periods.
@@ -175,7 +175,7 @@ fn a_duty_cycle_opens_at_the_beginning_of_every_period() {
 }
 
 #[test]
-fn repeated_steps_draw_anew_and_both_directions_alike() {
+fn repeated_steps_draw_new_values_alike_in_both_directions() {
     let step = Step {
         every: Some(micros(1000)),
         delay: Some(Span {
@@ -210,7 +210,7 @@ fn repeated_steps_draw_anew_and_both_directions_alike() {
 }
 
 #[test]
-fn without_steps_it_is_a_link_of_constant_rate_to_the_nanosecond() {
+fn without_steps_the_rate_is_constant_to_the_nanosecond() {
     let rate = BitRate::from_mbps(3);
     let mut changing = ScheduledClock::new(&ScheduleConfig::new(Vec::new()), rate, micros(0));
     let mut steady = RateClock::new(rate);
@@ -224,7 +224,7 @@ fn without_steps_it_is_a_link_of_constant_rate_to_the_nanosecond() {
 }
 
 #[test]
-fn a_saturated_link_carries_what_its_course_permits() {
+fn a_saturated_link_carries_its_scheduled_capacity() {
     // 5, 3 and 7 Mbit/s in turn, and a gap of 1 ms in 10 ms: the link carries as much as fits.
     let rate = |mbps, after_ms| Step {
         every: Some(Duration::from_millis(30)),
@@ -274,7 +274,7 @@ fn a_managed_queue_waits_for_the_end_of_a_gap() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn invalid_schedules_are_rejected() {
     let lost = Step {
         queued: Queued::Lost,
         ..Step::at(at(1))

@@ -213,6 +213,6 @@ pub fn single(
     let mut config = transfer(chain.nodes[0], chain.nodes[1], window, application);
     change(&mut config);
     let mut network = Network::new(map);
-    network.tcp(config).expect("the ends are joined");
-    Simulation::new(network, seed).expect("the links are possible")
+    network.tcp(config).expect("the ends are connected");
+    Simulation::new(network, seed).expect("the links are valid")
 }

@@ -27,7 +27,7 @@ impl FromStr for Case {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no case: write `dialect:stack#seed`");
+        let wrong = || format!("invalid case `{text}`: expected `dialect:stack#seed`");
         let (dialect, rest) = text.split_once(':').ok_or_else(wrong)?;
         let (stack, seed) = rest.rsplit_once('#').ok_or_else(wrong)?;
         Ok(Self {

@@ -52,7 +52,7 @@ fn every_stack_survives_hostile_networks() {
     for failure in failures.iter().take(FAILURES_TOLD) {
         eprintln!("{failure}\n");
     }
-    panic!("{failed} of {count} cases failed; one of each kind is told above");
+    panic!("{failed} of {count} cases failed; one of each kind is printed above");
 }
 
 /// Repeats the case in `DUPACK_HOSTILE_CASE`, with its log.
@@ -63,14 +63,14 @@ fn replay() {
     };
     let case: Case = text.parse().unwrap_or_else(|error| panic!("{error}"));
     match run(&case, log::Logging::On) {
-        Ok(summary) => println!("{case} holds: {summary:?}"),
+        Ok(summary) => println!("{case} passes: {summary:?}"),
         Err(failure) => panic!("{failure}"),
     }
 }
 
 /// Checks that the cases are hostile: together they include all intended events.
 #[test]
-fn the_cases_meet_what_they_are_meant_to_meet() {
+fn the_cases_include_all_intended_events() {
     let cases = case::draw(SEED, 1_000);
     let all: Vec<run::Summary> = cases
         .par_iter()

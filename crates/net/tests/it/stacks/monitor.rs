@@ -128,7 +128,7 @@ impl Monitor {
         let offset = |number: dupack_tcp::seq::SeqNumber| {
             let isn = self.rules.sender.isn;
             let Some(offset) = number.offset(isn, self.acked) else {
-                object(format!("{number} lies before the stream"))
+                object(format!("{number} is before the start of the stream"))
             };
             offset
         };
@@ -139,7 +139,7 @@ impl Monitor {
             next == there
                 || next < there && self.rules.reneges
                 || next == self.before && self.rules.exact_echo,
-            "ACK {next}, but delivered is {there}"
+            "ACK {next}, but {there} bytes are delivered in order"
         );
         for block in ack.sacks.as_slice() {
             let (start, end) = (offset(block.start), offset(block.end));
@@ -157,7 +157,7 @@ impl Monitor {
         let buffer = self.rules.receiver_buffer;
         demand!(
             ack.window <= buffer,
-            "a window of {} with a buffer of {buffer}",
+            "the window is {} bytes, the buffer {buffer}",
             ack.window
         );
         (self.acked, self.offered) = (next, edge);
@@ -195,14 +195,17 @@ impl Monitor {
         let (start, end) = (transmit.offset, transmit.offset + u64::from(len));
         demand!(
             len > 0 && len <= self.rules.sender.smss,
-            "a new segment of {len} bytes"
+            "a new segment has {len} bytes"
         );
         demand!(
             start == self.nxt && end == sender.scoreboard().nxt(),
-            "new data {start}..{end} after {}",
+            "new data {start}..{end} does not continue at {}",
             self.nxt
         );
-        demand!(end <= self.rules.total_bytes, "{end} was never written");
+        demand!(
+            end <= self.rules.total_bytes,
+            "new data to {end} was never written"
+        );
         let edge = sender.peer_edge();
         demand!(
             end <= edge,
@@ -218,7 +221,7 @@ impl Monitor {
         };
         demand!(
             in_flight <= limit,
-            "{:?} makes {in_flight} in flight, the limit is {limit}",
+            "{:?}: {in_flight} bytes in flight, the limit is {limit}",
             transmit.why
         );
     }
@@ -227,7 +230,7 @@ impl Monitor {
         let board = sender.scoreboard();
         let start = transmit.offset;
         let Some(segment) = board.get(board.id_at(start)) else {
-            object(format!("{start} is resent and not outstanding"))
+            object(format!("{start} is retransmitted but not outstanding"))
         };
         // If an overtaken ACK has moved the edge left, only the part that fits is retransmitted.
         let fits = sender.peer_edge().saturating_sub(start);
@@ -235,11 +238,11 @@ impl Monitor {
         let is_cut = resent == fits && 0 < resent && resent < u64::from(segment.len);
         demand!(
             segment.start == start && (segment.len == transmit.segment.len || is_cut),
-            "{start} is resent in other bounds than {segment:?}"
+            "{start} is retransmitted with other bounds than {segment:?}"
         );
         demand!(
             segment.reported == Reported::Missing || self.rules.resends_sacked,
-            "{start} is resent ({:?}) although it is sacked",
+            "{start} is retransmitted ({:?}) although it is sacked",
             transmit.why
         );
     }
@@ -248,7 +251,7 @@ impl Monitor {
         let board = sender.scoreboard();
         demand!(
             transmit.segment.len == 0 && board.is_empty() && !sender.is_done(),
-            "a needless window probe"
+            "an unnecessary window probe"
         );
     }
 
@@ -373,7 +376,7 @@ impl Observer for Monitor {
         let end = transmit.offset + u64::from(transmit.segment.len);
         demand!(
             end <= self.offered,
-            "{:?} to {end}, {} was offered",
+            "{:?} to {end}, beyond the offered edge {}",
             transmit.why,
             self.offered
         );
@@ -393,7 +396,7 @@ impl Observer for Monitor {
         self.retransmission_timer(at, sender);
         demand!(
             sender.is_done() || sender.next_timeout().is_some(),
-            "no timer runs while data waits"
+            "no timer runs while data is not acknowledged"
         );
         self.windows(at, sender);
         self.note_timeouts(sender);

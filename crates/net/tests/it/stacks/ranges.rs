@@ -34,7 +34,7 @@ impl Ranges {
 }
 
 #[test]
-fn ranges_that_touch_are_one() {
+fn touching_ranges_are_merged() {
     let mut ranges = Ranges::default();
     ranges.insert(5, 7);
     ranges.insert(1, 2);

@@ -180,7 +180,7 @@ fn transfer(case: &Case, scene: &Scene, log: &mut Log) -> Result<Summary, String
         let still = run.now().since(monitor.progress().at);
         if still > patience && !flow.sender().is_done() {
             return Err(format!(
-                "deadlock: nothing since {:?}",
+                "deadlock: no progress since {:?}",
                 monitor.progress().at
             ));
         }
@@ -206,7 +206,7 @@ fn bounded(flow: &TcpFlow, monitor: &Monitor) -> Result<(), String> {
         return Err(format!("the truth remembers {remembered} losses"));
     }
     if flow.truth().in_flight_bytes() > 1 << 40 || flow.truth().in_flight_packets() > 1 << 40 {
-        return Err("true in flight is negative".to_owned());
+        return Err("the true number of bytes in flight is negative".to_owned());
     }
     Ok(())
 }
@@ -223,7 +223,9 @@ fn books_balance(flow: &TcpFlow, scene: &Scene) -> Result<(), String> {
     }
     let in_flight = (truth.in_flight_packets(), truth.in_flight_bytes());
     if in_flight != (0, 0) {
-        return Err(format!("{in_flight:?} in flight at the end"));
+        return Err(format!(
+            "{in_flight:?} (packets, bytes) in flight at the end"
+        ));
     }
     let (counters, stats) = (truth.counters(), sender.stats());
     if counters.data_packets != stats.segments_sent
@@ -236,7 +238,7 @@ fn books_balance(flow: &TcpFlow, scene: &Scene) -> Result<(), String> {
     let state = format!("{:?}", sender.stack().recovery).len();
     if state > STATE_TEXT_BYTES {
         return Err(format!(
-            "the recovery keeps {state} bytes of state in words"
+            "the recovery keeps {state} bytes of state in debug format"
         ));
     }
     Ok(())
@@ -272,5 +274,5 @@ impl Failure {
 fn words(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().cloned();
     text.or_else(|| payload.downcast_ref::<&str>().map(|&s| s.to_owned()))
-        .unwrap_or_else(|| "a panic without words".to_owned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
 }

@@ -99,8 +99,8 @@ impl Scene {
         let mut network = Network::new(map);
         network
             .tcp(self.flow(case, nodes[0], nodes[1]))
-            .expect("the ends are joined");
-        Simulation::new(network, self.seed).expect("the links are possible")
+            .expect("the ends are connected");
+        Simulation::new(network, self.seed).expect("the links are valid")
     }
 
     fn flow(&self, case: &Case, from: NodeId, to: NodeId) -> TcpFlowConfig {

@@ -191,7 +191,7 @@ impl Transcribed for Fair {
 }
 
 #[test]
-fn it_does_what_a_transcription_does() {
+fn cobalt_agrees_with_a_transcription() {
     let mut compared = 0;
     let seeds = dupack_volume::cases(4, 16);
     for seed in 0..seeds {
@@ -267,7 +267,7 @@ fn shares(ours: &Outcome, load: &[Arrival], packets: usize) -> BTreeMap<u32, u64
 }
 
 #[test]
-fn a_host_with_many_flows_gets_no_more_than_one_with_a_single_flow() {
+fn hosts_share_equally_whatever_their_number_of_flows() {
     // Flows 0 to 7 have sender 0, flow 8 has sender 1. All have the same receiver 2, or nine receivers.
     let load: Vec<Arrival> = (0..9).flat_map(|flow| crowd(flow, 1000, 400)).collect();
     let single_of_all = |isolation, receiver: fn(u32) -> u32| {
@@ -293,7 +293,7 @@ fn a_host_with_many_flows_gets_no_more_than_one_with_a_single_flow() {
 }
 
 #[test]
-fn so_many_flows_as_a_set_has_ways_have_a_line_each() {
+fn as_many_flows_as_ways_have_a_queue_each() {
     let mut cake = silent();
     (cake.lines, cake.ways) = (8, 8);
     let load: Vec<Arrival> = (0..8).flat_map(|flow| crowd(flow, 1514, 50)).collect();
@@ -312,7 +312,7 @@ fn so_many_flows_as_a_set_has_ways_have_a_line_each() {
     cake.ways = 1;
     assert!(
         !alone(cake),
-        "a hash alone makes some of eight meet in eight lines"
+        "with a plain hash some of eight flows share one of eight queues"
     );
 }
 
@@ -341,7 +341,7 @@ fn the_shaper_has_no_bursts_and_counts_overhead() {
 }
 
 #[test]
-fn blue_drops_what_marks_do_not_slow_down() {
+fn blue_drops_packets_of_flows_that_ignore_marks() {
     // An ECN-capable flood at twice the rate, for 20 s, into a buffer of 50 packets.
     let load: Vec<Arrival> = (0..40_000)
         .map(|n| Arrival {

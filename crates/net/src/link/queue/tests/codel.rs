@@ -110,7 +110,7 @@ impl Transcribed for Codel {
 }
 
 #[test]
-fn it_does_what_the_pseudo_code_does() {
+fn codel_agrees_with_its_pseudo_code() {
     for seed in 0..8 {
         for capable in [Capable::Drop, Capable::Mark] {
             for (target_ms, interval_ms) in [(5, 100), (2, 20), (20, 200)] {
@@ -131,7 +131,7 @@ fn it_does_what_the_pseudo_code_does() {
 }
 
 #[test]
-fn the_first_drops_fall_where_the_law_says() {
+fn the_first_drops_follow_the_control_law() {
     // 1000 bytes take 1 ms, and 200 packets arrive at once: packet n leaves at n ms, after a wait of n ms. The first
     // wait above 5 ms is that of packet 5, at 5 ms; so the first drop is at 105 ms, of packet 105, and packet 106 is
     // sent in its place. The next drop would be 100 ms later, at 205 ms, when the queue is empty: 200 packets, one of
@@ -161,7 +161,7 @@ fn the_first_drops_fall_where_the_law_says() {
 }
 
 #[test]
-fn l4s_packets_are_marked_one_and_all_above_their_threshold() {
+fn all_l4s_packets_above_their_threshold_are_marked() {
     let mut codel = CoDelConfig::RFC;
     codel.l4s_threshold = Some(Duration::from_millis(1));
     let ecn = [Codepoint::Ect1, Codepoint::Ect0];

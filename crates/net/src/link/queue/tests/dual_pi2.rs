@@ -167,7 +167,7 @@ fn schedulers() -> [DualScheduler; 2] {
 }
 
 #[test]
-fn it_does_what_the_pseudo_code_does_in_overload_too() {
+fn dual_pi2_agrees_with_its_pseudo_code_even_in_overload() {
     for scheduler in schedulers() {
         for range_us in [400, 0] {
             for load in [0.9, 1.1, 2.0] {
@@ -201,7 +201,7 @@ fn steady(flow: u32, ecn: Codepoint, mbps: f64) -> Vec<Arrival> {
 }
 
 #[test]
-fn unresponsive_senders_of_either_kind_are_kept_at_the_target_by_drops() {
+fn drops_keep_unresponsive_senders_of_either_kind_at_the_target() {
     for scheduler in schedulers() {
         for ecn in [Codepoint::NotEct, Codepoint::Ect0, Codepoint::Ect1] {
             let mut dual = DualPi2Config::RFC;
@@ -222,7 +222,7 @@ fn unresponsive_senders_of_either_kind_are_kept_at_the_target_by_drops() {
 }
 
 #[test]
-fn a_light_l_line_hardly_waits_for_a_crowded_c_line() {
+fn a_light_l_queue_hardly_waits_for_a_full_c_queue() {
     let mut load = steady(0, Codepoint::NotEct, 12.0);
     load.extend(steady(1, Codepoint::Ect1, 1.0));
     load.sort_by_key(|arrival| arrival.at);

@@ -29,7 +29,7 @@ impl Transcribed for Fair {
         if total > self.limit {
             let largest = self.queues.values().map(|q| q.0.bytes).max().unwrap();
             let alike = self.queues.values().filter(|q| q.0.bytes == largest);
-            assert_eq!(alike.count(), 1, "a tie");
+            assert_eq!(alike.count(), 1, "two queues are equally long");
             let fattest = self.queues.values_mut().find(|q| q.0.bytes == largest);
             let (codel, _) = fattest.unwrap();
             for _ in 0..(codel.queue.len() / 2).clamp(1, 64) {
@@ -69,7 +69,7 @@ impl Transcribed for Fair {
 }
 
 #[test]
-fn it_does_what_the_text_says() {
+fn fq_codel_agrees_with_a_transcription() {
     for seed in 0..8 {
         for limit in [40_u64, 10_240] {
             let mut fair = FqCoDelConfig::RFC;
@@ -118,7 +118,7 @@ fn crowd(flow: u32, bytes: u32, packets: usize) -> Vec<Arrival> {
 }
 
 #[test]
-fn flows_share_bytes_and_not_packets() {
+fn flows_share_bytes_rather_than_packets() {
     // Targets are long, so that CoDel never signals.
     let mut fair = FqCoDelConfig::RFC;
     fair.codel.target = Duration::from_secs(100);
@@ -144,7 +144,7 @@ fn flows_share_bytes_and_not_packets() {
 }
 
 #[test]
-fn a_full_buffer_costs_the_fattest_flow_alone() {
+fn a_full_buffer_drops_only_from_the_largest_flow() {
     let mut load = crowd(1, 1500, 100);
     let thin: Vec<Arrival> = (1..=20)
         .map(|n| Arrival {

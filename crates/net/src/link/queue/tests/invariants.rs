@@ -22,7 +22,7 @@ fn all() -> Vec<Discipline> {
 }
 
 #[test]
-fn every_packet_arrives_or_is_dropped_once_and_in_the_order_of_its_flow() {
+fn every_packet_arrives_in_order_or_is_dropped_once() {
     for discipline in all() {
         for seed in 0..6 {
             for limit in [QueueLimit::Packets(30), QueueLimit::Bytes(400_000)] {
@@ -55,7 +55,7 @@ fn every_packet_arrives_or_is_dropped_once_and_in_the_order_of_its_flow() {
 }
 
 #[test]
-fn the_transmitter_rests_only_when_nobody_waits() {
+fn the_transmitter_idles_only_when_no_packet_waits() {
     for discipline in all() {
         if matches!(discipline, Discipline::Shaper(_)) {
             continue;
@@ -84,7 +84,7 @@ fn the_transmitter_rests_only_when_nobody_waits() {
 }
 
 #[test]
-fn on_a_recorded_link_a_packet_is_chosen_when_its_opportunity_comes() {
+fn a_trace_link_chooses_a_packet_at_its_opportunity() {
     // An opportunity every 10 ms. Of two flows, the one that arrives later and sends less is served at the next
     // opportunity: flow 1, then 2, then 1.
     let trace = DeliveryTrace::new(vec![10]).unwrap();

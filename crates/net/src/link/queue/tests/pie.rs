@@ -185,7 +185,7 @@ fn variants() -> Vec<PieConfig> {
 }
 
 #[test]
-fn it_does_what_the_pseudo_code_does() {
+fn pie_agrees_with_its_pseudo_code() {
     for pie in variants() {
         for seed in 0..6 {
             let load = arrivals(seed, 12_000, 1.2);
@@ -199,7 +199,7 @@ fn it_does_what_the_pseudo_code_does() {
 }
 
 #[test]
-fn a_burst_after_a_quiet_time_is_let_through() {
+fn a_burst_after_a_quiet_time_passes() {
     // 100 packets of 1 ms at once, and again a second later: waits of 100 ms each time, but within the allowance of 150
     // ms.
     let load: Vec<Arrival> = (0..200)
@@ -220,7 +220,7 @@ fn a_burst_after_a_quiet_time_is_let_through() {
 }
 
 #[test]
-fn derandomised_drops_keep_their_distance() {
+fn derandomised_drops_are_spaced() {
     let mut gaps = [0_usize; 2];
     for (spread, least) in [PieSpread::Random, PieSpread::Derandomised]
         .into_iter()

@@ -18,7 +18,7 @@ fn crowd(packets: usize, bytes: u32) -> Vec<Arrival> {
 }
 
 #[test]
-fn a_shaper_lets_a_burst_go_and_then_keeps_to_its_rate() {
+fn a_shaper_passes_a_burst_and_then_keeps_its_rate() {
     // Three packets of 1000 bytes are sent at once, at the link's 1 ms each. The bucket has been filling since 0 ms
     // with 500 bytes per ms: by 3 ms there are 1500 bytes, so the fourth packet is sent at 3 ms. The fifth needs 2000
     // bytes since 0 ms and is sent at 4 ms, the sixth at 6 ms, and so on every 2 ms.
@@ -29,7 +29,7 @@ fn a_shaper_lets_a_burst_go_and_then_keeps_to_its_rate() {
 }
 
 #[test]
-fn whatever_comes_no_window_carries_more_than_burst_and_rate() {
+fn no_interval_carries_more_than_burst_and_rate() {
     for seed in 0..6 {
         let load = arrivals(seed, 2000, 0.9);
         let config = config(Discipline::Shaper(BUCKET), QueueLimit::Packets(100));
@@ -54,13 +54,13 @@ fn whatever_comes_no_window_carries_more_than_burst_and_rate() {
         }
         assert!(
             waits_for_tokens > 20,
-            "the bound is reached: {waits_for_tokens}"
+            "number of times that the bound is reached: {waits_for_tokens}"
         );
     }
 }
 
 #[test]
-fn a_policer_drops_what_does_not_conform_and_delays_nothing() {
+fn a_policer_drops_nonconforming_packets_and_delays_none() {
     for seed in 0..6 {
         let load = arrivals(seed, 2000, 0.9);
         let config = config(Discipline::Policer(BUCKET), QueueLimit::Unlimited);
@@ -86,7 +86,7 @@ fn a_policer_drops_what_does_not_conform_and_delays_nothing() {
 }
 
 #[test]
-fn a_packet_larger_than_the_bucket_does_not_wait_for_ever() {
+fn a_packet_larger_than_the_bucket_is_dropped() {
     let config = config(Discipline::Shaper(BUCKET), QueueLimit::Unlimited);
     let (ours, _) = Driver::run(&config, &crowd(1, 3001));
     assert_eq!(ours.dropped, [(0, DropCause::Policed)]);
