@@ -1,13 +1,13 @@
 //! Event queue: which slot is due next.
 //!
-//! Each link, medium and timer owns a *slot* and has at most one pending entry; packets have none. So the size of the
-//! queue is fixed at set-up, an entry can be moved earlier or later at any time, and no entry becomes stale.
+//! Each link, medium, managed queue and timer owns a *slot* and has at most one pending entry; packets have none. So the
+//! size of the queue is fixed at set-up, an entry can be moved earlier or later at any time, and no entry becomes stale.
 //!
-//! The queue combines two structures; the next event is the earlier of their first entries. Links are due soon and
-//! often. If there are few links and media, their entries are in a sorted row. If there are many, the links are in a
-//! timing wheel, where setting and removing an entry takes the same time for any number of entries. Timers are due late
-//! and rarely, because the queue is not told of a deadline that moves back: their entries are in a tree, together with
-//! all entries beyond the reach of the wheel.
+//! The queue combines two structures; the next event is the earlier of their first entries. Links are due soon and often.
+//! If there are few, their entries are in a sorted row, with those of media and managed queues. If there are many, the
+//! links are in a timing wheel, where setting and removing an entry takes the same time for any number of entries. Timers
+//! are due late and rarely, because the queue is not told of a deadline that moves back: their entries are in a tree,
+//! together with all entries beyond the reach of the wheel.
 
 mod key;
 mod row;
@@ -26,7 +26,7 @@ use crate::ids::EventSlot;
 /// Pending entries ordered by (time, insertion number).
 #[derive(Clone, Debug)]
 pub struct EventQueue {
-    /// Entries of links and media, if there are few.
+    /// Entries of links, media and managed queues, if there are few.
     row: Row,
     /// Number of slots whose entries are in the row; 0 if there are too many.
     in_row: u32,
@@ -48,26 +48,27 @@ enum Place {
     Far,
 }
 
-/// Maximum number of links and media whose entries are kept in a row.
+/// Maximum number of links, media and managed queues whose entries are kept in a row.
 const FEW: usize = row::MAX_ENTRIES;
 
 /// Maximum number of slots of a queue.
 pub const MAX_SLOTS: usize = 1 << SLOT_BITS;
 
 impl EventQueue {
-    /// Creates an empty queue. Slots of links are numbered first, then those of media, then those of timers.
+    /// Creates an empty queue. Slots of links are numbered first, then `others` (media and managed queues), then
+    /// those of timers.
     ///
     /// # Panics
     ///
     /// Panics if there are more slots than [`MAX_SLOTS`]; the topology builder rejects such networks first.
     #[must_use]
-    pub fn new(links: usize, media: usize, timers: usize) -> Self {
-        let (in_row, on_wheel) = if links + media > FEW {
+    pub fn new(links: usize, others: usize, timers: usize) -> Self {
+        let (in_row, on_wheel) = if links + others > FEW {
             (0, links)
         } else {
-            (links + media, 0)
+            (links + others, 0)
         };
-        Self::with(in_row, on_wheel, links + media + timers)
+        Self::with(in_row, on_wheel, links + others + timers)
     }
 
     /// Creates a queue of `slots` slots. The first `in_row` are in the row, or else the first `on_wheel` are on the
