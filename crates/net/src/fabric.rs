@@ -64,7 +64,7 @@ struct Crossed {
 }
 
 /// Flow, number, acknowledged sequence number and ECN field of a packet, for links that do not read them.
-const NOBODY: (FlowId, u64, Option<SeqNumber>, Codepoint) =
+const UNREAD: (FlowId, u64, Option<SeqNumber>, Codepoint) =
     (FlowId(u32::MAX), u64::MAX, None, Codepoint::NotEct);
 
 impl Fabric {
@@ -358,7 +358,7 @@ impl Fabric {
             let acknowledges = packet.plainly_acknowledges();
             (packet.flow, packet.number, acknowledges, packet.ecn())
         } else {
-            NOBODY
+            UNREAD
         };
         let offer = Offer {
             packet: crossed.packet,

@@ -27,7 +27,7 @@ pub struct TcpFlowConfig {
     pub receiver: ReceiverConfig,
     /// Reading behaviour of the receiving application.
     pub reader: Reader,
-    /// Whether and how often the receiver discards data that it has sacked (RFC 2018 §8).
+    /// Reneging behaviour: the receiver may discard data that it has sacked (RFC 2018 §8).
     pub reneging: Reneging,
     /// Header sizes on the wire.
     pub headers: HeaderSizes,
