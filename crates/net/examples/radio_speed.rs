@@ -1,4 +1,4 @@
-//! How fast is the radio channel? Processor time per exchange and per simulated second.
+//! Speed of the radio channel: processor time per frame exchange and per simulated second.
 //!
 //! `cargo run --release -p dupack-net --example radio_speed [rounds]`
 
@@ -17,7 +17,7 @@ use dupack_net::units::BitRate;
 use dupack_net::wireless::RadioConfig;
 use dupack_tcp::time::{Duration, Instant};
 
-/// As long as a run of the papers on TCP over 802.11 chains.
+/// Duration of a run in the papers on TCP over 802.11 chains.
 const SIMULATED_SECS: u64 = 200;
 
 fn main() -> Result<(), TopologyError> {
@@ -30,7 +30,7 @@ fn main() -> Result<(), TopologyError> {
     Ok(())
 }
 
-// Wall-clock time is what this example is about.
+// This example measures wall-clock time.
 #[allow(clippy::disallowed_methods)]
 fn time(name: &str, mut run: Simulation) {
     let started = std::time::Instant::now();

@@ -1,5 +1,4 @@
-//! How fast are whole transfers? One flow with losses, and a thousand flows over a dumbbell, with
-//! the plainest stack there is.
+//! Speed of whole transfers: one flow with losses, and a thousand flows over a dumbbell, with the simplest stack.
 //!
 //! `cargo run --release -p dupack-net --example transfer_speed [rounds]`
 
@@ -29,7 +28,7 @@ fn main() -> Result<(), TopologyError> {
     Ok(())
 }
 
-// Wall-clock time is what this example is about.
+// This example measures wall-clock time.
 #[allow(clippy::disallowed_methods)]
 fn time(name: &str, run: fn() -> Result<u64, TopologyError>) -> Result<(), TopologyError> {
     let started = std::time::Instant::now();
@@ -43,7 +42,7 @@ fn time(name: &str, run: fn() -> Result<u64, TopologyError>) -> Result<(), Topol
     Ok(())
 }
 
-/// A million packets at 10 Mbit/s and 2 ms with 1 % loss, every second one acknowledged.
+/// Sends a million packets over 10 Mbit/s and 2 ms with 1 % loss; every second packet is acknowledged.
 fn one_flow() -> Result<u64, TopologyError> {
     const PACKETS: u64 = 1_000_000;
     let link = LinkConfig::rate(BitRate::from_mbps(10), Duration::from_millis(2));
@@ -68,7 +67,7 @@ fn one_flow() -> Result<u64, TopologyError> {
         .map_or(0, |flow| flow.receiver().in_order_bytes() / u64::from(MSS)))
 }
 
-/// A thousand transfers through 1 Gbit/s for 20 s.
+/// Runs a thousand transfers through 1 Gbit/s for 20 s.
 fn thousand_flows() -> Result<u64, TopologyError> {
     const PAIRS: usize = 1000;
     let access = LinkConfig::rate(BitRate::from_mbps(100), Duration::from_millis(1));
@@ -101,7 +100,7 @@ fn thousand_flows() -> Result<u64, TopologyError> {
     twenty_seconds(network)
 }
 
-/// A thousand transfers between two nodes joined by 1 Gbit/s, for 20 s.
+/// Runs a thousand transfers between two nodes joined by 1 Gbit/s, for 20 s.
 fn thousand_flows_one_hop() -> Result<u64, TopologyError> {
     let trunk = LinkConfig::rate(BitRate::from_mbps(1000), Duration::from_millis(10));
     let there = trunk

@@ -1,4 +1,4 @@
-//! Linux's `tbf` beside our shaper, by `crates/wire/examples/token_bucket.rs`.
+//! Comparison of Linux's `tbf` with our shaper, by `crates/wire/examples/token_bucket.rs`.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use dupack_build::output;
 
 use super::{Sample, value_of};
 
-/// One bucket, and what comes.
+/// A bucket and its load.
 #[derive(Clone, Copy)]
 pub struct Setting {
     pub rate_mbps: u32,
@@ -27,7 +27,7 @@ const fn setting(rate_mbps: u32, burst: u32, limit: u32, load: f64, train: u32) 
     }
 }
 
-/// Waits are milliseconds, so that a system that wakes up late does not matter.
+/// All waits are milliseconds long, so that late wake-ups of the system do not matter.
 pub const SETTINGS: [Setting; 7] = [
     setting(1, 5_000, 50_000, 1.5, 1),
     setting(2, 10_000, 30_000, 0.9, 4),
@@ -38,10 +38,10 @@ pub const SETTINGS: [Setting; 7] = [
     setting(20, 20_000, 400_000, 2.0, 4),
 ];
 
-/// Runs of each.
+/// Runs per setting.
 pub const ROUNDS: u32 = 3;
 
-/// What both did, round by round.
+/// Results of both, per round.
 pub struct Measured {
     pub setting: Setting,
     pub theirs: Vec<Sample>,
@@ -51,7 +51,7 @@ pub struct Measured {
 impl Setting {
     pub fn words(&self) -> String {
         format!(
-            "{} Mbit/s, {} kB deep, queue {} kB, load {}, trains of {}",
+            "{} Mbit/s, bucket {} kB, queue {} kB, load {}, trains of {}",
             self.rate_mbps,
             self.burst_bytes / 1000,
             self.limit_bytes / 1000,

@@ -1,4 +1,4 @@
-//! docs/queues.md: the tables.
+//! Text and tables of docs/queues.md.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use super::settings::Discipline;
 use super::{Compared, Sample};
 use crate::ns3::{half_width, mean};
 
-/// From here on two numbers do not agree.
+/// Maximum relative difference between two numbers that agree.
 const TOLERANCE: f64 = 0.1;
 
 pub fn page(compared: &[Compared], buckets: &[Measured], seeds: u32) -> String {
@@ -46,56 +46,56 @@ fn head(compared: &[Compared], buckets: &[Measured], seeds: u32) -> String {
         .filter(|c| !agrees(&c.peer, &c.ours) && agrees(&c.peer, &c.as_peer))
         .count();
     format!(
-        "# Our queues beside ns-3's and Linux's\n\n\
-         Written by `cargo measure queues`. Each queue stands alone behind a transmitter of constant rate, and both \
-         programs are given the same packets of 1500 bytes: at times that are fixed beforehand (Poisson, on/off), or \
-         by windows that grow and halve as Reno's do and hear of each packet a round trip later. {seeds} seeds of \
-         60 s, of which 10 s do not count; ± is the 95 % confidence interval of the mean.\n\n\
-         `wait` is the mean time in the queue of packets that got through, `signals` the packets dropped or marked, in \
-         per cent of all. In {plain} of {all} settings ours and theirs differ by at most {:.0} % in both; in \
-         {explained} more the difference goes away when ours does what theirs does otherwise than the RFC or the \
-         paper (the columns \"as theirs\").\n",
+        "# Queue disciplines compared with ns-3 and Linux\n\n\
+         This page is written by `cargo measure queues`. Each queue runs alone behind a transmitter of constant rate. \
+         Both programs get the same packets of 1500 bytes. Their times are either fixed in advance (Poisson, on/off), \
+         or determined by windows that grow and halve like Reno's and learn the fate of each packet one round-trip \
+         time later. There are {seeds} seeds of 60 s, of which the first 10 s do not count; ± is the 95 % confidence \
+         interval of the mean.\n\n\
+         `wait` is the mean time in the queue of delivered packets. `signals` is the percentage of packets that are \
+         dropped or marked. In {plain} of {all} settings dupack and its peer differ by at most {:.0} % in both. In \
+         {explained} more settings the difference disappears if dupack follows the peer where it deviates from the RFC \
+         or the paper (columns \"as ns-3\").\n",
         TOLERANCE * 100.0
     )
 }
 
 const fn title(discipline: Discipline) -> &'static str {
     match discipline {
-        Discipline::CoDel => "CoDel (RFC 8289) and ns-3.37's",
-        Discipline::FqCoDel => "FQ-CoDel (RFC 8290) and ns-3.37's",
-        Discipline::Pie => "PIE (RFC 8033) and ns-3.37's",
-        Discipline::Red => "RED and ns-3.37's",
+        Discipline::CoDel => "CoDel (RFC 8289)",
+        Discipline::FqCoDel => "FQ-CoDel (RFC 8290)",
+        Discipline::Pie => "PIE (RFC 8033)",
+        Discipline::Red => "RED",
     }
 }
 
 const fn about(discipline: Discipline) -> &'static str {
     match discipline {
         Discipline::CoDel | Discipline::FqCoDel => {
-            "ns-3 is told to spare a queue of at most 1500 bytes, as the RFC has it (its own setting spares only \
-             fewer). Two things it does otherwise: it finds 1/√count by one step of Newton's method, as Linux does, \
-             so that the first drops of an episode come sooner (after 0.5 intervals instead of 0.71), and it counts \
-             the time to the next mark from the mark and not from when that was due. Ours as theirs does both. What \
-             is given is target and interval.\n"
+            "The peer is ns-3.37, configured to drop nothing while at most 1500 bytes wait, like the RFC (its default is fewer than 1500 bytes). It deviates from the RFC in two ways. It approximates 1/√count by one step of \
+             Newton's method, like Linux, so that the first drops of an episode come sooner (after 0.5 intervals \
+             instead of 0.71). And the time to the next mark starts when a mark is made, not when it was due. The \
+             columns \"as ns-3\" include both deviations. The parameters are target and interval.\n"
         }
         Discipline::Pie => {
-            "ns-3's bound on the steps of a high probability is off, as in the basic PIE. What is given is the target; the \
-             probability is updated every 15 ms.\n"
+            "The peer is ns-3.37. Its bound on the steps of a high probability is off, as in basic PIE. The parameter is \
+             the target; the probability is updated every 15 ms.\n"
         }
         Discipline::Red => {
-            "Drops are spread evenly (ns-3's `Wait` is off), the slope is gentle. Three things ns-3 does otherwise than \
-             the paper of 1993, as ns-2 did before it: a packet that finds at most one other waiting is never dropped, \
-             nor is the next that finds more, and a packet after an idle time ages the average once more. Ours as \
-             theirs does all three. What is given are the thresholds.\n"
+            "The peer is ns-3.37. Drops are spread evenly (ns-3's `Wait` is off), and the slope is gentle. ns-3 deviates \
+             from the paper of 1993 in three ways, like ns-2: a packet that finds at most one other packet waiting is \
+             never dropped; nor is the next packet that finds more; and a packet after an idle time ages the average \
+             once more. The columns \"as ns-3\" include all three deviations. The parameters are the thresholds.\n"
         }
     }
 }
 
 fn table(discipline: Discipline, rows: &[&Compared]) -> String {
-    let mut text = "| setting | given | wait, theirs (ms) | ours (ms) | ratio | signals, theirs (%) | ours (%) | ratio |"
+    let mut text = "| setting | parameters | wait: ns-3 (ms) | dupack (ms) | ratio | signals: ns-3 (%) | dupack (%) | ratio |"
         .to_owned();
     let mut rule = "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |".to_owned();
     if discipline.differs() {
-        text.push_str(" as theirs: wait | signals |");
+        text.push_str(" as ns-3: wait | signals |");
         rule.push_str(" ---: | ---: |");
     }
     let _ = writeln!(text, "\n{rule}");
@@ -119,15 +119,16 @@ fn table(discipline: Discipline, rows: &[&Compared]) -> String {
 
 fn about_buckets() -> String {
     format!(
-        "Datagrams of 1000 bytes cross a loopback device with Linux's `tbf` in a network namespace; ours is given the \
-         times at which they were sent. A load counts what is sent on average, in trains of so many at the times \
-         of a Poisson process. {} runs of 5 s each; theirs ends with the kernel's own time stamps.\n",
+        "The peer is Linux's `tbf`. Datagrams of 1000 bytes cross a loopback device with `tbf` in a network namespace; \
+         dupack's shaper gets the times at which they were sent. The load is the mean rate of datagrams as a multiple \
+         of the bucket's rate; they are sent in trains, at the times of a Poisson process. There are {} runs of 5 s \
+         each. Linux's waits end at the kernel's own time stamps.\n",
         bucket::ROUNDS
     )
 }
 
 fn bucket_table(buckets: &[Measured]) -> String {
-    let mut text = "| setting | wait, theirs (ms) | ours (ms) | ratio | dropped, theirs (%) | ours (%) | ratio |\n\
+    let mut text = "| setting | wait: Linux (ms) | dupack (ms) | ratio | dropped: Linux (%) | dupack (%) | ratio |\n\
                     | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
         .to_owned();
     for row in buckets {
@@ -141,7 +142,7 @@ fn bucket_table(buckets: &[Measured]) -> String {
     text
 }
 
-/// The columns of waits and signals.
+/// Returns the columns of waits and signals.
 fn both(theirs: &[Sample], ours: &[Sample]) -> String {
     let [wait, signals] = ratios(theirs, ours).map(bold);
     format!(
@@ -157,14 +158,14 @@ fn values(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> Vec<f64> {
     samples.iter().map(of).collect()
 }
 
-/// Mean and interval.
+/// Returns the mean with its confidence interval.
 fn spread(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> String {
     let values = values(samples, of);
     let half = half_width(&values).unwrap_or(f64::NAN);
     format!("{:.2} ± {half:.2}", mean(&values))
 }
 
-/// Ours over theirs: waits and signals. What neither has is the same.
+/// Returns the ratios of waits and of signals, ours over theirs; 1 if both are zero.
 fn ratios(theirs: &[Sample], ours: &[Sample]) -> [f64; 2] {
     let ratio = |of: fn(&Sample) -> f64| {
         let (theirs, ours) = (mean(&values(theirs, of)), mean(&values(ours, of)));
@@ -181,7 +182,7 @@ fn agrees(theirs: &[Sample], ours: &[Sample]) -> bool {
     !ours.is_empty() && ratios(theirs, ours).into_iter().all(is_close)
 }
 
-/// What differs stands out.
+/// Formats a ratio, in bold if the numbers do not agree.
 fn bold(ratio: f64) -> String {
     if is_close(ratio) {
         format!("{ratio:.3}")
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_per_cent_is_the_border_and_both_count() {
+    fn waits_and_signals_agree_within_ten_per_cent() {
         let theirs = sample(10.0, 2.0);
         assert!(agrees(&theirs, &sample(10.9, 1.9)));
         assert!(!agrees(&theirs, &sample(11.1, 2.0)));
