@@ -103,10 +103,10 @@ pub fn annotate<R: Read, W: Write>(
 fn syn_in_words(syn: &SynAgain) -> String {
     let why = match syn.cause {
         SynCause::Timer => "by a timeout",
-        SynCause::Answer => "as the other end's came again",
+        SynCause::Answer => "because the SYN of the other end arrived again",
     };
     let waited = words::time(syn.waited);
-    format!("SYN retransmitted {why}, {waited} after the last")
+    format!("SYN retransmitted {why}, {waited} after the previous one")
 }
 
 /// Whether a packet between these ends at this time is of the connection.
@@ -151,8 +151,8 @@ mod tests {
         let connection = &found.connections[0];
         let (packets, copy) = copied(&[connection]);
         assert_eq!(packets, 22);
-        assert!(copy.contains("retransmission: SACK blocks beyond it, set off by #13"));
-        assert!(copy.contains("opens the receive window again"));
+        assert!(copy.contains("retransmission: SACK blocks beyond it, triggered by #13"));
+        assert!(copy.contains("reopens the receive window"));
         assert_eq!(copied(&[]).0, 0);
     }
 
@@ -164,9 +164,9 @@ mod tests {
         let withdrawn = &mut stream.unwrap().withdrawn;
         withdrawn.push(Withdrawn::PacketsMissing);
         let (_, copy) = copied(&[&found.connections[0]]);
-        assert_eq!(copy.matches("retransmission: of unknown cause").count(), 2);
-        assert!(!copy.contains("set off by") && !copy.contains("sets off"));
-        assert!(copy.contains("opens the receive window again"));
+        assert_eq!(copy.matches("retransmission: unknown cause").count(), 2);
+        assert!(!copy.contains("triggered by") && !copy.contains("triggers"));
+        assert!(copy.contains("reopens the receive window"));
     }
 
     #[test]
@@ -201,11 +201,11 @@ mod tests {
         };
         assert_eq!(
             said(SynCause::Timer),
-            "SYN retransmitted by a timeout, 1 s after the last"
+            "SYN retransmitted by a timeout, 1 s after the previous one"
         );
         assert_eq!(
             said(SynCause::Answer),
-            "SYN retransmitted as the other end's came again, 1 s after the last"
+            "SYN retransmitted because the SYN of the other end arrived again, 1 s after the previous one"
         );
     }
 }

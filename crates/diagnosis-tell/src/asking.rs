@@ -157,7 +157,7 @@ pub fn experiment(stream: &StreamFindings) -> Written {
 
 /// Why there is no experiment of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the path cannot be told: {why}")]
+#[error("the path cannot be determined: {why}")]
 pub struct NoPath {
     why: &'static str,
     /// A capture that would tell.
@@ -233,7 +233,7 @@ pub fn ask(
     let Some(stacks) = with_captured(asked_for, &passed) else {
         let is = if captured.len() > 1 { "may be" } else { "is" };
         return Ok(Asked::Refused(format!(
-            "{} {is} what was captured, and no other stack was asked for",
+            "{} {is} the captured sender, and no other stack was requested",
             passed
                 .likeliest()
                 .map(ToString::to_string)
@@ -269,7 +269,7 @@ fn faster_than_its_application(answers: &[Answer], silent: (Duration, Duration))
     let least = given.map(|answer| answer.duration.mean).reduce(f64::min)?;
     (least < APPLICATION_PART * silent.as_secs_f64()).then(|| {
         format!(
-            "the application sent nothing for {} of {}, and simulated transfers take {}: the two contradict each other",
+            "the application sent nothing for {} of {}, but simulated transfers take {}: the two contradict each other",
             words::time(silent),
             words::time(of),
             words::seconds(least)
@@ -333,28 +333,34 @@ pub fn courses(stream: &StreamFindings, asked: &Asked, catalog: &Catalog) -> Vec
 }
 
 /// Why nobody is asked where no sender fits.
-const NO_SENDER: &str = "which sender it was cannot be told, so that it cannot be checked whether a simulation does what it did";
+const NO_SENDER: &str =
+    "the captured sender cannot be identified, so its simulation cannot be compared with the capture";
+
+/// Reason why a prediction with a wide interval is not offered.
+pub(crate) const TOO_WIDE: &str = "the capture does not show the path precisely enough";
 
 fn refusal(reason: &Reason, checked: &[Checked]) -> String {
     match reason {
         Reason::NothingTransferred => "no data was acknowledged".to_owned(),
-        Reason::NoRoundTrip => "the least round-trip time is not known".to_owned(),
+        Reason::NoRoundTrip => "the least round-trip time is unknown".to_owned(),
         Reason::PerhapsShared => {
-            "other traffic may share the bottleneck, be it the other direction of this connection, and may react differently to \
-             another sender"
+            "other traffic, possibly the other direction of this connection, may share the bottleneck, and may react differently \
+             to another sender"
                 .to_owned()
         }
         Reason::VariesUnseen => {
-            "the path's rate varies, and the sender did not fill it for long enough to show how"
+            "the rate of the path varies, and the sender did not fill the path for long enough to show how"
                 .to_owned()
         }
         Reason::NoSuchSender(why) => format!("the captured sender cannot be simulated: {why}"),
-        Reason::Impossible(why) => format!("it cannot be simulated on this path: {why}"),
+        Reason::Impossible(why) => {
+            format!("the captured sender cannot be simulated on this path: {why}")
+        }
         Reason::Differs => {
             let beyond = checked.iter().filter(|one| one.bound() == Bound::Beyond);
             let beyond: Vec<String> = beyond.map(differs).collect();
             format!(
-                "the captured sender, simulated on what the capture tells of the path, does something else: {}",
+                "the captured sender behaves differently if it is simulated on the path that the capture shows: {}",
                 beyond.join(", ")
             )
         }
@@ -365,7 +371,7 @@ fn refusal(reason: &Reason, checked: &[Checked]) -> String {
 fn acknowledged_only((bytes, took): (u64, Duration), whole: Duration) -> Option<String> {
     (took + took < whole).then(|| {
         format!(
-            "; only what was acknowledged is compared: {} in {}",
+            "; only acknowledged data is compared: {} in {}",
             words::bytes(bytes as f64),
             words::time(took)
         )
@@ -385,13 +391,13 @@ fn differs(checked: &Checked) -> String {
         Quantity::Losses | Quantity::Timeouts => format!("{value:.0}"),
     };
     let what = match checked.quantity {
-        Quantity::Duration => "it takes",
-        Quantity::Goodput => "its goodput is",
-        Quantity::Losses => "losses are",
-        Quantity::Timeouts => "timeouts are",
+        Quantity::Duration => "duration",
+        Quantity::Goodput => "goodput",
+        Quantity::Losses => "losses",
+        Quantity::Timeouts => "timeouts",
     };
     format!(
-        "{what} {}, and {} ± {} in the capture",
+        "{what} {} instead of {} ± {}",
         say(simulated),
         say(captured),
         say(allowed)
@@ -404,7 +410,7 @@ pub fn in_words(answer: &Answer) -> String {
     let stack = &answer.stack;
     match answer.offer {
         Offer::Given if answer.role == Role::Captured => format!(
-            "{stack}, which was captured, takes {} in simulations",
+            "{stack}, the captured sender, takes {} in simulations",
             duration(answer)
         ),
         Offer::Given => {
@@ -412,16 +418,16 @@ pub fn in_words(answer: &Answer) -> String {
                 Role::PerhapsCaptured if answer.gain() == Gain::None => {
                     let takes = duration(answer);
                     return format!(
-                        "{stack}, which may be what was captured, takes {takes} in simulations"
+                        "{stack}, which may be the captured sender, takes {takes} in simulations"
                     );
                 }
-                Role::PerhapsCaptured => ", which may be what was captured,",
+                Role::PerhapsCaptured => ", which may be the captured sender,",
                 Role::Captured | Role::Another => "",
             };
             let (duration, compared) = (duration(answer), compared(answer));
             format!("{stack}{may_be} would have taken {duration}, {compared}")
         }
-        Offer::TooWide => format!("{stack}: the capture does not tell the path well enough"),
+        Offer::TooWide => format!("{stack}: {TOO_WIDE}"),
         Offer::FarSlower => format!(
             "{stack}: several times slower than the {} captured",
             words::seconds(answer.captured)
@@ -452,11 +458,11 @@ pub fn compared(answer: &Answer) -> String {
             format!("no significant difference from the {captured} captured")
         }
         Gain::None if answer.is_rivalled => {
-            "no significant difference from a sender that may be what was captured".to_owned()
+            "no significant difference from a stack that may be the captured sender".to_owned()
         }
         // This transfer was luckier than most, or less lucky.
         Gain::None => format!(
-            "no significant difference from its sender in simulations, which differ from the {captured} captured"
+            "no significant difference from the captured sender in simulations, which differ from the {captured} captured"
         ),
     }
 }
@@ -484,7 +490,7 @@ pub fn replies_in_words(answer: &Answer) -> Option<String> {
     let by = most.captured - most.duration.mean;
     let _ = write!(
         text,
-        ", and {} would have come sooner, answer {} the most, by {}",
+        ", and {} would have arrived sooner, answer {} with the largest gain of {}",
         replies.sooner,
         most.number,
         seconds(by)

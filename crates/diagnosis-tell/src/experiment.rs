@@ -161,12 +161,12 @@ fn comments(path: &Path) -> BTreeMap<&'static str, String> {
     let rate = |rate: f64| format!("{:.4} Mbit/s", rate / 1e6);
     let ms = |span: Duration| format!("{:.3} ms", span.as_secs_f64() * 1e3);
     let share = |p: f64| format!("{:.3} %", p * 100.0);
-    let room = "the bottleneck's room";
+    let room = "the capacity of the bottleneck's queue";
     let mut comments = BTreeMap::from([
         (
             "rate =",
             said(
-                "the bottleneck's rate, headers of IP and TCP included",
+                "the bottleneck's rate, including the IP and TCP headers",
                 &path
                     .policer
                     .map_or(path.rate, |policer| policer.link)
@@ -175,12 +175,12 @@ fn comments(path: &Path) -> BTreeMap<&'static str, String> {
         ),
         (
             "trace =",
-            "the bottleneck's rate over time, as it was while it had no pause".to_owned(),
+            "the bottleneck's rate over time, measured while it was busy".to_owned(),
         ),
         (
             "delay =",
             said(
-                "half of the least round-trip time less what a packet and its ACK take on the link; that time",
+                "half of the least round-trip time minus the transmission times of a packet and its ACK; least round-trip time",
                 &path.least_rtt.map(ms),
             ),
         ),
@@ -194,7 +194,7 @@ fn comments(path: &Path) -> BTreeMap<&'static str, String> {
         (
             "loss =",
             said(
-                "packets that are lost beside those that the queue drops",
+                "share of the packets that is lost apart from queue overflows",
                 &path.random_loss.map(share),
             ),
         ),
@@ -209,13 +209,13 @@ fn comments(path: &Path) -> BTreeMap<&'static str, String> {
         (
             "[path.reorder]",
             said(
-                "packets that others overtook",
+                "share of the packets that is overtaken",
                 &path.reordering.share.map(share),
             ),
         ),
         (
             "[receiver]",
-            "the window that was granted, and how ACKs came".to_owned(),
+            "the receive window, and how the receiver sent ACKs".to_owned(),
         ),
     ]);
     if let Some(policer) = &path.policer {
@@ -239,7 +239,7 @@ impl Written {
     pub fn toml(&self) -> String {
         let plain = Source::of_flags(&self.experiment).text;
         let mut text = String::from(
-            "# Written by `dupack diagnose --path`: the path that a capture tells.\n\n",
+            "# Written by `dupack diagnose --path`: the path that a capture shows.\n\n",
         );
         let mut section = "";
         for line in plain.lines() {
@@ -263,8 +263,10 @@ impl Written {
 fn said(what: &str, told: &Told<String>) -> String {
     match told {
         Told::Between { value, low, high } => format!("{what}: {value} ({low} to {high})"),
-        Told::AtLeast { bound, why, .. } => format!("{what}: at least {bound}, as {why}"),
-        Told::CannotBeTold { why, .. } => format!("{what}: cannot be told, as {why}"),
+        Told::AtLeast { bound, why, .. } => format!("{what}: at least {bound}, because {why}"),
+        Told::CannotBeTold { why, .. } => {
+            format!("{what}: cannot be determined, because {why}")
+        }
     }
 }
 

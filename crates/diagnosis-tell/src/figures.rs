@@ -75,7 +75,7 @@ pub fn timeline(
         title: title(connection),
         subtitle: headline(connection),
         description: in_words(stream),
-        x_label: "time since the capture began (s)".to_owned(),
+        x_label: "time since the start of the capture (s)".to_owned(),
         time_range: (from < until).then_some((from, until)),
         rows,
     }
@@ -87,7 +87,7 @@ fn in_words(stream: &StreamFindings) -> String {
     let most =
         most.map(|(limit, _, percent)| format!("{percent} % {}", words::limit_of(stream, limit)));
     let most = match stream.limits_untold() {
-        Some(untold) => format!("cannot be told, as {}", untold.why()),
+        Some(untold) => format!("{UNTOLD}, because {}", untold.why()),
         None => most.collect::<Vec<_>>().join(", "),
     };
     let again = retransmissions(stream).map_or(UNTOLD.to_owned(), |number| {
@@ -189,7 +189,7 @@ fn sequence(stream: &StreamFindings, scene: &Scene) -> TimelineRow {
     });
     marks.extend(repeated(stream, scene, unit.bytes));
     TimelineRow {
-        name: format!("place in the stream ({})", unit.name),
+        name: format!("position in the stream ({})", unit.name),
         plot: TimelinePlot::Values {
             height: RowHeight::Tall,
             from_zero: FromZero::No,
@@ -262,13 +262,13 @@ fn beside(scene: &Scene, courses: &[Course]) -> Option<TimelineRow> {
             .collect(),
     });
     let captured = TimelineLine {
-        name: "in the capture".to_owned(),
+        name: "captured".to_owned(),
         hue: Hue::Black,
         points: line(&scene.acked, unit.bytes),
     };
     let lines: Vec<_> = std::iter::once(captured).chain(simulated).collect();
     (lines.len() > 1).then(|| TimelineRow {
-        name: format!("acknowledged, here and simulated ({})", unit.name),
+        name: format!("acknowledged, captured and simulated ({})", unit.name),
         plot: TimelinePlot::Values {
             height: RowHeight::Tall,
             from_zero: FromZero::Yes,
@@ -289,7 +289,7 @@ fn in_flight(scene: &Scene) -> TimelineRow {
             from_zero: FromZero::Yes,
             spans: Vec::new(),
             lines: vec![TimelineLine {
-                name: "sent, not acknowledged".to_owned(),
+                name: "sent and not acknowledged".to_owned(),
                 hue: Hue::Blue,
                 points: line(&scene.in_flight, unit.bytes),
             }],
@@ -307,7 +307,7 @@ fn round_trips(scene: &Scene) -> TimelineRow {
             spans: Vec::new(),
             lines: Vec::new(),
             marks: vec![TimelineMarks {
-                name: "a sample".to_owned(),
+                name: "sample".to_owned(),
                 hue: Hue::Green,
                 shape: Shape::Dot,
                 points: points(&scene.rtt, 1e-3),

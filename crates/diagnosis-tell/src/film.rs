@@ -174,8 +174,10 @@ impl Analysis for Scene {
 
 /// Beginning of what is said of a retransmission.
 const AGAIN: &str = "retransmission: ";
-/// Beginning of what is said of the ACK that set one off.
-const SETS_OFF: &str = "sets off the retransmission ";
+/// Remark on a packet that the capture contains twice.
+const TWICE: &str = "the capture contains it twice";
+/// Beginning of the remark on the ACK that triggered a retransmission.
+const TRIGGERS: &str = "triggers the retransmission ";
 /// Causes that need no ACK.
 const PROBES: [&str; 2] = [
     cause_in_words(Cause::KeepAlive),
@@ -209,14 +211,14 @@ impl RemarksOn {
     fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
         let packet = departure.packet;
         match explained.repeat {
-            Some(Repeat::Overtaken) => self.say(packet, "overtaken on the way: it was sent once"),
-            Some(Repeat::Copy) => self.say(packet, "the capture has it twice"),
+            Some(Repeat::Overtaken) => self.say(packet, "overtaken on the path: it was sent once"),
+            Some(Repeat::Copy) => self.say(packet, TWICE),
             Some(Repeat::Retransmission(_)) | None => {}
         }
         if let Some(again) = explained.retransmission {
             self.say(packet, &again_in_words(again));
             if let Some(trigger) = again.trigger {
-                self.say(trigger, &format!("{SETS_OFF}#{packet}"));
+                self.say(trigger, &format!("{TRIGGERS}#{packet}"));
             }
             if let Some(before) = self.carried.get(&again.start).copied()
                 && self.before.len() < REMARKS_MAX
@@ -247,12 +249,15 @@ impl RemarksOn {
             self.say(packet, &format!("duplicate ACK {}", facts.dup_acks));
         }
         if let Some((from, to)) = facts.dsack {
-            self.say(packet, &format!("DSACK: bytes {from} to {to} came twice"));
+            self.say(
+                packet,
+                &format!("DSACK: bytes {from} to {to} arrived twice"),
+            );
         }
         let was = std::mem::replace(&mut self.window, arrival.window);
         match (was, arrival.window) {
             (Some(1..) | None, Some(0)) => self.say(packet, "shuts the receive window"),
-            (Some(0), Some(1..)) => self.say(packet, "opens the receive window again"),
+            (Some(0), Some(1..)) => self.say(packet, "reopens the receive window"),
             _ => {}
         }
         if facts.acked_bytes > 0 {
@@ -263,7 +268,7 @@ impl RemarksOn {
     /// Says of no retransmission any more what set it off.
     fn forget_causes(&mut self) {
         for said in self.said.values_mut() {
-            let parts = said.split("; ").filter(|part| !part.starts_with(SETS_OFF));
+            let parts = said.split("; ").filter(|part| !part.starts_with(TRIGGERS));
             let parts = parts.map(|part| match part.strip_prefix(AGAIN) {
                 Some(cause) if !PROBES.contains(&cause) => {
                     format!("{AGAIN}{}", cause_in_words(Cause::Unknown))
@@ -299,10 +304,12 @@ impl RemarksOn {
 pub const fn needless_in_words(need: Need) -> Option<&'static str> {
     match need {
         Need::Needed | Need::Unknown => None,
-        Need::NeedlessByDsack => Some("spurious: a DSACK says that it came twice"),
-        Need::NeedlessByTimestamp => Some("spurious: its ACK echoes the first one's timestamp"),
-        Need::NeedlessByTime => Some("spurious: its ACK came too soon to be for it"),
-        Need::NeedlessByArrival => Some("spurious: the first one had come by here, and was ACKed"),
+        Need::NeedlessByDsack => Some("spurious: a DSACK reports that it arrived twice"),
+        Need::NeedlessByTimestamp => Some("spurious: its ACK echoes the timestamp of the original"),
+        Need::NeedlessByTime => Some("spurious: its ACK arrived too soon to be a response to it"),
+        Need::NeedlessByArrival => {
+            Some("spurious: the original had passed the capture point, and was acknowledged")
+        }
     }
 }
 
@@ -312,17 +319,17 @@ pub const fn cause_in_words(cause: Cause) -> &'static str {
     match cause {
         Cause::DuplicateAcks => "duplicate ACKs",
         Cause::SackedBeyond => "SACK blocks beyond it",
-        Cause::Rack => "something sent later had arrived (RACK)",
-        Cause::EarlyRetransmit => "too little in flight for three duplicate ACKs",
+        Cause::Rack => "a segment sent later had arrived (RACK)",
+        Cause::EarlyRetransmit => "too little data in flight for three duplicate ACKs",
         Cause::PartialAck => "partial ACK",
-        Cause::FurtherHole => "further hole of the same recovery",
-        Cause::LostAgain => "its repair was lost",
+        Cause::FurtherHole => "another hole of the same recovery",
+        Cause::LostAgain => "its retransmission was lost",
         Cause::Timeout { .. } => "timeout",
         Cause::AfterTimeout => "outstanding when the timer expired",
         Cause::TailLossProbe => "tail loss probe",
         Cause::KeepAlive => "keep-alive",
         Cause::WindowProbe => "window probe",
-        Cause::Unknown => "of unknown cause",
+        Cause::Unknown => "unknown cause",
     }
 }
 
@@ -338,7 +345,7 @@ fn again_in_words(again: &Retransmission) -> String {
         text += &format!(", waited {}", words::time(again.waited));
     }
     if let Some(trigger) = again.trigger {
-        text += &format!(", set off by #{trigger}");
+        text += &format!(", triggered by #{trigger}");
     }
     text
 }
@@ -405,7 +412,7 @@ impl Onlooker for Film {
 
     fn copied(&mut self, stream: StreamId, packet: u64) {
         if let Some(remarks) = self.scene(stream).and_then(|scene| scene.remarks.as_mut()) {
-            remarks.say(packet, "the capture has it twice");
+            remarks.say(packet, TWICE);
         }
     }
 }

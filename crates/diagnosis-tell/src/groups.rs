@@ -76,7 +76,10 @@ pub fn lines(groups: &Groups, colour: Colour, width: Option<u16>) -> String {
     let more = told.len().saturating_sub(SHOWN) as u64;
     if more > 0 {
         let more = words::things(more, "more server", "more servers");
-        text += &paragraph(&format!("  {more}: --out DIR writes groups.csv."), width);
+        text += &paragraph(
+            &format!("  {more}: see groups.csv, which --out DIR writes."),
+            width,
+        );
     }
     if let Some(crowded) = crowded(groups) {
         text += &paragraph(&crowded, width);
@@ -115,9 +118,9 @@ fn connections(group: &Group) -> String {
         let of = if all {
             String::new()
         } else {
-            format!(" of {}", words::count(group.by_ports))
+            format!("for {}, ", words::count(group.by_ports))
         };
-        text += &format!(" (server{of} known only by its port)");
+        text += &format!(" ({of}the server is known only by its port)");
     }
     text
 }
@@ -218,13 +221,13 @@ fn lost(group: &Group) -> Option<String> {
     }
     if group.in_doubt > 0 {
         text += &format!(
-            "; at least, as {} may have lost more",
+            "; this is a lower bound, as {} may have lost more",
             words::things(group.in_doubt, "connection", "connections")
         );
     }
     if group.untold > 0 {
         text += &format!(
-            "; {} left out, as the capture does not tell their limits",
+            "; without {} whose limits cannot be determined",
             words::things(group.untold, "connection", "connections")
         );
     }
@@ -358,7 +361,7 @@ pub fn tables(groups: &Groups) -> Vec<Block> {
             continue;
         }
         let mut caption = format!(
-            "{what}, most lost time first. Handshake and duration: median, 95th percentile. Time lost: sum of all connections."
+            "{what}, most lost time first. Handshake and duration: median, 95th percentile. Time lost: sum over all connections."
         );
         if all > LISTED_MAX {
             let more = words::count((all - LISTED_MAX) as u64);
@@ -381,7 +384,7 @@ fn left_out(groups: &Groups) -> Option<String> {
     let mut parts = Vec::new();
     if groups.unknown > 0 {
         parts.push(format!(
-            "Of {} the capture does not tell which end is the server: it has no SYN of them, and their ports are alike.",
+            "For {}, the capture does not show which end is the server: it has no SYN, and both ports are of the same kind.",
             words::things(groups.unknown, "connection", "connections")
         ));
     }
@@ -398,7 +401,7 @@ fn left_out(groups: &Groups) -> Option<String> {
 fn crowded(groups: &Groups) -> Option<String> {
     (groups.crowded > 0).then(|| {
         format!(
-            "  {} to further servers are in none of these sums.",
+            "  {} to further servers are not included in these sums.",
             words::things(groups.crowded, "connection", "connections")
         )
     })

@@ -410,21 +410,21 @@ impl Condition {
     pub fn not_told(&self, connections: &[ConnectionFindings]) -> Option<String> {
         let told = |one: &&ConnectionFindings| self.measure.of(one).is_some();
         if !connections.iter().any(|one| told(&one)) {
-            return Some("the capture tells this of no connection".to_owned());
+            return Some("the capture shows this value for no connection".to_owned());
         }
         let untold = connections.iter().filter(|one| self.is_undecided(one));
         let untold: Vec<&ConnectionFindings> = untold.collect();
         let first = untold.first()?;
         let why = match (first.limits_untold(), self.measure.of(first)) {
-            (Some(untold), _) => format!(", as {}", untold.why()),
+            (Some(untold), _) => format!(", because {}", untold.why()),
             (None, Some(least)) => {
                 let least = self.measure.unit().say(least);
-                format!(", as it is only known to be {least} or more")
+                format!(", because it is only known to be {least} or more")
             }
             (None, None) => String::new(),
         };
         Some(format!(
-            "the capture does not tell this of {} of {}, such as #{}{why}",
+            "the capture does not show this value for {} of {}, such as #{}{why}",
             words::count(untold.len() as u64),
             words::things(connections.len() as u64, "connection", "connections"),
             first.number

@@ -16,16 +16,21 @@ fn ignored_resets(connection: &ConnectionFindings) -> Option<String> {
     let who = connection.addresses.of(reset.side);
     let because = match why {
         WhyIgnored::NotOfTheSyn => "it does not acknowledge the SYN (RFC 9293 §3.10.7.3)",
-        WhyIgnored::OutsideWindow => "its number is outside of the receive window (RFC 5961 §3.2)",
-        WhyIgnored::WentOn => "the end that it names went on",
+        WhyIgnored::OutsideWindow => {
+            "its sequence number is outside the receive window (RFC 5961 §3.2)"
+        }
+        WhyIgnored::WentOn => "that end continued to send",
     };
     let more = match ending.ignored_resets.saturating_sub(1) {
         0 => String::new(),
-        more => format!("; {} more", words::count(more)),
+        more => format!(
+            "; {} had no effect either",
+            words::things(more, "more reset", "more resets")
+        ),
     };
     let packet = reset.packet;
     Some(format!(
-        "a reset in the name of {who} (packet {packet}) had no effect: {because}{more}"
+        "a reset with the source address {who} (packet {packet}) had no effect: {because}{more}"
     ))
 }
 
@@ -37,7 +42,7 @@ fn not_in_the_capture(connection: &ConnectionFindings) -> Vec<String> {
         // One byte is a FIN.
         if counts.packets == 0 && counts.unseen_bytes() > 1 {
             notes.push(format!(
-                "{} of {} were acknowledged; none of its packets is in the capture",
+                "{} from {} were acknowledged, but the capture has none of its packets",
                 words::bytes(counts.unseen_bytes() as f64),
                 connection.addresses.of(side)
             ));
@@ -47,8 +52,8 @@ fn not_in_the_capture(connection: &ConnectionFindings) -> Vec<String> {
     let cut: u64 = counts.into_iter().map(u64::from).sum();
     if cut > 0 {
         notes.push(format!(
-            "the TCP options of {} are cut off: SACK blocks, timestamps and the scale of windows; 128 bytes of each packet \
-             would keep them",
+            "the TCP options of {} are cut off (SACK blocks, timestamps, window scale); 128 bytes of each packet would keep \
+             them",
             words::things(cut, "packet", "packets")
         ));
     }
@@ -60,7 +65,7 @@ fn in_the_middle(connection: &ConnectionFindings) -> Option<String> {
     let syns = &connection.handshake.syns;
     let has_data = connection.main_stream().is_some();
     (has_data && syns.opener.is_none() && syns.answerer.is_none()).then(|| {
-        "the capture has no SYN of this connection: all times and numbers are those of the part that it has".to_owned()
+        "the capture has no SYN of this connection: all times and counts refer to the captured part".to_owned()
     })
 }
 
@@ -72,7 +77,7 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
     let copies: u64 = copies.iter().sum();
     if copies > 0 {
         notes.push(format!(
-            "{} that the capture has twice, as from two interfaces, are left out",
+            "the capture contains {} twice, as happens if it was taken on two interfaces; copies are ignored",
             words::things(copies, "packet", "packets")
         ));
     }
@@ -82,7 +87,7 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
             let (from, _) = ends(connection, stream);
             let packets = unseen_bytes.div_ceil(u64::from(stream.smss.max(1)));
             notes.push(format!(
-                "{} of {from}, {} or more, were acknowledged and are not in the capture ({})",
+                "{} from {from} ({} or more, {} of the data) were acknowledged but are not in the capture",
                 words::bytes(unseen_bytes as f64),
                 words::things(packets, "packet", "packets"),
                 words::share(stream.coverage.missing())
@@ -123,11 +128,12 @@ fn fast_open(connection: &ConnectionFindings) -> Option<String> {
     Some(if syn.times > 1 {
         format!(
             "the answer to the SYN does not acknowledge the {bytes} in the SYN (TCP Fast Open, RFC 7413), and \
-             they were retransmitted; the SYN was retransmitted, too: it or its answer was lost, or the answer came late"
+             they were retransmitted; the SYN was retransmitted, too: it or its answer was lost, or the answer arrived late"
         )
     } else {
         format!(
-            "the server did not take the {bytes} in the SYN (TCP Fast Open, RFC 7413): they were retransmitted, and nothing was lost"
+            "the server did not accept the {bytes} in the SYN (TCP Fast Open, RFC 7413): they were retransmitted, and nothing was \
+             lost"
         )
     })
 }

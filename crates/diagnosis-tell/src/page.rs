@@ -85,7 +85,7 @@ pub fn files<'d>(
     sections.extend(by_server(diagnosis));
     sections.push(all_connections(diagnosis));
     files.add_page(Page {
-        title: format!("What limited the transfers of {name}"),
+        title: format!("Limits of the transfers in {name}"),
         lead: match diagnosis.connections.first() {
             Some(first) => headline(first),
             None => "No connection carried data.".to_owned(),
@@ -106,8 +106,7 @@ fn in_short(diagnosis: &Diagnosis) -> Section {
     let mut blocks = Vec::new();
     if diagnosis.extent == Extent::Interrupted {
         blocks.push(Block::Warning {
-            text: "The reading was interrupted: this page describes the part that was read."
-                .to_owned(),
+            text: "Reading was interrupted: this page describes the part that was read.".to_owned(),
         });
     }
     let notes = diagnosis.notes.iter();
@@ -199,7 +198,7 @@ fn of_connection(
             });
         }
     };
-    part("What limited it", vec![limits_or_why(stream)]);
+    part("Limits", vec![limits_or_why(stream)]);
     part("Retransmissions", retransmissions(stream));
     part("Stalls", stalls(stream));
     part("Requests", crate::requests::table(connection));
@@ -212,8 +211,8 @@ fn of_connection(
 
 const PACKETS: &str = "position of each segment in the stream, and the ACKs; retransmissions are marked by their cause.";
 
-const SIMULATED: &str = "If other senders were simulated, their transfers are drawn beside it: where the simulated captured sender \
-    follows the captured one, the model of the path fits.";
+const SIMULATED: &str = "If other senders were simulated, the second panel has their transfers beside the captured one: if the \
+    simulation of the captured sender follows the capture, the model of the path fits.";
 
 /// Parts of a stream's figure.
 fn caption(stream: &StreamFindings) -> String {
@@ -296,7 +295,7 @@ fn what_if(asked: &Asked) -> Vec<Block> {
         let number = |text: String| Cell::new(text, Emphasis::Number);
         let name = match answer.role {
             Role::Captured => format!("{}, captured", answer.stack),
-            Role::PerhapsCaptured => format!("{}, perhaps captured", answer.stack),
+            Role::PerhapsCaptured => format!("{}, possibly captured", answer.stack),
             Role::Another => answer.stack.to_string(),
         };
         if answer.offer != Offer::Given {
@@ -318,10 +317,10 @@ fn what_if(asked: &Asked) -> Vec<Block> {
         ]
     });
     let mut blocks = vec![Block::Table {
-        caption: "The same transfer, simulated on the path that the capture shows. The captured sender, simulated there, does \
-                  what it did in the capture. Intervals are of 95 %; the last column has the commands for Linux."
+        caption: "The same transfer, simulated on the path that the capture shows. The captured sender behaves in simulations as \
+                  it did in the capture. Intervals are 95 % confidence intervals; the last column has the commands for Linux."
             .to_owned(),
-        header: ["stack", "duration", "against the capture", "goodput", "in Linux"]
+        header: ["stack", "duration", "compared with the capture", "goodput", "in Linux"]
             .map(str::to_owned)
             .to_vec(),
         rows: rows.collect(),
@@ -342,7 +341,7 @@ fn path(stream: &StreamFindings) -> Vec<Block> {
     let lines = path_in_words(&stream.path).into_iter();
     let rows = lines.map(|line| vec![line.name.into(), line.text.into()]);
     let mut blocks = vec![Block::Table {
-        caption: "Intervals are of 95 %.".to_owned(),
+        caption: "Intervals are 95 % confidence intervals.".to_owned(),
         header: ["property", "estimate"].map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }];
@@ -361,8 +360,8 @@ fn path(stream: &StreamFindings) -> Vec<Block> {
         .collect();
     if !rows.is_empty() {
         blocks.push(Block::Table {
-            caption: "Loss differentiation algorithms, applied to the losses of this capture: their verdicts, and how many of these \
-                      the queue's delay at the loss confirms."
+            caption: "Loss differentiation algorithms, applied to the losses of this capture: their verdicts, and the number of \
+                      verdicts that the queueing delay at the loss confirms."
                 .to_owned(),
             header: ["algorithm", "congestion", "link", "confirmed by the queue"]
                 .map(str::to_owned)
@@ -426,7 +425,9 @@ fn senders(stream: &StreamFindings) -> Vec<Block> {
         blocks.push(Block::Table {
             caption: "Candidates, the likeliest first, with the evidence for and against each."
                 .to_owned(),
-            header: ["of", "name", "for", "against"].map(str::to_owned).to_vec(),
+            header: ["algorithm", "name", "for", "against"]
+                .map(str::to_owned)
+                .to_vec(),
             rows,
         });
     }
@@ -489,7 +490,7 @@ fn all_connections(diagnosis: &Diagnosis) -> Section {
     let beyond = diagnosis.beyond.connections + diagnosis.connections.len() as u64
         - diagnosis.connections.len().min(CONNECTIONS_LISTED) as u64;
     let mut caption = "Ordered by the time that an end waited for data. Lost is the time that was spent neither at the bottleneck, nor \
-        waiting for the application, nor in the handshake. Connections whose limits cannot be told come last."
+        waiting for the application, nor in the handshake. Connections whose limits cannot be determined come last."
         .to_owned();
     if beyond > 0 {
         caption += &format!(" {} more are not listed.", words::count(beyond));
@@ -508,7 +509,7 @@ fn all_connections(diagnosis: &Diagnosis) -> Section {
                     "lost",
                     "goodput",
                     "retransmitted",
-                    "most of the time",
+                    "main limit",
                 ]
                 .map(str::to_owned)
                 .to_vec(),

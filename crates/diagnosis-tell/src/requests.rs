@@ -46,7 +46,7 @@ pub fn hint_in_words(hint: &Hint) -> String {
         Hint::HttpStatus(code) => format!("status {code}"),
         Hint::Tls(record) => {
             let name = match record {
-                TlsRecord::ChangeCipherSpec => "change of cipher",
+                TlsRecord::ChangeCipherSpec => "change cipher spec",
                 TlsRecord::Alert => "alert",
                 TlsRecord::Handshake => "handshake",
                 TlsRecord::ApplicationData => "application data",
@@ -74,7 +74,7 @@ fn joined(requests: &Requests) -> Option<String> {
     (requests.joined > 0).then(|| {
         format!(
             "{} of several pipelined requests",
-            words::things(requests.joined, "is a turn", "are turns")
+            words::things(requests.joined, "consists", "consist")
         )
     })
 }
@@ -200,9 +200,11 @@ fn caption(requests: &Requests, listed: usize) -> String {
         " Sent: first byte of the request; first and last byte: of the answer, all as captured.";
     text += match requests.round_trip {
         Some(_) => {
-            " Network is one round trip, the least of the capture; the parts sum to the time of the client."
+            " Network is one round trip, the least of the capture; the parts sum to the time at the client."
         }
-        None => " The capture tells no round-trip time: the network is in the time of the server.",
+        None => {
+            " The capture shows no round-trip time: the time of the server includes that of the network."
+        }
     };
     text
 }

@@ -30,7 +30,7 @@ pub fn sentence(shared: &SharedBottleneck) -> String {
     );
     if shared.rate_varies > SUM_CONSTANT {
         text += &format!(
-            "; that varies by {}, as where others use it, too",
+            "; the total varies by {}, as happens if other traffic also uses the bottleneck",
             words::share(shared.rate_varies)
         );
     }

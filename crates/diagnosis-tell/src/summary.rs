@@ -104,7 +104,7 @@ fn of_the_capture(diagnosis: &Diagnosis, look: &Look) -> String {
     }
     text.push('.');
     if diagnosis.extent == Extent::Interrupted {
-        text += " Interrupted: this is what was read so far.";
+        text += " Interrupted: only the part that was read is described.";
     }
     text
 }
@@ -172,7 +172,7 @@ fn detailed(
         row("ended", ending);
     }
     if let Some(other) = connection.other_stream() {
-        row("other way", other_way(connection, other));
+        row("reverse data", other_way(connection, other));
     }
     for note in notes(connection) {
         row("note", note);
@@ -353,7 +353,7 @@ pub fn sent_again(stream: &StreamFindings) -> String {
     }
     if !stream.tells_retransmissions() {
         let why = Withdrawn::RetransmissionsBeyondSegments.why();
-        return format!("cannot be told: {why}");
+        return format!("{UNTOLD}: {why}");
     }
     let segments = stream.shares.segments.max(1);
     let classes = Class::ALL.into_iter().filter(|class| !class.is_probe());
@@ -378,7 +378,12 @@ pub fn sent_again(stream: &StreamFindings) -> String {
     }
     let overtaken = stream.overtaken + stream.reordered;
     if overtaken > 0 {
-        text += &format!("; {} came late, overtaken", words::count(overtaken));
+        let overtaken = words::things(
+            overtaken,
+            "segment was overtaken",
+            "segments were overtaken",
+        );
+        text += &format!("; {overtaken} and arrived late");
     }
     text
 }
@@ -386,7 +391,7 @@ pub fn sent_again(stream: &StreamFindings) -> String {
 const fn class_in_words(class: Class, number: u64) -> &'static str {
     match (class, number) {
         (Class::Fast, _) => "fast",
-        (Class::Further, _) => "further of the same recoveries",
+        (Class::Further, _) => "further in the same recoveries",
         (Class::Timeout, 1) => "by a timeout",
         (Class::Timeout, _) => "by timeouts",
         (Class::AfterTimeout, _) => "after timeouts",
@@ -433,7 +438,7 @@ pub fn stalls(stream: &StreamFindings) -> Option<String> {
     if let Some(longest) = longest {
         let at = longest.from.since(stream.shares.started);
         text += &format!(
-            "; the longest {}, after {}",
+            "; the longest {}, {} after the start",
             words::time(longest.duration()),
             words::time(at)
         );
@@ -494,18 +499,20 @@ pub fn seen_from(vantage: &Vantage) -> String {
         Place::Sender => "the sender's end",
         Place::Receiver => "the receiver's end",
         Place::Middle => "between both ends",
-        Place::Unknown => return "an unknown place: no answer of either end was seen".to_owned(),
+        Place::Unknown => {
+            return "an unknown place: the capture shows no answer of either end".to_owned();
+        }
     };
     let by = match vantage.reason {
-        Reason::Handshake => "by the handshake",
-        Reason::Timestamps => "by the echoes of timestamps",
-        Reason::Responses => "by how soon data follows ACKs",
-        Reason::Repairs => "by how soon repairs follow duplicate ACKs",
-        Reason::Nothing => "as nothing tells otherwise",
+        Reason::Handshake => "shown by the handshake",
+        Reason::Timestamps => "shown by the echoed timestamps",
+        Reason::Responses => "shown by the time between ACKs and the data that follows",
+        Reason::Repairs => "shown by the time between duplicate ACKs and repairs",
+        Reason::Nothing => "assumed, as nothing indicates otherwise",
     };
     if vantage.place == Place::Receiver && vantage.to_sender.is_zero() {
         return format!(
-            "{place}, by how soon data is acknowledged; nothing tells how far the sender is"
+            "{place}, shown by the time between data and its ACKs; the distance to the sender is unknown"
         );
     }
     let to = |end: &str, way| format!("{} to the {end} and back", words::way(way));
@@ -528,7 +535,9 @@ pub fn ending(connection: &ConnectionFindings) -> Option<String> {
     let who = connection.addresses.of(reset.side);
     let at = words::time(reset.at.since(connection.first_at));
     let packet = reset.packet;
-    Some(format!("by a reset of {who}, after {at} (packet {packet})"))
+    Some(format!(
+        "by a reset from {who}, after {at} (packet {packet})"
+    ))
 }
 
 /// Columns of the table of connections, and those that it has with less and less room.
@@ -540,7 +549,7 @@ const COLUMNS: [&str; 8] = [
     "time",
     "rate",
     "retransmitted",
-    "lost to",
+    "main limit",
 ];
 const FORMS: [&[usize]; 4] = [
     &[0, 1, 2, 3, 4, 5, 6, 7],
@@ -615,7 +624,7 @@ fn table_row(connection: &ConnectionFindings) -> [String; 8] {
 }
 
 /// Text in the place of a limit that is not told.
-pub(crate) const UNTOLD: &str = "cannot be told";
+pub(crate) const UNTOLD: &str = "cannot be determined";
 
 /// The limit that took the most time of the first stream of a connection, with its share.
 #[must_use]

@@ -121,9 +121,11 @@ pub fn told<T>(told: &Told<T>, say: impl Fn(&T) -> String) -> String {
             with_interval(&value, &low, &high)
         }
         Told::AtLeast { bound, why, remedy } => {
-            format!("at least {}: {why}; {remedy} would tell more", say(bound))
+            format!("at least {}: {why}; {remedy} would show more", say(bound))
         }
-        Told::CannotBeTold { why, remedy } => format!("cannot be told: {why}; {remedy} would tell"),
+        Told::CannotBeTold { why, remedy } => {
+            format!("cannot be determined: {why}; {remedy} would show it")
+        }
     }
 }
 
@@ -224,7 +226,7 @@ pub const fn limit(limit: Limit) -> &'static str {
         Limit::CongestionWindow => "congestion window",
         Limit::Recovery => "losses being repaired",
         Limit::RetransmissionTimer => "retransmission timer",
-        Limit::ProbeTimer => "tail loss probe's timer",
+        Limit::ProbeTimer => "tail loss probe timer",
         Limit::EmptyQueue => "bottleneck, no queue",
         Limit::StandingQueue => "bottleneck, standing queue",
         Limit::OverflowingQueue => "bottleneck, overflowing queue",
@@ -237,7 +239,7 @@ pub const fn doubt(cause: Doubt) -> &'static str {
     match cause {
         Doubt::Window => "receive window",
         Doubt::RoundTrip => "round trips",
-        Doubt::Lost => "packets lost before the capture",
+        Doubt::Lost => "packets lost before the capture point",
         Doubt::Nagle => "Nagle",
         Doubt::Bottleneck => "bottleneck",
         Doubt::ConstantRate => "shaper or pacing",
@@ -330,7 +332,7 @@ mod tests {
         let said = told(&cannot, |&s| seconds(s));
         assert_eq!(
             said,
-            "cannot be told: nothing was lost; a longer capture would tell"
+            "cannot be determined: nothing was lost; a longer capture would show it"
         );
     }
 

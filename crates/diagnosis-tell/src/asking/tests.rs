@@ -125,12 +125,12 @@ fn where_a_simulation_does_something_else_it_is_said_what_in_its_own_unit() {
     ];
     assert_eq!(
         refusal(&Reason::Differs, &all),
-        "the captured sender, simulated on what the capture tells of the path, does something else: it takes 20 s, and \
-         10 s ± 1.5 s in the capture, losses are 40, and 3 ± 7 in the capture"
+        "the captured sender behaves differently if it is simulated on the path that the capture shows: duration 20 s instead \
+         of 10 s ± 1.5 s, losses 40 instead of 3 ± 7"
     );
     assert_eq!(
         differs(&all[1]),
-        "its goodput is 4.1 Mbit/s, and 4 Mbit/s ± 600 kbit/s in the capture"
+        "goodput 4.1 Mbit/s instead of 4 Mbit/s ± 600 kbit/s"
     );
 }
 
@@ -142,7 +142,7 @@ fn what_is_compared_is_named_where_it_is_little_of_the_transfer() {
     };
     assert_eq!(
         of(30_000).as_deref(),
-        Some("; only what was acknowledged is compared: 700 B in 30 ms")
+        Some("; only acknowledged data is compared: 700 B in 30 ms")
     );
     assert_eq!(of(50), None);
 }
@@ -172,7 +172,7 @@ fn single_answers_are_told_where_one_would_have_come_sooner_only() {
     one.replies = Some(replies);
     let said = replies_in_words(&one).unwrap();
     assert!(
-        said.ends_with("1 would have come sooner, answer 3 the most, by 40 ms"),
+        said.ends_with("1 would have arrived sooner, answer 3 with the largest gain of 40 ms"),
         "{said}"
     );
 }
@@ -186,8 +186,8 @@ fn an_answer_is_told_with_its_interval_and_beside_what_was_captured() {
     );
     assert_eq!(
         said((11.0, 12.0, 14.0), Role::PerhapsCaptured),
-        "rack/cubic, which may be what was captured, would have taken 12 s (11 to 14 s), 20 % (10 to 40 %) more than the 10 s \
-         captured"
+        "rack/cubic, which may be the captured sender, would have taken 12 s (11 to 14 s), 20 % (10 to 40 %) more than the \
+         10 s captured"
     );
     assert_eq!(
         said((9.0, 9.9, 11.0), Role::Another),
@@ -195,7 +195,7 @@ fn an_answer_is_told_with_its_interval_and_beside_what_was_captured() {
     );
     assert_eq!(
         said((9.0, 9.9, 11.0), Role::Captured),
-        "rack/cubic, which was captured, takes 9.9 s (9 to 11 s) in simulations"
+        "rack/cubic, the captured sender, takes 9.9 s (9 to 11 s) in simulations"
     );
 }
 
@@ -208,11 +208,11 @@ fn an_answer_that_a_perhaps_captured_sender_rivals_is_no_gain() {
     };
     assert_eq!(
         said(Role::Another),
-        "rack/veno would have taken 8 s (7 to 9 s), no significant difference from a sender that may be what was captured"
+        "rack/veno would have taken 8 s (7 to 9 s), no significant difference from a stack that may be the captured sender"
     );
     assert_eq!(
         said(Role::PerhapsCaptured),
-        "rack/veno, which may be what was captured, takes 8 s (7 to 9 s) in simulations"
+        "rack/veno, which may be the captured sender, takes 8 s (7 to 9 s) in simulations"
     );
 }
 
@@ -238,7 +238,7 @@ fn an_answer_that_cannot_be_relied_on_has_no_seconds() {
     let said = |offer| in_words(&answer("rack/cubic", (7.0, 8.0, 9.0), Role::Another, offer));
     assert_eq!(
         said(Offer::TooWide),
-        "rack/cubic: the capture does not tell the path well enough"
+        "rack/cubic: the capture does not show the path precisely enough"
     );
     assert_eq!(
         said(Offer::FarSlower),
@@ -272,7 +272,7 @@ fn no_transfer_takes_less_time_than_its_application_sends_nothing() {
     assert_eq!(
         told(&[given(9.0), given(7.0)]).as_deref(),
         Some(
-            "the application sent nothing for 8 s of 10 s, and simulated transfers take 7 s: the two contradict each other"
+            "the application sent nothing for 8 s of 10 s, but simulated transfers take 7 s: the two contradict each other"
         )
     );
     let unreliable = answer("rack/veno", (1.0, 1.0, 1.0), Role::Another, Offer::TooWide);

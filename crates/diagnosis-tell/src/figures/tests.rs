@@ -38,7 +38,7 @@ fn a_figure_has_a_row_for_each_thing_and_its_unit() {
     assert_eq!(
         names(&figure),
         [
-            "place in the stream (kB)",
+            "position in the stream (kB)",
             "limited by",
             "in flight (kB)",
             "round-trip time (ms)",
@@ -69,7 +69,7 @@ fn where_no_limit_is_told_the_figure_has_the_packets_alone() {
     let connection = &found.connections[0];
     let stream = connection.main_stream().unwrap();
     let figure = timeline(connection, stream, &scene(Remarks::None), &[]);
-    assert_eq!(names(&figure), ["place in the stream (kB)"]);
+    assert_eq!(names(&figure), ["position in the stream (kB)"]);
     let rows = plotted(&figure.rows[0]);
     let again = rows
         .iter()
@@ -79,7 +79,8 @@ fn where_no_limit_is_told_the_figure_has_the_packets_alone() {
         .collect();
     assert!(again.contains(&("retransmitted: unknown", 2)), "{again:?}");
     assert_eq!(again.iter().map(|(_, count)| count).sum::<usize>(), 2);
-    let said = "Limited by: cannot be told, as packets are missing from this capture.";
+    let said =
+        "Limited by: cannot be determined, because packets are missing from this capture.";
     assert!(figure.description.contains(said), "{}", figure.description);
 }
 
@@ -142,9 +143,12 @@ fn simulated_transfers_are_drawn_from_where_the_captured_one_begins() {
         acked: vec![(0.0, 0.0), (0.2, 8000.0)],
     };
     let figure = figure(&[course]);
-    assert_eq!(names(&figure)[1], "acknowledged, here and simulated (kB)");
+    assert_eq!(
+        names(&figure)[1],
+        "acknowledged, captured and simulated (kB)"
+    );
     let plotted = plotted(&figure.rows[1]);
-    assert_eq!(plotted[0].0, "in the capture");
+    assert_eq!(plotted[0].0, "captured");
     assert_eq!(plotted[1].0, "rack/bbr, simulated");
     let (time, kilobytes) = plotted[1].1[1];
     assert!(

@@ -13,15 +13,18 @@ fn each_packet_is_told_what_it_was() {
             (5, "lost: retransmitted as #14"),
             (11, "duplicate ACK 1"),
             (12, "duplicate ACK 2"),
-            (13, "duplicate ACK 3; sets off the retransmission #14"),
-            (14, "retransmission: SACK blocks beyond it, set off by #13"),
+            (13, "duplicate ACK 3; triggers the retransmission #14"),
+            (
+                14,
+                "retransmission: SACK blocks beyond it, triggered by #13"
+            ),
             (
                 18,
-                "retransmission: timeout, waited 250 ms; spurious: a DSACK says that it came twice"
+                "retransmission: timeout, waited 250 ms; spurious: a DSACK reports that it arrived twice"
             ),
-            (20, "DSACK: bytes 6000 to 7000 came twice"),
+            (20, "DSACK: bytes 6000 to 7000 arrived twice"),
             (21, "shuts the receive window"),
-            (22, "opens the receive window again"),
+            (22, "reopens the receive window"),
         ]
     );
     assert!(scene(Remarks::None).into_remarks().is_empty());

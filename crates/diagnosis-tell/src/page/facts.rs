@@ -39,10 +39,10 @@ pub(super) fn facts(connection: &ConnectionFindings, stream: &StreamFindings) ->
     ];
     rows.extend(optional.into_iter().filter_map(told));
     if let Some(other) = connection.other_stream() {
-        rows.push(("other way", other_way(connection, other)));
+        rows.push(("reverse data", other_way(connection, other)));
     }
     table_of(
-        "The direction whose data an end waited for the longest.",
+        "The direction that kept an end waiting the longest.",
         rows,
     )
 }
@@ -77,7 +77,7 @@ pub(super) fn facts_without_data(connection: &ConnectionFindings) -> Option<Bloc
 fn round_trips(stream: &StreamFindings) -> String {
     match (stream.round_trips(), &stream.path.least_rtt) {
         (Some((least, mean)), _) => format!(
-            "{} at least, {} on average",
+            "{} (least), {} (mean)",
             words::time(least),
             words::time(mean)
         ),
@@ -91,7 +91,7 @@ pub(super) fn limits_or_why(stream: &StreamFindings) -> Block {
         || limits(stream),
         |untold| {
             let (why, remedy) = (untold.why(), untold.remedy());
-            Block::text(format!("The limit {UNTOLD}: {why}; {remedy} would tell."))
+            Block::text(format!("The limit {UNTOLD}: {why}; {remedy} would show it."))
         },
     )
 }

@@ -46,7 +46,7 @@ fn retransmissions_are_listed_with_what_came_of_each() {
                 "timeout",
                 "250 ms",
                 "–",
-                "spurious: a DSACK says that it came twice"
+                "spurious: a DSACK reports that it arrived twice"
             ],
         ]
     );
@@ -63,7 +63,7 @@ fn the_facts_of_a_connection_are_those_of_its_stream() {
     assert_eq!(of("receiver"), Some("10.0.0.1:40000"));
     assert_eq!(of("data"), Some("8 kB"));
     assert!(
-        of("round-trip time").is_some_and(|told| told.starts_with("50 ms at least, ")),
+        of("round-trip time").is_some_and(|told| told.starts_with("50 ms (least), ")),
         "{rows:?}"
     );
     assert!(
@@ -135,11 +135,11 @@ fn other_senders_have_a_line_each_and_those_without_an_answer_say_why() {
     assert_eq!(
         rows[2],
         [
-            "newreno/reno, perhaps captured",
+            "newreno/reno, possibly captured",
             "–",
             "–",
             "–",
-            "newreno/reno: the capture does not tell the path well enough"
+            "newreno/reno: the capture does not show the path precisely enough"
         ]
     );
 }

@@ -255,7 +255,7 @@ impl Case<'_> {
             String::new()
         } else {
             let spent = part(self.shares.of_group(group), self.shares.duration());
-            format!("for {spent} ")
+            format!("for {spent}, ")
         }
     }
 }

@@ -40,7 +40,7 @@ fn acks_alone(connection: &ConnectionFindings, stream: &StreamFindings) -> Optio
     let unseen = counts.unseen_bytes();
     (counts.packets == 0 && unseen > stream.bytes()).then(|| {
         format!(
-            "{} sent {}, and none of its packets is in this capture, only the ACKs of {}: the limit cannot be told.",
+            "{} sent {}, but this capture has none of its packets, only the ACKs of {}: the limit cannot be determined.",
             connection.addresses.of(other),
             words::bytes(unseen as f64),
             connection.addresses.of(stream.side)
@@ -104,11 +104,11 @@ pub fn without_data(connection: &ConnectionFindings) -> String {
             // One byte is a FIN.
             0 | 1 => String::new(),
             bytes => format!(
-                ", of which {} were acknowledged",
+                ", although {} from it were acknowledged",
                 words::bytes(bytes as f64)
             ),
         };
-        format!("{packets} of {own} without data; the capture has none of {other}{acknowledged}.")
+        format!("{own} sent {packets} without data; the capture has no packet of {other}{acknowledged}.")
     };
     match (&syns.opener, &syns.answerer) {
         (Some(syn), None) if reset.is_some_and(|reset| reset.side == Side::Answerer) => {

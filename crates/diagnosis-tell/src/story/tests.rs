@@ -98,7 +98,7 @@ fn a_bottleneck_that_others_are_known_to_share_is_told_with_the_share() {
         ..plain(&shares, &stalls)
     });
     assert_eq!(name, "path");
-    let shared = "packets queue at a bottleneck of 10 Mbit/s that 2 transfers of this capture share, and 29 % of it is this one's";
+    let shared = "packets queue at a bottleneck of 10 Mbit/s that 2 transfers of this capture share, and this transfer has 29 % of it";
     assert!(said.contains(shared), "{said}");
 }
 
@@ -109,7 +109,8 @@ fn a_sender_that_holds_back_names_all_that_it_may_be() {
         (Limit::SlowStart, 100),
     ]));
     assert_eq!(name, "sender");
-    let causes = "though the receive window had room: its send buffer, a congestion window that does not grow, or a shaper before the capture";
+    let causes = "although the receive window had room: its send buffer, a congestion window that does not grow, or a shaper before \
+                  the capture point";
     assert!(said.contains(causes), "{said}");
 }
 
@@ -233,7 +234,7 @@ fn a_receive_window_with_its_bound() {
     assert_eq!(name, "receive window");
     assert_eq!(
         said,
-        "the receive window of 66 kB bounds it at 5.2 Mbit/s: a round trip takes 100 ms"
+        "the receive window of 66 kB limits the transfer to 5.2 Mbit/s: a round trip takes 100 ms"
     );
 }
 
@@ -253,17 +254,17 @@ fn a_path_that_is_full_with_its_queue() {
     assert_eq!(name, "path");
     assert_eq!(
         said,
-        "it fills the path: 9.5 of 10 Mbit/s, behind a standing queue of 80 ms"
+        "the transfer fills the path: 9.5 of 10 Mbit/s, with a standing queue of 80 ms"
     );
     let (_, said) = say(&of(Limit::OverflowingQueue));
     assert_eq!(
         said,
-        "it fills the path at 9.5 Mbit/s, behind a queue of 80 ms that overflows"
+        "the transfer fills the path at 9.5 Mbit/s, with a queue of 80 ms that overflows"
     );
     let (_, said) = say_with(&of(Limit::EmptyQueue), path);
     assert_eq!(
         said,
-        "it fills the path: 9.5 of 10 Mbit/s, with hardly a queue"
+        "the transfer fills the path: 9.5 of 10 Mbit/s, with almost no queue"
     );
 }
 
@@ -285,8 +286,8 @@ fn losses_with_how_many_and_what_the_path_takes() {
     // 520 kB/s · 100 ms are 52 segments.
     assert_eq!(
         said,
-        "for 50 of 60 s losses keep the window small: one segment in 83 was retransmitted, 12 were in flight \
-         where the path takes 52; 10 s went to waiting for timers"
+        "for 50 of 60 s, losses keep the window small: one segment in 83 was retransmitted, and 12 were in flight \
+         where the path holds 52; 10 s were spent waiting for timers"
     );
 }
 
@@ -297,7 +298,7 @@ fn the_others() {
     assert_eq!(name, "slow start");
     assert_eq!(
         said,
-        "the window was still growing for 800 ms of 1.0 s: slow start"
+        "the window was still growing in slow start for 800 ms of 1.0 s"
     );
     let (name, said) = say(&shares(&[(Limit::SenderBuffer, 60_000)]));
     assert_eq!(name, "sender");
@@ -319,7 +320,7 @@ fn the_others() {
     assert_eq!(name, "mixed");
     assert_eq!(
         said,
-        "nothing limits it alone: 3.0 of 9.9 s passed with room in all windows, 2.9 of 9.9 s passed in slow start"
+        "no single limit: 3.0 of 9.9 s passed with room in all windows, 2.9 of 9.9 s passed in slow start"
     );
 }
 
@@ -333,7 +334,7 @@ fn a_stream_without_any_duration_has_a_sentence() {
         (name, said.as_str()),
         (
             "small",
-            "nothing limits it: one segment in 0.0 ms, which any window permits at once"
+            "nothing limits the transfer: one segment in 0.0 ms, which any window permits at once"
         )
     );
 }
@@ -402,7 +403,7 @@ fn silences_of_bulk_may_be_the_receive_window_where_its_scale_is_not_known() {
     assert_eq!(
         said,
         "the sender sent nothing for 54 of 60 s: the application or the receive window, whose scale is not in this \
-         capture; which of them cannot be told"
+         capture; the capture does not show which"
     );
 }
 

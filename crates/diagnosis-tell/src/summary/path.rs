@@ -1,5 +1,6 @@
 //! The path in words: a line for the terminal, all of it for the page.
 
+use super::UNTOLD;
 use crate::words;
 use dupack_diagnosis::findings::StreamFindings;
 use dupack_diagnosis::path::{Path, Room};
@@ -20,7 +21,7 @@ pub(super) fn path(stream: &StreamFindings) -> String {
     let unknown = all.iter().filter(|line| line.brief.is_none());
     let unknown: Vec<&str> = unknown.map(|line| line.name).collect();
     if !unknown.is_empty() {
-        parts.push(format!("cannot be told: {}", unknown.join(", ")));
+        parts.push(format!("{UNTOLD}: {}", unknown.join(", ")));
     }
     parts.join("; ")
 }
@@ -56,18 +57,22 @@ pub fn path_in_words(path: &Path) -> Vec<PathLine> {
             |rtt| words::way(*rtt),
         ),
         line("bottleneck", &path.rate, rate),
-        line("its queue", &path.room, room),
+        line("queue capacity", &path.room, room),
         line("loss", &path.loss, share),
     ];
     if path.losses > 0 {
-        lines.push(line("loss beside the queue's", &path.random_loss, share));
+        lines.push(line(
+            "loss apart from queue overflows",
+            &path.random_loss,
+            share,
+        ));
     }
     if let Some(policer) = &path.policer {
         lines.push(line("policer", &policer.rate, |rate| words::rate(*rate)));
-        lines.push(line("its burst", &policer.burst, |burst| {
+        lines.push(line("burst of the policer", &policer.burst, |burst| {
             words::bytes(*burst)
         }));
-        lines.push(line("the link it polices", &policer.link, rate));
+        lines.push(line("policed link", &policer.link, rate));
     }
     let reordered = path.reordering.share.value().unwrap_or(0.0);
     if reordered > 0.0 {

@@ -24,7 +24,7 @@ fn a_faster_sender_is_told_first_with_how_to_have_it_and_the_captured_one_last()
     assert_eq!(
         said(vec![faster, own()]),
         "rack/cubic would have taken 8 s (7 to 9 s), 20 % (10 to 30 %) less than the 10 s captured; `dupack stacks rack/cubic` \
-         says how; rack/reno, which was captured, takes 10 s (9 to 11 s) in simulations"
+         shows how to enable it; rack/reno, the captured sender, takes 10 s (9 to 11 s) in simulations"
     );
 }
 
@@ -66,9 +66,9 @@ fn nothing_is_advised_where_what_may_have_been_captured_is_as_fast() {
     let said = said(vec![faster, perhaps]);
     assert_eq!(
         said,
-        "none of these would have been faster than what was captured, as far as this tells; rack/veno would have taken 8 s \
-         (7 to 9 s), no significant difference from a sender that may be what was captured; rack/cubic, which may be what \
-         was captured, takes 8.1 s (7.1 to 9.1 s) in simulations"
+        "none of these would have been faster than the captured sender, as far as can be determined; rack/veno would have \
+         taken 8 s (7 to 9 s), no significant difference from a stack that may be the captured sender; rack/cubic, which may \
+         be the captured sender, takes 8.1 s (7.1 to 9.1 s) in simulations"
     );
 }
 
@@ -99,7 +99,7 @@ fn without_an_answer_it_is_said_why() {
     let wide = answer("rack/bbr", (1.0, 8.0, 15.0), Role::Another, Offer::TooWide);
     assert_eq!(
         said(vec![wide]),
-        "no answer: the capture does not tell the path well enough"
+        "no answer: the capture does not show the path precisely enough"
     );
     let refused = Asked::Refused("no data was acknowledged".to_owned());
     assert_eq!(what_if(&refused), "no answer: no data was acknowledged");
@@ -118,12 +118,15 @@ fn where_several_may_have_been_captured_they_are_named() {
         let (_, last) = said.rsplit_once("; ").expect("it has parts");
         last.to_owned()
     };
-    assert_eq!(ends(&["a", "b"]), "whichever was captured of a, b");
+    assert_eq!(
+        ends(&["a", "b"]),
+        "senders that may have been captured: a, b"
+    );
     assert_eq!(
         ends(&["a", "b", "c", "d", "e"]),
-        "whichever was captured of a, b, c, 2 others"
+        "senders that may have been captured: a, b, c, 2 others"
     );
-    assert!(ends(&["a"]).ends_with("says how"));
+    assert!(ends(&["a"]).ends_with("shows how to enable it"));
 }
 
 /// The line about retransmissions of a stream of a thousand segments, with so many of each class.
@@ -152,7 +155,7 @@ fn retransmissions_are_told_by_what_set_them_off() {
     ];
     assert_eq!(
         again(&all, |_| ()),
-        "12 of 1,000 segments (1.2 %): 4 fast, 3 further of the same recoveries, 2 by timeouts, 1 after timeouts, 2 tail loss \
+        "12 of 1,000 segments (1.2 %): 4 fast, 3 further in the same recoveries, 2 by timeouts, 1 after timeouts, 2 tail loss \
          probes"
     );
     let one = [(Class::Timeout, 1), (Class::TailLossProbe, 1)];
@@ -173,6 +176,6 @@ fn needless_and_late_segments_are_told_beside_retransmissions() {
     });
     assert_eq!(
         said,
-        "at least 10 of 1,000 segments (1 %): 10 fast; 3 spurious; 4 lost again; 11 came late, overtaken"
+        "at least 10 of 1,000 segments (1 %): 10 fast; 3 spurious; 4 lost again; 11 segments were overtaken and arrived late"
     );
 }

@@ -124,7 +124,7 @@ fn what_was_captured_is_an_answer_and_what_is_far_slower_is_none() {
         "{said}"
     );
     assert!(
-        said.contains("rack/bbr, which was captured, takes"),
+        said.contains("rack/bbr, the captured sender, takes"),
         "{said}"
     );
 }

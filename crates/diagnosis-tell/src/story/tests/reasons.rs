@@ -37,8 +37,8 @@ fn round_trips_of_one_request_at_a_time_are_told_where_they_took_the_time() {
         told(turns(true, 50, 60)),
         (
             "turns",
-            "50 round trips of 60 ms: one request at a time; of the rest, 1.0 s passed until ACKs that short segments \
-             waited for (Nagle)"
+            "50 round trips of 60 ms: one request at a time; of the rest, 1.0 s passed while short segments waited for \
+             ACKs (Nagle's algorithm)"
                 .to_owned()
         )
     );
@@ -54,7 +54,7 @@ fn answers_that_are_under_way_for_most_of_each_turn_are_told_by_their_time() {
     let told = |asks| say_of(&shares, |case| case.turns = turns(asks, 50, 2));
     assert_eq!(
         told(false).1,
-        "one request at a time: 50 turns of about 100 ms, and for 80 ms of each the answer was on its way until it was \
+        "one request at a time: 50 turns of about 100 ms; for 80 ms of each turn, the answer was on its way and not yet \
          acknowledged"
     );
     // Who asks waits for the other end, too.
@@ -80,16 +80,16 @@ fn what_was_not_lost_is_not_told_as_losses() {
     assert_eq!(
         told(9, 9, 0),
         "spurious retransmissions keep the window small: 9 segments were retransmitted, none of which was lost: packets \
-         overtake one another on the way"
+         overtake one another on the path"
     );
     let most = told(9, 5, 4);
     assert!(
-        most.ends_with(": packets overtake one another on the way, which explains 5 of them"),
+        most.ends_with(": packets overtake one another on the path, which explains 5 of them"),
         "{most}"
     );
     let early = told(9, 0, 9);
     assert!(
-        early.ends_with("none of which was lost: timers expired before the ACKs came"),
+        early.ends_with("none of which was lost: timers expired before the ACKs arrived"),
         "{early}"
     );
     // Neither explains most of them.
@@ -120,12 +120,12 @@ fn who_asks_waits_for_answers() {
     };
     assert_eq!(
         told(true, 9000),
-        "nothing limits it: the application sent nothing for 9.5 of 10 s: it waited for 50 answers"
+        "nothing limits the transfer: the application sent nothing for 9.5 of 10 s: it waited for 50 answers"
     );
     // It had nothing to ask; and who answers is not asked.
     assert_eq!(
         told(true, 2000),
-        "nothing limits it: the application sent nothing for 9.5 of 10 s"
+        "nothing limits the transfer: the application sent nothing for 9.5 of 10 s"
     );
     assert!(told(false, 2000).ends_with("it waited 49 times for the next request"));
     let mut case = plain(&idle, &stalls);
@@ -152,7 +152,8 @@ fn a_stream_of_a_few_segments_is_limited_by_no_window() {
         said,
         (
             "small",
-            "nothing limits it: 2 segments in 80 ms, which any window permits at once".to_owned()
+            "nothing limits the transfer: 2 segments in 80 ms, which any window permits at once"
+                .to_owned()
         )
     );
     few.retransmissions = 1;
@@ -226,7 +227,7 @@ fn answers_that_no_ack_came_before_may_have_been_lost_before_the_capture() {
     let (name, said) = told(Place::Receiver, 5000);
     assert_eq!(name, "in doubt");
     assert!(
-        said.contains("packets that were lost before this capture"),
+        said.contains("packets that were lost before the capture point"),
         "{said}"
     );
     assert_eq!(told(Place::Receiver, 4000).0, "application");
@@ -243,8 +244,8 @@ fn a_queue_that_the_transfer_does_not_fill_may_be_a_window_whose_scale_is_not_kn
     assert_eq!(name, "in doubt");
     assert_eq!(
         said,
-        "for 9.0 of 10 s packets queued at a bottleneck, or the sender waited for the receive window, whose scale is not \
-         in this capture; which of them cannot be told"
+        "for 9.0 of 10 s, packets queued at a bottleneck, or the sender waited for the receive window, whose scale is not \
+         in this capture; the capture does not show which"
     );
     assert_eq!(told(&queued, None).0, "in doubt");
     assert_eq!(told(&queued, Some(1.2e6)).0, "path");
@@ -267,6 +268,6 @@ fn short_segments_may_wait_for_acks_where_it_is_not_known_when_these_came() {
     messages.cut_short = ms(5000);
     let (name, said) = at(&messages, Place::Receiver);
     assert_eq!(name, "in doubt");
-    assert!(said.contains("lost before this capture"), "{said}");
+    assert!(said.contains("lost before the capture point"), "{said}");
     assert_eq!(at(&messages, Place::Sender).0, "application");
 }

@@ -53,7 +53,7 @@ fn a_bottleneck_that_drains_what_the_application_has_written_is_busy() {
     let busy = shares.share(shares.of_group(Group::Path));
     assert!((0.85..0.93).contains(&busy), "{busy}\n{}", told.screen());
     let story = told.story();
-    let said = ["it fills the path", "1.9 Mbit/s"];
+    let said = ["he transfer fills the path", "1.9 Mbit/s"];
     assert!(said.iter().all(|part| story.contains(part)), "{story}");
 }
 

@@ -146,7 +146,7 @@ fn both_ends_tell_the_same_durations_whenever_the_last_ack_comes() {
                     "{last:?} {think}\n{screen}"
                 );
                 // What is outstanding because its ACK is delayed is not on its way.
-                let on_its_way = screen.contains("on its way until");
+                let on_its_way = screen.contains("on its way and not yet");
                 assert!(!on_its_way || think < 0.01, "{last:?} {think}\n{screen}");
             }
         }

@@ -52,7 +52,7 @@ fn lossy(rounds: u32, near: f64) -> Script {
 #[test]
 fn without_options_no_sender_and_no_window_is_told() {
     let mut script = lossy(200, 0.0399);
-    assert!(!Told::of(&script).screen().contains("cut off:"));
+    assert!(!Told::of(&script).screen().contains("cut off"));
     // Headers of IP and TCP, without their options.
     script.keep_bytes(40);
     let told = Told::of(&script);
@@ -73,7 +73,7 @@ fn an_end_without_packets_is_told_by_what_was_acknowledged() {
     script.retain(|packet| packet.from() == End::Client);
     let told = Told::of(&script);
     let screen = told.screen();
-    let said = "1.4 MB of 10.0.0.2:443 were acknowledged; none of its packets is in the capture";
+    let said = "1.4 MB from 10.0.0.2:443 were acknowledged, but the capture has none of its packets";
     assert!(screen.contains(said), "{screen}");
 }
 
@@ -98,5 +98,5 @@ fn a_rate_that_no_clock_tells_is_not_told() {
     let told = Told::of(&script);
     let screen = told.screen();
     assert!(!screen.contains("Gbit/s ("), "{screen}");
-    assert!(!told.story().contains("where the path takes"), "{screen}");
+    assert!(!told.story().contains("where the path holds"), "{screen}");
 }

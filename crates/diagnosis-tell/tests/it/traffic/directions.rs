@@ -47,7 +47,7 @@ fn without_the_acks_the_bytes_are_told_and_no_limit() {
     let story = told.story();
     assert_eq!(
         story,
-        "2.9 MB were sent in 1 s; the ACKs are not in this capture: the limit cannot be told."
+        "2.9 MB were sent in 1 s; the ACKs are not in this capture: the limit cannot be determined."
     );
     assert!(!told.screen().contains("application"), "{}", told.screen());
     told.nothing_was_lost();
@@ -66,8 +66,8 @@ fn a_capture_of_acks_tells_of_the_data_that_it_lacks() {
     let said = headline(Told::of(&script).connection());
     assert_eq!(
         said,
-        "10.0.0.2:443 sent 2.9 MB, and none of its packets is in this capture, only the ACKs of 10.0.0.1:40000: the limit \
-         cannot be told."
+        "10.0.0.2:443 sent 2.9 MB, but this capture has none of its packets, only the ACKs of 10.0.0.1:40000: the limit \
+         cannot be determined."
     );
     let lines = measures::lines(&Told::of(&script).0);
     let cells: Vec<&str> = lines.lines().nth(1).unwrap().split('\t').collect();
@@ -76,7 +76,9 @@ fn a_capture_of_acks_tells_of_the_data_that_it_lacks() {
     script.retain(|packet: &Packet| packet.at_s() != 0.0205);
     let said = headline(Told::of(&script).connection());
     assert!(
-        said.ends_with("the capture has none of 10.0.0.2:443, of which 2.9 MB were acknowledged."),
+        said.ends_with(
+            "the capture has no packet of 10.0.0.2:443, although 2.9 MB from it were acknowledged."
+        ),
         "{said}"
     );
 }
@@ -107,7 +109,7 @@ fn data_that_the_capture_lacks_is_counted() {
         assert_eq!(stream.path.losses, 0, "{every}\n{}", told.screen());
         assert!(
             told.screen()
-                .contains("were acknowledged and are not in the capture")
+                .contains("were acknowledged but are not in the capture")
         );
     }
 }

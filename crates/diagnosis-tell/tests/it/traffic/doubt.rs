@@ -128,7 +128,7 @@ fn lost_time_is_a_bound_where_the_limit_may_be_another() {
     let condition: Condition = "lost > 1s".parse().unwrap();
     let note = condition.not_told(&told.0.connections).unwrap();
     assert!(
-        note.ends_with("as it is only known to be 960 µs or more"),
+        note.ends_with("because it is only known to be 960 µs or more"),
         "{note}"
     );
 }
@@ -194,11 +194,11 @@ fn silences_of_a_round_trip_each_may_be_round_trips_where_nothing_tells_their_le
     let limit = cell(&told, "limit");
     assert!(limit.ends_with("|round_trips|bottleneck"), "{limit}");
     assert!(
-        screen.contains("nothing tells how far the sender is"),
+        screen.contains("the distance to the sender is unknown"),
         "{screen}"
     );
     assert!(!screen.contains("1 µs"), "{screen}");
-    let note = "the capture has no SYN of this connection: all times and numbers are those of the part that it has";
+    let note = "the capture has no SYN of this connection: all times and counts refer to the captured part";
     assert_eq!(notes(told.connection()), [note]);
     // With its SYNs, or without data, nothing of that is said.
     assert!(notes(Told::of(&flights(true)).connection()).is_empty());

@@ -46,7 +46,7 @@ fn a_flight_that_does_not_grow_for_many_rounds_is_not_the_congestion_windows() {
         "{story}\n{}",
         told.screen()
     );
-    assert!(!story.contains("congestion window holds"), "{story}");
+    assert!(!story.contains("congestion window limits"), "{story}");
 }
 
 #[test]

@@ -206,7 +206,7 @@ fn without_a_syn_ports_tell_the_server_or_nothing_does() {
         assert_eq!((group.connections, group.by_ports), (2, 2), "{port}");
         assert_eq!(group.from_server, 2000, "{port}");
         let said = sentences(group);
-        assert!(said.contains("server known only by its port"), "{said}");
+        assert!(said.contains("server is known only by its port"), "{said}");
     }
     assert_eq!(told.0.groups.servers.len(), 3);
     assert_eq!(told.0.groups.unknown, 2);
@@ -311,7 +311,7 @@ fn connections_whose_limits_are_not_told_are_left_out_of_the_time_lost() {
     let mut many = Many::new();
     many.exchange(0.0, 443, &[1.0]);
     let whole = many.told();
-    assert!(!sentences(of(&whole, 443)).contains("left out"));
+    assert!(!sentences(of(&whole, 443)).contains("without 1"));
     // Its ACKs are not in the capture.
     let data = (0..100_u32).map(|n| {
         let at = 0.01 * f64::from(n);
@@ -322,7 +322,7 @@ fn connections_whose_limits_are_not_told_are_left_out_of_the_time_lost() {
     let web = of(&told, 443);
     assert_eq!((web.connections, web.untold), (2, 1));
     let said = sentences(web);
-    let left_out = "; 1 connection left out, as the capture does not tell their limits";
+    let left_out = "; without 1 connection whose limits cannot be determined";
     assert!(said.contains(left_out), "{said}");
 }
 

@@ -72,7 +72,7 @@ fn a_download_is_told_of_before_its_request_and_its_fin() {
     assert_eq!(told.stream(Side::Opener).bytes(), 300);
     let screen = told.screen();
     assert!(screen.contains("1.5 MB in"), "{screen}");
-    assert!(screen.contains("other way"), "{screen}");
+    assert!(screen.contains("reverse data"), "{screen}");
 }
 
 #[test]

@@ -36,7 +36,9 @@ fn a_path_that_swallows_full_segments_is_told_with_both_sizes() {
     let told = Told::of(&script);
     let story = told.story();
     assert!(
-        story.starts_with("Segments of 1460 bytes never arrive and those of 700 do: packets of 740 bytes pass, packets of 1500"),
+        story.starts_with(
+            "Segments of 1460 bytes never arrive, but segments of 700 bytes do: packets of 740 bytes pass, packets of 1500"
+        ),
         "{story}"
     );
 }

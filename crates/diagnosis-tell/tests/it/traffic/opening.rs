@@ -112,7 +112,8 @@ fn the_data_of_a_syn_that_the_server_does_not_take_is_not_lost() {
     told.nothing_was_lost();
     assert_eq!(told.stream(Side::Opener).bytes(), 560);
     assert!(
-        told.screen().contains("did not take the 500 B in the SYN"),
+        told.screen()
+            .contains("did not accept the 500 B in the SYN"),
         "{}",
         told.screen()
     );
@@ -140,7 +141,7 @@ fn a_syn_with_data_that_is_sent_again_may_have_been_lost() {
         "{screen}"
     );
     assert!(
-        screen.contains("it or its answer was lost, or the answer came late"),
+        screen.contains("it or its answer was lost, or the answer arrived late"),
         "{screen}"
     );
     assert!(!screen.contains("nothing was lost"), "{screen}");
@@ -151,5 +152,5 @@ fn the_data_of_a_syn_that_the_server_takes_is_sent_once() {
     let told = Told::of(&fast_open(500));
     told.nothing_was_lost();
     assert_eq!(told.stream(Side::Opener).bytes(), 560);
-    assert!(!told.screen().contains("did not take"));
+    assert!(!told.screen().contains("did not accept"));
 }

@@ -79,7 +79,7 @@ fn records_in_another_order_than_their_times_change_nothing() {
     for gap in [0.001, 0.0] {
         let wanted = Told::of(&download(1, gap, &[as_is])).screen();
         assert!(!wanted.contains("overtaken"), "{wanted}");
-        assert!(wanted.contains("by the handshake"), "{wanted}");
+        assert!(wanted.contains("shown by the handshake"), "{wanted}");
         for group in [2, 3, 5, 16, 64] {
             let told = Told::of(&download(group, gap, &[as_is]));
             told.nothing_was_lost();

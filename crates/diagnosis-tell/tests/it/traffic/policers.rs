@@ -35,7 +35,8 @@ fn a_policer_is_named_with_its_rate_at_both_ends() {
             let off = told.map_or(1.0, |told| (told / 1e6 / rate - 1.0).abs());
             assert!(off < 0.02, "{rate}: {told:?}");
             let said = story(&found);
-            let named = format!("A policer at {rate:.0} Mbit/s drops what exceeds its rate: ");
+            let named =
+                format!("A policer drops packets that exceed its rate of {rate:.0} Mbit/s: ");
             assert!(said.starts_with(&named), "{said}");
             // It is the bottleneck.
             assert_eq!(found.path.rate.value(), told.map(f64::floor));
@@ -80,7 +81,7 @@ fn a_bucket_that_only_bursts_empty_shows_no_rate() {
             assert!(path.rate.at_least().unwrap() < 5e6);
             let said = story(&found);
             assert!(said.contains("osses keep the window small"), "{said}");
-            assert!(!said.contains("where the path takes"), "{said}");
+            assert!(!said.contains("where the path holds"), "{said}");
         }
     }
 }

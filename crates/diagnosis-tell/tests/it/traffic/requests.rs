@@ -420,7 +420,7 @@ fn pipelined_requests_are_one_turn() {
         assert_eq!((joined.joined, joined.request.bytes), (1, 500), "{screen}");
         assert_eq!(joined.answer.bytes, 3 * 1460);
         assert!(
-            screen.contains("; 1 is a turn of several pipelined requests"),
+            screen.contains("; 1 consists of several pipelined requests"),
             "{screen}"
         );
     }

@@ -92,7 +92,7 @@ fn a_syn_ack_without_an_answer_is_told_first() {
     // Of the client nothing was captured.
     let said = first_sentence([answer(0.02)]);
     assert!(
-        said.contains("the capture has none of 10.0.0.1:40000"),
+        said.contains("the capture has no packet of 10.0.0.1:40000"),
         "{said}"
     );
 }

@@ -65,7 +65,9 @@ fn both_sizes_are_those_of_packets_whatever_they_are() {
             };
             let name = format!("{fails} {passes} {flight}\n{}", told.screen());
             assert_eq!(found, Some(wanted), "{name}");
-            let said = format!("Segments of {fails} bytes never arrive and those of {passes} do");
+            let said = format!(
+                "Segments of {fails} bytes never arrive, but segments of {passes} bytes do"
+            );
             assert!(told.story().starts_with(&said), "{name}");
         }
     }
@@ -140,7 +142,7 @@ fn a_segment_that_arrives_once_it_is_cut_is_told() {
                 "A segment of 1460 bytes was sent {} times in vain and arrived once it was cut to 1024",
                 repeats + 1
             );
-            let never = "Segments of 1460 bytes never arrive and those of 1024 do";
+            let never = "Segments of 1460 bytes never arrive, but segments of 1024 bytes do";
             let wanted = if before == 0 && repeats > 3 {
                 never
             } else {

@@ -41,7 +41,7 @@ fn identifications_of_acks_are_no_retransmissions() {
         told.nothing_was_lost();
         let story = told.story();
         assert!(
-            story.starts_with("Nothing limits it: the application sent nothing for 1"),
+            story.starts_with("Nothing limits the transfer: the application sent nothing for 1"),
             "{story}"
         );
     }
@@ -151,8 +151,8 @@ fn a_download_is_no_waiting_for_requests() {
     script.add(end.fin());
     let told = Told::of(&script);
     let screen = told.screen();
-    let other = screen.lines().find(|line| line.contains("other way"));
-    let other = other.expect("the other way");
+    let other = screen.lines().find(|line| line.contains("reverse data"));
+    let other = other.expect("the other direction");
     assert!(
         other.ends_with("sent nothing for 1.0 of 1.0 s."),
         "{screen}"
@@ -330,7 +330,9 @@ fn a_server_that_thinks_is_told_where_answers_were_seen_to_come_much_sooner() {
     assert_eq!(main, Some(Side::Answerer), "{}", told.screen());
     let story = told.story();
     assert!(
-        story.starts_with("Nothing limits it: the application sent nothing for 5.0 of 5.0 s: its data was not ready 24 times"),
+        story.starts_with(
+            "Nothing limits the transfer: the application sent nothing for 5.0 of 5.0 s: its data was not ready 24 times"
+        ),
         "{}",
         told.screen()
     );

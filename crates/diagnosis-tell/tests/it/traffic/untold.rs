@@ -58,7 +58,7 @@ fn check(script: &Script, untold: Untold) {
     assert_eq!(stream.limits_untold(), Some(untold));
     assert_eq!((connection.lost(), stream.stalled()), (None, None));
     for text in [told.screen(), page(&told)] {
-        assert!(text.contains("cannot be told"), "{text}");
+        assert!(text.contains("cannot be determined"), "{text}");
         for limit in LIMITS {
             assert!(!text.contains(limit), "{limit}: {text}");
         }
@@ -145,7 +145,7 @@ fn a_condition_on_what_is_not_told_holds_for_no_connection_and_says_so() {
         let note = condition.not_told(&told.0.connections);
         assert_eq!(
             note.as_deref(),
-            Some("the capture tells this of no connection"),
+            Some("the capture shows this value for no connection"),
             "{text}"
         );
     }
@@ -162,7 +162,7 @@ fn a_condition_on_what_is_not_told_holds_for_no_connection_and_says_so() {
     assert_eq!(
         note("lost > 0.5s").as_deref(),
         Some(
-            "the capture does not tell this of 1 of 2 connections, such as #1, as the ACKs are not in this capture"
+            "the capture does not show this value for 1 of 2 connections, such as #1, because the ACKs are not in this capture"
         )
     );
     assert_eq!(note("bytes > 1B"), None);
@@ -200,7 +200,7 @@ fn connections_whose_limits_are_told_come_first() {
     let told = Told::of(&both);
     let numbers: Vec<u64> = told.0.connections.iter().map(|one| one.number).collect();
     assert_eq!(numbers, [2, 1], "{}", told.screen());
-    assert!(told.screen().contains("cannot be told"));
+    assert!(told.screen().contains("cannot be determined"));
 }
 
 #[test]
@@ -208,11 +208,11 @@ fn a_path_that_cannot_be_told_is_no_experiment() {
     for (script, said) in [
         (
             without_acks(),
-            "the path cannot be told: the ACKs are not in this capture",
+            "the path cannot be determined: the ACKs are not in this capture",
         ),
         (
             half(),
-            "the path cannot be told: packets are missing from this capture",
+            "the path cannot be determined: packets are missing from this capture",
         ),
     ] {
         let told = Told::of(&script);
