@@ -1,4 +1,4 @@
-//! A capture of some connections whose comments say what each packet was.
+//! Copy of a capture in which a comment describes each packet.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -16,10 +16,10 @@ use dupack_diagnosis::read::follow::StreamId;
 use dupack_diagnosis::read::handshake::{SynAgain, SynCause};
 use dupack_diagnosis::{Selection, Watch, each_packet};
 
-/// Why there is no such capture.
+/// Error while an annotated capture is written.
 #[derive(Debug, Error)]
 pub enum AnnotateError {
-    /// What is to be copied cannot be read.
+    /// The capture cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The copy cannot be written.
@@ -27,11 +27,12 @@ pub enum AnnotateError {
     Write(#[from] CaptureError),
 }
 
-/// Copies the packets of `connections` from `again` to `to`, with what there is to say of each. The capture is
-/// read twice: `first` and `again` both begin at its start. `selection` must be that of the diagnosis.
+/// Copies the packets of `connections` from `again` to `to`, with a comment on each that has one.
+///
+/// The capture is read twice: `first` and `again` both begin at its start. `selection` must be that of the diagnosis.
 ///
 /// # Errors
-/// If the capture cannot be read, or the copy not written.
+/// If the capture cannot be read, or the copy cannot be written.
 pub fn annotate<R: Read, W: Write>(
     (first, again): (&mut CaptureReader<R>, &mut CaptureReader<R>),
     connections: &[&ConnectionFindings],
@@ -109,7 +110,7 @@ fn syn_in_words(syn: &SynAgain) -> String {
     format!("SYN retransmitted {why}, {waited} after the previous one")
 }
 
-/// Whether a packet between these ends at this time is of the connection.
+/// Returns `true` if a packet between these ends at this time belongs to the connection.
 fn has(found: &ConnectionFindings, ends: [SocketAddr; 2], at: Instant) -> bool {
     let own = [found.addresses.opener, found.addresses.answerer];
     let same = ends == own || [ends[1], ends[0]] == own;
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
     use crate::testing::{download, found};
 
-    /// How many packets are copied for these connections of a download, and the copy.
+    /// Returns the number of packets that are copied for these connections of a download, and the copy.
     fn copied(connections: &[&ConnectionFindings]) -> (u64, String) {
         let file = download();
         let mut first = CaptureReader::new(file.as_slice()).unwrap();
@@ -182,7 +183,7 @@ mod tests {
         let mut other = found.connections[0].clone();
         other.addresses.opener.set_port(40_001);
         assert_eq!(copied(&[&other]).0, 0);
-        // Whichever end opened it.
+        // Either end may have opened it.
         let addresses = &mut later.addresses;
         std::mem::swap(&mut addresses.opener, &mut addresses.answerer);
         assert_eq!(copied(&[&later]).0, 12);

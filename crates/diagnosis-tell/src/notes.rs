@@ -1,4 +1,4 @@
-//! Oddities of a connection and of its capture.
+//! Notes on unusual properties of a connection and of its capture.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::consistency::Withdrawn;
@@ -9,7 +9,7 @@ use crate::story::silent_later;
 use crate::summary::ends;
 use crate::words;
 
-/// Resets that were not obeyed.
+/// Returns a note on resets that had no effect.
 fn ignored_resets(connection: &ConnectionFindings) -> Option<String> {
     let ending = &connection.ending;
     let Ignored { reset, why } = ending.ignored?;
@@ -34,12 +34,12 @@ fn ignored_resets(connection: &ConnectionFindings) -> Option<String> {
     ))
 }
 
-/// Gaps of the capture beside single packets: all packets of one end, options.
+/// Returns notes on larger gaps of the capture: all packets of one end, TCP options.
 fn not_in_the_capture(connection: &ConnectionFindings) -> Vec<String> {
     let mut notes = Vec::new();
     for side in Side::BOTH {
         let counts = connection.counts.of(side);
-        // One byte is a FIN.
+        // A single byte may be a FIN.
         if counts.packets == 0 && counts.unseen_bytes() > 1 {
             notes.push(format!(
                 "{} from {} were acknowledged, but the capture has none of its packets",
@@ -60,7 +60,7 @@ fn not_in_the_capture(connection: &ConnectionFindings) -> Vec<String> {
     notes
 }
 
-/// A beginning that the capture lacks.
+/// Returns a note if the capture lacks the beginning of the connection.
 fn in_the_middle(connection: &ConnectionFindings) -> Option<String> {
     let syns = &connection.handshake.syns;
     let has_data = connection.main_stream().is_some();
@@ -69,7 +69,7 @@ fn in_the_middle(connection: &ConnectionFindings) -> Option<String> {
     })
 }
 
-/// Oddities of a connection and of its capture, a sentence each.
+/// Returns notes on unusual properties of a connection and of its capture, a sentence each.
 #[must_use]
 pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
     let mut notes: Vec<String> = in_the_middle(connection).into_iter().collect();
@@ -119,8 +119,8 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
     notes
 }
 
-/// Text on the data in a SYN that its answer does not acknowledge. Where that SYN was sent again, the server may never have
-/// had it.
+/// Returns a note on the data in a SYN, if the answer does not acknowledge it. If that SYN was retransmitted, the
+/// server may never have received the data.
 fn fast_open(connection: &ConnectionFindings) -> Option<String> {
     let handshake = &connection.handshake;
     let bytes = words::bytes(f64::from(handshake.fast_open_refused?));

@@ -1,4 +1,4 @@
-//! The sentences.
+//! Sentences of the templates.
 
 use dupack_diagnosis::analyse::budget::{Group, Limit};
 use dupack_diagnosis::analyse::signs::{Evidence, Unscaled};
@@ -119,7 +119,7 @@ pub(super) fn options_cut(_: &Case<'_>) -> String {
         .to_owned()
 }
 
-/// Requests one after another: the time of a turn is what each waits for.
+/// Requests one after another: each waits for one turn.
 pub(super) fn turns(case: &Case<'_>) -> String {
     let mut said = match case.turning() {
         Some(Turning::RoundTrips(count, each)) => format!(
@@ -154,7 +154,7 @@ pub(super) fn application(case: &Case<'_>) -> String {
     said
 }
 
-/// Adds what took the rest of the time, if it is a tenth or more.
+/// Adds the groups that took the rest of the time, if they took a tenth or more.
 fn say_the_rest(case: &Case<'_>, said: &mut String) {
     let shares = case.shares;
     let others = case.ranked().into_iter().filter(|(group, spent)| {
@@ -214,8 +214,9 @@ pub(super) fn in_doubt(case: &Case<'_>) -> String {
 /// End of a sentence that names several causes.
 const WHICH: &str = "the capture does not show which";
 
-/// Why the application sent nothing, if one reason has most of that time: its own data was not ready, or it waited for answers or
-/// requests. Where the other end only sends, or neither does, there are no turns, and nobody asks.
+/// Returns why the application sent nothing, if one reason explains most of that time: its own data was not ready, or
+/// it waited for answers or requests. If only one end sends data, or neither does, there are no turns, and nobody waits
+/// for requests.
 pub(super) fn why_idle(case: &Case<'_>) -> Option<String> {
     let idle = case.shares.of_group(Group::Application).as_secs_f64();
     let is_most = |time: Duration| time.as_secs_f64() > HALF * idle;
@@ -240,7 +241,7 @@ pub(super) fn why_idle(case: &Case<'_>) -> Option<String> {
     (waits > 0).then(|| format!("it waited {times} for the next request"))
 }
 
-/// `once`, `3 times`.
+/// Returns `once`, `3 times`.
 fn often(times: u64) -> String {
     match times {
         1 => "once".to_owned(),
@@ -276,7 +277,8 @@ pub(super) fn timers(case: &Case<'_>) -> String {
     }
 }
 
-/// Kind of the stalls that most of the time on timers belongs to, and the remedy; nothing if no kind accounts for most of it.
+/// Returns the kind of stalls that took most of the time on timers, and the remedy; `None` if no kind explains half of
+/// that time.
 pub(super) fn why_timers(case: &Case<'_>) -> Option<String> {
     if case.signs.foreign_sacks > 0 {
         return Some(format!(
@@ -290,7 +292,7 @@ pub(super) fn why_timers(case: &Case<'_>) -> Option<String> {
         .filter(|kind| case.stalls.of(*kind).count > 0)
         .max_by_key(|kind| case.stalls.of(*kind).time)?;
     let total = case.stalls.of(kind);
-    // A kind that does not account for most of the time does not explain it.
+    // A kind that took less than half of the time does not explain it.
     if total.time.saturating_mul(2) < case.shares.of_group(Group::Timers) {
         return None;
     }
@@ -300,7 +302,7 @@ pub(super) fn why_timers(case: &Case<'_>) -> Option<String> {
     if tail && total.mean_flight().is_some_and(|flight| flight <= small) {
         said.push_str(" of small responses");
     }
-    // That its data had arrived must be known of each: other data that had tells only that ACKs were lost.
+    // It must be known of each stall that its data had arrived: arrival of other data only shows that ACKs were lost.
     let is_sure = kind != StallKind::AckDelayOrLoss || case.early >= total.count;
     if let Some(remedy) = remedy(kind, total.remedy_after()).filter(|_| is_sure) {
         said.push_str("; ");
@@ -467,7 +469,7 @@ pub(super) fn losses(case: &Case<'_>) -> String {
     said
 }
 
-/// Nothing was lost, and the sender took it for lost.
+/// Nothing was lost, although the sender retransmitted.
 fn spurious(case: &Case<'_>, long: &str) -> String {
     let again = case.shares.retransmissions;
     let retransmitted = match again {
@@ -481,7 +483,7 @@ fn spurious(case: &Case<'_>, long: &str) -> String {
     format!("{long}spurious retransmissions keep the window small: {retransmitted}{why}")
 }
 
-/// The cause of most of the spurious retransmissions, and their number, if it is not all of them.
+/// Returns the cause of most of the spurious retransmissions, and their number unless it explains all of them.
 fn why_spurious(case: &Case<'_>) -> String {
     let reasons = [
         (case.overtaken, "packets overtake one another on the path"),
@@ -509,7 +511,7 @@ pub(super) fn slow_start(case: &Case<'_>) -> String {
 pub(super) fn sender(case: &Case<'_>) -> String {
     let shares = case.shares;
     let spent = part(shares.of(Limit::SenderBuffer), shares.duration());
-    // What set off a segment is known where the sender is.
+    // At the sender's end it is known what triggered each segment.
     let application = match case.place {
         Place::Sender => "",
         _ => "its application, ",

@@ -1,4 +1,4 @@
-//! The path in words: a line for the terminal, all of it for the page.
+//! Path in words: a line for the terminal, all of it for the page.
 
 use super::UNTOLD;
 use crate::words;
@@ -6,13 +6,13 @@ use dupack_diagnosis::findings::StreamFindings;
 use dupack_diagnosis::path::{Path, Room};
 use dupack_diagnosis::told::Told;
 
-/// The path, for the terminal: the values in a line, and the reasons for those that cannot be told.
+/// Returns the path for the terminal: the known values, and the names of the unknown ones.
 pub(super) fn path(stream: &StreamFindings) -> String {
     let all = path_in_words(&stream.path);
     let mut parts: Vec<String> = Vec::new();
     let mut last = None;
     for line in &all {
-        // Where all losses are of one kind, that is said once.
+        // If all losses are of one kind, the value is printed once.
         if let Some(brief) = line.brief.as_ref().filter(|brief| last != Some(*brief)) {
             parts.push(format!("{} {brief}", line.name));
             last = Some(brief);
@@ -26,18 +26,18 @@ pub(super) fn path(stream: &StreamFindings) -> String {
     parts.join("; ")
 }
 
-/// A quantity of a path in words.
+/// Quantity of a path in words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathLine {
-    /// What it is.
+    /// Name of the quantity.
     pub name: &'static str,
-    /// How much, or why that cannot be told.
+    /// Value, or the reason why it is unknown.
     pub text: String,
-    /// How much, in few words; nothing if that cannot be told.
+    /// Value in few words; `None` if it is unknown.
     pub brief: Option<String>,
 }
 
-/// Values of a path that are known, and the reasons for those that are not.
+/// Returns the known values of a path, and the reasons for the unknown ones.
 #[must_use]
 pub fn path_in_words(path: &Path) -> Vec<PathLine> {
     fn line<T: Copy>(name: &'static str, told: &Told<T>, say: impl Fn(&T) -> String) -> PathLine {

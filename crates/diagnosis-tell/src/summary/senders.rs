@@ -1,13 +1,13 @@
-//! The what-if, in a line.
+//! What-if in a line.
 
 use crate::asking::{Asked, TOO_WIDE, commands, in_words, replies_in_words};
 use crate::whatif::{Gain, Offer, Role};
 use crate::words;
 
-/// Answers that the terminal shows: the report has all.
+/// Maximum number of answers that the terminal shows: the report has all.
 const ANSWERS_SHOWN: usize = 3;
 
-/// The times that other senders would have taken, the fastest first.
+/// Returns the times that other senders would have taken, the fastest first.
 #[must_use]
 pub fn what_if(asked: &Asked) -> String {
     let answers = match asked {
@@ -69,10 +69,10 @@ pub fn what_if(asked: &Asked) -> String {
     said.join("; ")
 }
 
-/// Senders that are named where several may have been captured.
+/// Maximum number of senders that are named if several may have been captured.
 const SENDERS_SHOWN: usize = 3;
 
-/// On which senders answers rest.
+/// Returns the senders that the answers are based on.
 fn whichever(senders: &[String]) -> String {
     let named = senders.iter().take(SENDERS_SHOWN).cloned();
     let mut named: Vec<String> = named.collect();
