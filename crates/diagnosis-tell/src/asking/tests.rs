@@ -1,4 +1,4 @@
-//! Which senders the captured one may have been, and what is said of answers.
+//! Senders that may have been captured, and answers in words.
 
 use super::*;
 use crate::testing::answer;
@@ -91,7 +91,7 @@ fn candidates_that_are_no_farther_behind_than_the_name_tells_fit() {
         fitting(&control, Control::includes)
     };
     let (cubic, reno, vegas) = (Control::Cubic, Control::Reno, Control::Vegas);
-    // Up to 3 behind Reno.
+    // Candidates up to 3 behind Reno.
     assert_eq!(of(Some(Control::Halving)), [(reno, 0.0), (vegas, 3.0)]);
     assert_eq!(of(Some(cubic)), [(cubic, 0.0)]);
     // Nothing is named.

@@ -1,4 +1,4 @@
-//! The rows of a download's figure.
+//! Rows of a download's figure.
 
 use dupack_diagnosis::consistency::Withdrawn;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::film::Remarks;
 use crate::testing::{found, scene};
 
-/// The figure, with what another sender would have done if there is a course of it.
+/// Returns the figure, with the transfers of other senders in `courses`.
 fn figure(courses: &[Course]) -> Timeline {
     let found = found();
     let connection = &found.connections[0];
@@ -14,7 +14,7 @@ fn figure(courses: &[Course]) -> Timeline {
     timeline(connection, stream, &scene(Remarks::None), courses)
 }
 
-/// The marks and the lines of a row, by their names.
+/// Returns the marks and the lines of a row, by their names.
 fn plotted(row: &TimelineRow) -> Vec<(String, Vec<(f64, f64)>)> {
     let TimelinePlot::Values { lines, marks, .. } = &row.plot else {
         panic!("{}", row.name);
@@ -97,7 +97,7 @@ fn segments_stand_at_their_places_and_retransmissions_by_their_causes() {
     assert_eq!(of("retransmitted: fast"), Some(vec![1.0]));
     assert_eq!(of("retransmitted: timeout"), Some(vec![6.0]));
     assert_eq!(of("overtaken"), Some(vec![]));
-    // The window ends at 64 kB, where nothing else is, until it is shut.
+    // The window ends at 64 kB, far above the data, until it is shut.
     let edge = of("end of the receive window").unwrap();
     assert!(edge.contains(&8.0), "{edge:?}");
     assert!(edge.iter().any(|end| end.is_nan()), "{edge:?}");

@@ -1,10 +1,10 @@
-//! The tables of a download's page.
+//! Tables of a download's page.
 
 use super::*;
 use crate::film::Remarks;
 use crate::testing::{answer, found, scene};
 
-/// The caption of a table, and the text of its cells.
+/// Returns the caption of a table, and the text of its cells.
 fn table(block: &Block) -> (&str, Vec<Vec<&str>>) {
     let Block::Table { caption, rows, .. } = block else {
         panic!("no table");

@@ -1,4 +1,4 @@
-//! Each sentence, and which one is chosen.
+//! Each sentence, and the choice between them.
 
 mod reasons;
 
@@ -19,7 +19,7 @@ fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// A capture that has everything.
+/// Returns the coverage of a complete capture.
 fn whole() -> Coverage {
     Coverage {
         acks: AcksSeen::Some,
@@ -29,7 +29,7 @@ fn whole() -> Coverage {
     }
 }
 
-/// The times in milliseconds, and nothing else.
+/// Returns shares with these times in milliseconds, and nothing else.
 fn times(spent: &[(Limit, u64)]) -> Shares {
     let spent: Vec<_> = spent
         .iter()
@@ -38,7 +38,7 @@ fn times(spent: &[(Limit, u64)]) -> Shares {
     Shares::of_times(&spent)
 }
 
-/// Shares of a stream of a thousand segments with round trips of 100 ms.
+/// Returns shares of a stream of a thousand segments with round trips of 100 ms.
 fn shares(spent: &[(Limit, u64)]) -> Shares {
     let mut shares = times(spent);
     shares.segments = 1000;
@@ -60,7 +60,7 @@ fn say_with(shares: &Shares, path: PathFacts) -> (&'static str, String) {
     })
 }
 
-/// A stream captured at its sender, with nothing beside its shares and stalls.
+/// Returns the case of a stream captured at its sender, with only shares and stalls.
 fn plain<'a>(shares: &'a Shares, stalls: &'a StallList) -> Case<'a> {
     Case {
         shares,
@@ -144,7 +144,7 @@ fn an_idle_application_and_what_the_rest_was() {
     );
 }
 
-/// Stalls of a second: tails of small responses are lost.
+/// Returns stalls of a second each: tail losses of small responses.
 fn tails(count: u64) -> StallList {
     let mut stalls = StallList::default();
     for n in 0..count {
@@ -354,21 +354,21 @@ fn a_window_that_was_shut_is_said_where_there_is_little_else() {
         };
         tell(&case).1
     };
-    // Nothing was sent of which the sentence could tell.
+    // The window was never shut.
     assert!(!said(0, 0).contains("shut"));
     assert!(said(1, 0).ends_with("; the receive window was shut once"));
     let twice = said(2, 3);
     assert!(twice.ends_with("; the receive window was shut 2 times, and probed 3 times"));
 }
 
-/// A tenth of the time moves data, and the rest is silent, of a thousand full segments.
+/// Returns shares of a thousand full segments that are sent in a tenth of the time; the rest is silent.
 fn silent(limit: Limit) -> Shares {
     let mut silent = shares(&[(limit, 54_000), (Limit::CongestionWindow, 6000)]);
     silent.delivered = 1000 * MSS;
     silent
 }
 
-/// The sentence of a stream captured at `place`.
+/// Returns the sentence of a stream captured at `place`.
 fn say_at(shares: &Shares, stalls: &StallList, place: Place) -> (&'static str, String) {
     tell(&Case {
         place,
@@ -407,7 +407,7 @@ fn silences_of_bulk_may_be_the_receive_window_where_its_scale_is_not_known() {
     );
 }
 
-/// So many silences, of so long each.
+/// Returns `count` silences of `each` milliseconds.
 fn silences(kind: StallKind, count: u64, each: u64) -> StallList {
     let mut stalls = StallList::default();
     for n in 0..count {
@@ -450,7 +450,7 @@ fn many_short_silences_of_bulk_may_be_round_trips_where_their_length_is_not_know
     );
     assert_eq!(told(guessed, Place::Sender, 450, 120), "application");
     assert_eq!(told(guessed, Place::Receiver, 9, 6000), "application");
-    // No round trip takes longer than what was seen to be answered.
+    // No round trip takes longer than the fastest response.
     let of_way = |way| of_way(way, guessed, Place::Receiver, 450, 120);
     assert_eq!((of_way(80), of_way(40)), ("in doubt", "application"));
 }
@@ -465,7 +465,7 @@ fn silences_may_be_lost_packets_that_a_capture_at_the_receiver_does_not_have() {
     let unready = StallKind::DataUnavailable;
     assert_eq!(told(600, Place::Receiver, unready), "in doubt");
     assert_eq!(told(600, Place::Sender, unready), "application");
-    // Six of a hundred, and 50 silences of a second: three of them at most.
+    // With 6 % losses, at most three of 50 silences are lost packets.
     assert_eq!(told(60, Place::Receiver, unready), "application");
     assert_eq!(
         told(600, Place::Receiver, StallKind::ClientIdle),

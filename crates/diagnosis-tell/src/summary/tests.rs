@@ -1,4 +1,4 @@
-//! The line about other senders.
+//! Line about other senders.
 
 use super::*;
 use crate::testing::answer;
@@ -8,7 +8,7 @@ fn said(answers: Vec<Answer>) -> String {
     what_if(&Asked::Answered(answers))
 }
 
-/// An answer that can be relied on.
+/// Returns a reliable answer.
 fn given(stack: &str, seconds: f64, role: Role) -> Answer {
     let around = (seconds - 1.0, seconds, seconds + 1.0);
     answer(stack, around, role, Offer::Given)
@@ -129,7 +129,7 @@ fn where_several_may_have_been_captured_they_are_named() {
     assert!(ends(&["a"]).ends_with("shows how to enable it"));
 }
 
-/// The line about retransmissions of a stream of a thousand segments, with so many of each class.
+/// Returns the line about retransmissions of a stream of a thousand segments, with these numbers of each class.
 fn again(classes: &[(Class, u64)], change: impl Fn(&mut StreamFindings)) -> String {
     let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"10s\"\n\
                 [path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\n[[flows]]\nbytes = \"20kB\"\n";

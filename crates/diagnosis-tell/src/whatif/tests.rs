@@ -1,4 +1,4 @@
-//! Simulated captures: what another sender would have taken is what it takes on the true path.
+//! Simulated captures: a prediction for another sender is compared with that sender's transfers on the true path.
 
 use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
 use dupack_lab::experiment::SenderOptions;
@@ -25,7 +25,7 @@ fn transfer(stack: &str, link: &str, more: &str) -> String {
     )
 }
 
-/// How long a stack really takes, on average.
+/// Returns the true mean duration of a stack.
 fn truth(text: &str) -> f64 {
     let source = Source::new("truth.toml", text);
     let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
@@ -84,7 +84,7 @@ fn a_bottleneck_that_others_share_is_refused() {
     assert!(matches!(gate, Gate::Refused { .. }), "{gate:?}");
 }
 
-/// What comes of the question for `to` where `from` was captured.
+/// Returns the answers for `to` if `from` was captured.
 fn answers(from: &str, to: &[&str], path: &Path) -> Vec<Answer> {
     let catalog = Catalog::builtin();
     let sender = captured(from);
@@ -111,12 +111,12 @@ fn what_was_captured_is_an_answer_and_what_is_far_slower_is_none() {
         panic!("{told:?}");
     };
     assert_eq!((own.role, own.offer), (Role::Captured, Offer::Given));
-    // The capture was lucky: what its sender takes on average is told.
+    // The capture was lucky: the answer is the mean of its sender.
     let off = own.duration.mean / truth(&transfer("rack/bbr", link, "")) - 1.0;
     assert!(off.abs() < 0.15, "{own:?}");
     assert_eq!(own.gain(), Gain::None);
     assert_eq!((other.role, other.offer), (Role::Another, Offer::FarSlower));
-    // Nothing was sent in turns.
+    // The transfer has no turns.
     assert_eq!(own.replies, None);
     let said = crate::summary::what_if(&crate::asking::Asked::Answered(told));
     assert!(
@@ -147,11 +147,11 @@ fn nothing_is_gained_over_a_sender_that_may_have_been_captured() {
     };
     let own = of(&["rack/reno"], true, "rack/reno");
     assert_eq!((own.role, own.is_rivalled), (Role::Captured, false));
-    // Only one does what the captured one did, and the capture does not name it.
+    // Only one sender behaves like the captured one, but the capture does not name it.
     let own = of(&["rack/reno"], false, "rack/reno");
     assert_eq!((own.role, own.is_rivalled), (Role::PerhapsCaptured, true));
     assert_eq!(own.gain(), Gain::None);
-    // The second sender is compared with though nobody asks for it.
+    // The second sender is compared with, although it is not asked about.
     let both = ["rack/reno", "sack/reno"];
     let other = of(&both, true, "fack/reno");
     assert_eq!((other.role, other.is_rivalled), (Role::Another, true));
@@ -189,7 +189,7 @@ fn one_overflow_more_or_less_is_no_other_sender() {
     let overflow = |link| gate::one_overflow(&at_sender(&transfer("rack/reno", link, ""), 3));
     let room = overflow("buffer = \"30pkt\"");
     assert!((25.0..36.0).contains(&room), "{room}");
-    // The link's losses tell of the path.
+    // The link's losses describe the path.
     assert_eq!(overflow("loss = \"2%\"\nbuffer = \"100pkt\""), 0.0);
 }
 
@@ -218,7 +218,7 @@ fn another_sender_than_the_captured_one_does_not_pass() {
     ));
 }
 
-/// How a question about a transfer among others came out.
+/// Outcome of a question about a transfer beside others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Came {
     Refused,
@@ -227,7 +227,7 @@ enum Came {
     Wrong,
 }
 
-/// What `to` would have taken instead of `from` over `link` beside `others`, held against the truth.
+/// Compares the prediction for `to` instead of `from` over `link` beside `others` with the truth.
 fn came(from: &str, to: &str, link: &str, others: &str, seed: u64) -> (Came, String) {
     let catalog = Catalog::builtin();
     let path = at_sender(&transfer(from, link, others), seed);
@@ -254,7 +254,7 @@ fn came(from: &str, to: &str, link: &str, others: &str, seed: u64) -> (Came, Str
     (how, words)
 }
 
-/// Senders of which one is captured and the next asked about.
+/// Pairs of the captured sender and the one that is asked about.
 const PAIRS: [(&str, &str); 4] = [
     ("rack/cubic", "rack/bbr"),
     ("rack/bbr", "rack/cubic"),
