@@ -1,4 +1,4 @@
-//! The two counts of retransmissions in the JSON: those of the sender, and packets as tcptrace counts them.
+//! Two counts of retransmissions in the JSON: those of the sender, and packets as tcptrace counts them.
 
 use dupack_diagnosis_tell::numbers;
 use dupack_truth::script::{End, Ip, Link, Script, packet};
@@ -47,7 +47,7 @@ fn the_senders_retransmissions_are_no_probes_and_no_syns_and_packets_as_tcptrace
     let connection = &all["connections"][0];
     let stream = &connection["streams"][0];
     let again = &stream["sent_again"];
-    // The segment and the FIN, which is one more in sequence numbers.
+    // The segment, and the FIN, which counts as one in sequence numbers.
     assert_eq!(
         (&again["segments"], &again["bytes"]),
         (&json!(2), &json!(1001))

@@ -5,7 +5,8 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// A download of `rounds` round trips of 40 ms with ten segments each; in every tenth the second is lost and repaired.
+/// A download in `rounds` round trips of 40 ms with ten segments each. In every tenth the second segment is lost and
+/// repaired.
 fn lossy(rounds: u32, near: f64) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let stamps = |at: f64| (at * 1e3) as u32 + 1;
@@ -53,7 +54,7 @@ fn lossy(rounds: u32, near: f64) -> Script {
 fn without_options_no_sender_and_no_window_is_told() {
     let mut script = lossy(200, 0.0399);
     assert!(!Told::of(&script).screen().contains("cut off"));
-    // Headers of IP and TCP, without their options.
+    // Headers of IP and TCP without options.
     script.keep_bytes(40);
     let told = Told::of(&script);
     let screen = told.screen();
@@ -79,7 +80,7 @@ fn an_end_without_packets_is_told_by_what_was_acknowledged() {
 
 #[test]
 fn a_rate_that_no_clock_tells_is_not_told() {
-    // Flights of 20 segments that come within 20 µs.
+    // Flights of 20 segments that arrive within 20 µs.
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.04);
     let (mut at, mut sent) = (0.05, 5000);

@@ -98,7 +98,7 @@ fn data_that_the_capture_lacks_is_counted() {
         });
         let told = Told::of(&script);
         let stream = told.stream(Side::Answerer);
-        // The last is not acknowledged where it is missing and nothing follows.
+        // The last segment is not acknowledged if it is missing and nothing follows.
         assert_eq!(stream.coverage.unseen_bytes, left_out * 1460, "{every}");
         assert_eq!(
             stream.account.retransmissions,
@@ -116,7 +116,7 @@ fn data_that_the_capture_lacks_is_counted() {
 
 #[test]
 fn a_segment_that_the_capture_lacks_was_not_retransmitted_after_the_pause_that_follows() {
-    // A message of two segments every 355 ms, captured at the receiver, which acknowledges each.
+    // A message of two segments every 355 ms, captured at the receiver, which acknowledges each segment.
     for every in [7_u32, 30] {
         let mut script = Script::new(Ip::V4, Link::Raw);
         script.open(0.0, 0.02);
@@ -167,7 +167,7 @@ fn a_fin_after_keep_alives_is_no_retransmission_where_the_capture_lacks_a_keep_a
     script.add(packet(5.5, End::Client, 1463).ack(sent).window(500).fin());
     script.add(packet(5.51, End::Server, sent).ack(1464).fin());
     script.add(packet(5.53, End::Client, 1464).ack(sent + 1).window(500));
-    // The capture of the server, which lacks the last keep-alive.
+    // The server's capture lacks the last keep-alive.
     script.retain(|packet: &Packet| {
         packet.from() == End::Server || (packet.at_s() - 5.05).abs() > 0.01
     });

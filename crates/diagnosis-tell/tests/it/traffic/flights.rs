@@ -1,4 +1,4 @@
-//! Flights whose size tells what bounds them.
+//! Flights whose size shows what limits them.
 
 use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
@@ -6,7 +6,7 @@ use super::Told;
 
 const MSS: u32 = 1460;
 
-/// Rounds of 100 ms with as many full segments as `flight` says of each, in a receive window of `field` times 128.
+/// Rounds of 100 ms with `flight` full segments each, and a receive window of `field` times 128.
 fn rounds(field: u16, count: u32, flight: impl Fn(u32) -> u32) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
@@ -18,7 +18,7 @@ fn rounds(field: u16, count: u32, flight: impl Fn(u32) -> u32) -> Script {
         let flight = flight(round);
         for n in 0..flight {
             let step = f64::from(n) * 1e-4;
-            // Each new segment but the first few follows an ACK.
+            // Each new segment except the first few follows an ACK.
             if round > 0 && n % 2 == 0 && acked < sent {
                 acked += MSS;
                 script.add(

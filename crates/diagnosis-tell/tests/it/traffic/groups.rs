@@ -1,4 +1,4 @@
-//! Many connections: sums by server and by service, and what is said of them.
+//! Many connections: sums by server and by service, and their sentences.
 
 use dupack_diagnosis::Diagnosis;
 use dupack_diagnosis::analyse::groups::{Group, GroupKey};
@@ -17,7 +17,7 @@ use super::Told;
 
 const RTT: f64 = 0.02;
 
-/// Connections of one client to one server, each with a client's port of its own.
+/// Connections of one client to one server, each from a separate port of the client.
 struct Many {
     script: Script,
     port: u16,
@@ -38,7 +38,8 @@ impl Many {
         self.port += 1;
     }
 
-    /// One request of 200 bytes and its answer of 1,000; the SYN is sent again after so many seconds each.
+    /// Adds one request of 200 bytes and its answer of 1,000. The SYN is retransmitted after each of these times in
+    /// seconds.
     fn exchange(&mut self, at: f64, server: u16, syns_after: &[f64]) {
         let syn = |at| packet(at, End::Client, 999).syn(1460, Some(7));
         let mut packets = vec![syn(at)];
@@ -68,14 +69,14 @@ impl Many {
     }
 }
 
-/// The group of this port of the server.
+/// Returns the group of this port of the server.
 fn of(told: &Told, port: u16) -> &Group {
     let servers = &told.0.groups.servers;
     let found = servers.iter().find(|group| group.key.port() == port);
     found.expect("the group")
 }
 
-/// 200 connections to a web server, of which 20 lost a SYN, and 3 refused by a database.
+/// 200 connections to a web server, 20 of which lost a SYN, and 3 connections that a database refused.
 fn mixed() -> Many {
     let mut many = Many::new();
     for n in 0..200 {
@@ -103,7 +104,7 @@ fn connections_are_added_up_by_server() {
     assert_eq!((web.to_server, web.from_server), (40_000, 200_000));
     assert_eq!((web.syns.connections, web.syns.again), (20, 20));
     assert_eq!(web.syns.waited, Duration::from_secs(20));
-    // Those of a SYN sent again do not tell which of both was answered.
+    // After a retransmitted SYN it is unknown which of both was answered.
     assert_eq!(web.handshakes.count(), 180);
     let handshake = web.handshakes.quantiles().unwrap();
     let millis = handshake.p50.as_secs_f64() * 1e3;
@@ -111,7 +112,7 @@ fn connections_are_added_up_by_server() {
     let durations = web.durations.quantiles().unwrap();
     assert!(durations.p50 < Duration::from_millis(70), "{durations:?}");
     assert!(durations.p95 > Duration::from_secs(1), "{durations:?}");
-    // The first of those that waited for a SYN.
+    // The first connection that waited for a SYN.
     assert_eq!(web.longest.connection, 5);
     let database = of(&told, 5432);
     assert_eq!((database.connections, database.with_data), (3, 0));
@@ -197,7 +198,7 @@ fn without_a_syn_ports_tell_the_server_or_nothing_does() {
         many.add(6379, talk(f64::from(n)));
         many.add(800, talk(f64::from(n)));
         many.add(9999, talk(f64::from(n)));
-        // As high as the client's.
+        // A port as high as the client's.
         many.add(50_000, talk(f64::from(n)));
     }
     let told = many.told();
@@ -267,7 +268,7 @@ fn files_have_a_line_of_each_group() {
     assert_eq!(web["connections_with_syns_retransmitted"], 20);
     assert_eq!(web["service"], "https");
     assert_eq!(web["longest_connection"], 5);
-    // A round trip each, and what 20 of them waited for.
+    // A round trip each, and the waiting time of 20 of them.
     assert!(
         (web["limits_s"]["handshake"].as_f64().unwrap() - 24.0).abs() < 0.1,
         "{web}"

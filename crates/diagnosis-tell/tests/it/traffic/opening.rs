@@ -65,7 +65,7 @@ fn two_ends_may_open_it_at_once() {
 
 #[test]
 fn a_syn_that_is_answered_with_a_syn_alone_is_not_said_to_be_opened_at_once() {
-    // The server's SYN came after the client's, and it never acknowledges that by a SYN.
+    // The server's SYN came after the client's, and no SYN of the server acknowledges the client's.
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
     script.add(packet(0.05, End::Server, 4999).syn(1460, Some(7)));
@@ -85,7 +85,7 @@ fn an_ordinary_handshake_has_no_note() {
     assert!(notes(Told::of(&script).connection()).is_empty());
 }
 
-/// A SYN with 500 bytes, of which the answer acknowledges `taken`.
+/// A SYN with 500 bytes; the answer acknowledges `taken` of them.
 fn fast_open(taken: u32) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, None).len(500));

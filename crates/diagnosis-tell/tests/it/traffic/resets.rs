@@ -1,4 +1,4 @@
-//! Resets that nobody obeyed.
+//! Resets without effect.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::read::ending::WhyIgnored;

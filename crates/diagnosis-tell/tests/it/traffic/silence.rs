@@ -1,4 +1,4 @@
-//! Connections that were not opened, and ends that answer nothing any more: the first sentence says so.
+//! Connections that were not opened, and ends that stop answering: the first sentence says so.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis_tell::numbers::json;
@@ -23,7 +23,7 @@ fn told(packets: impl IntoIterator<Item = Packet>) -> Told {
 fn first_sentence(packets: impl IntoIterator<Item = Packet>) -> String {
     let told = told(packets);
     let said = headline(told.connection());
-    // Everybody says the same.
+    // All outputs agree.
     let screen = on_one_line(&told.screen());
     assert!(screen.starts_with(&said), "{screen}");
     let document: serde_json::Value = serde_json::from_str(&json(&told.0, None)).unwrap();
@@ -43,7 +43,7 @@ fn answer(at: f64) -> Packet {
     packet(at, End::Server, 4999).syn(1460, Some(7)).ack(1000)
 }
 
-/// The client's third packet of the handshake.
+/// Third packet of the handshake, from the client.
 fn opened(at: f64) -> Packet {
     packet(at, End::Client, 1000).ack(5000).window(500)
 }
@@ -89,7 +89,7 @@ fn a_syn_ack_without_an_answer_is_told_first() {
         "The SYN-ACK got no answer: 10.0.0.2:443 sent its SYN-ACK 4 times in 7 s, and the capture has no ACK of \
          10.0.0.1:40000."
     );
-    // Of the client nothing was captured.
+    // The capture has no packet of the client.
     let said = first_sentence([answer(0.02)]);
     assert!(
         said.contains("the capture has no packet of 10.0.0.1:40000"),
@@ -142,7 +142,7 @@ fn keep_alives_without_an_answer_are_told_first() {
     let silence = found.connection().silence.expect("a silence");
     assert_eq!((silence.side, silence.last), (Side::Answerer, 5));
     assert_eq!(silence.asked.keep_alives, 5);
-    // Most of the time was before.
+    // Most of the time passed before the silence.
     assert!(!headline(found.connection()).contains("sent nothing more"));
     let note = "10.0.0.2:443 sent nothing more after 61 ms (packet 5): 5 keep-alives in 60 s got no answer";
     let screen = on_one_line(&found.screen());
@@ -176,7 +176,7 @@ fn a_request_without_an_answer_is_told_first() {
         (&silence["silent"], &silence["unanswered_data"]),
         (&"answerer".into(), &8.into())
     );
-    // An answer at last.
+    // Finally an answer.
     all.push(packet(40.0, End::Server, 5000).ack(1300));
     let answered = told(all);
     assert_eq!(answered.connection().silence, None);

@@ -1,4 +1,4 @@
-//! Paths that swallow segments of a size, whatever the sizes are.
+//! Paths that drop segments of a size, for various sizes.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::analyse::signs::{BlackHole, Evidence};
@@ -6,7 +6,8 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// Segments of `fails` bytes vanish; after four timeouts the sender takes those of `passes` bytes. It had sent `flight` of the former.
+/// Segments of `fails` bytes are lost; after four timeouts the sender uses segments of `passes` bytes. It had sent
+/// `flight` of the former.
 fn black_hole(fails: u16, passes: u16, flight: u32) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(fails, Some(7)));
@@ -73,19 +74,19 @@ fn both_sizes_are_those_of_packets_whatever_they_are() {
     }
 }
 
-/// Where a sender that cuts its segments goes on.
+/// Behaviour of a sender after it has cut a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
-    /// In pieces up to the end.
+    /// It sends pieces up to the end.
     Pieces,
-    /// The first piece is lost as well.
+    /// The first piece is lost, too.
     PieceLost,
-    /// In full segments after three pieces, which arrive.
+    /// It sends full segments after three pieces, which arrive.
     FullAgain,
 }
 
-/// A server's `before` full segments arrive; the flight of ten after them does not, but for the SACKed ones after the first if
-/// `sacked`; the first is sent again `repeats` times and then cut.
+/// A server's `before` full segments arrive. The next flight of ten does not, except for the second segment if
+/// `sacked`. The first one is retransmitted `repeats` times and then cut.
 fn cut(before: u32, sacked: bool, repeats: i32, then: Then) -> Script {
     const FULL: u32 = 1460;
     const PIECE: u32 = 1024;

@@ -1,4 +1,4 @@
-//! Captures that do not tell a limit: no form of the diagnosis shows one, nor what rests on it.
+//! Captures that do not show a limit: no output of the diagnosis has one, nor anything that is based on it.
 
 use dupack_diagnosis::untold::Untold;
 use dupack_diagnosis_tell::asking::experiment_files;
@@ -18,7 +18,7 @@ fn without_acks() -> Script {
     script
 }
 
-/// The same transfer of which every second segment is missing, with a repair and a pause that look like stalls.
+/// The same transfer without every second segment, with a repair and a pause that look like stalls.
 fn half() -> Script {
     let mut script = transfer();
     script.add(
@@ -50,7 +50,7 @@ const LIMITS: [&str; 8] = [
     "late packets",
 ];
 
-/// The untold part of a script's capture, and every word and number of every form of its diagnosis.
+/// Checks every word and number of every output for a capture whose limits are unknown.
 fn check(script: &Script, untold: Untold) {
     let told = Told::of(script);
     let connection = told.connection();
@@ -97,7 +97,7 @@ fn without_acks_no_form_shows_a_limit() {
     assert!(!lines.contains("slow_start"), "{lines}");
     let page = page(&told);
     assert!(page.contains("goodput"), "{page}");
-    // The title has the rate at which it was sent.
+    // The title has the rate at which the data was sent.
     assert_eq!(page.matches("23 Mbit/s").count(), 1, "{page}");
     assert!(!page.contains("lost nothing"), "{page}");
 }
@@ -166,11 +166,11 @@ fn a_condition_on_what_is_not_told_holds_for_no_connection_and_says_so() {
         )
     );
     assert_eq!(note("bytes > 1B"), None);
-    // A connection without requests has none: nothing is missing.
+    // A connection without requests lacks nothing.
     assert_eq!(note("duration > 1s"), None);
 }
 
-/// A short connection of other ports, that has its ACKs.
+/// Returns a short connection with other ports and with ACKs.
 fn whole_one() -> Vec<Packet> {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.02);
@@ -226,7 +226,8 @@ fn a_path_that_cannot_be_told_is_no_experiment() {
     assert!(experiment_files(stream, "path.toml".into()).is_ok());
 }
 
-/// Two transfers at once between the same addresses and ports: their numbers are `apart`, and one is `later`.
+/// Two concurrent transfers between the same addresses and ports: their sequence numbers are `apart`, and one begins
+/// `later`.
 fn merged(apart: u32, later: f64) -> Script {
     let mut script = transfer();
     let mut sent = 5000 + apart;
@@ -253,7 +254,7 @@ fn retransmissions_of_what_is_acknowledged_are_segments_as_well() {
         let (again, all) = (stream.account.retransmissions, stream.shares.segments);
         let came = told.connection().counts.of(stream.side).packets;
         assert!(again >= 1000, "{apart}: {}", told.screen());
-        // Beside the segments there is the SYN-ACK.
+        // The packets are the segments and the SYN-ACK.
         assert!(all + 100 >= came, "{all} of {came}: {}", told.screen());
         assert!(2 * again <= all, "{apart}: {}", told.screen());
     }
