@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_the_connection_are_copied_with_what_each_was() {
+    fn packets_of_the_connection_are_copied_with_comments() {
         let found = found();
         let connection = &found.connections[0];
         let (packets, copy) = copied(&[connection]);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn where_packets_are_missing_no_comment_has_a_cause() {
+    fn comments_name_no_cause_if_packets_are_missing() {
         let mut found = found();
         let side = found.connections[0].main_stream().unwrap().side;
         let stream = found.connections[0].streams.of_mut(side).as_mut();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_before_and_after_a_connection_are_of_another() {
+    fn packets_before_and_after_a_connection_belong_to_another() {
         let found = found();
         let mut later = found.connections[0].clone();
         (later.first_at, later.last_at) = (
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_that_came_again_is_told_with_its_wait() {
+    fn the_comment_on_a_retransmitted_syn_has_its_wait() {
         let said = |cause| {
             syn_in_words(&SynAgain {
                 side: Side::Opener,

@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_holds_sacks_back_is_written_so() {
+    fn compression_of_sacks_is_written_to_the_experiment() {
         for held in [false, true] {
             let more = format!("[receiver]\nsack_compression = {held}");
             let text = transfer("buffer = \"60pkt\"\nloss = \"2%\"", &more);

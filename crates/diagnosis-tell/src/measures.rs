@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn comparisons_hold_as_they_read() {
+    fn comparisons_hold_as_written() {
         let holds = |sign: &str| {
             let condition = read(&format!("timeouts {sign} 2"));
             [1.0, 2.0, 3.0].map(|value| condition.comparison.holds(value, condition.bound))
@@ -556,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn every_measure_has_its_own_name() {
+    fn names_of_measures_are_unique() {
         let mut names = Measure::ALL.map(Measure::name);
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]));

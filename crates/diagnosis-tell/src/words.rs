@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantities_have_few_digits_and_the_unit_that_suits() {
+    fn quantities_have_few_digits_and_a_fitting_unit() {
         for (seconds_of, wanted) in [
             (0.0, "0 s"),
             (0.000_000_5, "0.50 µs"),
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn per_cents_sum_to_a_hundred() {
+    fn percentages_sum_to_a_hundred() {
         assert_eq!(whole_percents(&[1.0, 1.0, 1.0]), [34, 33, 33]);
         assert_eq!(whole_percents(&[0.0, 7.0]), [0, 100]);
         assert_eq!(whole_percents(&[0.0, 0.0]), [0, 0]);
@@ -347,14 +347,14 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_as_long_as_its_share_and_never_nothing() {
+    fn a_bar_has_the_length_of_its_share_and_is_never_empty() {
         assert_eq!(bar(1.0, 10).chars().count(), 10);
         assert_eq!(bar(0.001, 10).chars().count(), 1);
         assert_eq!(bar(0.0, 10), "");
     }
 
     #[test]
-    fn what_cannot_be_told_has_no_brief_words() {
+    fn an_unknown_quantity_has_no_brief_words() {
         let say = |value: &u32| format!("{value} packets");
         let least = Told::AtLeast {
             bound: 7_u32,

@@ -6,7 +6,7 @@ use crate::whatif::{Replies, Reply};
 use dupack_diagnosis::sender::{LeastTimeout, Recovery};
 
 #[test]
-fn a_short_timer_is_of_ns2_only_where_the_first_flight_does_not_say_otherwise() {
+fn a_short_timer_means_ns2_unless_the_first_flight_contradicts() {
     let short = |initial_segments| {
         dialects(&Traits {
             initial_segments,
@@ -38,7 +38,7 @@ fn traits(rule: Option<TimeoutRule>, initial: Option<(u32, InitialBound)>) -> Tr
 }
 
 #[test]
-fn a_timer_tells_the_dialect_and_else_the_first_flight_does() {
+fn a_timer_shows_the_dialect_or_else_the_first_flight_does() {
     let (linux, rfc, ns2) = (Dialect::Linux, Dialect::Rfc, Dialect::Ns2);
     let window = |segments| Some((segments, InitialBound::Window));
     let of = |rule, initial| dialects(&traits(rule, initial));
@@ -79,7 +79,7 @@ fn report(name: Option<Control>, scores: &[(Control, f64)], traits: Traits) -> S
 }
 
 #[test]
-fn candidates_that_are_no_farther_behind_than_the_name_tells_fit() {
+fn candidates_close_to_the_best_fit() {
     let scores = [
         (Control::Cubic, 5.0),
         (Control::Reno, 4.0),
@@ -100,7 +100,7 @@ fn candidates_that_are_no_farther_behind_than_the_name_tells_fit() {
 }
 
 #[test]
-fn the_simulated_sender_has_the_initial_window_and_the_least_timeout_that_were_seen() {
+fn the_simulated_sender_has_the_captured_initial_window_and_least_timeout() {
     let of = |rule, initial| options(&report(None, &[], traits(rule, initial)));
     let one_second = Some(TimeoutRule::OneSecond);
     let full = of(one_second, Some((7, InitialBound::Window)));
@@ -111,7 +111,7 @@ fn the_simulated_sender_has_the_initial_window_and_the_least_timeout_that_were_s
 }
 
 #[test]
-fn where_a_simulation_does_something_else_it_is_said_what_in_its_own_unit() {
+fn differences_of_a_simulation_are_named_in_their_units() {
     let checked = |quantity, captured, simulated, allowed| Checked {
         quantity,
         captured,
@@ -135,7 +135,7 @@ fn where_a_simulation_does_something_else_it_is_said_what_in_its_own_unit() {
 }
 
 #[test]
-fn what_is_compared_is_named_where_it_is_little_of_the_transfer() {
+fn the_compared_part_is_named_if_it_is_small() {
     let of = |seconds| {
         let took = Duration::from_millis(30);
         acknowledged_only((700, took), Duration::from_millis(seconds))
@@ -148,7 +148,7 @@ fn what_is_compared_is_named_where_it_is_little_of_the_transfer() {
 }
 
 #[test]
-fn single_answers_are_told_where_one_would_have_come_sooner_only() {
+fn single_answers_are_printed_only_if_one_would_have_arrived_sooner() {
     let mut one = answer("rack/cubic", (7.0, 8.0, 9.0), Role::Another, Offer::Given);
     let mut replies = Replies {
         count: 22,
@@ -178,7 +178,7 @@ fn single_answers_are_told_where_one_would_have_come_sooner_only() {
 }
 
 #[test]
-fn an_answer_is_told_with_its_interval_and_beside_what_was_captured() {
+fn an_answer_has_its_interval_and_a_comparison_with_the_capture() {
     let said = |seconds, role| in_words(&answer("rack/cubic", seconds, role, Offer::Given));
     assert_eq!(
         said((7.0, 8.0, 9.0), Role::Another),
@@ -200,7 +200,7 @@ fn an_answer_is_told_with_its_interval_and_beside_what_was_captured() {
 }
 
 #[test]
-fn an_answer_that_a_perhaps_captured_sender_rivals_is_no_gain() {
+fn an_answer_is_no_gain_if_a_possibly_captured_sender_is_as_fast() {
     let said = |role| {
         let mut one = answer("rack/veno", (7.0, 8.0, 9.0), role, Offer::Given);
         (one.is_rivalled, one.beside) = (true, Gain::None);
@@ -217,7 +217,7 @@ fn an_answer_that_a_perhaps_captured_sender_rivals_is_no_gain() {
 }
 
 #[test]
-fn a_sender_is_named_only_where_its_control_and_its_recovery_are() {
+fn a_sender_is_named_only_if_its_control_and_its_recovery_are() {
     let of = |control, recovery, losses| {
         let mut report = report(control, &[], Traits::default());
         report.recovery.name = recovery;
@@ -234,7 +234,7 @@ fn a_sender_is_named_only_where_its_control_and_its_recovery_are() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_relied_on_has_no_seconds() {
+fn an_unreliable_answer_has_no_duration() {
     let said = |offer| in_words(&answer("rack/cubic", (7.0, 8.0, 9.0), Role::Another, offer));
     assert_eq!(
         said(Offer::TooWide),
@@ -251,7 +251,7 @@ fn an_answer_that_cannot_be_relied_on_has_no_seconds() {
 }
 
 #[test]
-fn a_gain_is_none_where_the_captured_sender_itself_gains_in_simulations() {
+fn there_is_no_gain_if_the_captured_sender_gains_in_simulations() {
     let mut lucky = answer("rack/cubic", (7.0, 8.0, 9.0), Role::Another, Offer::Given);
     assert_eq!(lucky.gain(), Gain::Faster);
     lucky.beside = Gain::None;
@@ -261,7 +261,7 @@ fn a_gain_is_none_where_the_captured_sender_itself_gains_in_simulations() {
 }
 
 #[test]
-fn no_transfer_takes_less_time_than_its_application_sends_nothing() {
+fn a_transfer_that_is_faster_than_its_application_is_refused() {
     let given = |seconds| {
         let interval = (seconds, seconds, seconds);
         answer("rack/veno", interval, Role::Another, Offer::Given)
@@ -280,7 +280,7 @@ fn no_transfer_takes_less_time_than_its_application_sends_nothing() {
 }
 
 #[test]
-fn every_control_that_a_capture_tells_can_be_simulated() {
+fn every_control_that_can_be_named_can_be_simulated() {
     let all = [
         Control::Reno,
         Control::Cubic,

@@ -58,7 +58,7 @@ fn a_figure_has_a_row_for_each_thing_and_its_unit() {
 }
 
 #[test]
-fn where_no_limit_is_told_the_figure_has_the_packets_alone() {
+fn the_figure_has_only_packets_if_no_limit_is_known() {
     let mut found = found();
     let side = found.connections[0].main_stream().unwrap().side;
     let stream = found.connections[0].streams.of_mut(side);
@@ -85,7 +85,7 @@ fn where_no_limit_is_told_the_figure_has_the_packets_alone() {
 }
 
 #[test]
-fn segments_stand_at_their_places_and_retransmissions_by_their_causes() {
+fn segments_have_their_positions_and_retransmissions_their_causes() {
     let figure = figure(&[]);
     let plotted = plotted(&figure.rows[0]);
     let of = |name: &str| {
@@ -137,7 +137,7 @@ fn round_trips_are_in_milliseconds_and_losses_have_their_times() {
 }
 
 #[test]
-fn simulated_transfers_are_drawn_from_where_the_captured_one_begins() {
+fn simulated_transfers_begin_with_the_captured_one() {
     let course = Course {
         stack: "rack/bbr".to_owned(),
         acked: vec![(0.0, 0.0), (0.2, 8000.0)],
@@ -158,7 +158,7 @@ fn simulated_transfers_are_drawn_from_where_the_captured_one_begins() {
 }
 
 #[test]
-fn from_two_megabytes_on_the_unit_is_the_megabyte() {
+fn the_unit_is_the_megabyte_from_two_megabytes_on() {
     assert_eq!((Unit::of(1.9e6).name, Unit::of(1.9e6).bytes), ("kB", 1e3));
     assert_eq!((Unit::of(2e6).name, Unit::of(2e6).bytes), ("MB", 1e6));
 }

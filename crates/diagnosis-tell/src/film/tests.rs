@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::scene;
 
 #[test]
-fn each_packet_is_told_what_it_was() {
+fn each_packet_has_its_remark() {
     let said: Vec<(u64, String)> = scene(Remarks::Kept).into_remarks().into_iter().collect();
     let said: Vec<(u64, &str)> = said.iter().map(|(n, said)| (*n, said.as_str())).collect();
     assert_eq!(

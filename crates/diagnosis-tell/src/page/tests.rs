@@ -16,7 +16,7 @@ fn table(block: &Block) -> (&str, Vec<Vec<&str>>) {
 }
 
 #[test]
-fn retransmissions_are_listed_with_what_came_of_each() {
+fn retransmissions_are_listed_with_their_outcomes() {
     let found = found();
     let blocks = retransmissions(found.connections[0].main_stream().unwrap());
     let (caption, rows) = table(&blocks[0]);
@@ -105,7 +105,7 @@ fn connections_beyond_those_listed_are_counted() {
 }
 
 #[test]
-fn other_senders_have_a_line_each_and_those_without_an_answer_say_why() {
+fn each_sender_has_a_row_with_an_answer_or_a_reason() {
     let all = vec![
         answer("rack/cubic", (7.0, 8.0, 9.0), Role::Another, Offer::Given),
         answer("rack/reno", (9.0, 10.0, 11.0), Role::Captured, Offer::Given),
@@ -145,7 +145,7 @@ fn other_senders_have_a_line_each_and_those_without_an_answer_say_why() {
 }
 
 #[test]
-fn only_candidates_that_come_near_the_likeliest_are_listed() {
+fn only_candidates_close_to_the_likeliest_are_listed() {
     use dupack_diagnosis::sender::{Candidate, Control};
     let candidate = |name, score| Candidate {
         name,
@@ -179,7 +179,7 @@ fn only_candidates_that_come_near_the_likeliest_are_listed() {
 }
 
 #[test]
-fn a_connection_with_a_scene_has_a_figure_of_its_own() {
+fn a_connection_with_a_scene_has_a_figure() {
     let found = found();
     let id = StreamId {
         connection: 1,

@@ -85,7 +85,7 @@ fn plain<'a>(shares: &'a Shares, stalls: &'a StallList) -> Case<'a> {
 }
 
 #[test]
-fn a_bottleneck_that_others_are_known_to_share_is_told_with_the_share() {
+fn the_sentence_on_a_shared_bottleneck_has_the_share() {
     let shares = shares(&[(Limit::StandingQueue, 4000), (Limit::SlowStart, 200)]);
     let stalls = StallList::default();
     let (name, said) = tell(&Case {
@@ -103,7 +103,7 @@ fn a_bottleneck_that_others_are_known_to_share_is_told_with_the_share() {
 }
 
 #[test]
-fn a_sender_that_holds_back_names_all_that_it_may_be() {
+fn the_sentence_on_a_sender_that_holds_back_names_all_causes() {
     let (name, said) = say(&shares(&[
         (Limit::SenderBuffer, 2000),
         (Limit::SlowStart, 100),
@@ -115,7 +115,7 @@ fn a_sender_that_holds_back_names_all_that_it_may_be() {
 }
 
 #[test]
-fn names_tell_templates_apart() {
+fn names_of_templates_are_unique() {
     let mut names = TEMPLATES.map(|template| template.name);
     names.sort_unstable();
     assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
@@ -130,7 +130,7 @@ fn no_data() {
 }
 
 #[test]
-fn an_idle_application_and_what_the_rest_was() {
+fn an_idle_application_and_the_rest_of_the_time() {
     let idle = shares(&[
         (Limit::Idle, 36_000),
         (Limit::Pause, 5000),
@@ -166,7 +166,7 @@ fn tails(count: u64) -> StallList {
 }
 
 #[test]
-fn a_kind_of_stalls_that_explains_less_than_half_of_the_time_is_not_named() {
+fn a_kind_of_stall_that_explains_less_than_half_of_the_time_is_not_named() {
     let shares = shares(&[(Limit::RetransmissionTimer, 38_000)]);
     let said = |count| {
         let stalls = tails(count);
@@ -177,7 +177,7 @@ fn a_kind_of_stalls_that_explains_less_than_half_of_the_time_is_not_named() {
 }
 
 #[test]
-fn timers_with_what_was_lost_and_what_would_have_helped() {
+fn timers_with_the_kind_of_loss_and_the_remedy() {
     let stalls = tails(38);
     let shares = shares(&[
         (Limit::RetransmissionTimer, 38_000),
@@ -194,7 +194,7 @@ fn timers_with_what_was_lost_and_what_would_have_helped() {
 }
 
 #[test]
-fn a_shut_window_is_waste_as_well() {
+fn a_shut_window_has_a_sentence() {
     let shut = shares(&[(Limit::ZeroWindow, 30_000), (Limit::StandingQueue, 22_000)]);
     let (name, said) = say(&shut);
     assert_eq!(name, "shut window");
@@ -205,7 +205,7 @@ fn a_shut_window_is_waste_as_well() {
 }
 
 #[test]
-fn an_opening_that_took_long_is_told_from_a_short_transfer() {
+fn a_slow_handshake_is_distinguished_from_a_short_transfer() {
     let slow = shares(&[(Limit::Handshake, 3000), (Limit::SlowStart, 200)]);
     assert_eq!(
         say(&slow),
@@ -226,7 +226,7 @@ fn an_opening_that_took_long_is_told_from_a_short_transfer() {
 }
 
 #[test]
-fn a_receive_window_with_its_bound() {
+fn a_receive_window_with_the_rate_that_it_allows() {
     let mut full = shares(&[(Limit::ReceiveWindow, 60_000), (Limit::SlowStart, 500)]);
     full.window_when_full = Some(65_535.0);
     full.rtt_when_full = Some(ms(100));
@@ -239,7 +239,7 @@ fn a_receive_window_with_its_bound() {
 }
 
 #[test]
-fn a_path_that_is_full_with_its_queue() {
+fn a_full_path_with_its_queue() {
     let path = PathFacts {
         bytes_per_second: Some(1_250_000.0),
         ..PathFacts::default()
@@ -269,7 +269,7 @@ fn a_path_that_is_full_with_its_queue() {
 }
 
 #[test]
-fn losses_with_how_many_and_what_the_path_takes() {
+fn losses_with_their_share_and_the_capacity_of_the_path() {
     let mut lossy = shares(&[
         (Limit::CongestionWindow, 40_000),
         (Limit::Recovery, 10_000),
@@ -292,7 +292,7 @@ fn losses_with_how_many_and_what_the_path_takes() {
 }
 
 #[test]
-fn the_others() {
+fn other_templates() {
     let slow_start = shares(&[(Limit::SlowStart, 800), (Limit::Handshake, 200)]);
     let (name, said) = say(&slow_start);
     assert_eq!(name, "slow start");
@@ -340,7 +340,7 @@ fn a_stream_without_any_duration_has_a_sentence() {
 }
 
 #[test]
-fn a_window_that_was_shut_is_said_where_there_is_little_else() {
+fn a_shut_window_is_mentioned_in_short_transfers() {
     let shares = times(&[(Limit::SlowStart, 2)]);
     let stalls = StallList::default();
     let said = |times, probes| {
@@ -377,7 +377,7 @@ fn say_at(shares: &Shares, stalls: &StallList, place: Place) -> (&'static str, S
 }
 
 #[test]
-fn silences_of_bulk_may_be_the_receive_window_where_its_scale_is_not_known() {
+fn bulk_silences_may_be_the_receive_window_if_its_scale_is_unknown() {
     let told = |limit, window, bytes| {
         let mut shares = silent(limit);
         (shares.window, shares.delivered) = (window, bytes);
@@ -429,7 +429,7 @@ fn silences(kind: StallKind, count: u64, each: u64) -> StallList {
 }
 
 #[test]
-fn many_short_silences_of_bulk_may_be_round_trips_where_their_length_is_not_known() {
+fn many_short_bulk_silences_may_be_round_trips_if_their_length_is_unknown() {
     let of_way = |way, ack_times, place, count, each| {
         let mut shares = silent(Limit::Idle);
         shares.ack_times = ack_times;
@@ -456,7 +456,7 @@ fn many_short_silences_of_bulk_may_be_round_trips_where_their_length_is_not_know
 }
 
 #[test]
-fn silences_may_be_lost_packets_that_a_capture_at_the_receiver_does_not_have() {
+fn silences_may_be_lost_packets_that_a_capture_at_the_receiver_lacks() {
     let told = |retransmissions, place, kind| {
         let mut shares = silent(Limit::Idle);
         shares.retransmissions = retransmissions;

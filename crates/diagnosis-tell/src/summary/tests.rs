@@ -19,7 +19,7 @@ fn own() -> Answer {
 }
 
 #[test]
-fn a_faster_sender_is_told_first_with_how_to_have_it_and_the_captured_one_last() {
+fn a_faster_sender_comes_first_with_its_command_and_the_captured_one_last() {
     let faster = given("rack/cubic", 8.0, Role::Another);
     assert_eq!(
         said(vec![faster, own()]),
@@ -29,14 +29,14 @@ fn a_faster_sender_is_told_first_with_how_to_have_it_and_the_captured_one_last()
 }
 
 #[test]
-fn a_faster_sender_that_linux_does_not_have_is_told_without_that() {
+fn a_faster_sender_that_linux_does_not_have_has_no_command() {
     let faster = given("rack/bbr", 8.0, Role::Another);
     let said = said(vec![faster, own()]);
     assert!(!said.contains("dupack stacks"), "{said}");
 }
 
 #[test]
-fn where_none_is_faster_that_comes_first() {
+fn the_line_begins_with_none_if_no_sender_is_faster() {
     let other = given("rack/bbr", 10.6, Role::Another);
     let said_of = said(vec![own(), other]);
     assert!(
@@ -58,7 +58,7 @@ fn where_none_is_faster_that_comes_first() {
 }
 
 #[test]
-fn nothing_is_advised_where_what_may_have_been_captured_is_as_fast() {
+fn nothing_is_advised_if_a_sender_that_may_be_the_captured_one_is_as_fast() {
     let mut faster = given("rack/veno", 8.0, Role::Another);
     (faster.is_rivalled, faster.beside) = (true, Gain::None);
     let mut perhaps = given("rack/cubic", 8.1, Role::PerhapsCaptured);
@@ -73,7 +73,7 @@ fn nothing_is_advised_where_what_may_have_been_captured_is_as_fast() {
 }
 
 #[test]
-fn three_answers_are_told_and_the_others_counted() {
+fn three_answers_are_printed_and_the_others_counted() {
     let stacks = [
         "rack/bbr",
         "rack/reno",
@@ -95,7 +95,7 @@ fn three_answers_are_told_and_the_others_counted() {
 }
 
 #[test]
-fn without_an_answer_it_is_said_why() {
+fn the_line_without_an_answer_has_the_reason() {
     let wide = answer("rack/bbr", (1.0, 8.0, 15.0), Role::Another, Offer::TooWide);
     assert_eq!(
         said(vec![wide]),
@@ -110,7 +110,7 @@ fn without_an_answer_it_is_said_why() {
 }
 
 #[test]
-fn where_several_may_have_been_captured_they_are_named() {
+fn several_senders_that_may_have_been_captured_are_named() {
     let ends = |senders: &[&str]| {
         let mut one = given("rack/cubic", 8.0, Role::Another);
         one.senders = senders.iter().map(|&sender| sender.to_owned()).collect();
@@ -144,7 +144,7 @@ fn again(classes: &[(Class, u64)], change: impl Fn(&mut StreamFindings)) -> Stri
 }
 
 #[test]
-fn retransmissions_are_told_by_what_set_them_off() {
+fn retransmissions_are_counted_by_their_triggers() {
     assert_eq!(again(&[], |_| ()), "nothing");
     let all = [
         (Class::Fast, 4),
@@ -166,7 +166,7 @@ fn retransmissions_are_told_by_what_set_them_off() {
 }
 
 #[test]
-fn needless_and_late_segments_are_told_beside_retransmissions() {
+fn spurious_and_late_segments_follow_the_retransmissions() {
     let said = again(&[(Class::Fast, 10)], |stream| {
         stream.account.needless_by_dsack = 2;
         stream.account.needless_by_time = 1;

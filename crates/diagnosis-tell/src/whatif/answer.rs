@@ -379,7 +379,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gain_is_one_in_every_environment() {
+    fn a_gain_is_a_gain_in_every_environment() {
         let base = [10.0, 11.0, 9.0, 10.0];
         let times = |by: [f64; 4]| {
             let other: Vec<f64> = base.iter().zip(by).map(|(base, by)| base * by).collect();

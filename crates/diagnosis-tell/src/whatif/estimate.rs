@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_slowed_the_captured_sender_slows_another() {
+    fn a_path_that_slowed_the_captured_sender_slows_another() {
         // No chance, and a certain path: only the error of simulations is left.
         let (ten, four) = (about((10.0, 0.0), 0.0, 0.0), about((4.0, 0.0), 0.0, 0.0));
         let guess = guess(of(&four, &four), of(&ten, &ten), did(11.0, 0.0));
@@ -183,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_chance_slows_nobody_else() {
+    fn chance_does_not_slow_another_sender() {
         let (ten, four) = (about((10.0, 0.0), 0.3, 0.0), about((4.0, 0.0), 0.0, 0.0));
         let guess = guess(of(&four, &four), of(&ten, &ten), did(11.0, 0.0));
         assert!((guess.mean / 4.0 - 1.0).abs() < 0.01, "{guess:?}");
     }
 
     #[test]
-    fn an_uncertain_path_is_less_so_by_what_the_captured_sender_took() {
+    fn the_captured_duration_reduces_the_uncertainty_of_the_path() {
         let (best, other_best) = (about((10.0, 0.0), 0.05, 0.0), about((20.0, 0.0), 0.0, 0.0));
         let (drawn, other_drawn) = (about((10.0, 0.0), 0.4, 0.0), about((20.0, 0.0), 0.4, 0.0));
         let other = of(&other_best, &other_drawn);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_tell_of_the_path_but_once() {
+    fn losses_count_only_once() {
         // The duration is proportional to the losses on any path.
         let (best, other_best) = (about((10.0, 100.0), 0.2, 0.2), about((20.0, 0.0), 0.0, 0.0));
         let (drawn, other_drawn) = (about((10.0, 100.0), 0.4, 0.4), about((20.0, 0.0), 0.4, 0.0));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn guesses_that_differ_are_less_sure_together() {
+    fn differing_guesses_have_a_larger_variance_together() {
         let one = Guess {
             mean: 10.0,
             variance: 1.0,

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_differ_by_a_fifth_beyond_what_chance_makes_of_them() {
+    fn counts_may_differ_by_a_fifth_beyond_chance() {
         // Chance turns a hundred into 80 to 120.
         for (simulated, bound) in [
             (139.0, Bound::Within),
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_lost_is_what_chance_makes_of_three_losses() {
+    fn no_losses_are_compatible_with_a_mean_of_three() {
         assert_eq!(losses(0.0, &[3.0; 3]), Bound::Within);
         assert_eq!(losses(0.0, &[4.0; 3]), Bound::Beyond);
     }
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn the_closer_a_sender_comes_to_the_capture_the_more_it_counts() {
+    fn a_sender_closer_to_the_capture_has_more_weight() {
         let weight = |behind, off| simulated(behind, off).weight();
         assert!((weight(0.0, 0.0) - 1.0).abs() < 1e-12);
         assert!(weight(0.0, 0.2) > weight(0.0, 0.5));

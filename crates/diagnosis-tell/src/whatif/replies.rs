@@ -327,7 +327,7 @@ mod tests {
     use dupack_truth::script::{End, Ip, Link, Script, packet};
 
     #[test]
-    fn only_what_the_sender_makes_slow_would_have_come_sooner() {
+    fn only_answers_slowed_by_the_sender_would_have_arrived_sooner() {
         let took = [0.05, 1.2, 3.0, 0.05];
         // The captured sender takes a second twice, the other one never.
         let own = vec![vec![0.05, 1.1, 1.3, 0.05], vec![1.0, 0.05, 0.05, 1.2]];
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_that_is_held_back_makes_no_answer_slow() {
+    fn a_delayed_ack_does_not_make_an_answer_slow() {
         let file = answers_at_the_client().pcap();
         let mut reader = CaptureReader::new(file.as_slice()).unwrap();
         let found = diagnose(&mut reader, Flow::All, &mut ()).unwrap();
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_takes_until_it_is_acknowledged() {
+    fn an_answer_lasts_until_it_is_acknowledged() {
         let write = |bytes| Write {
             at: Duration::ZERO,
             after: Duration::ZERO,

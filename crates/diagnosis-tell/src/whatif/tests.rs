@@ -36,7 +36,7 @@ fn truth(text: &str) -> f64 {
 }
 
 #[test]
-fn another_sender_takes_what_it_would_have_taken() {
+fn another_sender_takes_the_predicted_time() {
     let catalog = Catalog::builtin();
     for (from, to, link) in [
         (
@@ -103,7 +103,7 @@ fn answers(from: &str, to: &[&str], path: &Path) -> Vec<Answer> {
 }
 
 #[test]
-fn what_was_captured_is_an_answer_and_what_is_far_slower_is_none() {
+fn the_captured_sender_is_an_answer_and_a_far_slower_one_is_not() {
     let link = "loss = \"3%\"\nbuffer = \"100pkt\"";
     let path = at_sender(&transfer("rack/bbr", link, ""), 3);
     let told = answers("rack/bbr", &["rack/bbr", "newreno/reno"], &path);
@@ -130,7 +130,7 @@ fn what_was_captured_is_an_answer_and_what_is_far_slower_is_none() {
 }
 
 #[test]
-fn nothing_is_gained_over_a_sender_that_may_have_been_captured() {
+fn there_is_no_gain_over_a_sender_that_may_have_been_captured() {
     let catalog = Catalog::builtin();
     let path = at_sender(&transfer("rack/reno", "buffer = \"100pkt\"", ""), 3);
     let of = |senders: &[&str], is_named, asked: &str| {
@@ -160,7 +160,7 @@ fn nothing_is_gained_over_a_sender_that_may_have_been_captured() {
 }
 
 #[test]
-fn answers_of_a_connection_with_turns_are_told_one_by_one() {
+fn answers_of_a_connection_with_turns_are_predicted_individually() {
     let turns =
         "writes = [{ bytes = \"6kB\" }, { after = \"60ms\", bytes = \"6kB\", count = 119 }]";
     let text = |stack| {
@@ -185,7 +185,7 @@ fn answers_of_a_connection_with_turns_are_told_one_by_one() {
 }
 
 #[test]
-fn one_overflow_more_or_less_is_no_other_sender() {
+fn one_overflow_more_or_less_is_the_same_behaviour() {
     let overflow = |link| gate::one_overflow(&at_sender(&transfer("rack/reno", link, ""), 3));
     let room = overflow("buffer = \"30pkt\"");
     assert!((25.0..36.0).contains(&room), "{room}");
@@ -194,7 +194,7 @@ fn one_overflow_more_or_less_is_no_other_sender() {
 }
 
 #[test]
-fn another_sender_than_the_captured_one_does_not_pass() {
+fn a_sender_other_than_the_captured_one_does_not_pass() {
     let path = at_sender(
         &transfer("rack/bbr", "loss = \"2%\"\nbuffer = \"100pkt\"", ""),
         1,
@@ -264,7 +264,7 @@ const PAIRS: [(&str, &str); 4] = [
 
 #[test]
 #[ignore = "takes minutes: thousands of transfers"]
-fn beside_flows_that_are_not_seen_it_is_right_or_refused() {
+fn predictions_beside_unseen_flows_are_right_or_refused() {
     let mut counts = [0; 4];
     let mut wrong = Vec::new();
     for (n, (from, to)) in PAIRS.into_iter().enumerate() {
@@ -294,7 +294,7 @@ fn beside_flows_that_are_not_seen_it_is_right_or_refused() {
 
 #[test]
 #[ignore = "takes minutes: thousands of transfers"]
-fn alone_on_a_path_it_is_right() {
+fn predictions_alone_on_a_path_are_right() {
     let mut counts = [0; 4];
     let mut odd = Vec::new();
     for (from, to) in PAIRS {

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_between_bounds_is_drawn_from_there() {
+    fn a_number_between_bounds_is_drawn_from_that_range() {
         let mut stream = Stream::derive(1, "tests");
         let mut between = |low, high| Take::between(&mut stream, low, high);
         let drawn: Vec<f64> = (0..1000).map(|_| between(10.0, 1000.0)).collect();

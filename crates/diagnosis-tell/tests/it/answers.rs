@@ -11,7 +11,7 @@ const QUESTIONS: Range<u64> = 20_000..20_003;
 const SHARED: Range<u64> = 20_000..20_030;
 
 #[test]
-fn what_another_sender_would_have_taken_is_right_or_refused() {
+fn predictions_for_another_sender_are_right_or_refused() {
     let mut counts = [0; 4];
     for company in [Company::Alone, Company::Hidden] {
         for (came, words) in QUESTIONS.flat_map(|seed| Question::of(seed, company).answers()) {
@@ -24,7 +24,7 @@ fn what_another_sender_would_have_taken_is_right_or_refused() {
 }
 
 #[test]
-fn others_at_the_bottleneck_are_seen_where_there_are_some() {
+fn other_traffic_at_the_bottleneck_is_detected() {
     // Other traffic matters from a quarter of the capacity on.
     const MUCH: f64 = 0.25;
     let (mut alone, mut beside, mut seen) = (Vec::new(), 0, 0);

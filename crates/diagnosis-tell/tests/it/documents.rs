@@ -148,7 +148,7 @@ fn short_answers() -> Vec<u8> {
 const WHAT_IF: &str = "\n  what if ";
 
 #[test]
-fn the_examples_are_what_the_program_says() {
+fn the_examples_are_the_programs_output() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
     let mut page = fs::read_to_string(&path).unwrap();
     let examples = [

@@ -26,7 +26,7 @@ fn turns(asks: bool, count: u64, round_trip: u64) -> Option<TurnsTold> {
 }
 
 #[test]
-fn round_trips_of_one_request_at_a_time_are_told_where_they_took_the_time() {
+fn round_trips_of_one_request_at_a_time_are_named_if_they_took_the_time() {
     let shares = shares(&[
         (Limit::Idle, 3000),
         (Limit::Pause, 2000),
@@ -49,7 +49,7 @@ fn round_trips_of_one_request_at_a_time_are_told_where_they_took_the_time() {
 }
 
 #[test]
-fn answers_that_are_under_way_for_most_of_each_turn_are_told_by_their_time() {
+fn answers_on_their_way_for_most_of_each_turn_are_named_with_their_time() {
     let shares = shares(&[(Limit::Idle, 1000), (Limit::Pause, 4000)]);
     let told = |asks| say_of(&shares, |case| case.turns = turns(asks, 50, 2));
     assert_eq!(
@@ -68,7 +68,7 @@ fn answers_that_are_under_way_for_most_of_each_turn_are_told_by_their_time() {
 }
 
 #[test]
-fn what_was_not_lost_is_not_told_as_losses() {
+fn spurious_retransmissions_are_not_named_as_losses() {
     let mut shares = shares(&[(Limit::CongestionWindow, 9000), (Limit::SlowStart, 1000)]);
     shares.retransmissions = 9;
     let told = |spurious, overtaken, early| {
@@ -98,7 +98,7 @@ fn what_was_not_lost_is_not_told_as_losses() {
 }
 
 #[test]
-fn retransmissions_are_a_lower_bound_where_the_capture_may_lack_some() {
+fn retransmissions_are_a_lower_bound_if_the_capture_may_lack_some() {
     let mut lossy = shares(&[(Limit::CongestionWindow, 9000), (Limit::SlowStart, 1000)]);
     lossy.retransmissions = 10;
     let told = |lacks| say_of(&lossy, |case| case.may_lack_repairs = lacks).1;
@@ -107,7 +107,7 @@ fn retransmissions_are_a_lower_bound_where_the_capture_may_lack_some() {
 }
 
 #[test]
-fn who_asks_waits_for_answers() {
+fn the_asking_end_waits_for_answers() {
     let idle = shares(&[(Limit::Idle, 9500), (Limit::SlowStart, 500)]);
     let stalls = silences(StallKind::ClientIdle, 50, 180);
     let told = |asks, answering| {
@@ -144,7 +144,7 @@ fn who_asks_waits_for_answers() {
 }
 
 #[test]
-fn a_stream_of_a_few_segments_is_limited_by_no_window() {
+fn no_window_limits_a_stream_of_a_few_segments() {
     let mut few = shares(&[(Limit::Handshake, 40), (Limit::SlowStart, 40)]);
     few.segments = 2;
     let said = say_of(&few, |_| ());
@@ -164,7 +164,7 @@ fn a_stream_of_a_few_segments_is_limited_by_no_window() {
 }
 
 #[test]
-fn behind_the_bottleneck_silences_of_bulk_may_be_its_own_where_no_segment_says_when_it_left() {
+fn bulk_silences_behind_the_bottleneck_may_be_caused_by_it_if_departure_times_are_unknown() {
     let mut silent = silent(Limit::Pause);
     let told = |shares: &Shares, place, rate| {
         say_of(shares, |case| {
@@ -191,7 +191,7 @@ fn behind_the_bottleneck_silences_of_bulk_may_be_its_own_where_no_segment_says_w
 }
 
 #[test]
-fn the_bottleneck_has_nothing_to_pass_between_answers_and_after_bursts() {
+fn the_bottleneck_is_idle_between_answers_and_after_bursts() {
     let mut silent = silent(Limit::Pause);
     silent.stamps = Stamps::Missing;
     let told = |shares: &Shares, asks, between| {
@@ -213,7 +213,7 @@ fn the_bottleneck_has_nothing_to_pass_between_answers_and_after_bursts() {
 }
 
 #[test]
-fn answers_that_no_ack_came_before_may_have_been_lost_before_the_capture() {
+fn answers_without_a_previous_ack_may_have_been_lost_before_the_capture() {
     let messages = shares(&[(Limit::Idle, 9000), (Limit::SlowStart, 1000)]);
     let told = |place, unheard| {
         say_of(&messages, |case| {
@@ -235,7 +235,7 @@ fn answers_that_no_ack_came_before_may_have_been_lost_before_the_capture() {
 }
 
 #[test]
-fn a_queue_that_the_transfer_does_not_fill_may_be_a_window_whose_scale_is_not_known() {
+fn a_queue_at_an_unfilled_bottleneck_may_be_a_window_of_unknown_scale() {
     let mut queued = shares(&[(Limit::StandingQueue, 9000), (Limit::SlowStart, 1000)]);
     queued.window = Window::Unscaled;
     queued.busy_bytes_per_second = Some(1e6);
@@ -254,7 +254,7 @@ fn a_queue_that_the_transfer_does_not_fill_may_be_a_window_whose_scale_is_not_kn
 }
 
 #[test]
-fn short_segments_may_wait_for_acks_where_it_is_not_known_when_these_came() {
+fn short_segments_may_wait_for_acks_if_the_times_of_acks_are_unknown() {
     let mut messages = shares(&[(Limit::Idle, 9000), (Limit::SlowStart, 1000)]);
     messages.delivered = 100 * 1000;
     messages.nagle_perhaps = ms(5000);

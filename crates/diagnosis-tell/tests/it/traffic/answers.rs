@@ -46,7 +46,7 @@ fn answers(turns: u32, segments: u32, each: f64) -> Script {
 }
 
 #[test]
-fn a_bottleneck_that_drains_what_the_application_has_written_is_busy() {
+fn a_bottleneck_that_drains_written_data_is_busy() {
     // 60 segments at 2 Mbit/s are 360 ms; the round trip is 40.
     let told = Told::of(&answers(30, 60, 6e-3));
     let shares = &told.stream(Side::Answerer).shares;
@@ -58,7 +58,7 @@ fn a_bottleneck_that_drains_what_the_application_has_written_is_busy() {
 }
 
 #[test]
-fn a_bottleneck_that_is_soon_done_is_not_what_limits() {
+fn a_bottleneck_that_is_soon_idle_is_not_the_limit() {
     // The same at 500 Mbit/s: 1.4 ms.
     let told = Told::of(&answers(30, 60, 2.4e-5));
     let shares = &told.stream(Side::Answerer).shares;
@@ -72,7 +72,7 @@ fn a_bottleneck_that_is_soon_done_is_not_what_limits() {
 }
 
 #[test]
-fn one_small_answer_a_round_trip_is_told_as_round_trips() {
+fn one_small_answer_per_round_trip_is_named_as_round_trips() {
     let told = Told::of(&answers(50, 1, 2e-5));
     assert_eq!(
         told.connection().main_stream().map(|stream| stream.side),
@@ -149,7 +149,7 @@ fn an_answer_to_a_request_after_a_bare_ack_is_not_held_back() {
 }
 
 #[test]
-fn the_answer_that_took_the_time_is_told_of_before_its_request() {
+fn the_answer_that_took_the_time_comes_before_its_request() {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.04);
     script.add(packet(0.041, End::Client, 1000).ack(5000).len(200).fin());
@@ -187,7 +187,7 @@ fn waiting_for_requests_after_the_last_data_is_no_stall_of_the_transfer() {
 }
 
 #[test]
-fn a_request_after_an_answer_is_not_held_back_where_the_server_is_watched() {
+fn a_request_after_an_answer_is_not_held_back_at_the_server() {
     // The server acknowledges each request before it answers. The client sends the next request at once. Captured at
     // the server.
     let rtt = 0.03;
@@ -214,7 +214,7 @@ fn a_request_after_an_answer_is_not_held_back_where_the_server_is_watched() {
 }
 
 #[test]
-fn what_waits_for_an_ack_is_held_back_where_the_server_is_watched_too() {
+fn a_segment_that_waits_for_an_ack_is_held_back_at_the_server_too() {
     // Each request consists of two writes. The server delays the ACK of the first, and answers when it has both.
     let rtt = 0.03;
     let mut script = Script::new(Ip::V4, Link::Raw);

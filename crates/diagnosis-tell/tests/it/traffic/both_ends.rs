@@ -119,7 +119,7 @@ impl Conversation {
 }
 
 #[test]
-fn both_ends_tell_the_same_durations_whenever_the_last_ack_comes() {
+fn both_ends_show_the_same_durations_whenever_the_last_ack_comes() {
     for last in [Last::Riding, Last::Delayed] {
         for think in [0.001, 0.026, 0.2] {
             let mut talk = Conversation::new();

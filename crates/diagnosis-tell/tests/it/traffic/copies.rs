@@ -58,7 +58,7 @@ fn unnumbered_later(packet: Packet) -> Packet {
 }
 
 #[test]
-fn packets_of_two_places_are_sent_once() {
+fn packets_seen_at_two_places_are_sent_once() {
     let places: [(&str, &[Seen]); 5] = [
         ("two interfaces", &[as_is, at_another_interface]),
         ("a router", &[as_is, behind_a_router]),

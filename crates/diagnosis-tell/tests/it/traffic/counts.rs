@@ -40,7 +40,7 @@ fn four_repetitions() -> Script {
 }
 
 #[test]
-fn the_senders_retransmissions_are_no_probes_and_no_syns_and_packets_as_tcptrace_counts_them_are() {
+fn retransmissions_exclude_probes_and_syns_which_tcptrace_counts() {
     let told = Told::of(&four_repetitions());
     let text = numbers::json(&told.0, None);
     let all: Value = serde_json::from_str(&text).unwrap();

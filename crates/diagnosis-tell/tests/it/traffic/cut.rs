@@ -51,7 +51,7 @@ fn lossy(rounds: u32, near: f64) -> Script {
 }
 
 #[test]
-fn without_options_no_sender_and_no_window_is_told() {
+fn no_sender_and_no_window_are_named_without_options() {
     let mut script = lossy(200, 0.0399);
     assert!(!Told::of(&script).screen().contains("cut off"));
     // Headers of IP and TCP without options.
@@ -69,7 +69,7 @@ fn without_options_no_sender_and_no_window_is_told() {
 }
 
 #[test]
-fn an_end_without_packets_is_told_by_what_was_acknowledged() {
+fn an_end_without_packets_is_known_by_its_acknowledged_data() {
     let mut script = lossy(100, 0.0399);
     script.retain(|packet| packet.from() == End::Client);
     let told = Told::of(&script);
@@ -79,7 +79,7 @@ fn an_end_without_packets_is_told_by_what_was_acknowledged() {
 }
 
 #[test]
-fn a_rate_that_no_clock_tells_is_not_told() {
+fn a_rate_beyond_the_clock_is_not_printed() {
     // Flights of 20 segments that arrive within 20 µs.
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.04);

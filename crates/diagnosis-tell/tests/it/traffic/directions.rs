@@ -37,7 +37,7 @@ pub(super) fn transfer() -> Script {
 }
 
 #[test]
-fn without_the_acks_the_bytes_are_told_and_no_limit() {
+fn without_acks_the_bytes_are_printed_and_no_limit() {
     let mut script = transfer();
     script.retain(|packet: &Packet| packet.from() == End::Server);
     let told = Told::of(&script);
@@ -54,7 +54,7 @@ fn without_the_acks_the_bytes_are_told_and_no_limit() {
 }
 
 #[test]
-fn a_capture_of_acks_tells_of_the_data_that_it_lacks() {
+fn a_capture_of_acks_shows_the_amount_of_data_that_it_lacks() {
     let mut script = transfer();
     script.add(
         packet(0.0205, End::Client, 1000)

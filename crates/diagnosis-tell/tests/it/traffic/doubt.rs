@@ -85,7 +85,7 @@ fn names_both(told: &Told, limit: &str, words: &str) {
 }
 
 #[test]
-fn every_form_names_the_window_beside_the_application_where_its_scale_is_not_known() {
+fn every_output_names_the_window_beside_the_application_if_its_scale_is_unknown() {
     let told = Told::of(&flights(false));
     assert!(
         told.story()
@@ -108,7 +108,7 @@ fn every_form_names_the_window_beside_the_application_where_its_scale_is_not_kno
 }
 
 #[test]
-fn lost_time_is_a_bound_where_the_limit_may_be_another() {
+fn lost_time_is_a_bound_if_the_limit_may_be_another() {
     let told = Told::of(&flights(false));
     let met = |text: &str| {
         let condition: Condition = text.parse().unwrap();
@@ -135,7 +135,7 @@ fn lost_time_is_a_bound_where_the_limit_may_be_another() {
 }
 
 #[test]
-fn every_form_names_the_bottleneck_beside_the_application_where_segments_do_not_say_when_they_left()
+fn every_output_names_the_bottleneck_beside_the_application_if_departure_times_are_unknown()
 {
     let told = Told::of(&spread());
     let story = told.story();
@@ -185,7 +185,7 @@ fn rounds_at_the_receiver() -> Script {
 }
 
 #[test]
-fn silences_of_a_round_trip_each_may_be_round_trips_where_nothing_tells_their_length() {
+fn silences_of_a_round_trip_each_may_be_round_trips_of_unknown_length() {
     let told = Told::of(&rounds_at_the_receiver());
     let (story, screen) = (told.story(), told.screen());
     assert!(
@@ -226,7 +226,7 @@ fn after_each_ack(sizes: [u32; 2]) -> Script {
 }
 
 #[test]
-fn messages_that_each_follow_the_ack_of_the_one_before_may_have_the_period_of_a_round_trip() {
+fn messages_that_follow_the_previous_ack_may_have_the_period_of_a_round_trip() {
     let told = Told::of(&after_each_ack([700, 700]));
     let story = told.story();
     assert!(
@@ -278,7 +278,7 @@ fn periodic_writes(from: End) -> Script {
 }
 
 #[test]
-fn a_rest_that_fills_no_segment_may_wait_and_no_window_is_blamed_for_it() {
+fn no_window_is_blamed_for_a_short_rest_that_may_wait() {
     for from in [End::Client, End::Server] {
         let told = Told::of(&periodic_writes(from));
         let (story, screen) = (told.story(), told.screen());

@@ -46,7 +46,7 @@ fn download(window: u16, gap: f64, hops: u8, with_stamps: bool) -> Script {
 }
 
 #[test]
-fn behind_the_queue_is_the_receivers_end_however_near_the_sender_is() {
+fn behind_the_queue_is_the_receivers_end_even_near_the_sender() {
     for window in [6, 16, 40] {
         for gap in [0.0006, 0.0024, 0.024] {
             for (hops, with_stamps) in [(63, true), (63, false), (64, true)] {
@@ -63,7 +63,7 @@ fn behind_the_queue_is_the_receivers_end_however_near_the_sender_is() {
 }
 
 #[test]
-fn what_comes_late_to_the_receivers_end_is_no_pause() {
+fn late_arrival_at_the_receivers_end_is_no_pause() {
     // Four segments per round trip of 40 ms, captured at the client. For every tenth flight, the path takes 150 ms
     // more, or the server writes that much later.
     for (is_path, wanted) in [(true, 0.05), (false, 0.15)] {

@@ -38,7 +38,7 @@ fn rounds(field: u16, count: u32, flight: impl Fn(u32) -> u32) -> Script {
 }
 
 #[test]
-fn a_flight_that_does_not_grow_for_many_rounds_is_not_the_congestion_windows() {
+fn a_flight_that_does_not_grow_for_many_rounds_is_not_limited_by_the_congestion_window() {
     let told = Told::of(&rounds(5000, 120, |round| 13 - 3 * (round % 2)));
     let story = told.story();
     assert!(
@@ -50,7 +50,7 @@ fn a_flight_that_does_not_grow_for_many_rounds_is_not_the_congestion_windows() {
 }
 
 #[test]
-fn a_small_steady_flight_does_not_tell_the_scale_of_a_window() {
+fn a_small_steady_flight_does_not_show_the_window_scale() {
     // 10 segments are 14,600 bytes: 115 times 128 are 14,720.
     let mut script = rounds(115, 120, |_| 10);
     script.retain(|packet: &Packet| packet.at_s() > 0.15);

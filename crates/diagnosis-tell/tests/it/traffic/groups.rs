@@ -93,7 +93,7 @@ fn mixed() -> Many {
 }
 
 #[test]
-fn connections_are_added_up_by_server() {
+fn connections_are_summed_by_server() {
     let told = mixed().told();
     let web = of(&told, 443);
     assert_eq!(web.key, GroupKey::Server("10.0.0.2:443".parse().unwrap()));
@@ -121,7 +121,7 @@ fn connections_are_added_up_by_server() {
 }
 
 #[test]
-fn the_screen_says_what_syns_cost() {
+fn the_screen_has_the_cost_of_retransmitted_syns() {
     let told = mixed().told();
     let said = sentences(of(&told, 443));
     let part = "20 of 200 connections retransmitted a SYN: 20 s of waiting.";
@@ -152,7 +152,7 @@ fn the_screen_says_what_syns_cost() {
 }
 
 #[test]
-fn servers_with_one_connection_are_not_told_of_one_by_one() {
+fn servers_with_one_connection_are_not_described_individually() {
     let mut one = Many::new();
     one.exchange(0.0, 443, &[]);
     one.exchange(0.0, 80, &[]);
@@ -163,7 +163,7 @@ fn servers_with_one_connection_are_not_told_of_one_by_one() {
 }
 
 #[test]
-fn a_syn_without_an_answer_is_unanswered_if_the_capture_goes_on() {
+fn a_syn_without_an_answer_is_unanswered_if_the_capture_continues() {
     let syn = |at| packet(at, End::Client, 999).syn(1460, Some(7));
     let mut many = Many::new();
     many.add(22, [syn(0.0), syn(1.0), syn(3.0)]);
@@ -184,7 +184,7 @@ fn a_syn_without_an_answer_is_unanswered_if_the_capture_goes_on() {
 }
 
 #[test]
-fn without_a_syn_ports_tell_the_server_or_nothing_does() {
+fn without_a_syn_only_ports_identify_the_server() {
     let data = |client: End, seq, ack, at| packet(at, client, seq).ack(ack).len(500).window(500);
     let talk = |at| {
         [
@@ -240,7 +240,7 @@ fn a_group_lost_what_its_connections_lost() {
 }
 
 #[test]
-fn files_have_a_line_of_each_group() {
+fn files_have_a_line_per_group() {
     let told = mixed().told();
     let csv = String::from_utf8(groups_csv(&told.0)).unwrap();
     let lines: Vec<&str> = csv.lines().collect();
@@ -308,7 +308,7 @@ fn a_service_is_the_sum_of_its_servers() {
 }
 
 #[test]
-fn connections_whose_limits_are_not_told_are_left_out_of_the_time_lost() {
+fn connections_with_unknown_limits_are_excluded_from_the_time_lost() {
     let mut many = Many::new();
     many.exchange(0.0, 443, &[1.0]);
     let whole = many.told();
@@ -328,7 +328,7 @@ fn connections_whose_limits_are_not_told_are_left_out_of_the_time_lost() {
 }
 
 #[test]
-fn a_connection_without_data_lacks_no_measure_of_data() {
+fn measures_of_data_are_not_missing_without_data() {
     let told = mixed().told();
     let refused = told.0.connections.iter();
     assert!(refused.filter(|one| one.main_stream().is_none()).count() > 0);

@@ -63,7 +63,7 @@ fn a_client_that_closes_late_does_not_make_its_request_the_headline() {
 }
 
 #[test]
-fn a_download_is_told_of_before_its_request_and_its_fin() {
+fn a_download_comes_before_its_request_and_its_fin() {
     let mut script = Script::new(Ip::V4, Link::Raw);
     download(&mut script, (40_000, 443), 1000);
     let told = Told::of(&script);
@@ -88,7 +88,7 @@ fn a_fin_alone_is_no_data() {
 }
 
 #[test]
-fn the_connection_that_somebody_waits_for_comes_first() {
+fn the_connection_that_an_end_waits_for_comes_first() {
     let mut script = Script::new(Ip::V4, Link::Raw);
     // Like iperf3: a control connection with little data, and one for data.
     let control = |at: f64, end: End, seq: u32| packet(at, end, seq).ports(39_999, 5201);
@@ -117,7 +117,7 @@ fn the_connection_that_somebody_waits_for_comes_first() {
 }
 
 #[test]
-fn a_shaper_before_the_capture_is_told_by_its_rate() {
+fn a_shaper_before_the_capture_point_is_named_with_its_rate() {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
     script.add(packet(1e-4, End::Server, 4999).syn(1460, Some(7)).ack(1000));

@@ -7,7 +7,7 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 use super::Told;
 
 #[test]
-fn a_path_that_swallows_full_segments_is_told_with_both_sizes() {
+fn a_path_that_drops_full_segments_is_named_with_both_sizes() {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
     script.add(packet(1e-4, End::Server, 4999).syn(1460, Some(7)).ack(1000));
@@ -129,7 +129,7 @@ fn sack_blocks_of_other_bytes_are_named() {
 }
 
 #[test]
-fn a_sender_that_does_not_know_of_the_scale_is_told_of() {
+fn a_sender_that_does_not_know_the_scale_is_named() {
     for (field, end) in [
         (502, End::Server),
         (2920, End::Client),

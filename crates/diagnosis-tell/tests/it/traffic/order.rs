@@ -39,7 +39,7 @@ fn download(group: usize, gap: f64, places: &[Seen]) -> Script {
 /// An interface with several queues: one packet of each flight of four is captured after its successor, up to 90 µs
 /// late. Packets have neither identifications nor timestamps.
 #[test]
-fn packets_in_another_order_at_their_sender_are_not_sent_again() {
+fn reordered_packets_at_their_sender_are_not_retransmissions() {
     for late in [2e-6, 2e-5, 9e-5] {
         let mut script = Script::new(Ip::V6, Link::Raw);
         script.add(packet(0.0, End::Client, 999).syn(1440, Some(7)));
@@ -74,7 +74,7 @@ fn as_is(packet: Packet) -> Packet {
 }
 
 #[test]
-fn records_in_another_order_than_their_times_change_nothing() {
+fn records_out_of_time_order_change_nothing() {
     // In the second case, many packets have the same time.
     for gap in [0.001, 0.0] {
         let wanted = Told::of(&download(1, gap, &[as_is])).screen();

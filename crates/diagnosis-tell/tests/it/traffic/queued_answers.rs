@@ -109,7 +109,7 @@ fn of_a_segment(turns: u32, think: f64, late: f64) -> Script {
 }
 
 #[test]
-fn an_answer_on_its_way_was_ready_as_its_timestamp_tells() {
+fn a_timestamp_shows_that_an_answer_on_its_way_was_ready() {
     let of = |late| {
         let told = Told::of(&of_a_segment(60, 1e-4, late));
         let stalls = &told.stream(Side::Answerer).stalls;

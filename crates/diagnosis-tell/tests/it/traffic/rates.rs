@@ -46,7 +46,7 @@ impl Answer {
 }
 
 #[test]
-fn a_shaper_on_the_sending_host_is_told_at_any_round_trip_and_rate() {
+fn a_shaper_on_the_sending_host_is_named_at_any_round_trip_and_rate() {
     for mbit in [2.0, 8.0, 20.0] {
         let gap = f64::from(1448 + 40) * 8.0 / (mbit * 1e6);
         for rtt in [0.0002, 0.001, 0.002, 0.007, 0.01, 0.0393, 0.1537] {
@@ -91,7 +91,7 @@ fn by_acks(window: usize, gap: f64, acks_each: usize, count: usize, rtt: f64) ->
 }
 
 #[test]
-fn a_fixed_window_is_no_rate_however_large_it_is() {
+fn a_fixed_window_of_any_size_is_no_rate() {
     let rtt = 0.06;
     for window in [1, 2, 4, 8, 16, 24, 32, 64] {
         // From an almost empty link to one that is nearly full.
@@ -119,7 +119,7 @@ fn a_fixed_window_is_no_rate_however_large_it_is() {
 }
 
 #[test]
-fn writes_of_an_application_at_a_clock_are_its_own() {
+fn periodic_writes_are_the_applications() {
     // Three segments every 100 ms.
     let mut answer = Answer::new(0.02);
     for n in 0..300 {
@@ -174,7 +174,7 @@ fn at_a_constant_rate(asks: bool) -> Told {
 }
 
 #[test]
-fn what_may_answer_requests_has_no_rate_of_its_own() {
+fn a_stream_that_may_answer_requests_has_no_constant_rate() {
     let rate = |asks| {
         let told = at_a_constant_rate(asks);
         told.stream(Side::Answerer).signs.constant_rate

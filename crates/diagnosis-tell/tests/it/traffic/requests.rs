@@ -134,7 +134,7 @@ fn with_texts(texts: [[&'static [u8]; 2]; 2]) -> Told {
 }
 
 #[test]
-fn what_requests_begin_with_is_told_where_it_is_plain_and_captured() {
+fn beginnings_of_requests_are_printed_if_plain_and_captured() {
     let told = with_texts([
         [
             b"GET /slow?token=secret HTTP/1.1\r\n\r\n",
@@ -160,7 +160,7 @@ fn what_requests_begin_with_is_told_where_it_is_plain_and_captured() {
 }
 
 #[test]
-fn bytes_that_are_cut_off_or_no_text_say_nothing_and_reach_no_terminal() {
+fn truncated_or_binary_bytes_are_not_printed() {
     let told = with_texts([
         [b"GET /cut-off", b"HTTP/1.1 20"],
         [b"GET /\x1b[2J HTTP/1.1\r\n", b"\x1b[31m"],
@@ -196,7 +196,7 @@ fn parts(request: &Request) -> [u64; 7] {
 const ENDS: [End; 2] = [End::Client, End::Server];
 
 #[test]
-fn network_server_transfer_and_think_time_are_told_at_either_end() {
+fn network_server_transfer_and_think_time_are_known_at_either_end() {
     for end in ENDS {
         let mut talk = Talk::new(end);
         talk.turn(0.0, 1);
@@ -248,7 +248,7 @@ fn network_server_transfer_and_think_time_are_told_at_either_end() {
 }
 
 #[test]
-fn a_lost_request_is_repair_and_no_time_of_the_server() {
+fn a_lost_request_is_repair_and_not_time_of_the_server() {
     let mut talk = Talk::new(End::Client);
     talk.turn(0.01, 1).later(0.2);
     let (client, at) = (talk.client, talk.at);
@@ -314,7 +314,7 @@ fn lossy(end: End) -> Talk {
 }
 
 #[test]
-fn the_repair_of_an_answer_is_told_at_either_end() {
+fn the_repair_of_an_answer_is_known_at_either_end() {
     for end in ENDS {
         let told = lossy(end).told();
         // The answer lasts 1.1 ms without the repair.

@@ -65,7 +65,7 @@ fn a_reset_outside_the_window_ends_nothing() {
 }
 
 #[test]
-fn a_reset_within_the_window_in_the_name_of_an_end_that_goes_on_ends_nothing() {
+fn a_reset_within_the_window_from_an_end_that_continues_ends_nothing() {
     let told = Told::of(&transfer(packet(2.9, End::Client, 5200).id(7777)));
     let ending = told.connection().ending;
     assert_eq!(ending.reset, None, "{}", told.screen());

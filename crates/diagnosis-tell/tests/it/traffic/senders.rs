@@ -42,7 +42,7 @@ fn a_rate_with_the_cycle_of_eight_round_trips_is_version_1_of_bbr() {
 }
 
 #[test]
-fn a_rate_of_its_own_alone_names_no_control() {
+fn a_paced_rate_alone_names_no_control() {
     for gains in [&[1.0][..], &[1.25, 0.75, 1.0, 1.0, 1.0][..]] {
         let (name, why) = control_of(gains);
         assert_eq!(name, None, "{why}");

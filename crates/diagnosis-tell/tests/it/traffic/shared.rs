@@ -73,7 +73,7 @@ fn two_transfers_over_one_bottleneck_share_it() {
 
 /// The packets of one stream lie between those of the other: its arrival rate is only its share.
 #[test]
-fn what_a_stream_gets_beside_another_is_not_told_as_the_bottlenecks_rate() {
+fn the_share_of_a_stream_is_not_printed_as_the_bottlenecks_rate() {
     let rates = |found: &Diagnosis| -> Vec<Option<f64>> {
         let main = found.connections.iter().filter_map(|one| one.main_stream());
         main.map(|stream| stream.path.rate.value()).collect()
@@ -128,7 +128,7 @@ fn transfers_over_two_bottlenecks_of_the_same_rate_share_none() {
 }
 
 #[test]
-fn others_that_are_not_captured_make_nobody_share() {
+fn uncaptured_traffic_does_not_cause_a_shared_bottleneck() {
     let hidden = |over, delay, start| Transfer::new(over, delay).starting(start).hidden();
     nobody_shares(
         &[LINK, LINK],
@@ -151,7 +151,7 @@ fn transfers_that_overlap_for_some_time_share() {
 }
 
 #[test]
-fn of_a_short_transfer_nothing_is_told() {
+fn a_short_transfer_is_not_compared() {
     let short = Transfer::new(0, 20).starting(4000).bytes(60_000);
     let transfers = [Transfer::new(0, 20), short];
     nobody_shares(&[LINK], &transfers);
@@ -162,7 +162,7 @@ fn of_a_short_transfer_nothing_is_told() {
 }
 
 #[test]
-fn what_follows_another_over_another_bottleneck_shares_none() {
+fn successive_transfers_over_two_bottlenecks_share_none() {
     // The second begins when the first ends: their total rate is constant.
     let links = [LINK, LINK];
     let first = Transfer::new(0, 20).bytes(12_000_000);
@@ -185,7 +185,7 @@ fn what_follows_another_over_another_bottleneck_shares_none() {
 }
 
 #[test]
-fn an_application_that_gives_to_one_or_the_other_makes_nobody_share() {
+fn an_application_that_alternates_does_not_cause_a_shared_bottleneck() {
     // 5 Mbit/s in total, divided in a way that changes every 100 ms, and no queue.
     let parts = |own: bool| -> Vec<Write> {
         let write = |n: u64| {
@@ -234,7 +234,7 @@ fn four_transfers_over_two_bottlenecks_are_two_pairs() {
 }
 
 #[test]
-fn three_transfers_share_with_one_rate_for_all() {
+fn three_transfers_share_one_rate() {
     let transfers = [
         Transfer::new(0, 20),
         Transfer::new(0, 15).starting(500),
@@ -251,7 +251,7 @@ fn three_transfers_share_with_one_rate_for_all() {
 }
 
 #[test]
-fn the_screen_says_who_shares_and_what_each_has() {
+fn the_screen_names_the_sharing_streams_and_their_shares() {
     let transfers = [Transfer::new(0, 20), Transfer::new(0, 20).starting(LATER)];
     let found = told(&[LINK], &transfers, End::Sender, 7);
     let said = sentence(&found.shared.found[0]);

@@ -53,7 +53,7 @@ fn reset(at: f64, from: End, seq: u32, ack: u32) -> Packet {
 }
 
 #[test]
-fn a_syn_without_an_answer_is_told_first() {
+fn a_syn_without_an_answer_comes_first() {
     let times = [0.0, 1.0, 3.0, 7.0, 15.0, 31.0];
     let said = first_sentence(times.map(syn));
     assert_eq!(
@@ -65,7 +65,7 @@ fn a_syn_without_an_answer_is_told_first() {
 }
 
 #[test]
-fn a_refused_connection_is_told_first() {
+fn a_refused_connection_comes_first() {
     let tries = [0.0, 0.5, 1.0].map(|at| [syn(at), reset(at + 0.02, End::Server, 0, 1000)]);
     let said = first_sentence(tries.into_iter().flatten());
     assert_eq!(
@@ -75,7 +75,7 @@ fn a_refused_connection_is_told_first() {
 }
 
 #[test]
-fn a_syn_ack_without_an_answer_is_told_first() {
+fn a_syn_ack_without_an_answer_comes_first() {
     let all = [
         syn(0.0),
         answer(0.02),
@@ -134,7 +134,7 @@ fn keep_alives(times: &[f64]) -> Vec<Packet> {
 }
 
 #[test]
-fn keep_alives_without_an_answer_are_told_first() {
+fn keep_alives_without_an_answer_come_first() {
     let probes = keep_alives(&[60.0, 75.0, 90.0, 105.0, 120.0]);
     let gives_up = reset(135.0, End::Client, 1300, 5700);
     let all = exchange().into_iter().chain(probes).chain([gives_up]);
@@ -156,7 +156,7 @@ fn keep_alives_without_an_answer_are_told_first() {
 }
 
 #[test]
-fn a_request_without_an_answer_is_told_first() {
+fn a_request_without_an_answer_comes_first() {
     let mut all = vec![syn(0.0), answer(0.03), opened(0.0301)];
     let (mut at, mut wait) = (0.0302, 0.23);
     for _ in 0..8 {
@@ -183,7 +183,7 @@ fn a_request_without_an_answer_is_told_first() {
 }
 
 #[test]
-fn who_resets_the_connection_is_not_silent() {
+fn an_end_that_resets_the_connection_is_not_silent() {
     let all = exchange().into_iter();
     let crossing = [1.0, 2.0, 3.0].map(|at| packet(at, End::Client, 1300).ack(5700).len(200));
     let all = all
@@ -193,7 +193,7 @@ fn who_resets_the_connection_is_not_silent() {
 }
 
 #[test]
-fn data_under_way_when_the_capture_ends_is_no_silence() {
+fn data_in_flight_at_the_end_of_the_capture_is_no_silence() {
     let data = (0..40_u32).map(|n| {
         packet(1.0 + f64::from(n) * 0.1, End::Client, 1300 + n * 1000)
             .ack(5700)

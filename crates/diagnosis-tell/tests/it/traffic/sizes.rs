@@ -44,7 +44,7 @@ fn black_hole(fails: u16, passes: u16, flight: u32) -> Script {
 }
 
 #[test]
-fn both_sizes_are_those_of_packets_whatever_they_are() {
+fn both_sizes_are_named_for_all_sizes_of_packets() {
     let sizes = [
         (8948, 1448),
         (8948, 8000),
@@ -132,7 +132,7 @@ fn cut(before: u32, sacked: bool, repeats: i32, then: Then) -> Script {
 }
 
 #[test]
-fn a_segment_that_arrives_once_it_is_cut_is_told() {
+fn a_segment_that_arrives_once_it_is_cut_is_named() {
     for before in [0, 1, 50] {
         for repeats in [2, 3, 5] {
             let told = Told::of(&cut(before, false, repeats, Then::Pieces));

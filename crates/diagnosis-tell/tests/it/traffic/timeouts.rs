@@ -159,7 +159,7 @@ impl Download {
 }
 
 #[test]
-fn everything_after_a_timeout_is_sent_after_the_timeout() {
+fn segments_retransmitted_after_a_timeout_have_that_class() {
     // A flight of 94 segments is lost except for the last; after two seconds all of it is retransmitted in slow start.
     for options in ALL {
         let mut download = Download::new(options);
@@ -177,7 +177,7 @@ fn everything_after_a_timeout_is_sent_after_the_timeout() {
 }
 
 #[test]
-fn a_flight_of_which_nothing_came_is_sent_again_after_the_timeout() {
+fn a_wholly_lost_flight_is_retransmitted_after_the_timeout() {
     // The identifications and the silence show that it had been sent before.
     for options in ALL {
         let mut download = Download::new(options);
@@ -193,7 +193,7 @@ fn a_flight_of_which_nothing_came_is_sent_again_after_the_timeout() {
 }
 
 #[test]
-fn what_had_come_and_is_sent_again_after_a_timeout_is_no_further_hole() {
+fn arrived_segments_retransmitted_after_a_timeout_are_no_further_holes() {
     // Only the first segment of the flight is lost, and all ACKs are lost: the sender goes back.
     for options in ALL {
         let mut download = Download::new(options);
@@ -348,7 +348,7 @@ fn answers(wait: f64, repeats: u32, stamps: bool) -> Script {
 }
 
 #[test]
-fn waits_that_double_are_those_of_timers_however_short_they_are() {
+fn short_waits_that_double_are_those_of_timers() {
     for wait in [0.05, 0.08, 0.12, 0.16] {
         for repeats in [2, 4] {
             for stamps in [true, false] {
@@ -362,7 +362,7 @@ fn waits_that_double_are_those_of_timers_however_short_they_are() {
 }
 
 #[test]
-fn repeats_of_short_timers_among_answers_that_come_are_timeouts() {
+fn repeats_of_short_timers_between_answers_are_timeouts() {
     for stamps in [true, false] {
         for rto in [0.06, 0.08, 0.12] {
             let told = Told::of(&backoff(rto, End::Client, stamps));

@@ -324,7 +324,7 @@ fn thinks(turns: u32) -> Script {
 }
 
 #[test]
-fn a_server_that_thinks_is_told_where_answers_were_seen_to_come_much_sooner() {
+fn a_thinking_server_is_named_if_other_answers_arrived_much_sooner() {
     let told = Told::of(&thinks(25));
     let main = told.connection().main_stream().map(|stream| stream.side);
     assert_eq!(main, Some(Side::Answerer), "{}", told.screen());

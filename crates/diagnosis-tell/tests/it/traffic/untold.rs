@@ -90,7 +90,7 @@ fn check(script: &Script, untold: Untold) {
 }
 
 #[test]
-fn without_acks_no_form_shows_a_limit() {
+fn without_acks_no_output_shows_a_limit() {
     check(&without_acks(), Untold::WithoutAcks);
     let told = Told::of(&without_acks());
     let lines = measures::lines(&told.0);
@@ -103,12 +103,12 @@ fn without_acks_no_form_shows_a_limit() {
 }
 
 #[test]
-fn with_half_of_the_packets_no_form_shows_a_limit() {
+fn with_half_of_the_packets_no_output_shows_a_limit() {
     check(&half(), Untold::PacketsMissing);
 }
 
 #[test]
-fn without_acks_retransmissions_are_counted_and_their_causes_are_not_told() {
+fn without_acks_retransmissions_are_counted_without_causes() {
     let mut script = transfer();
     let last = 5000 + 50 * 40 * 1460 - 1460;
     for at in [1.5, 2.5] {
@@ -131,7 +131,7 @@ fn without_acks_retransmissions_are_counted_and_their_causes_are_not_told() {
 }
 
 #[test]
-fn a_condition_on_what_is_not_told_holds_for_no_connection_and_says_so() {
+fn a_condition_on_an_unknown_value_holds_for_no_connection_and_says_so() {
     let told = Told::of(&without_acks());
     for text in [
         "lost > 0.5s",
@@ -192,7 +192,7 @@ fn whole_one() -> Vec<Packet> {
 }
 
 #[test]
-fn connections_whose_limits_are_told_come_first() {
+fn connections_with_known_limits_come_first() {
     let mut both = without_acks();
     for packet in whole_one() {
         both.add(packet);
@@ -204,7 +204,7 @@ fn connections_whose_limits_are_told_come_first() {
 }
 
 #[test]
-fn a_path_that_cannot_be_told_is_no_experiment() {
+fn an_unknown_path_is_no_experiment() {
     for (script, said) in [
         (
             without_acks(),
@@ -247,7 +247,7 @@ fn merged(apart: u32, later: f64) -> Script {
 }
 
 #[test]
-fn retransmissions_of_what_is_acknowledged_are_segments_as_well() {
+fn retransmissions_of_acknowledged_data_count_as_segments() {
     for (apart, later) in [(700, 0.5), (14_600, 0.5), (730_000, 0.003)] {
         let told = Told::of(&merged(apart, later));
         let stream = told.connection().main_stream().unwrap();

@@ -47,7 +47,7 @@ fn turns() -> Script {
 }
 
 #[test]
-fn answers_that_come_at_once_are_simulated_one_by_one() {
+fn immediate_answers_are_simulated_individually() {
     let told = Told::of(&turns());
     let stream = told.stream(Side::Answerer);
     let writes = &stream.path.transfer.writes;

@@ -154,7 +154,7 @@ fn filled_to_the_brim(opens: bool) -> Script {
 }
 
 #[test]
-fn a_shut_window_has_one_length_whatever_tells_of_it() {
+fn all_outputs_agree_on_the_time_of_a_shut_window() {
     for (opens, wanted) in [(true, 3.0), (false, 2.02)] {
         let told = Told::of(&filled_to_the_brim(opens));
         let shut = is_told_once(&told, Side::Answerer);
@@ -206,7 +206,7 @@ fn through_a_small_window() -> Script {
 }
 
 #[test]
-fn a_window_whose_scale_is_not_in_the_capture_is_known_by_where_the_sender_stops() {
+fn an_uncaptured_window_scale_is_inferred_from_where_the_sender_stops() {
     for cut in [0.0, 0.05] {
         let mut script = through_a_small_window();
         script.retain(|packet: &Packet| packet.at_s() >= cut);
