@@ -152,7 +152,7 @@ impl Verdict {
 
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Unknown => "truth not known",
+            Self::Unknown => "truth unknown",
             Self::Right => "right",
             Self::Abstained => "abstained",
             Self::Missed => "abstained wrongly",
