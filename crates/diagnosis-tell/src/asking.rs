@@ -331,8 +331,7 @@ pub fn courses(stream: &StreamFindings, asked: &Asked, catalog: &Catalog) -> Vec
 }
 
 /// Reason for no answer if no sender fits.
-const NO_SENDER: &str =
-    "the captured sender cannot be identified, so its simulation cannot be compared with the capture";
+const NO_SENDER: &str = "the captured sender cannot be identified, so its simulation cannot be compared with the capture";
 
 /// Reason why a prediction with a wide interval is not offered.
 pub(crate) const TOO_WIDE: &str = "the capture does not show the path precisely enough";

@@ -79,8 +79,7 @@ fn the_figure_has_only_packets_if_no_limit_is_known() {
         .collect();
     assert!(again.contains(&("retransmitted: unknown", 2)), "{again:?}");
     assert_eq!(again.iter().map(|(_, count)| count).sum::<usize>(), 2);
-    let said =
-        "Limited by: cannot be determined, because packets are missing from this capture.";
+    let said = "Limited by: cannot be determined, because packets are missing from this capture.";
     assert!(figure.description.contains(said), "{}", figure.description);
 }
 

@@ -41,10 +41,7 @@ pub(super) fn facts(connection: &ConnectionFindings, stream: &StreamFindings) ->
     if let Some(other) = connection.other_stream() {
         rows.push(("reverse data", other_way(connection, other)));
     }
-    table_of(
-        "The direction that kept an end waiting the longest.",
-        rows,
-    )
+    table_of("The direction that kept an end waiting the longest.", rows)
 }
 
 /// Returns a row, if it has a text.
@@ -91,7 +88,9 @@ pub(super) fn limits_or_why(stream: &StreamFindings) -> Block {
         || limits(stream),
         |untold| {
             let (why, remedy) = (untold.why(), untold.remedy());
-            Block::text(format!("The limit {UNTOLD}: {why}; {remedy} would show it."))
+            Block::text(format!(
+                "The limit {UNTOLD}: {why}; {remedy} would show it."
+            ))
         },
     )
 }

@@ -109,7 +109,9 @@ pub fn without_data(connection: &ConnectionFindings) -> String {
                 words::bytes(bytes as f64)
             ),
         };
-        format!("{own} sent {packets} without data; the capture has no packet of {other}{acknowledged}.")
+        format!(
+            "{own} sent {packets} without data; the capture has no packet of {other}{acknowledged}."
+        )
     };
     match (&syns.opener, &syns.answerer) {
         (Some(syn), None) if reset.is_some_and(|reset| reset.side == Side::Answerer) => {

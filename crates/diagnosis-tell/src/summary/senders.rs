@@ -80,8 +80,5 @@ fn whichever(senders: &[String]) -> String {
     if others > 0 {
         named.push(words::things(others as u64, "other", "others"));
     }
-    format!(
-        "senders that may have been captured: {}",
-        named.join(", ")
-    )
+    format!("senders that may have been captured: {}", named.join(", "))
 }

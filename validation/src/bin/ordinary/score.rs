@@ -106,7 +106,8 @@ struct Seen {
 impl Named {
     fn of(template: &str, budget: &Budget, seen: Seen) -> Self {
         let limit = NAMED.iter().find(|(name, _)| *name == template);
-        // "Its application, its send buffer, a congestion window that does not grow, or a shaper before the capture".
+        // "Its application, its send buffer, a congestion window that does not grow, or a shaper before the capture
+        // point".
         let causes = [
             (Class::Losses, seen.retransmissions == 0),
             (Class::Path, seen.shaped),

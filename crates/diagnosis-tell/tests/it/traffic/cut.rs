@@ -74,7 +74,8 @@ fn an_end_without_packets_is_known_by_its_acknowledged_data() {
     script.retain(|packet| packet.from() == End::Client);
     let told = Told::of(&script);
     let screen = told.screen();
-    let said = "1.4 MB from 10.0.0.2:443 were acknowledged, but the capture has none of its packets";
+    let said =
+        "1.4 MB from 10.0.0.2:443 were acknowledged, but the capture has none of its packets";
     assert!(screen.contains(said), "{screen}");
 }
 

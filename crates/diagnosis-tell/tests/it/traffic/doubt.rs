@@ -135,8 +135,7 @@ fn lost_time_is_a_bound_if_the_limit_may_be_another() {
 }
 
 #[test]
-fn every_output_names_the_bottleneck_beside_the_application_if_departure_times_are_unknown()
-{
+fn every_output_names_the_bottleneck_beside_the_application_if_departure_times_are_unknown() {
     let told = Told::of(&spread());
     let story = told.story();
     assert!(

@@ -106,7 +106,6 @@ fn the_round_trip_of_the_page_is_that_of_its_path() {
     assert_eq!(stream.round_trips(), None);
     let page = page(&Told(found));
     assert!(!page.contains(" (least), "), "{page}");
-    let said =
-        "cannot be determined: samples are too short; a capture at the sender would show it";
+    let said = "cannot be determined: samples are too short; a capture at the sender would show it";
     assert_eq!(page.matches(said).count(), 2, "{page}");
 }
