@@ -703,7 +703,7 @@ fn a_connection_that_meets_a_condition_fails_the_command() {
     let (code, _, notes) = checked(folder, &args("p95 > 1ms"));
     assert_eq!(code, Some(0));
     assert!(
-        notes.contains("--fail-on 'p95 > 1ms': the capture tells this of no connection"),
+        notes.contains("--fail-on 'p95 > 1ms': the capture shows this value for no connection"),
         "{notes}"
     );
     let said = fails(folder, &["diagnose", FILE, "--fail-on", "timeout > 0"]);
