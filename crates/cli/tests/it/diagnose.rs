@@ -179,9 +179,9 @@ fn comments_say_what_each_packet_was_and_the_copy_is_diagnosed_alike() {
     let copy = fs::read(folder.path().join("copy.pcapng")).unwrap();
     for comment in [
         "retransmission: ",
-        "set off by #",
+        "triggered by #",
         "lost: retransmitted as #",
-        "sets off the retransmission #",
+        "triggers the retransmission #",
         "duplicate ACK 1",
     ] {
         let has = copy
@@ -410,7 +410,7 @@ fn without_acks_there_is_no_path_and_a_condition_says_that_it_is_not_told() {
         .collect::<Vec<_>>()
         .join(" ");
     assert!(
-        said.contains("--path: the path cannot be told: the ACKs are not in this capture")
+        said.contains("--path: the path cannot be determined: the ACKs are not in this capture")
             && said.contains("a capture of both directions would tell it"),
         "{said}"
     );
@@ -419,7 +419,7 @@ fn without_acks_there_is_no_path_and_a_condition_says_that_it_is_not_told() {
     let (code, told, said) = checked(folder, &args);
     assert_eq!(code, Some(0), "{told}");
     assert!(
-        said.contains("--fail-on 'lost > 0.5s': the capture tells this of no connection"),
+        said.contains("--fail-on 'lost > 0.5s': the capture shows this value for no connection"),
         "{said}"
     );
 }
@@ -703,7 +703,7 @@ fn a_connection_that_meets_a_condition_fails_the_command() {
     let (code, _, notes) = checked(folder, &args("p95 > 1ms"));
     assert_eq!(code, Some(0));
     assert!(
-        notes.contains("--fail-on 'p95 > 1ms': the capture tells this of no connection"),
+        notes.contains("--fail-on 'p95 > 1ms': the capture shows this value for no connection"),
         "{notes}"
     );
     let said = fails(folder, &["diagnose", FILE, "--fail-on", "timeout > 0"]);

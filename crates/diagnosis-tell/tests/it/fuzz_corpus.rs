@@ -1,4 +1,4 @@
-//! The fuzzer's entry point, on bytes from a seed and on its corpus: what a stable compiler can do of `fuzz/`.
+//! Fuzzer's entry point, on bytes from a seed and on its corpus: the part of `fuzz/` that a stable compiler can run.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn captures_of_the_corpus_are_diagnosed() {
     let mut count = 0;
     for file in files {
         let path = file.unwrap().path();
-        // Seen if the next line panics.
+        // Visible if the next line panics.
         println!("{}", path.display());
         entry::whole(&fs::read(&path).unwrap());
         count += 1;
@@ -28,7 +28,7 @@ fn captures_from_a_seed_are_diagnosed() {
     for _ in 0..dupack_volume::cases(500, 1500) {
         let steps = stream.below(200);
         let mut bytes: Vec<u8> = (0..9 * steps).map(|_| stream.bits() as u8).collect();
-        // Most are bulk transfers: one end sends, the other acknowledges what there is.
+        // Most are bulk transfers: one end sends, the other acknowledges everything that arrived.
         if stream.below(4) > 0 {
             for step in bytes.chunks_exact_mut(9) {
                 let receives = step[0] & 1;

@@ -71,27 +71,29 @@ fn share(part: u64, all: u64) -> String {
 }
 
 const HEAD: &str = "\
-# What `dupack diagnose` says, and what was so
+# Diagnoses of real packets compared with the truth
 
-Transfers of real packets over an emulated path: our endpoint and this machine's kernel send in turn, captured at both
-ends and, where the kernel sends, by tcpdump on its host with offload on, where one packet is many segments. What each
-retransmission was is known: our senders say it themselves at each transmission, of the kernel's the tracepoints
-`tcp_retransmit_skb` and `tcp_cong_state_set` tell it. `TCP_INFO` has the time that the receive window, or nothing to
-send, limited it. The paths are in `validation/src/bin/diagnose_truth/paths.rs`. This page is written by
-`cargo measure diagnose`.
+Real packets cross an emulated path: this project's endpoint and this machine's kernel send in turn. The captures are taken
+at both ends and, if the kernel sends, also by tcpdump on its host with offload on, where one packet may be many segments. The
+cause of each retransmission is known: our senders record it at each transmission, and the tracepoints `tcp_retransmit_skb` and
+`tcp_cong_state_set` show it for the kernel. `TCP_INFO` has the time for which the receive window, or a lack of data, limited a
+transfer. The paths are in `validation/src/bin/diagnose_truth/paths.rs`. `cargo measure diagnose` writes this page.
 
-Retransmissions are told apart by class: fast (the first repair and further ones of a recovery), timeout, after a
-timeout, tail loss probe, window probe; what is told to be one and was none counts as wrong. A needless one repeats only what had arrived, or was
-under way and arrived. Shares of time are those of the kernel's `busy_time` and `rwnd_limited`, within 5 points; the least
-round trip is the path's with a full packet's time on its link, within 1 ms or 2 %; the rate is the path's or its policer's, within 5 %; the loss is that of the
-packets, within the interval that is told; the buffer, where it overflowed, within 15 %.
+Retransmissions are classified as fast (the first repair and further ones of a recovery), timeout, after a timeout, tail loss
+probe, or window probe. A packet that is classified as a retransmission and is none counts as wrong. A spurious retransmission
+repeats only data that had arrived, or that was in flight and arrived.
+
+The other values are right under these conditions: shares of time, within 5 points of the kernel's `busy_time` and
+`rwnd_limited`; the least round trip, within 1 ms or 2 % of the path's with a full packet's time on its link; the rate, within 5 %
+of the path's or its policer's; the loss, if its interval contains the loss of the packets; the buffer, if it overflowed, within
+15 %.
 ";
 
 /// The page.
 pub fn page(done: &[Done], failed: &[String], seeds: &str) -> String {
     let mut text = HEAD.to_owned();
     text += "\n## All together\n\n";
-    text += "| captured at | captures | retransmissions told rightly | needless or not | truth not known |\n";
+    text += "| captured at | captures | causes right | spurious or not: right | truth unknown |\n";
     text += "| --- | --: | --: | --: | --: |\n";
     for end in End::ALL {
         let sum = Sum::of(done, |_, taken| taken == end);
@@ -115,7 +117,7 @@ pub fn page(done: &[Done], failed: &[String], seeds: &str) -> String {
 }
 
 fn quantities(done: &[Done]) -> String {
-    let mut text = "\n| right / wrong / cannot be told |".to_owned();
+    let mut text = "\n| right / wrong / unknown |".to_owned();
     for end in End::ALL {
         let _ = write!(text, " {} |", end.name());
     }
@@ -172,7 +174,7 @@ fn confusion(done: &[Done]) -> String {
         }
     }
     let mut text =
-        "\n## What was told wrongly\n\n| captured at | it was | told | packets |\n".to_owned();
+        "\n## Wrong causes\n\n| captured at | truth | diagnosis | packets |\n".to_owned();
     text += "| --- | --- | --- | --: |\n";
     for ((end, was, told), count) in counts {
         let _ = writeln!(
@@ -188,9 +190,9 @@ fn confusion(done: &[Done]) -> String {
 
 fn each(done: &[Done]) -> String {
     let mut text =
-        "\n## Each capture\n\nWhat is told, and in parentheses what was so; bold is wrong.\n\n"
+        "\n## Each capture\n\nEach cell has the diagnosis, and the truth in parentheses; bold values are wrong.\n\n"
             .to_owned();
-    text += "| sender | path | captured at | retransmissions | told rightly | needless or not |";
+    text += "| sender | path | captured at | retransmissions | causes right | spurious or not: right |";
     for quantity in Quantity::ALL {
         let _ = write!(text, " {} |", quantity.name());
     }
@@ -252,19 +254,20 @@ fn circumstances(done: &[Done], failed: &[String], seeds: &str) -> String {
     let mut text = "\n## Circumstances\n\n".to_owned();
     let _ = writeln!(
         text,
-        "- {} transfers, {seeds}, on {}, Linux {}; of {late} the path did not keep its times (\"late\": of them rate and \
-         buffer do not count above)",
+        "- {} transfers, {seeds}, on {}, Linux {}; in {late} of them the path did not keep its times (\"late\": their rate and \
+         buffer are not counted above)",
         done.len(),
         date.unwrap_or_default(),
         release.trim()
     );
     let _ = writeln!(
         text,
-        "- in {long} captures of tcpdump at the host there are packets longer than a segment"
+        "- {long} captures of tcpdump at the host contain packets longer than a segment"
     );
     let _ = writeln!(
         text,
-        "- in {differ} transfers of the kernel's it counted other retransmissions (`tcpi_total_retrans`) than left its host"
+        "- in {differ} transfers of the kernel, its count of retransmissions (`tcpi_total_retrans`) differs from the number that \
+         left its host"
     );
     for one in failed {
         let _ = writeln!(text, "- failed: {one}");

@@ -235,7 +235,7 @@ impl Found {
                 Some("several times slower than the capture".to_owned())
             }
             Ok(answer) if answer.offer == Offer::DoesNotEnd => {
-                Some("simulated, it does not end".to_owned())
+                Some("its simulated transfer does not end".to_owned())
             }
             Ok(_) => None,
         }

@@ -42,18 +42,21 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
     let mut text = format!(
         "## Ordinary traffic\n\n\
          Applications over the kernel's TCP at both ends ({runs} runs, {seeds}), captured at both ends, and captures derived \
-         from these ({captures} captures). The truth is `TCP_INFO` of both sockets every 10 ms and the calls of the programs: \
-         the limit of a stream at every instant. Where the bottleneck is busy with the last that an application wrote, either may be \
-         named; where a window or the send buffer limits a stream while the path is full, the path may be named, too. Of streams \
-         of less than 10 ms there is no truth. A first sentence is right if the limit that it names took most of the time \
-         (within 5 points), flatly wrong if it took less than a tenth. An abstention is wrong if one limit took half of the \
-         time. Waste (timers, Nagle's algorithm, a shut window) that took a quarter or more may be named first; they are counted in a column of their \
-         own. \"The sender held back: its send buffer, a congestion window that does not grow, or a shaper\" names the window where nothing was \
-         retransmitted, and the path where a shaper stands on the sending host; away from the sender it names the application, too. Slow start, losses and the path count as one limit, the congestion window, unless the one that is named is right by \
-         itself; the column \"right, in detail\" holds them apart. The budget is right if busy time, receive window and send buffer are within 5 points of the \
-         kernel's counters at the sender's own end; the bottleneck's rate, where it is told, if it is the path's or its shaper's \
-         within 5 % or within its interval. This section is written by `cargo run --release --manifest-path \
-         validation/Cargo.toml --bin ordinary -- --page docs/diagnose-truth.md`.\n\n"
+         from these ({captures} captures). The truth, the limit of a stream at every instant, comes from `TCP_INFO` of both \
+         sockets every 10 ms and from the calls of the programs. While the bottleneck is busy with the last data that an \
+         application wrote, either may be named; if a window or the send buffer limits a stream while the path is full, the path \
+         may be named, too. There is no truth for streams of less than 10 ms.\n\n\
+         A first sentence is right if the limit that it names took most of the time (within 5 points), and flatly wrong if that \
+         limit took less than a tenth. An abstention is wrong if one limit took half of the time. Waste (timers, Nagle's algorithm, \
+         a shut window) that took a quarter or more may be named first; such sentences have a separate column. \"The sender held \
+         back: its send buffer, a congestion window that does not grow, or a shaper\" names the window if nothing was \
+         retransmitted, and the path if there is a shaper on the sending host; away from the sender it names the application, too. \
+         Slow start, losses and the path count as one limit, the congestion window, unless the named limit is right by itself; the \
+         column \"right, in detail\" separates them.\n\n\
+         The budget is right if busy time, receive window and send buffer are within 5 points of the kernel's counters at the \
+         sender's own end. The bottleneck's rate, if it is known, is right if it is the path's or its shaper's within 5 % or \
+         within its interval. `cargo run --release --manifest-path validation/Cargo.toml --bin ordinary -- --page \
+         docs/diagnose-truth.md` writes this section.\n\n"
     );
     text += "### By application, captures as taken\n\n";
     let whole = || scores.iter().filter(|s| s.derived == Derived::Whole);
@@ -92,13 +95,13 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
                 whole().filter(|s| s.single).collect(),
             ),
             (
-                "the stream told first",
+                "the stream described first",
                 whole().filter(|s| s.first).collect(),
             ),
         ],
     );
-    text += "\n### Sentences that were wrong, captures as taken\n\n\
-             | sentence names | most of the time was | wrong | flatly wrong |\n| --- | --- | --: | --: |\n";
+    text += "\n### Wrong sentences, captures as taken\n\n\
+             | sentence names | limit with most of the time | wrong | flatly wrong |\n| --- | --- | --: | --: |\n";
     for ((template, most), [wrong, flat]) in confusions(whole()) {
         let _ = writeln!(text, "| {template} | {most} | {wrong} | {flat} |");
     }
@@ -171,7 +174,7 @@ impl Score {
 
 fn table<const N: usize>(title: &str, rows: [(&str, Vec<&Score>); N]) -> String {
     let mut text = format!(
-        "| {title} | streams | truth not known | right | abstained | abstained wrongly | waste named first | wrong | flatly wrong | right, in detail | \
+        "| {title} | streams | truth unknown | right | abstained | abstained wrongly | waste named first | wrong | flatly wrong | right, in detail | \
          retransmissions invented | budget right | rate right |\n\
          | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n"
     );

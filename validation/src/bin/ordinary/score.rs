@@ -106,7 +106,8 @@ struct Seen {
 impl Named {
     fn of(template: &str, budget: &Budget, seen: Seen) -> Self {
         let limit = NAMED.iter().find(|(name, _)| *name == template);
-        // "Its application, its send buffer, a congestion window that does not grow, or a shaper before the capture".
+        // "Its application, its send buffer, a congestion window that does not grow, or a shaper before the capture
+        // point".
         let causes = [
             (Class::Losses, seen.retransmissions == 0),
             (Class::Path, seen.shaped),
@@ -152,7 +153,7 @@ impl Verdict {
 
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Unknown => "truth not known",
+            Self::Unknown => "truth unknown",
             Self::Right => "right",
             Self::Abstained => "abstained",
             Self::Missed => "abstained wrongly",

@@ -1,4 +1,4 @@
-//! A whole capture, made of any bytes: by everything that looks at one.
+//! Capture made of arbitrary bytes, for everything that reads one.
 
 use std::io::Cursor;
 use std::time::Duration as Time;
@@ -15,10 +15,10 @@ use dupack_diagnosis_tell::summary::{Look, summary};
 use dupack_packet::captured::CaptureReader;
 use dupack_report::table::Colour;
 
-/// Of bytes that begin so the others are a file; those of others say which packets a file has.
+/// First byte of input whose other bytes are a file; other inputs describe the packets of a file.
 const IS_FILE: u8 = 0xff;
 
-/// Diagnoses a capture: nothing panics, shares of time sum to the whole, and all that is written of it can be.
+/// Diagnoses a capture: nothing panics, shares of time sum to the whole, and every output can be written.
 pub fn whole(bytes: &[u8]) {
     let file = match bytes.split_first() {
         Some((&IS_FILE, file)) => file.to_vec(),
@@ -80,7 +80,7 @@ fn write(diagnosis: &Diagnosis) {
     }
 }
 
-/// The second look, and the copy with remarks.
+/// Reads the capture a second time, and writes the copy with remarks.
 fn again(diagnosis: &Diagnosis, file: &[u8]) {
     let reader = || CaptureReader::new(Cursor::new(file)).expect("it was read before");
     let numbers: Vec<u64> = diagnosis.connections.iter().map(|one| one.number).collect();
@@ -99,7 +99,7 @@ fn again(diagnosis: &Diagnosis, file: &[u8]) {
     .expect("memory can be written");
 }
 
-/// Packets of a few bytes each become a file of raw IP packets with microseconds.
+/// Turns packets of a few bytes each into a file of raw IP packets with microseconds.
 fn capture(bytes: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65535, 101] {
@@ -123,21 +123,22 @@ fn capture(bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Bytes that say what a packet is.
+/// Number of bytes that describe a packet.
 const STEP_BYTES: usize = 9;
 
-/// Where both ends of two connections are in their streams.
+/// Positions of both ends of two connections in their streams.
 #[derive(Default)]
 struct World {
     micros: u64,
-    /// By connection and end: the next byte, and the highest that was acknowledged.
+    /// Next byte, and highest acknowledged byte, by connection and end.
     next: [[u32; 2]; 2],
-    /// Bytes of the packet that the capture does not have.
+    /// Bytes of the packet that the capture lacks.
     cut: u32,
 }
 
 impl World {
-    /// What a step says: who, which flags, from where and how much, what is acknowledged, how long after the last.
+    /// Returns the packet of a step, which gives the sender, flags, position, length, ACK, and the time since the
+    /// previous packet.
     fn packet(&mut self, step: [u8; STEP_BYTES]) -> Vec<u8> {
         let [who, flags, from, len, ack, window, wait, options, id] = step;
         self.micros += 1_u64 << (wait % 24);
@@ -149,7 +150,7 @@ impl World {
             8 => at[side].wrapping_sub(u32::from(from) * 64),
             _ => at[side].wrapping_add(u32::from(from) * 64),
         };
-        // SYN, FIN, RST where all these bits say so: most packets have none of them.
+        // A packet has SYN, FIN or RST only for a few values of these bits: most packets have none.
         let rare = match flags & 0x3f {
             0..=4 => flags & 0x07,
             _ => 0,
@@ -186,7 +187,7 @@ impl World {
         ip(&tcp, len, id, side)
     }
 
-    /// Timestamps, SACK blocks, what a SYN says.
+    /// Returns options: timestamps, SACK blocks, those of a SYN.
     fn options(&self, which: u8, other: u32, ack: u32) -> Vec<u8> {
         let mut said = Vec::new();
         if which & 1 != 0 {
@@ -212,7 +213,7 @@ impl World {
     }
 }
 
-/// An IPv4 packet of which the capture has the headers only.
+/// Returns an IPv4 packet of which the capture has only the headers.
 fn ip(tcp: &[u8], len: u32, id: u8, side: usize) -> Vec<u8> {
     let total = 20 + tcp.len() as u32 + len;
     let mut packet = vec![0x45, 0];

@@ -22,7 +22,8 @@ pub(super) struct Run {
 /// The page.
 pub(super) fn page(run: &Run, options: &Options) -> String {
     let mut text = first(run, options);
-    text += "| path | captured | took | losses | other | predicted | took | off by | in the interval | refused |\n";
+    text += "| path | captured sender | duration | losses | other sender | predicted | measured | error | in the interval | \
+             reason for no answer |\n";
     text += "| --- | --- | --: | --: | --- | --: | --: | --: | :-: | --- |\n";
     for row in &run.rows {
         let _ = writeln!(text, "{}", in_a_row(row));
@@ -45,12 +46,13 @@ fn first(run: &Run, options: &Options) -> String {
     let share = |count: usize, of: usize| count as f64 * 100.0 / of.max(1) as f64;
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     format!(
-        "# What another sender would have taken, and took\n\nOne sender is captured, what another would have taken is predicted \
-         from the capture, and the other is run {} times over the same path with other losses; the truth is their mean. \
-         The list was fixed before it was run (`validation/src/bin/diagnose_truth/what-if.toml`): {} of its {} \
-         pairs were run here, seed {}, on Linux {}. {} were answered, of which {right} ({:.0} %) are within 15 % of the truth and \
-         {inside} have it in their interval; the median error is {:.1} %. {refused} ({:.0} %) were refused, as the last column \
-         says. This page is written by `cargo measure diagnose --what-if`.\n\n",
+        "# Predictions for other senders compared with their transfers\n\nOne sender is captured, and the duration with another \
+         sender is predicted from the capture. Then the other sender is run {} times over the same path with other losses; the \
+         truth is the mean of these runs. The list of pairs was fixed before the first run \
+         (`validation/src/bin/diagnose_truth/what-if.toml`): {} of its {} pairs were run here, seed {}, on Linux {}. {} were \
+         answered: {right} of them ({:.0} %) are within 15 % of the truth, and the intervals of {inside} contain it; the median \
+         error is {:.1} %. {refused} ({:.0} %) have no answer, for the reason in the last column. `cargo measure diagnose \
+         --what-if` writes this page.\n\n",
         options.repeat,
         rows.len(),
         run.listed,
