@@ -26,8 +26,8 @@ use thiserror::Error;
 use crate::tun::netlink::{self, InterfaceIndex};
 
 /// Requirements for making namespaces, for error messages.
-const WHAT_IS_NEEDED: &str = "it takes root (or CAP_NET_ADMIN and CAP_SYS_ADMIN), or a system \
-    that lets ordinary users make user namespaces: see the settings user.max_user_namespaces, \
+const WHAT_IS_NEEDED: &str = "this requires root (or CAP_NET_ADMIN and CAP_SYS_ADMIN), or a \
+    system that allows unprivileged user namespaces: see the settings user.max_user_namespaces, \
     kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns";
 
 /// Errors of creating or using a namespace.
@@ -39,7 +39,7 @@ pub enum NamespaceError {
     Refused(#[source] io::Error),
     /// An unprivileged process must enter a user namespace before it has several threads.
     #[error(
-        "this process has {threads} threads, and a user namespace can be entered with one only: \
+        "cannot enter a user namespace: this process has {threads} threads and may have only one; \
          call `prepare` at the start of the program"
     )]
     TooLate {
@@ -61,7 +61,7 @@ pub enum NamespaceError {
 fn remedy(source: &io::Error) -> &'static str {
     match source.kind() {
         ErrorKind::ReadOnlyFilesystem => {
-            ": /proc/sys is mounted read-only, as it is in many containers; run this where it is writable"
+            ": /proc/sys is mounted read-only, as in many containers; run this where /proc/sys is writable"
         }
         _ => "",
     }

@@ -241,7 +241,7 @@ pub enum TransferError {
         reason: Option<Reason>,
     },
     /// The bytes that arrived differ from those that were sent.
-    #[error("the {bytes} bytes that arrived are not those that were sent: their hashes differ")]
+    #[error("the {bytes} bytes that arrived differ from the bytes sent: the hashes do not match")]
     Damaged {
         /// Number of bytes that arrived.
         bytes: u64,
@@ -257,9 +257,9 @@ pub enum TransferError {
 pub enum ControlError {
     /// The kernel does not have the congestion control, or does not allow its use.
     #[error(
-        "the kernel does not give the congestion control `{name}`; it has {available} (a module \
-         such as tcp_{name} may have to be loaded, and an ordinary user may use only what \
-         net.ipv4.tcp_allowed_congestion_control lists)"
+        "the kernel does not provide the congestion control `{name}`; it has {available} (load the \
+         module tcp_{name} if necessary; an unprivileged user may use only those in \
+         net.ipv4.tcp_allowed_congestion_control)"
     )]
     Refused {
         /// Name of the congestion control.
@@ -270,7 +270,7 @@ pub enum ControlError {
         available: String,
     },
     /// The kernel accepted the name but uses another congestion control.
-    #[error("the kernel was asked for the congestion control `{name}` and took `{taken}`")]
+    #[error("the kernel uses the congestion control `{taken}` instead of `{name}`")]
     Other {
         /// Requested congestion control.
         name: String,
@@ -441,7 +441,7 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> TransferError {
 
 fn in_words(reason: Option<Reason>) -> String {
     reason.map_or_else(
-        || "the sender did not say why".to_owned(),
+        || "the sender reported no reason".to_owned(),
         |r| r.to_string(),
     )
 }

@@ -107,7 +107,7 @@ pub enum TunError {
         source: io::Error,
     },
     /// A device of this name exists and is in use.
-    #[error("there is a TUN device {name} already, and somebody uses it")]
+    #[error("the TUN device {name} already exists and is in use")]
     Taken {
         /// Name of the device.
         name: String,

@@ -1,5 +1,5 @@
-//! The emulated path between two of the kernel's own TCPs: it has the rate, the delay and the
-//! losses that it was told to have, also under offload, and nothing of it is left behind.
+//! The emulated path between two of the kernel's own TCPs: it has the configured rate, delay and losses, also with
+//! offload, and leaves nothing behind.
 
 #[cfg(target_os = "linux")]
 #[path = "../../packet/tests/analysers/mod.rs"]

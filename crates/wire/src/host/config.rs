@@ -94,16 +94,16 @@ fn is_unicast(address: IpAddr) -> bool {
 #[non_exhaustive]
 pub enum ConnectError {
     /// The host has no address of the peer's family.
-    #[error("the host has no address from which {peer} could be reached")]
+    #[error("the host has no address of the same IP version as {peer}")]
     NoAddress {
         /// Address of the peer.
         peer: SocketAddr,
     },
     /// There are too many connections.
-    #[error("the host has as many connections as it may have")]
+    #[error("the host has reached its maximum number of connections")]
     TooMany,
     /// Every port is in use for connections to the peer.
-    #[error("there is no port left to connect to {peer} from")]
+    #[error("no local port is free for a connection to {peer}")]
     NoPort {
         /// Address of the peer.
         peer: SocketAddr,

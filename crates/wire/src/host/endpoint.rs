@@ -465,16 +465,16 @@ mod tests {
             Work::Now,
             "another"
         );
-        assert_eq!(dialogue.hear(first), Work::Now, "it fills the first");
+        assert_eq!(dialogue.hear(first), Work::Now, "fills the first gap");
         assert_eq!(
             dialogue.hear(dialogue.segment(2000, 500, 0)),
             Work::Now,
-            "half of the other"
+            "fills half of the other gap"
         );
         assert_eq!(
             dialogue.hear(dialogue.segment(2500, 500, 0)),
             Work::Now,
-            "the rest"
+            "fills the rest"
         );
         assert_eq!(dialogue.hear(first), Work::Now, "a repetition");
         let mut fin = dialogue.segment(4000, 1000, 0);

@@ -286,13 +286,13 @@ mod tests {
         assert!(!run.admits(&segment(1000, 0, Flags::NONE)), "an ACK");
         let mut other = segment(1000, 1000, Flags::NONE);
         other.segment.ack = Some(SeqNumber(8));
-        assert!(!run.admits(&other), "another acknowledgment");
+        assert!(!run.admits(&other), "a different acknowledgment");
         let mut marked = segment(1000, 1000, Flags::NONE);
         marked.segment.ecn = dupack_tcp::segment::Codepoint::Ect0;
         assert!(!run.admits(&marked), "another ECN field");
         let mut counting = segment(1000, 1000, Flags::NONE);
         counting.segment.flags = Flags::of_ace(5);
-        assert!(!run.admits(&counting), "another count of marks");
+        assert!(!run.admits(&counting), "a different count of marks");
         let counted = joined(&[segment(0, 1000, Flags::of_ace(5))]);
         assert!(counted.admits(&counting), "the same count");
         counting.segment.flags = Flags::of_ace(5).with(Flags::CWR);
@@ -300,7 +300,7 @@ mod tests {
         let short = joined(&[segment(0, 1000, Flags::NONE), segment(1000, 5, Flags::NONE)]);
         assert!(
             !short.admits(&segment(1005, 5, Flags::NONE)),
-            "after a short one"
+            "after a short segment"
         );
     }
 

@@ -41,10 +41,10 @@ pub struct PipeEnd {
 #[non_exhaustive]
 pub enum PipeError {
     /// The input failed: not all data has been sent.
-    #[error("cannot read what is to be sent")]
+    #[error("cannot read the data to send")]
     Input(#[source] io::Error),
     /// The output failed: not all received data has been written.
-    #[error("cannot write what has come")]
+    #[error("cannot write the received data")]
     Output(#[source] io::Error),
 }
 

@@ -272,9 +272,9 @@ mod tests {
             threads.map(|thread| thread.join().expect("no panic"))
         });
         let all: Vec<Ends> = taken.iter().flat_map(|(ends, _)| ends.clone()).collect();
-        assert_eq!(all.len(), usize::from(PORTS), "each is somebody's");
+        assert_eq!(all.len(), usize::from(PORTS), "every end has an owner");
         let different: HashSet<Ends> = all.into_iter().collect();
-        assert_eq!(different.len(), usize::from(PORTS), "and nobody else's");
+        assert_eq!(different.len(), usize::from(PORTS), "no end has two owners");
     }
 
     #[test]
@@ -340,7 +340,7 @@ mod tests {
         assert!(c.finish());
         assert!(is_rung(&a) && is_rung(&b));
         assert!(a.finish() && b.finish());
-        assert!(!is_rung(&c), "once is enough");
+        assert!(!is_rung(&c), "c is not woken twice");
         b.begin();
         assert!(!a.finish());
     }

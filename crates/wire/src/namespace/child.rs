@@ -56,7 +56,7 @@ impl Child {
     pub fn finish(mut self) -> io::Result<Output> {
         match self.process.take() {
             Some(process) => process.wait_with_output(),
-            None => Err(io::Error::other("the program was waited for already")),
+            None => Err(io::Error::other("the program has already been waited for")),
         }
     }
 }

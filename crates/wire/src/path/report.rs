@@ -150,8 +150,8 @@ impl LaneReport {
         }
         for (lost, how) in [
             (self.overflowed.unwrap_or(0), "lost in front of the path"),
-            (self.malformed, "thrown away as they cannot be read"),
-            (self.no_room, "thrown away as too many were under way"),
+            (self.malformed, "dropped because they could not be parsed"),
+            (self.no_room, "dropped because too many were in flight"),
             (self.refused, "refused by the kernel behind the path"),
         ] {
             if lost > 0 {
@@ -169,7 +169,7 @@ impl EndpointLosses {
         } = *self;
         if refused > 0 {
             reasons.push(format!(
-                "{refused} packets of the endpoint were refused by the kernel beside it"
+                "{refused} packets of the endpoint were refused by the neighbouring kernel"
             ));
         }
         let overflowed = overflowed.unwrap_or(0);
@@ -215,7 +215,7 @@ impl fmt::Display for LaneReport {
 fn quantiles(histogram: &Histogram) -> String {
     let at = |q| millis(histogram.quantile(q).unwrap_or(Duration::ZERO));
     format!(
-        "median {} ms, 99 % {} ms, most {} ms",
+        "median {} ms, 99 % {} ms, maximum {} ms",
         at(0.5),
         at(IN_TIME),
         millis(histogram.max())

@@ -193,7 +193,7 @@ fn neighbours_stay_together() {
         let frame = tcp_frame(family, 3210);
         let piece = frame.cut(1, 2);
         let Segmentation::Tcp { size, .. } = piece.pending.segmentation else {
-            panic!("two segments are still to be cut");
+            panic!("the two segments are not cut yet");
         };
         assert_eq!(usize::from(size), SIZE);
         let (seq, flags, data) = read_tcp(&packet(&piece));

@@ -45,7 +45,7 @@ impl Dump {
         }
         drop(child);
         Err(io::Error::other(
-            "tcpdump does not begin to capture; is it installed?",
+            "tcpdump did not start to capture; check that it is installed",
         ))
     }
 

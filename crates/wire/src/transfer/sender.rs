@@ -280,7 +280,7 @@ pub(super) fn socket(family: Family, control: &str) -> Result<OwnedFd, TransferE
         source: error.into(),
         available: available(),
     })?;
-    let taken = control_of(&socket).map_err(system("read the congestion control back"))?;
+    let taken = control_of(&socket).map_err(system("read back the congestion control"))?;
     if taken != control {
         let name = control.to_owned();
         return Err(ControlError::Other { name, taken }.into());

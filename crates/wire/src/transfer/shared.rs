@@ -422,7 +422,7 @@ impl Senders {
                 Origin::Kernel { control } => {
                     let family = config.family;
                     let socket = near.run(move || socket(family, &control))?;
-                    let again = socket.try_clone().map_err(system("keep a socket"))?;
+                    let again = socket.try_clone().map_err(system("duplicate a socket"))?;
                     let (course, start) = (course.clone(), flow.start);
                     let job = move || send(socket, to, start, &course);
                     let thread = near.spawn("sender", job);
@@ -481,7 +481,7 @@ impl Senders {
         }
         let mut said = vec![Said::default(); starts.len()];
         for (n, stats) in counted {
-            let stats = stats.map_err(system("ask a socket what it counted"))?;
+            let stats = stats.map_err(system("read a socket's statistics"))?;
             said[n] = Said {
                 segments: Some(stats.segments),
                 retransmissions: Some(stats.retransmissions),

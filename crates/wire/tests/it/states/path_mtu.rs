@@ -1,4 +1,4 @@
-//! The path's MTU: what routers say of it and what they do not, what is believed, and probes.
+//! Path MTU: messages of routers, their absence, their validation, and probes.
 
 use dupack_algorithms::catalog::Dialect;
 use dupack_tcp::connection::{
@@ -15,14 +15,14 @@ use crate::endpoint::stacks::{builder, every_recovery, stack};
 /// Bytes of IPv4 and TCP headers.
 const HEADERS: u32 = 40;
 
-/// A link of 1440 bytes: segments of 1400.
+/// Returns the parameters for a link of 1440 bytes, i.e. segments of 1400 bytes.
 fn link() -> Config {
     let mut config = plain();
     config.mss = 1400;
     config
 }
 
-/// As Linux has it.
+/// Returns the parameters of Linux.
 fn prompt() -> Config {
     let mut config = link();
     config.path_mtu.too_big = TooBigRule::AtOnce;
@@ -47,7 +47,7 @@ fn established(config: Config) -> Script {
     opened(config, "sack/reno", Dialect::Rfc)
 }
 
-/// A message about the segment at `seq` arrives.
+/// Delivers a message about the segment at `seq`.
 fn hear(t: &mut Script, seq: u32, says: IcmpReport) {
     let error = IcmpError::new(SeqNumber(OUR_ISS.wrapping_add(seq)), says);
     t.connection.handle_icmp(t.now, &error);
@@ -80,12 +80,12 @@ fn what_is_too_big_is_cut_and_sent_again_at_once() {
         ". 2801:3801 ack 1",
         "P. 3801:4201 ack 1",
     ]);
-    // As many segments as before, and no sign of congestion.
+    // The number of segments stays the same, and there is no sign of congestion.
     let window = sender(&t).window();
     assert_eq!((window.cwnd, window.ssthresh), (10_000.0, f64::INFINITY));
     assert_eq!(sender(&t).stats().loss_events, 0);
     assert_eq!(t.connection.path_mtu().map(|known| known.mtu), Some(1040));
-    // What the others that were dropped lead to changes nothing.
+    // The messages about the other dropped segments change nothing.
     too_big(&mut t, 1401, 1040);
     too_big(&mut t, 2801, 1040);
     t.sends(&[]);
@@ -146,8 +146,8 @@ fn what_cannot_be_is_ignored_and_counted() {
     t.pass(100);
     t.arrive(". 1 ack 1401");
     let _ = t.drain();
-    // Acknowledged already, never sent, as long as the link's, longer, below what is believed, and
-    // 0, which a router of before RFC 1191 says.
+    // Already acknowledged, never sent, equal to the link's MTU, above it, below the accepted value, and 0, which
+    // routers older than RFC 1191 send.
     for (seq, mtu) in [
         (1, 1040),
         (4201, 1040),
@@ -181,7 +181,7 @@ fn nothing_in_flight_nothing_is_believed() {
 
 #[test]
 fn what_has_been_acknowledged_as_long_makes_a_message_wait() {
-    // RFC 5927 §7.3.1: at first it is believed.
+    // RFC 5927 §7.3.1: the message is accepted initially.
     let mut t = established(link());
     t.connection.write(1400).expect("it is open");
     t.sends(&["P. 1:1401 ack 1"]);
@@ -191,7 +191,7 @@ fn what_has_been_acknowledged_as_long_makes_a_message_wait() {
     t.pass(100);
     t.arrive(". 1 ack 1401");
 
-    // §7.3.4: packets of 1240 bytes have arrived; one that is acknowledged refutes the claim.
+    // §7.3.4: packets of 1240 bytes have arrived. Acknowledging one of them refutes the claim.
     t.connection.write(1200).expect("it is open");
     t.sends(&["P. 1401:2601 ack 1"]);
     too_big(&mut t, 1401, 600);
@@ -202,7 +202,7 @@ fn what_has_been_acknowledged_as_long_makes_a_message_wait() {
     let counted = *t.connection.path_counters();
     assert_eq!((counted.too_big_delayed, counted.too_big_refuted), (1, 1));
 
-    // §7.3.2: one that times out proves it.
+    // §7.3.2: a packet that times out proves the claim.
     t.connection.write(1200).expect("it is open");
     t.sends(&["P. 2601:3801 ack 1"]);
     too_big(&mut t, 2601, 600);
@@ -291,7 +291,7 @@ fn no_error_ends_an_established_connection() {
     assert_eq!(t.connection.unreachable(), Some(Unreachable::Host));
     t.pass(100);
     t.arrive(". 1 ack 1001");
-    // Something was acknowledged: it is not true any more.
+    // Data was acknowledged, so the error is no longer valid.
     assert_eq!(t.connection.unreachable(), None);
     t.connection.write(1000).expect("it is open");
     assert_eq!(t.drain().len(), 1);
@@ -334,18 +334,18 @@ fn a_hard_error_ends_the_attempt_to_open_one() {
             continue;
         }
         assert!(t.events().is_empty());
-        // It is told when the attempt has taken too long.
+        // The error is reported when the attempt times out.
         t.pass(21_000);
         assert_eq!(t.events(), [over]);
     }
 }
 
-/// A path of 100 ms that carries so much, and the peer behind it.
+/// A path of 100 ms with a limited MTU, and the peer behind it.
 struct Path {
-    /// The longest segment that passes.
+    /// Length of the longest segment that passes.
     carries: u32,
     router: Router,
-    /// What the peer expects, and has beyond it, counted from our SYN.
+    /// The next byte that the peer expects, and the ranges beyond it, relative to our SYN.
     next: u32,
     beyond: Vec<(u32, u32)>,
     on_the_way: Vec<(Instant, Arrival)>,
@@ -374,7 +374,7 @@ impl Path {
         }
     }
 
-    /// What leaves now goes on its way.
+    /// Puts all due segments on the path.
     fn take(&mut self, t: &mut Script) {
         while let Some(outgoing) = t.connection.poll_transmit(t.now) {
             let seq = outgoing.segment.seq.0.wrapping_sub(OUR_ISS);
@@ -441,7 +441,7 @@ impl Path {
             end > self.next
         });
         self.beyond = ranges;
-        // The newest first.
+        // The newest block comes first.
         let mut blocks = self.beyond.clone();
         blocks.sort_by_key(|&(from, to)| !(from <= start && end <= to));
         blocks.truncate(3);
@@ -506,7 +506,7 @@ fn every_recovery_gets_out_of_a_black_hole() {
             Path::new(1200, Router::Silent).finish(&mut t);
             let counted = counted(&t);
             assert_eq!(counted.black_holes, 1, "{text}, {dialect}: {counted:?}");
-            // It finds out by itself what the path carries.
+            // The connection finds the path's MTU by itself.
             let found = smss(&t);
             assert!((984..=1200).contains(&found), "{text}, {dialect}: {found}");
             assert!(counted.probes_delivered + counted.probes_lost <= counted.probes);
@@ -537,7 +537,7 @@ fn a_search_finds_what_the_path_carries() {
 
 #[test]
 fn a_search_over_ipv6_begins_with_what_every_link_carries() {
-    // RFC 8200 §5: 1280 bytes, of which 60 are headers.
+    // RFC 8200 §5: 1280 bytes, including 60 bytes of headers.
     let mut config = link();
     config.path_mtu = config.path_mtu.over_ipv6();
     config.path_mtu.probing = ProbingRule::Always;
@@ -569,7 +569,7 @@ fn a_probe_that_a_router_drops_bounds_the_search() {
     let mut t = established(config);
     t.connection.write(60_000_000).expect("it is open");
     Path::new(1200, Router::Speaks).finish(&mut t);
-    // The message says how far to go: no probe is lost after the first that was too long.
+    // The message gives the limit, so no probe is lost after the first one that was too long.
     let counted = counted(&t);
     assert_eq!(counted.probes_lost, 1, "{counted:?}");
     let found = smss(&t);
@@ -590,7 +590,7 @@ fn timeouts_in_a_row_halve_the_segment_down_to_a_bound() {
         let end = words.split([':', ' ']).nth(2).expect("a range");
         lengths.push(end.parse::<u32>().expect("a number") - 1);
     }
-    // RFC 4821 §7.7: two as they were (R1 is three), then the base, then half of it each time.
+    // RFC 4821 §7.7: two unchanged (R1 is three), then the base, then half of it each time.
     let shrinking = [1400, 1400, 984, 492, 246, 123, 61, 48];
     assert_eq!(lengths[..8], shrinking);
     assert_eq!(lengths.last(), Some(&48));
