@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_listener_is_told_from_a_connection() {
+    fn a_listener_is_distinguished_from_a_connection() {
         let head = "  sl  local_address rem_address   st tx_queue rx_queue";
         let line = |state: &str| {
             format!("{head}\n   0: 0100007F:1F90 00000000:0000 {state} 00000000:00000000\n")

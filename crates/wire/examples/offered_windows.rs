@@ -46,7 +46,7 @@ fn main() -> Result<()> {
     let least = acks.least.ok_or("no capture has an ACK of a receiver")?;
     let (all, small) = (&acks.of_all, &acks.of_small);
     println!(
-        "{} of {} ACKs ({:.1} %) offer less than {bound} bytes; the least is {least}",
+        "{} of {} ACKs ({:.1} %) offer less than {bound} bytes; the smallest window is {least}",
         small.acks,
         all.acks,
         percent(small.acks, all.acks)

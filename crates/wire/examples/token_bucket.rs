@@ -125,7 +125,7 @@ mod linux {
 
     #[expect(
         clippy::disallowed_methods,
-        reason = "real packets, and the kernel's time stamps are of this clock"
+        reason = "real packets, and the kernel's timestamps use this clock"
     )]
     fn clock() -> Duration {
         SystemTime::now()
@@ -182,7 +182,7 @@ mod linux {
                 ControlMessageOwned::ScmTimestampns(at) => Some(Duration::from(at)),
                 _ => None,
             });
-            let stamp = stamp.ok_or_else(|| std::io::Error::other("no time stamp"))?;
+            let stamp = stamp.ok_or_else(|| std::io::Error::other("no timestamp"))?;
             came.push((u64::from_be_bytes(number) as usize, stamp));
         }
     }

@@ -17,7 +17,7 @@ impl WallClock {
     #[must_use]
     #[expect(
         clippy::disallowed_methods,
-        reason = "real packets move in real time, not in that of an event queue"
+        reason = "real packets move in real time, not in the time of an event queue"
     )]
     pub fn start() -> Self {
         Self {
@@ -37,7 +37,7 @@ impl WallClock {
     #[must_use]
     #[expect(
         clippy::disallowed_methods,
-        reason = "a capture file says when its packets were seen"
+        reason = "a capture file records the time of day of its packets"
     )]
     pub fn unix_nanos_at_zero(&self) -> u64 {
         // Before 1970 or after 2554, the result is arbitrary.

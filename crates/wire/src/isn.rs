@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_moves_it_by_one_every_four_microseconds() {
+    fn the_number_grows_by_one_every_four_microseconds() {
         let secret = Secret::new(&[7; 16]);
         let (local, remote) = ends();
         let start = Instant::from_nanos(1 << 40);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_and_keys_have_numbers_of_their_own() {
+    fn different_ends_and_keys_have_different_numbers() {
         let secret = Secret::new(&[7; 16]);
         let (local, remote) = ends();
         let isn = |secret: &Secret, local| secret.isn(Instant::ZERO, local, remote);

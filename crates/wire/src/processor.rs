@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_share_a_processor_wait_for_each_other() {
+    fn threads_that_share_a_processor_wait_for_each_other() {
         let on = one_processor();
         let other = thread::spawn(move || work(on));
         let waited = thread::spawn(move || work(on)).join().expect("no panic");

@@ -71,8 +71,8 @@ fn main() -> std::process::ExitCode {
                 behaviour::a_script_drops_what_it_names,
             ),
             case(
-                "a_stopped_process_is_late_and_says_so",
-                behaviour::a_stopped_process_is_late_and_says_so,
+                "a_stopped_process_is_reported_as_late",
+                behaviour::a_stopped_process_is_reported_as_late,
             ),
             case(
                 "captures_hold_what_crossed",

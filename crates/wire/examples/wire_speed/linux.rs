@@ -38,7 +38,7 @@ const FILLING: u8 = 7;
 type Failure = Box<dyn Error + Send + Sync>;
 
 #[derive(Parser)]
-#[command(about = "How fast bytes move between this machine's kernel and an endpoint over TUN")]
+#[command(about = "Measures how fast bytes move between this machine's kernel and an endpoint over TUN")]
 struct Args {
     #[command(subcommand)]
     party: Party,
@@ -155,7 +155,7 @@ fn device(namespace: &Namespace, address: Ipv4Addr, packets: Packets) -> Result<
     };
     let tun = namespace.run(move || Tun::open(&config))?;
     match (packets, tun.offload()) {
-        (Packets::Offload, Granted::Plain) => Err("this kernel gives no offload".into()),
+        (Packets::Offload, Granted::Plain) => Err("this kernel does not support offload".into()),
         _ => Ok(tun),
     }
 }
@@ -175,7 +175,7 @@ fn spawn(
     match reported.recv() {
         Ok(time) => Ok(Running { time, stop, thread }),
         Err(_) => match joined(thread) {
-            Ok(()) => Err("the endpoint ended at once".into()),
+            Ok(()) => Err("the endpoint ended immediately".into()),
             Err(error) => Err(error),
         },
     }

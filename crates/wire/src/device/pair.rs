@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_wakes_as_long_as_there_is_a_packet() {
+    fn a_waiting_reader_wakes_while_there_are_packets() {
         let (mut a, mut b) = pair(PairConfig::new()).expect("a pair");
         let is_readable = |end: &PairEnd| {
             let mut files = [PollFd::new(end.as_fd(), PollFlags::POLLIN)];
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_full_queue_does_not_hold_is_counted() {
+    fn packets_beyond_a_full_queue_are_counted() {
         let config = PairConfig {
             queue_packets: 2,
             ..PairConfig::new()
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn packets_that_do_not_fit_are_refused() {
         let long = Pending {
             checksum: ChecksumState::Partial {
                 start: 20,

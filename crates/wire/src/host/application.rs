@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_does_not_depend_on_how_it_is_asked_for() {
+    fn a_pattern_does_not_depend_on_the_read_sizes() {
         let mut whole = [0; 1000];
         Pattern::new(3).fill(&mut whole);
         let mut pattern = Pattern::new(3);

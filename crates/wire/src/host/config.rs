@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_come_from_single_hosts_that_are_others() {
+    fn sources_must_be_unicast_addresses_of_other_hosts() {
         let own = ["10.0.0.1", "fd00::1"].map(|text| text.parse().expect("an address"));
         let config = HostConfig::new(own.to_vec());
         let hears = |text: &&str| config.hears(text.parse().expect("an address"));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_addresses_are_a_matter_of_policy() {
+    fn foreign_destinations_depend_on_the_policy() {
         let (own, foreign) = (["10.0.0.1", "fd00::1"], ["10.0.0.2", "8.8.8.8", "fd00::2"]);
         let nobodys = ["0.0.0.0", "::", "255.255.255.255", "224.0.0.1", "ff02::1"];
         let strict = takes(Destinations::OwnAddresses);

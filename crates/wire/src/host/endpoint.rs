@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_repetitions_and_ends_are_answered_at_once() {
+    fn gaps_duplicates_and_ends_are_answered_at_once() {
         let mut dialogue = Dialogue::established();
         let first = dialogue.segment(0, 1000, 0);
         assert_eq!(
@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn acks_wait_for_one_another_unless_they_tell_of_loss() {
+    fn acks_are_coalesced_unless_they_indicate_loss() {
         let mut dialogue = Dialogue::established();
         dialogue
             .endpoint
@@ -525,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handshake_that_ends_with_data_keeps_them_for_the_application() {
+    fn data_that_completes_a_handshake_reaches_the_application() {
         let mut dialogue = Dialogue::half_open();
         let _ = dialogue.hear(dialogue.segment(0, 1000, 0));
         assert!(dialogue.endpoint.wants_application());

@@ -91,7 +91,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     #[test]
-    fn what_is_remembered_has_a_bound_and_an_end() {
+    fn remembered_mtus_are_limited_and_expire() {
         let mut all = PathMtus::default();
         let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
         let known = |until| KnownMtu {

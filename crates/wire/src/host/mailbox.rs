@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_any_size_of_packets_stops_at_the_bound() {
+    fn a_flood_stops_at_the_limit_for_any_packet_size() {
         for length in [0, 40, 1500, 65_535] {
             let mailbox = Mailbox::default();
             let count = fill(&mailbox, length);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_makes_room() {
+    fn taking_letters_makes_room() {
         let mailbox = Mailbox::default();
         let count = fill(&mailbox, 1500);
         assert_eq!(mailbox.take(10).len(), 10);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn they_come_out_in_order_and_the_first_is_announced() {
+    fn letters_keep_their_order_and_the_first_is_announced() {
         let mailbox = Mailbox::default();
         assert!(mailbox.is_empty());
         assert_eq!(mailbox.post(letter(1, 1)), Posted::First);

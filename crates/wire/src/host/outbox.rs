@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_follow_is_not_joined() {
+    fn segments_that_do_not_follow_are_not_joined() {
         let run = joined(&[segment(0, 1000, Flags::NONE)]);
         assert!(!run.admits(&segment(2000, 1000, Flags::NONE)), "a gap");
         assert!(!run.admits(&segment(1000, 1001, Flags::NONE)), "longer");
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_learns_nothing_of_what_goes_to_another() {
+    fn a_peer_learns_nothing_about_packets_to_another() {
         for offload in [Granted::Plain, Granted::Offload] {
             let alone = identifications_seen(0, offload);
             assert!(alone.len() >= 2);

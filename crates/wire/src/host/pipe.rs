@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_fails_aborts_and_one_that_ends_ends() {
+    fn a_failed_input_aborts_and_a_finished_input_ends() {
         for (last, expected) in [
             (Ok(0), Supply::End),
             (
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_that_fails_is_told_though_the_connection_is_over() {
+    fn a_failed_output_is_reported_even_if_the_connection_is_over() {
         let full = std::fs::File::options().write(true).open("/dev/full");
         let waker = Waker::new().unwrap();
         let (mut pipe, end) = Pipe::new(None, Box::new(full.unwrap()), &waker).unwrap();

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_take_the_same_ends() {
+    fn two_hosts_never_claim_the_same_ends() {
         const PORTS: u16 = 10_000;
         let taken = thread::scope(|scope| {
             let claim = |membership: Membership| {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_goes_to_one_who_listens() {
+    fn a_syn_goes_to_a_listener() {
         let [a, b, c] = siblings();
         b.listen(7);
         assert_eq!(a.whose(ends(7), Stray::Other), Whose::Nobodys);
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_has_nothing_any_more() {
+    fn leaving_releases_everything() {
         let [a, b] = siblings();
         assert!(a.claim(ends(1)));
         a.listen(2);
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_keeps_nobody_waiting() {
+    fn leaving_keeps_nobody_waiting() {
         let [a, b] = siblings();
         assert!(!a.finish());
         drop(b);

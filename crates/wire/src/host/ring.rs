@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_found_again_across_the_end() {
+    fn bytes_survive_the_wrap_of_the_ring() {
         let mut ring = Ring::new(10);
         for start in 0..25_u64 {
             let bytes: Vec<u8> = (0..7).map(|i| (start as u8) * 10 + i).collect();

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_counts_once_in_whatever_order_bytes_come() {
+    fn each_byte_counts_once_in_any_order() {
         let (mut count, mut add) = counting();
         for (from, to, new) in [
             (0, 10, 10),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_ports_used_again_are_another_stream() {
+    fn reused_ports_are_a_new_stream() {
         let (mut count, mut add) = counting();
         assert_eq!(add(&mut count, 0, 10) + add(&mut count, 20, 30), 20);
         assert_eq!(count.ranges, 1);

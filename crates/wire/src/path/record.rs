@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_counted_and_nobody_waits() {
+    fn packets_without_room_are_counted_and_nobody_blocks() {
         const ROOM: usize = 10;
         const PACKETS: u64 = 500;
         let (go, wait) = std::sync::mpsc::channel();
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_there_is_not_overwritten() {
+    fn an_existing_file_is_not_overwritten() {
         let files = CaptureFiles {
             near: PathBuf::from("/dev/null"),
             far: PathBuf::from("/dev/null"),

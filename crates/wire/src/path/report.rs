@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_that_no_link_took_spoils_a_run() {
+    fn a_loss_outside_the_links_spoils_a_run() {
         let at_endpoint = |refused, overflowed| {
             Some(EndpointLosses {
                 refused,

@@ -123,7 +123,7 @@ fn read_tcp(bytes: &[u8]) -> (u32, [bool; 3], Vec<u8>) {
 }
 
 #[test]
-fn every_segment_stands_for_itself() {
+fn each_segment_is_a_complete_packet() {
     for family in [Family::V4, Family::V6] {
         // Three full segments and a remainder, across the wrap of the sequence numbers.
         let frame = tcp_frame(family, 3210);
@@ -154,7 +154,7 @@ fn ecn(piece: &Piece<'_>) -> Codepoint {
 }
 
 #[test]
-fn a_mark_is_on_its_segment_alone_and_every_checksum_right() {
+fn a_mark_is_only_on_its_segment_and_checksums_are_correct() {
     for family in [Family::V4, Family::V6] {
         let mut frame = tcp_frame(family, 3210);
         frame.mark(1);
@@ -188,7 +188,7 @@ fn a_mark_is_on_its_segment_alone_and_every_checksum_right() {
 }
 
 #[test]
-fn neighbours_stay_together() {
+fn adjacent_segments_stay_together() {
     for family in [Family::V4, Family::V6] {
         let frame = tcp_frame(family, 3210);
         let piece = frame.cut(1, 2);
@@ -204,7 +204,7 @@ fn neighbours_stay_together() {
 }
 
 #[test]
-fn what_arrives_whole_leaves_as_it_came() {
+fn an_uncut_packet_leaves_unchanged() {
     let bytes = tcp(Family::V4, 3210);
     let frame = tcp_frame(Family::V4, 3210);
     let piece = frame.cut(0, 4);
@@ -212,7 +212,7 @@ fn what_arrives_whole_leaves_as_it_came() {
 }
 
 #[test]
-fn datagrams_are_cut_too() {
+fn datagrams_are_segmented_too() {
     let segmentation = Segmentation::Udp {
         size: 500,
         header_len: 28,
@@ -246,7 +246,7 @@ fn kinds_are_told_apart() {
 }
 
 #[test]
-fn an_ack_that_says_nothing_else_is_told_from_others() {
+fn pure_acks_are_recognized() {
     const TIMESTAMPS: [u8; 12] = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
     const SACK: [u8; 12] = [1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2];
     let ack = |options: &[u8], more: &dyn Fn(&mut etherparse::TcpHeader), length| {
@@ -274,7 +274,7 @@ fn an_ack_that_says_nothing_else_is_told_from_others() {
 }
 
 #[test]
-fn what_is_no_packet_is_unfit() {
+fn invalid_packets_are_unfit() {
     let load = |bytes: &[u8], pending| {
         Frame::default().load(&Received {
             at: Instant::ZERO,

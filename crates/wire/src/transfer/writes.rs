@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn without_writes_everything_comes_at_once() {
+    fn without_writes_everything_is_due_at_once() {
         let mut script = Script::new(&[], 10);
         assert_eq!(script.next_at(ms(0)), Next::Write(10));
         script.wrote(4);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_wait_for_their_time_and_answers_for_their_acks() {
+    fn writes_wait_for_their_time_or_for_acks() {
         let write = |when, bytes| Write { when, bytes };
         let pause = Duration::from_millis(50);
         let writes = [

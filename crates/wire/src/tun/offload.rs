@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_agreed_on_is_refused() {
+    fn unnegotiated_offload_is_refused() {
         // UDP fragmentation (type 3), and segments of zero bytes.
         assert_eq!(read_header(&[0, 3, 0, 0, 8, 0, 0, 0, 0, 0]), None);
         assert_eq!(read_header(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0]), None);

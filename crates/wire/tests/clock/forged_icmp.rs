@@ -53,7 +53,7 @@ fn burst(peer: &mut Peer, port: u16, segments: usize) -> Vec<Segment> {
 }
 
 #[test]
-fn what_a_router_says_of_a_connections_packet_reaches_it() {
+fn an_icmp_error_reaches_its_connection() {
     let counters = against_host(
         talkers(),
         |config| config.send_buffer = 1 << 14,
@@ -74,7 +74,7 @@ fn what_a_router_says_of_a_connections_packet_reaches_it() {
 }
 
 #[test]
-fn what_is_made_up_changes_nothing() {
+fn forged_errors_change_nothing() {
     let counters = against_host(
         talkers(),
         |config| config.send_buffer = 1 << 14,

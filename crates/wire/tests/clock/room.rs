@@ -44,7 +44,7 @@ fn answer_probes(peer: &mut Peer, port: u16, ack: &Segment, probes: u32) {
 }
 
 #[test]
-fn whoever_takes_nothing_for_too_long_makes_room() {
+fn a_window_closed_for_too_long_makes_room() {
     let talkers = Everybody {
         application: || Box::new(Talker),
         change: |config| config.user_timeout = Duration::from_secs(3),
@@ -73,7 +73,7 @@ fn whoever_takes_nothing_for_too_long_makes_room() {
 }
 
 #[test]
-fn whoever_takes_nothing_for_a_moment_stays() {
+fn a_briefly_closed_window_keeps_the_connection() {
     let talkers = Everybody {
         application: || Box::new(Talker),
         change: |_| (),

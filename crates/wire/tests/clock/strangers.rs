@@ -37,7 +37,7 @@ fn syn() -> Segment {
 
 /// RFC 9293, MUST-63.
 #[test]
-fn a_syn_from_an_address_of_nobodys_gets_no_answer() {
+fn a_syn_from_an_invalid_address_gets_no_answer() {
     // The last address is the host's own: an answer would make the host talk to itself.
     let nobodys = [
         "224.0.0.1",
@@ -86,7 +86,7 @@ fn finish(peer: &mut Peer, port: u16, answer: &Segment) -> Segment {
 
 /// RFC 4987 §3.
 #[test]
-fn a_flood_resets_no_client_and_keeps_none_out() {
+fn a_flood_neither_resets_nor_excludes_clients() {
     let counters = against_host(
         listeners(),
         |_| (),
@@ -110,7 +110,7 @@ fn a_flood_resets_no_client_and_keeps_none_out() {
 }
 
 #[test]
-fn what_ends_a_handshake_waits_for_room() {
+fn the_end_of_a_handshake_waits_for_room() {
     let counters = against_host(
         listeners(),
         |config| config.connections_max = 1,
@@ -130,7 +130,7 @@ fn what_ends_a_handshake_waits_for_room() {
 }
 
 #[test]
-fn a_cookie_keeps_sack_and_is_no_invitation_to_others() {
+fn a_cookie_keeps_sack_and_admits_no_one_else() {
     let counters = against_host(
         listeners(),
         |config| config.half_open_max = 0,

@@ -93,7 +93,7 @@ impl Peer {
 }
 
 #[test]
-fn many_come_and_go_where_few_have_room() {
+fn many_short_connections_fit_a_small_limit() {
     let counters = against_host(
         |config| config.connections_max = 3,
         |peer| {
@@ -122,7 +122,7 @@ fn the_oldest_makes_room() {
             let all =
                 [1000, 1001, 1002].map(|port| peer.come_and_go(port, 77, None).expect("an answer"));
             let answer = peer.repeat_fin(&all[0]).expect("an answer");
-            assert!(answer.is(Flags::RST), "nobody knows of it any more");
+            assert!(answer.is(Flags::RST), "the connection is forgotten");
             peer.assert_answers(&all[1]);
             peer.assert_answers(&all[2]);
         },
@@ -131,7 +131,7 @@ fn the_oldest_makes_room() {
 }
 
 #[test]
-fn a_peer_that_comes_back_is_let_in_when_it_is_no_stray() {
+fn a_returning_peer_is_accepted_unless_its_syn_is_a_stray() {
     against_host(
         |_| (),
         |peer| {
@@ -167,7 +167,7 @@ fn a_peer_that_comes_back_is_let_in_when_it_is_no_stray() {
 }
 
 #[test]
-fn a_stray_that_is_let_in_leaves_the_old_one_where_it_was() {
+fn an_accepted_stray_leaves_the_old_connection_in_place() {
     against_host(
         |_| (),
         |peer| {

@@ -222,7 +222,7 @@ fn recording<D: Device>(device: D, file: Sender<Vec<u8>>) -> impl Device {
 }
 
 #[test]
-fn what_is_lost_between_them_is_sent_again() {
+fn lost_packets_are_retransmitted() {
     let (a, b) = ends(Granted::Plain);
     // The recorder sees outgoing packets before the client's own link loses them.
     let (file, files) = channel();
@@ -255,7 +255,7 @@ fn what_is_lost_between_them_is_sent_again() {
 }
 
 #[test]
-fn foreign_addresses_are_answered_where_the_policy_says_so() {
+fn foreign_addresses_are_answered_if_the_policy_allows() {
     let foreign = address("203.0.113.9");
     let (a, b) = ends(Granted::Plain);
     let mut open = config("10.0.0.2");
@@ -290,7 +290,7 @@ fn foreign_addresses_are_answered_where_the_policy_says_so() {
 }
 
 #[test]
-fn devices_of_different_kinds_are_one_in_a_box() {
+fn boxed_devices_may_differ_in_kind() {
     let (a, b) = ends(Granted::Plain);
     let boxes: [Box<dyn Device>; 2] = [Box::new(lossy(a, 100)), Box::new(b)];
     let [a, b] = boxes;
@@ -303,7 +303,7 @@ fn devices_of_different_kinds_are_one_in_a_box() {
 }
 
 #[test]
-fn a_path_of_link_models_lies_between_two_pairs() {
+fn a_path_of_link_models_connects_two_pairs() {
     let (a, near) = ends(Granted::Plain);
     let (far, b) = ends(Granted::Plain);
     let link = LinkConfig::rate(BitRate::from_mbps(100), Duration::from_millis(5))

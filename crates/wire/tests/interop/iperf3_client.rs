@@ -246,7 +246,7 @@ impl Control {
                 self.output.push(IPERF_DONE);
                 Stage::Done
             }
-            _ => panic!("the server says {state} at {stage:?}"),
+            _ => panic!("unexpected state {state} from the server at {stage:?}"),
         };
         self.input.remove(0);
         self.test.progress().control = next;

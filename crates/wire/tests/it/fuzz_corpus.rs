@@ -25,7 +25,7 @@ fn replay(fuzzer: &str, entry: fn(&[u8])) {
 }
 
 #[test]
-fn scripts_of_the_corpus_do_a_connection_no_harm() {
+fn corpus_scripts_do_no_harm() {
     replay("endpoint", entry::endpoint);
 }
 
@@ -39,7 +39,7 @@ fn draw(stream: &mut Stream, length: u64) -> Vec<u8> {
 }
 
 #[test]
-fn scripts_from_a_seed_do_a_connection_no_harm() {
+fn seeded_scripts_do_no_harm() {
     let mut stream = Stream::derive(1, "endpoint scripts");
     for _ in 0..60_000 {
         let length = stream.below(600);

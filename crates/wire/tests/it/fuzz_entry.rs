@@ -323,7 +323,7 @@ impl World {
         let end = store.offset + u64::from(store.len);
         let buffer = u64::from(self.connection.config().receive_buffer);
         assert!(store.len > 0 && store.skip + store.len <= segment.len);
-        assert!(store.offset >= before, "what is readable stays");
+        assert!(store.offset >= before, "readable bytes are not overwritten");
         assert!(end <= self.read + buffer, "the host has no room for it");
         let next = self.connection.readable();
         if next > before {
@@ -382,6 +382,6 @@ impl World {
         self.pass(Duration::from_secs(400));
         let idle = self.connection.sender().is_none_or(|s| s.is_done());
         let waits = matches!(self.connection.state(), State::Listen | State::Closed);
-        assert!(idle || waits, "{:?} waits for ever", self.connection);
+        assert!(idle || waits, "{:?} waits forever", self.connection);
     }
 }

@@ -125,7 +125,7 @@ impl Case {
             );
             assert_eq!(host.closed, Some(Reason::Finished), "{name}");
         }
-        assert!(ended.is_some(), "{name} did not come to rest");
+        assert!(ended.is_some(), "{name} did not finish");
         let halves = network.hosts.iter().filter_map(|h| h.connection.sender());
         halves.map(|sender| sender.stats().retransmissions).sum()
     }

@@ -81,7 +81,7 @@ fn one_of_few(measure: impl Fn() -> Result<(), String>) {
 fn fits(receipt: &Receipt, left_bps: f64) -> Result<(), String> {
     let measured = receipt.rate_bps(0.3, 0.95);
     let ratio = measured / left_bps;
-    let text = format!("{measured:.0} bit/s, {ratio:.4} of what the link leaves");
+    let text = format!("{measured:.0} bit/s, {ratio:.4} of the available rate");
     eprintln!("{text}");
     // A busy machine does not catch up on data that it sends too late.
     let fits = (0.95..=1.02).contains(&ratio);
@@ -136,7 +136,7 @@ pub fn delay_is_added_both_ways() {
             stop(network);
             let trips = trips.map_err(|error| format!("no answer: {error}"))?;
             let (least, median) = (trips[0], trips[trips.len() / 2]);
-            let text = format!("round trip: least {least:?}, median {median:?}");
+            let text = format!("round trip: minimum {least:?}, median {median:?}");
             eprintln!("{text}");
             // Never early, and on time except for two wake-ups on a busy machine.
             assert!(least >= StdDuration::from_millis(42), "{least:?}");
@@ -405,7 +405,7 @@ pub fn a_script_drops_what_it_names() {
 
 // --- lateness -----------------------------------------------------------------------------
 
-pub fn a_stopped_process_is_late_and_says_so() {
+pub fn a_stopped_process_is_reported_as_late() {
     const COUNT: u32 = 100;
     const GAP: StdDuration = StdDuration::from_millis(10);
     /// Number of datagrams after which the path has received some.
@@ -444,7 +444,7 @@ pub fn a_stopped_process_is_late_and_says_so() {
     let lateness = report.forward.lateness.max();
     assert!(lateness >= ms(100), "{lateness:?}");
     let Trust::Worthless { reasons } = report.trust(tolerance) else {
-        panic!("nobody noticed that the path stood still");
+        panic!("the report missed that the path stood still");
     };
     eprintln!("{reasons:?}");
 }

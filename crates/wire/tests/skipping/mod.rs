@@ -11,6 +11,6 @@ pub fn skip(why: &str) {
     // Not `eprintln`, whose output the harness captures when a test passes.
     let _ = writeln!(
         std::io::stderr(),
-        "\n*** SKIPPED: NETWORK NAMESPACES CANNOT BE HAD HERE (set {REQUIRE} to fail)\n{why}"
+        "\n*** SKIPPED: NETWORK NAMESPACES ARE NOT AVAILABLE HERE (set {REQUIRE} to fail)\n{why}"
     );
 }

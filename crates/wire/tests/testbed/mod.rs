@@ -63,7 +63,7 @@ pub fn run(cases: Vec<Case>, together: Together) -> ExitCode {
     match &standing {
         Ok(standing) => announce(*standing),
         Err(why) => {
-            eprintln!("\n*** NETWORK NAMESPACES CANNOT BE HAD HERE: {why}");
+            eprintln!("\n*** NETWORK NAMESPACES ARE NOT AVAILABLE HERE: {why}");
             if std::env::var_os(REQUIRE).is_some() {
                 return ExitCode::FAILURE;
             }
@@ -101,7 +101,7 @@ pub fn find(program: &str) -> Option<PathBuf> {
 
 fn announce(standing: Standing) {
     match standing {
-        Standing::Privileged => eprintln!("namespaces: made with this process's own rights"),
+        Standing::Privileged => eprintln!("namespaces: made with this process's own privileges"),
         Standing::UserNamespace => eprintln!("namespaces: made in a user namespace"),
     }
 }

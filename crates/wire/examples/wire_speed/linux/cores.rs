@@ -33,7 +33,7 @@ impl Cores {
                 carrier: Core(carrier),
                 kernel: Core(kernel),
             }),
-            _ => Err("one core each needs two cores".into()),
+            _ => Err("the measurement needs two cores".into()),
         }
     }
 }

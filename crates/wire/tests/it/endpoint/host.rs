@@ -164,7 +164,7 @@ impl Host {
         packet.truncate(length);
         let mss = usize::from(self.connection.config().mss);
         let headers = if self.local.is_ipv4() { 40 } else { 60 };
-        assert!(length <= mss + headers, "the link would not carry it");
+        assert!(length <= mss + headers, "the packet exceeds the link's MTU");
         Some(packet)
     }
 

@@ -126,7 +126,7 @@ impl Script {
             self.connection.handle_timeout(self.now);
             sent.extend(self.drain());
         }
-        panic!("the connection's timer never rests");
+        panic!("the connection's timers never stop");
     }
 
     /// Returns all due segments as text.
@@ -249,7 +249,7 @@ fn read(text: &str) -> Segment {
             'R' => Flags::RST,
             'P' => Flags::PSH,
             '.' => Flags::NONE,
-            _ => panic!("`{letter}` is no flag"),
+            _ => panic!("`{letter}` is not a flag"),
         };
         segment.flags = segment.flags.with(flag);
     }

@@ -70,7 +70,7 @@ fn ack_division() {
 }
 
 #[test]
-fn optimistic_acks_of_what_was_never_sent() {
+fn optimistic_acks_of_unsent_data() {
     each(20_000, |t| {
         let cwnd = t.connection.sender().expect("open").window().cwnd;
         let mut answers = 0;
@@ -184,7 +184,7 @@ fn a_shrinking_window() {
 }
 
 #[test]
-fn windows_of_a_byte_draw_no_tiny_segments() {
+fn windows_of_one_byte_cause_no_tiny_segments() {
     // Deliberate silly window syndrome: RFC 9293 §3.8.6.2.1.
     let mut t = Script::established(plain());
     t.connection.write(20_000).expect("open");

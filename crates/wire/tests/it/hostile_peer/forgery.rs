@@ -46,7 +46,7 @@ fn blind_syn() {
 }
 
 #[test]
-fn a_rebooted_peer_finds_out_where_it_stands() {
+fn a_rebooted_peer_discovers_the_half_open_connection() {
     // RFC 9293 §3.5.1, figure 9, with RFC 5961 §4.
     let mut t = Script::established(plain());
     t.arrive("S 777777");
@@ -74,7 +74,7 @@ fn blind_data() {
 }
 
 #[test]
-fn what_lies_before_the_window_is_answered_and_acknowledges_nothing() {
+fn segments_before_the_window_are_answered_and_acknowledge_nothing() {
     // RFC 9293 §3.10.7.4, first step: an unacceptable segment is dropped together with its ACK field.
     let mut t = Script::established(plain());
     for n in 0..20 {
@@ -244,7 +244,7 @@ fn a_guess_in_the_handshake() {
 }
 
 #[test]
-fn two_ends_that_disagree_do_not_answer_each_other_for_ever() {
+fn two_desynchronized_ends_do_not_answer_each_other_forever() {
     // ACK storm: injected data has desynchronized both ends (Abramov and Herzberg 2011). Each of the two connections
     // considers the other's numbers wrong.
     let mut a = Script::established(plain());

@@ -28,7 +28,7 @@ fn tiny_mss() {
 }
 
 #[test]
-fn wild_timestamps_do_not_make_round_trip_times() {
+fn invalid_timestamps_give_no_round_trip_times() {
     let mut t = established_stamped(1000);
     let srtt = |t: &Script| t.connection.sender().expect("open").rtt().srtt();
     let of_the_handshake = srtt(&t);
@@ -57,7 +57,7 @@ fn wild_timestamps_do_not_make_round_trip_times() {
 }
 
 #[test]
-fn old_duplicates_are_known_by_their_timestamps() {
+fn old_duplicates_are_recognized_by_their_timestamps() {
     // RFC 7323 §5.3, with a clock that wraps.
     let mut t = established_stamped(u32::MAX - 3);
     assert!(t.arrive("P. 1:101 ack 1").is_some());
@@ -78,7 +78,7 @@ fn old_duplicates_are_known_by_their_timestamps() {
 }
 
 #[test]
-fn segments_that_have_lost_their_timestamps() {
+fn segments_without_the_negotiated_timestamps() {
     // RFC 7323 §3.2: silently dropped, except for a RST.
     let mut t = established_stamped(1000);
     t.peer_time = None;
@@ -89,7 +89,7 @@ fn segments_that_have_lost_their_timestamps() {
 }
 
 #[test]
-fn a_leap_of_the_peers_clock_harms_the_peer_alone() {
+fn a_jump_of_the_peers_clock_harms_only_the_peer() {
     let mut t = established_stamped(1000);
     t.peer_time = Some(1000 + 0x7fff_0000);
     assert!(t.arrive("P. 1:101 ack 1").is_some());
@@ -171,7 +171,7 @@ fn options_of_a_syn_after_the_syn_change_nothing() {
 }
 
 #[test]
-fn sacks_that_were_not_agreed_on_are_ignored() {
+fn unnegotiated_sack_blocks_are_ignored() {
     let mut config = plain();
     config.offer.sack = Sack::Absent;
     let mut t = Script::established_with(config, "newreno/reno");

@@ -10,7 +10,7 @@ fn peer_edge(t: &Script) -> u64 {
 }
 
 #[test]
-fn a_segment_that_was_overtaken_brings_no_news_of_the_window() {
+fn an_overtaken_segment_does_not_update_the_window() {
     // SND.WL1: segment 101 was sent after segment 1 and arrives before it.
     let mut t = Script::established(plain());
     t.window = 9000;
@@ -25,7 +25,7 @@ fn a_segment_that_was_overtaken_brings_no_news_of_the_window() {
 }
 
 #[test]
-fn of_two_acks_without_data_the_one_that_acknowledges_more_tells_the_window() {
+fn the_ack_that_acknowledges_more_updates_the_window() {
     // SND.WL2: the ACK of 1000 was overtaken by that of 2000.
     let mut t = Script::established(plain());
     t.connection.write(5000).expect("open");
@@ -73,7 +73,7 @@ fn reported(t: &mut Script, words: &str) -> Option<(u32, u32)> {
 }
 
 #[test]
-fn what_lies_too_far_below_the_window_is_not_what_came_before() {
+fn segments_too_far_below_the_window_are_no_duplicates() {
     // RFC 2883 §4: a retransmission is reported. A segment too far below the window cannot be a retransmission, only a
     // guess by an attacker. With SACK, a report would reveal information to the attacker.
     assert_eq!(plain().offer.dsack, Dsack::Reported);

@@ -69,7 +69,7 @@ fn both_ends_close_at_once() {
 }
 
 #[test]
-fn one_segment_may_acknowledge_the_fin_and_bring_one() {
+fn one_segment_may_acknowledge_the_fin_and_carry_one() {
     let mut t = Script::established(plain());
     t.connection.close();
     t.sends(&["F. 1 ack 1"]);
@@ -79,7 +79,7 @@ fn one_segment_may_acknowledge_the_fin_and_bring_one() {
 }
 
 #[test]
-fn a_lost_fin_is_sent_again() {
+fn a_lost_fin_is_retransmitted() {
     let mut t = Script::established(plain());
     t.connection.close();
     t.sends(&["F. 1 ack 1"]);
@@ -132,7 +132,7 @@ fn time_wait_is_not_cut_short_by_a_rst() {
 }
 
 #[test]
-fn an_abort_sends_a_rst_and_whatever_comes_then_gets_one_too() {
+fn an_abort_sends_a_rst_and_later_segments_get_one_too() {
     let mut t = Script::established(plain());
     t.connection.write(10).expect("open");
     t.sends(&["P. 1:11 ack 1"]);
@@ -193,7 +193,7 @@ fn a_segment_without_a_connection_is_answered_as_the_rfc_says() {
 }
 
 #[test]
-fn what_is_left_in_time_wait_takes_the_time_of_a_repeated_fin() {
+fn time_wait_adopts_the_timestamp_of_a_retransmitted_fin() {
     let mut t = Script::active(stamped());
     t.peer_time = Some(4000);
     t.sends(&["S 0"]);

@@ -20,7 +20,7 @@ fn declined(text: &str, dialect: Dialect) -> Script {
 }
 
 #[test]
-fn a_loss_is_repaired_without_a_timeout_whatever_the_recovery() {
+fn every_recovery_repairs_a_loss_without_a_timeout() {
     for spec in every_recovery() {
         for dialect in [Dialect::Rfc, Dialect::Linux] {
             let text = spec.to_string();

@@ -55,7 +55,7 @@ fn our_window_closes_when_nothing_is_read_and_opens_again() {
 }
 
 #[test]
-fn the_coarse_steps_of_a_large_window_hide_no_opening() {
+fn coarse_window_units_hide_no_opening() {
     // 128 MiB are expressed in units of 4 KiB (RFC 7323 §2.3), so 3000 bytes become zero.
     let mut config = plain();
     config.receive_buffer = 1 << 27;
@@ -108,7 +108,7 @@ fn a_peer_without_room_that_answers_keeps_the_connection() {
 }
 
 #[test]
-fn data_that_a_peer_without_room_lets_in_has_the_whole_time() {
+fn data_after_a_zero_window_gets_the_full_user_timeout() {
     let mut t = Script::established(plain());
     t.connection.write(3000).expect("open");
     t.window = 0;
@@ -129,7 +129,7 @@ fn data_that_a_peer_without_room_lets_in_has_the_whole_time() {
 }
 
 #[test]
-fn an_older_segment_brings_no_news_of_the_window() {
+fn an_older_segment_does_not_update_the_window() {
     let mut t = Script::established(plain());
     t.window = 5000;
     t.arrive(". 1:101 ack 1");
@@ -156,7 +156,7 @@ fn an_idle_connection_is_probed_and_given_up() {
     assert_eq!(t.pass(100_000), [". 0 ack 1"]);
     t.arrive(". 1 ack 1");
     t.sends(&[]);
-    assert!(t.pass(99_000).is_empty(), "the answer starts the time anew");
+    assert!(t.pass(99_000).is_empty(), "the answer restarts the timer");
     let sent = t.pass(1000 + 30_000);
     assert_eq!(sent, [". 0 ack 1", ". 0 ack 1", ". 0 ack 1", "R. 1 ack 1"]);
     assert_eq!(t.events(), [Event::Closed(Reason::PeerSilent)]);
@@ -170,7 +170,7 @@ fn a_probe_of_the_peer_is_answered() {
 }
 
 #[test]
-fn data_that_nobody_acknowledges_ends_the_connection() {
+fn unacknowledged_data_ends_the_connection() {
     let mut t = Script::established(plain());
     t.connection.write(100).expect("open");
     t.sends(&["P. 1:101 ack 1"]);
@@ -184,7 +184,7 @@ fn data_that_nobody_acknowledges_ends_the_connection() {
 }
 
 #[test]
-fn a_peer_with_room_that_speaks_and_acknowledges_nothing_new_does_not_keep_the_connection() {
+fn a_peer_with_room_that_acknowledges_nothing_new_does_not_keep_the_connection() {
     let mut t = Script::established(plain());
     t.connection.write(100).expect("open");
     t.drain();
@@ -211,7 +211,7 @@ fn progress_keeps_the_connection() {
 }
 
 #[test]
-fn the_last_byte_before_the_number_space_ends_is_nothing_special() {
+fn the_wrap_of_the_sequence_numbers_changes_nothing() {
     // 0xffff_ffff is the 51st number after our SYN, so a transfer of 100 bytes wraps.
     let mut t = Script::established(plain());
     t.connection.write(100).expect("open");
@@ -294,7 +294,7 @@ fn nothing_is_due_before_its_time() {
 }
 
 #[test]
-fn data_that_comes_the_other_way_is_no_duplicate_ack() {
+fn data_in_the_other_direction_is_no_duplicate_ack() {
     // RFC 5681 §2: a duplicate ACK carries no data.
     let mut config = plain();
     config.offer.sack = Sack::Absent;
@@ -320,7 +320,7 @@ fn blocks(t: &Script) -> usize {
 
 /// RFC 2018 §4.
 #[test]
-fn sack_blocks_ride_along_whether_they_are_new_or_not() {
+fn every_ack_carries_sack_blocks_new_or_not() {
     let mut t = Script::established(plain());
     t.connection.write(100).expect("open");
     t.arrive(". 101:201 ack 1");
@@ -342,7 +342,7 @@ fn sack_blocks_ride_along_whether_they_are_new_or_not() {
 }
 
 #[test]
-fn sack_blocks_follow_a_repetition_that_has_no_room_for_them() {
+fn sack_blocks_follow_a_retransmission_without_room_for_them() {
     let mut t = Script::established(plain());
     t.connection.write(1000).expect("open");
     t.sends(&["P. 1:1001 ack 1"]);
@@ -354,7 +354,7 @@ fn sack_blocks_follow_a_repetition_that_has_no_room_for_them() {
 }
 
 #[test]
-fn an_ack_stays_within_a_window_that_was_taken_back() {
+fn an_ack_stays_within_a_window_that_shrank() {
     let mut t = Script::established(plain());
     t.connection.write(5000).expect("open");
     t.drain();
@@ -367,7 +367,7 @@ fn an_ack_stays_within_a_window_that_was_taken_back() {
 }
 
 #[test]
-fn what_is_outstanding_is_no_reason_for_a_keep_alive_probe() {
+fn outstanding_data_prevents_keep_alive_probes() {
     let mut config = plain();
     config.keep_alive = Some(KeepAlive {
         idle: Duration::from_secs(2),
@@ -383,7 +383,7 @@ fn what_is_outstanding_is_no_reason_for_a_keep_alive_probe() {
 }
 
 #[test]
-fn an_ack_counts_though_its_data_finds_no_room() {
+fn an_ack_counts_even_if_its_data_does_not_fit() {
     // RFC 9293 §3.10.7.4, first step, also with a zero window.
     let mut config = plain();
     config.receive_buffer = 1000;
@@ -396,7 +396,7 @@ fn an_ack_counts_though_its_data_finds_no_room() {
 }
 
 #[test]
-fn the_timestamp_of_the_data_that_came_last_is_echoed_where_it_is_to_tell_of_its_order() {
+fn the_timestamp_of_the_latest_data_is_echoed_if_configured() {
     // LE §4.1: a segment without data causes nothing.
     let mut config = stamped();
     config.timestamp_echo = TimestampEcho::Trigger;

@@ -8,7 +8,7 @@ use dupack_tcp::time::Duration;
 use crate::endpoint::script::{OUR_ISS, Script, plain, stamped};
 
 #[test]
-fn an_active_open_offers_everything_and_takes_what_the_peer_has() {
+fn an_active_open_offers_everything_and_accepts_the_peers_options() {
     let mut config = stamped();
     config.receive_buffer = 1 << 20;
     let mut t = Script::active(config);
@@ -41,7 +41,7 @@ fn an_active_open_offers_everything_and_takes_what_the_peer_has() {
 }
 
 #[test]
-fn options_that_the_peer_does_not_have_are_not_used() {
+fn options_without_peer_support_are_not_used() {
     let mut config = stamped();
     config.receive_buffer = 1 << 20;
     let mut t = Script::active(config);
@@ -58,7 +58,7 @@ fn options_that_the_peer_does_not_have_are_not_used() {
 /// Interpretation of the peer's MSS option: RFC 9293 §3.7.1, with Linux's minimum, from which the timestamps are
 /// subtracted (`__tcp_mtu_to_mss`, `tcp_mtu_to_mss`).
 #[test]
-fn the_peers_segment_size_counts_from_a_floor_on() {
+fn the_peers_segment_size_has_a_minimum() {
     for (mss, bare) in [
         (None, 536),
         // An option with the value zero is ignored.
@@ -90,7 +90,7 @@ fn the_peers_segment_size_counts_from_a_floor_on() {
 }
 
 #[test]
-fn a_passive_open_answers_with_what_the_syn_offered() {
+fn a_passive_open_answers_with_the_options_of_the_syn() {
     let mut t = Script::passive(plain());
     t.is(State::Listen);
     t.sends(&[]);
@@ -109,7 +109,7 @@ fn a_passive_open_answers_with_what_the_syn_offered() {
 }
 
 #[test]
-fn the_segment_that_completes_a_passive_open_may_bring_data() {
+fn the_segment_that_completes_a_passive_open_may_carry_data() {
     let mut t = Script::passive(plain());
     t.arrive("S 0");
     t.sends(&["S. 0 ack 1"]);
@@ -201,7 +201,7 @@ fn both_ends_open_at_once_and_the_answers_cross_with_a_loss() {
 }
 
 #[test]
-fn a_syn_is_repeated_with_backoff_for_three_minutes() {
+fn a_syn_is_retransmitted_with_backoff_for_three_minutes() {
     let mut t = Script::active(plain());
     let start = t.now;
     t.sends(&["S 0"]);
@@ -221,7 +221,7 @@ fn a_syn_is_repeated_with_backoff_for_three_minutes() {
 
 /// RFC 5681 §3.1, RFC 6928 §2.
 #[test]
-fn a_second_repetition_of_the_answer_leaves_a_window_of_one_segment() {
+fn a_second_retransmission_of_the_syn_ack_leaves_a_window_of_one_segment() {
     for (repeats, segments) in [(0, 10), (1, 10), (2, 1), (3, 1)] {
         let mut t = Script::passive(plain());
         t.arrive("S 0");
@@ -233,12 +233,12 @@ fn a_second_repetition_of_the_answer_leaves_a_window_of_one_segment() {
         }
         t.arrive(". 1 ack 1");
         t.connection.write(20_000).expect("it is open");
-        assert_eq!(t.drain().len(), segments, "{repeats} repetitions");
+        assert_eq!(t.drain().len(), segments, "{repeats} retransmissions");
     }
 }
 
 #[test]
-fn a_repeated_syn_starts_with_a_timeout_of_three_seconds() {
+fn a_retransmitted_syn_starts_with_a_timeout_of_three_seconds() {
     let mut t = Script::active(plain());
     t.sends(&["S 0"]);
     assert_eq!(t.pass(1500), ["S 0"]);
@@ -294,7 +294,7 @@ fn the_handshake_is_the_first_round_trip_sample_at_both_ends() {
 }
 
 #[test]
-fn a_refused_open_says_so() {
+fn a_refused_open_is_reported() {
     let mut t = Script::active(plain());
     t.sends(&["S 0"]);
     // Without an ACK and with a wrong one: neither is the peer's answer to our SYN.
@@ -320,7 +320,7 @@ fn an_old_duplicate_in_syn_sent_is_reset() {
 }
 
 #[test]
-fn a_syn_that_comes_again_is_answered_again() {
+fn a_retransmitted_syn_is_answered_again() {
     let mut t = Script::passive(plain());
     t.arrive("S 0");
     t.sends(&["S. 0 ack 1"]);
@@ -330,7 +330,7 @@ fn a_syn_that_comes_again_is_answered_again() {
 }
 
 #[test]
-fn a_passive_open_that_the_peer_takes_back_listens_again() {
+fn a_passive_open_that_the_peer_withdraws_listens_again() {
     let mut t = Script::passive(plain());
     t.arrive("S 0");
     t.sends(&["S. 0 ack 1"]);
@@ -346,7 +346,7 @@ fn a_passive_open_that_the_peer_takes_back_listens_again() {
 }
 
 #[test]
-fn what_is_written_before_the_handshake_goes_out_after_it() {
+fn data_written_before_the_handshake_is_sent_after_it() {
     let mut t = Script::active(plain());
     t.connection.write(100).expect("open");
     t.connection.close();

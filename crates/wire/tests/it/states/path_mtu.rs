@@ -66,7 +66,7 @@ fn smss(t: &Script) -> u32 {
 }
 
 #[test]
-fn what_is_too_big_is_cut_and_sent_again_at_once() {
+fn a_segment_that_is_too_big_is_cut_and_retransmitted_at_once() {
     let mut t = established(prompt());
     t.connection.write(4200).expect("it is open");
     t.sends(&[". 1:1401 ack 1", ". 1401:2801 ack 1", "P. 2801:4201 ack 1"]);
@@ -102,7 +102,7 @@ fn what_is_too_big_is_cut_and_sent_again_at_once() {
 }
 
 #[test]
-fn a_router_further_on_may_carry_less() {
+fn a_later_router_may_carry_less() {
     let mut t = established(prompt());
     t.connection.write(1400).expect("it is open");
     t.sends(&["P. 1:1401 ack 1"]);
@@ -139,7 +139,7 @@ fn in_slow_start_one_segment_goes_first() {
 }
 
 #[test]
-fn what_cannot_be_is_ignored_and_counted() {
+fn impossible_messages_are_ignored_and_counted() {
     let mut t = established(prompt());
     t.connection.write(4200).expect("it is open");
     assert_eq!(t.drain().len(), 3);
@@ -169,7 +169,7 @@ fn what_cannot_be_is_ignored_and_counted() {
 }
 
 #[test]
-fn nothing_in_flight_nothing_is_believed() {
+fn without_data_in_flight_no_message_is_accepted() {
     let mut t = established(prompt());
     for seq in [0, 1, 2] {
         too_big(&mut t, seq, 1040);
@@ -180,7 +180,7 @@ fn nothing_in_flight_nothing_is_believed() {
 }
 
 #[test]
-fn what_has_been_acknowledged_as_long_makes_a_message_wait() {
+fn a_message_below_an_acknowledged_size_is_deferred() {
     // RFC 5927 §7.3.1: the message is accepted initially.
     let mut t = established(link());
     t.connection.write(1400).expect("it is open");
@@ -213,7 +213,7 @@ fn what_has_been_acknowledged_as_long_makes_a_message_wait() {
 }
 
 #[test]
-fn it_is_forgotten_after_ten_minutes() {
+fn a_path_mtu_is_forgotten_after_ten_minutes() {
     let mut t = established(prompt());
     t.connection.write(1400).expect("it is open");
     assert_eq!(t.drain().len(), 1);
@@ -235,7 +235,7 @@ fn it_is_forgotten_after_ten_minutes() {
 }
 
 #[test]
-fn the_next_connection_knows_it() {
+fn the_next_connection_knows_the_path_mtu() {
     let mut t = established(prompt());
     t.connection.write(1400).expect("it is open");
     assert_eq!(t.drain().len(), 1);
@@ -249,7 +249,7 @@ fn the_next_connection_knows_it() {
 }
 
 #[test]
-fn what_another_connection_knew_counts_if_it_is_believed_and_less_than_the_links() {
+fn a_known_path_mtu_counts_if_valid_and_below_the_links() {
     let until = established(prompt()).now + Duration::from_secs(60);
     let least = prompt().path_mtu.least_believed;
     for (mtu, len) in [
@@ -268,7 +268,7 @@ fn what_another_connection_knew_counts_if_it_is_believed_and_less_than_the_links
 }
 
 #[test]
-fn what_another_connection_knew_holds_until_its_time() {
+fn a_known_path_mtu_expires() {
     let until = established(prompt()).now;
     for (until, len) in [(until, 1400), (until + Duration::from_nanos(1), 1000)] {
         let mut config = prompt();
@@ -304,7 +304,7 @@ fn no_error_ends_an_established_connection() {
 }
 
 #[test]
-fn a_hard_error_ends_the_attempt_to_open_one() {
+fn a_hard_error_ends_an_opening_attempt() {
     let cases = [
         (Unreachable::Port, Dialect::Rfc, true),
         (Unreachable::Host, Dialect::Rfc, false),
@@ -403,7 +403,7 @@ impl Path {
             let first = self.on_the_way.iter().map(|(at, _)| *at).min();
             let timer = t.connection.next_timeout();
             let at = [first, timer].into_iter().flatten().min();
-            t.now = t.now.max(at.expect("something is to come"));
+            t.now = t.now.max(at.expect("a packet or timer is pending"));
             if first.is_some_and(|first| first <= t.now) {
                 let index = self
                     .on_the_way
@@ -455,7 +455,7 @@ fn counted(t: &Script) -> PathCounters {
 }
 
 #[test]
-fn every_recovery_gets_through_without_a_timeout_where_routers_speak() {
+fn every_recovery_avoids_timeouts_if_routers_report() {
     for spec in every_recovery() {
         for dialect in [Dialect::Rfc, Dialect::Linux] {
             let text = spec.to_string();
@@ -475,7 +475,7 @@ fn every_recovery_gets_through_without_a_timeout_where_routers_speak() {
 }
 
 #[test]
-fn every_recovery_gets_through_where_the_path_changes() {
+fn every_recovery_survives_a_path_change() {
     for spec in every_recovery() {
         for dialect in [Dialect::Rfc, Dialect::Linux] {
             let text = spec.to_string();
@@ -515,7 +515,7 @@ fn every_recovery_gets_out_of_a_black_hole() {
 }
 
 #[test]
-fn a_search_finds_what_the_path_carries() {
+fn a_search_finds_the_path_mtu() {
     let mut config = link();
     config.path_mtu.probing = ProbingRule::Always;
     let mut t = established(config);
@@ -536,7 +536,7 @@ fn a_search_finds_what_the_path_carries() {
 }
 
 #[test]
-fn a_search_over_ipv6_begins_with_what_every_link_carries() {
+fn a_search_over_ipv6_starts_with_the_minimum_mtu() {
     // RFC 8200 §5: 1280 bytes, including 60 bytes of headers.
     let mut config = link();
     config.path_mtu = config.path_mtu.over_ipv6();
@@ -548,7 +548,7 @@ fn a_search_over_ipv6_begins_with_what_every_link_carries() {
 }
 
 #[test]
-fn a_search_that_has_come_near_enough_probes_no_more() {
+fn a_search_stops_when_it_is_close_enough() {
     // 1192, 1296, 1348, 1374, 1387 and 1394 of 1400: eight bytes are not worth another probe.
     let mut config = link();
     config.path_mtu.probing = ProbingRule::Always;
@@ -578,7 +578,7 @@ fn a_probe_that_a_router_drops_bounds_the_search() {
 }
 
 #[test]
-fn timeouts_in_a_row_halve_the_segment_down_to_a_bound() {
+fn consecutive_timeouts_halve_the_segment_size_down_to_a_minimum() {
     let mut config = link();
     config.path_mtu.probing = ProbingRule::BlackHole;
     config.user_timeout = Duration::from_secs(100_000);
