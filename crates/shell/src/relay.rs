@@ -1,9 +1,9 @@
-//! TCP connections from the far end to the world outside: what `--forward HOST:PORT` does.
+//! TCP relays from the far end to the outside world: the implementation of `--forward HOST:PORT`.
 //!
-//! A relay listens at the far end of the path, in its namespace, and connects for each connection to
-//! a host outside, in this process's own. It needs no rights, no forwarding by the kernel and no rule
-//! of a packet filter. TCP ends at the relay: the path's delay and losses are between the command and
-//! the relay, and what lies beyond is another connection, whose data wait for each other.
+//! A relay listens at the far end of the path, in its namespace. For each connection it opens one to a host outside, in
+//! this process's own namespace. It needs no privileges, no forwarding by the kernel and no packet filter rule. TCP ends
+//! at the relay: the path's delay and losses apply between the command and the relay. The rest of the way is a separate
+//! connection, and if one of the two is slow, the data of the other waits.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -17,20 +17,20 @@ use thiserror::Error;
 
 use crate::say;
 
-/// Connections that a relay has at once, at most; later ones are closed.
+/// Maximum number of simultaneous connections of a relay. Additional ones are closed.
 const MAX_CONNECTIONS: usize = 256;
 
-/// Bytes that are passed on at once.
+/// Bytes copied at once.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// A host outside that the far end stands for.
+/// An outside host that the far end represents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forward {
     host: String,
     port: u16,
 }
 
-/// Why a text names no host and port.
+/// Error of a text that does not have the form HOST:PORT.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "`{text}` is no HOST:PORT: {problem}; write example.com:443, 192.0.2.1:80 or [2001:db8::1]:80"
@@ -74,18 +74,18 @@ impl FromStr for Forward {
 }
 
 impl Forward {
-    /// The host's name, if it has one that the command can be told to take the far end for.
+    /// Returns the name of the host, if it has one that can be mapped to the far end.
     pub(crate) fn name(&self) -> Option<&str> {
         let is_address = self.host.parse::<IpAddr>().is_ok();
         (!is_address && self.host != "localhost").then_some(&self.host)
     }
 
-    /// The port, at both ends of the relay.
+    /// Returns the port, which is the same at both ends of the relay.
     pub(crate) const fn port(&self) -> u16 {
         self.port
     }
 
-    /// Listens at `address` in `home` and passes on what comes, as long as this process lives.
+    /// Listens at `address` in `home` and relays connections until this process ends.
     pub(crate) fn start(&self, home: &Namespace, address: IpAddr) -> io::Result<()> {
         let at = SocketAddr::new(address, self.port);
         let listener = home.run(move || TcpListener::bind(at))?;
@@ -113,7 +113,7 @@ impl Forward {
         }
     }
 
-    /// Passes on both ways, until both are at their end.
+    /// Relays data in both directions until both have ended.
     fn pass(&self, inner: &TcpStream) {
         let outer = match TcpStream::connect((self.host.as_str(), self.port)) {
             Ok(outer) => outer,
@@ -135,7 +135,7 @@ impl Forward {
     }
 }
 
-/// Copies to the end, which is passed on, too. A broken end breaks the other.
+/// Copies data to its end, and passes on the end too. If one stream breaks, both are closed.
 fn copy(mut from: &TcpStream, mut to: &TcpStream) {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {

@@ -1,5 +1,4 @@
-//! What the shell says at its end: goodput, latency, losses by their causes, and whether the path
-//! kept its time.
+//! Final report of the shell: goodput, latency, losses by cause, and the lateness of the path.
 
 use std::fmt::{self, Write as _};
 use std::path::Path;
@@ -13,35 +12,35 @@ use dupack_wire::path::{CaptureFiles, LaneReport, PathConfig, PathReport, Trust}
 use crate::path::Direction;
 use crate::session::ShellConfig;
 
-/// What the path has to say when the command has ended. Its text fits a screen.
+/// Report on the path after the command has ended. Its text fits on a screen.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ShellReport {
-    /// The path in words.
+    /// Description of the path.
     pub path: String,
-    /// What passed; its forward direction is that from the command to the far end.
+    /// Traffic of the path. The forward direction is that from the command to the far end.
     pub passed: PathReport,
-    /// Whether the path kept its time.
+    /// Validity of the run: whether the path was on time.
     pub trust: Trust,
-    /// Propagation delays, in the same order.
+    /// Propagation delays of the forward and the backward direction.
     delays: [Propagation; 2],
     tolerance: Duration,
     captures: Option<CaptureFiles>,
-    /// Whether the path's thread went before all ordinary ones.
+    /// `true` if the path's thread had real-time priority.
     has_precedence: bool,
-    /// The server's exit code, if it ended by itself.
+    /// Exit code of the server, if it ended by itself.
     server: Option<u8>,
 }
 
-/// The propagation delay of a link.
+/// Propagation delay of a link.
 #[derive(Clone, Copy, Debug)]
 struct Propagation {
     delay: Duration,
-    /// Whether it may be another later.
+    /// `true` if the delay may change later.
     changes: bool,
 }
 
-/// What losses are told as, and the causes that each stands for.
+/// Rows of the loss table, with the causes that each of them counts.
 const LOSSES: [(&str, &[DropCause]); 4] = [
     (
         "lost: queue",
@@ -55,7 +54,7 @@ const LOSSES: [(&str, &[DropCause]); 4] = [
     ),
     ("lost: policer", &[DropCause::Policed]),
     ("lost: random", &[DropCause::Random]),
-    // A span of time in `drop` is one, too: packets are not dropped by their numbers here.
+    // `drop` by time span is an outage too. Dropping by packet number is not possible here.
     ("lost: outage", &[DropCause::LinkDown, DropCause::Script]),
 ];
 
@@ -82,7 +81,7 @@ impl ShellReport {
         }
     }
 
-    /// A line with a number for either direction: down, then up.
+    /// Returns a row with one number for each direction: down, then up.
     fn row(&self, what: &str, of: impl Fn(&LaneReport) -> String) -> String {
         let [down, up] = [&self.passed.backward, &self.passed.forward].map(of);
         row(what, &down, &up)
@@ -120,7 +119,7 @@ impl ShellReport {
         }
     }
 
-    /// Whether the path kept its time, and what to do if it did not.
+    /// Returns a statement on the path's lateness, with a remedy if it was late.
     fn punctuality(&self) -> String {
         let allowed = millis(self.tolerance);
         match &self.trust {
@@ -210,7 +209,7 @@ fn none() -> String {
     "–".to_owned()
 }
 
-/// Payload per time from its first delivery to its last.
+/// Returns the payload per time, from its first delivery to its last.
 fn goodput(lane: &LaneReport) -> String {
     let payload = lane.payload.unwrap_or_default();
     match payload.lasted() {
@@ -227,13 +226,13 @@ fn millis(span: Duration) -> String {
     format!("{:.2}", span.as_secs_f64() * 1e3)
 }
 
-/// A recorded trace without the folders that it is in.
+/// Returns the file name of a recorded trace without its folders.
 fn file_name(trace: &Path) -> String {
     let name = trace.file_name().unwrap_or(trace.as_os_str());
     name.display().to_string()
 }
 
-/// The path as a person would say it.
+/// Describes the path in one line.
 fn in_words(config: &ShellConfig, links: &PathConfig) -> String {
     let path = config.path.options();
     let (leads, forward) = match config.direction {
@@ -356,7 +355,7 @@ mod tests {
                 .iter()
                 .filter(|(_, causes)| causes.contains(&cause))
                 .count();
-            // Both are a radio channel's.
+            // Both belong to a radio channel.
             let radio = matches!(cause, DropCause::Collision | DropCause::FrameError);
             assert_eq!(told, usize::from(!radio), "{cause:?}");
         }

@@ -1,11 +1,10 @@
-//! What the senders' application writes when, as an experiment lists it.
+//! Writes of the senders' application, as listed in an experiment.
 
 use dupack_lab::experiment::Experiment;
 use dupack_lab::run::application_writes;
 use dupack_wire::transfer::Write;
 
-/// What the first flow of an experiment writes when, one write after the other; nothing if its application has
-/// everything at once.
+/// Returns the writes of an experiment's first flow, one by one. Empty if its application has all data at the start.
 #[must_use]
 pub fn writes(experiment: &Experiment) -> Vec<Write> {
     let listed = experiment
