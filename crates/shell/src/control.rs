@@ -14,8 +14,8 @@ use thiserror::Error;
 pub enum SendersError {
     /// The kernel does not have the congestion control.
     #[error(
-        "this machine's kernel has no congestion control `{name}`; it has {available}. If it has the module, load it as \
-         root: modprobe tcp_{name}"
+        "this machine's kernel has no congestion control `{name}`, only {available}; if its module is installed, load \
+         it as root: modprobe tcp_{name}"
     )]
     Missing {
         /// Name of the congestion control.
@@ -25,7 +25,7 @@ pub enum SendersError {
     },
     /// The congestion control is not allowed outside of the machine's own namespace.
     #[error(
-        "the kernel lets only the congestion controls {allowed} be used here; to allow `{name}`, as root: sysctl -w \
+        "the kernel allows only the congestion controls {allowed} here; to allow `{name}`, run as root: sysctl -w \
          net.ipv4.tcp_allowed_congestion_control=\"{allowed} {name}\""
     )]
     Restricted {
@@ -35,7 +35,7 @@ pub enum SendersError {
         allowed: String,
     },
     /// The kernel accepted the name but uses another congestion control.
-    #[error("connections were to have the congestion control `{name}`, and got `{taken}`")]
+    #[error("connections use the congestion control `{taken}` instead of `{name}`")]
     Other {
         /// Requested congestion control.
         name: String,

@@ -35,17 +35,17 @@ const ANSWER_BYTES: u64 = 16;
 pub enum JoinError {
     /// The name is not valid.
     #[error(
-        "`{0}` is no name of a shell: write letters, digits, `-`, `_` and `.`, at most {NAME_BYTES} of them"
+        "`{0}` is not a valid name of a shell: use at most {NAME_BYTES} letters, digits, `-`, `_` and `.`"
     )]
     Name(String),
     /// No shell has that name.
     #[error("you have no shell called `{0}` here: start one with `dupack shell --name {0}`")]
     Nobody(String),
     /// The shell belongs to another user.
-    #[error("the shell `{0}` is another user's")]
+    #[error("the shell `{0}` belongs to another user")]
     Foreign(String),
     /// The name is taken.
-    #[error("you have a shell called `{0}` already: take another name, or go in with --join {0}")]
+    #[error("you already have a shell called `{0}`: choose another name, or join it with --join {0}")]
     Taken(String),
     /// A system call failed.
     #[error("cannot {what}")]
@@ -66,7 +66,7 @@ pub(crate) fn open(name: &str, user: u32, first: u32) -> Result<(), JoinError> {
     let listener =
         UnixListener::bind_addr(&address(name, user)?).map_err(|error| match error.kind() {
             ErrorKind::AddrInUse => JoinError::Taken(name.to_owned()),
-            _ => system("open a door for --join")(error),
+            _ => system("open a socket for --join")(error),
         })?;
     let porter = thread::Builder::new().name("door".to_owned());
     let started = porter.spawn(move || {
@@ -77,7 +77,7 @@ pub(crate) fn open(name: &str, user: u32, first: u32) -> Result<(), JoinError> {
             }
         }
     });
-    started.map(drop).map_err(system("open a door for --join"))
+    started.map(drop).map_err(system("open a socket for --join"))
 }
 
 /// Runs `command` at the command's end of the shell called `name`, and returns its exit code. Must be called while the
@@ -111,12 +111,12 @@ pub fn join(name: &str, command: &[OsString]) -> Result<u8, JoinError> {
 fn ask(name: &str, user: u32) -> Result<u32, JoinError> {
     let nobody = |_| JoinError::Nobody(name.to_owned());
     let door = UnixStream::connect_addr(&address(name, user)?).map_err(nobody)?;
-    if user_of(&door).map_err(system("ask who has the shell"))? != user {
+    if user_of(&door).map_err(system("determine the owner of the shell"))? != user {
         return Err(JoinError::Foreign(name.to_owned()));
     }
     let mut answer = String::new();
     let read = door.take(ANSWER_BYTES).read_to_string(&mut answer);
-    read.map_err(system("ask for the shell's namespaces"))?;
+    read.map_err(system("find the shell's namespaces"))?;
     answer
         .parse()
         .map_err(|_| JoinError::Nobody(name.to_owned()))
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_nobody_has_is_an_error_with_the_remedy() {
+    fn an_unknown_name_is_an_error_with_a_remedy() {
         let error = ask("nobody-has-this-name", 4_000_000)
             .unwrap_err()
             .to_string();

@@ -120,10 +120,10 @@ fn check_drops(path: &LinkOptions, source: &Source) -> Result<(), ExperimentErro
         if let Some(place) = drops.iter().position(by_number) {
             let rule = drops[place];
             let message = format!(
-                "real packets are not lost by their numbers: `{rule}` counts those of a single connection, and a \
-                 program opens as many as it likes"
+                "real packets cannot be dropped by number: `{rule}` counts the packets of a single connection, and a \
+                 program may open several"
             );
-            let help = "take a span of time, such as \"1.5s..2s\", or `loss`".to_owned();
+            let help = "use a time span, such as \"1.5s..2s\", or `loss`".to_owned();
             let key = format!("{key}.{place}");
             return Err(ExperimentError::at(source, &key, message, Some(help)));
         }
@@ -147,7 +147,7 @@ mod tests {
     const PATH: &str = "[path]\nrate = \"4Mbit/s\"\ndelay = \"30ms\"\n";
 
     #[test]
-    fn forward_leads_down_to_the_command_unless_it_is_turned_round() {
+    fn forward_leads_to_the_command_unless_reversed() {
         let text = format!("{PATH}queue = \"codel\"\nreverse = {{ delay = \"5ms\" }}\n");
         let path = EmulatedPath::of_file(&file(&text), 1, &Catalog::builtin()).unwrap();
         for (direction, ms) in [(Direction::Down, [5, 30]), (Direction::Up, [30, 5])] {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_by_number_are_refused_at_their_line_and_spans_of_time_are_not() {
+    fn drops_by_number_are_rejected_at_their_line_and_time_spans_are_not() {
         let of = |drop: &str| {
             let text = format!("{PATH}drop = [\"1s..2s\", {drop}]\n");
             EmulatedPath::of_file(&file(&text), 1, &Catalog::builtin()).map(drop_nothing)
@@ -179,7 +179,7 @@ mod tests {
     fn drop_nothing(_: EmulatedPath) {}
 
     #[test]
-    fn every_queue_of_a_file_is_had_in_real_time() {
+    fn every_queue_of_a_file_works_in_real_time() {
         for queue in ["droptail", "codel", "fq_codel", "pie", "dualpi2", "cake"] {
             let text = format!("{PATH}queue = \"{queue}\"\n");
             let path = EmulatedPath::of_file(&file(&text), 1, &Catalog::builtin());

@@ -33,7 +33,7 @@ pub struct Forward {
 /// Error of a text that does not have the form HOST:PORT.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "`{text}` is no HOST:PORT: {problem}; write example.com:443, 192.0.2.1:80 or [2001:db8::1]:80"
+    "`{text}` is not HOST:PORT: {problem}; write, for example, example.com:443, 192.0.2.1:80 or [2001:db8::1]:80"
 )]
 pub struct ForwardError {
     text: String,
@@ -52,7 +52,7 @@ impl FromStr for Forward {
             .rsplit_once(':')
             .ok_or_else(|| fail("there is no port"))?;
         let port = port.parse().ok().filter(|port| *port > 0);
-        let port = port.ok_or_else(|| fail("a port is a number from 1 to 65535"))?;
+        let port = port.ok_or_else(|| fail("the port must be a number from 1 to 65535"))?;
         let bare = host
             .strip_prefix('[')
             .and_then(|host| host.strip_suffix(']'));
@@ -63,7 +63,7 @@ impl FromStr for Forward {
         }
         if host.contains(':') != in_brackets {
             return Err(fail(
-                "an IPv6 address, and nothing else, stands in brackets",
+                "IPv6 addresses, and only these, need brackets",
             ));
         }
         Ok(Self {
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_and_ports_are_read() {
+    fn hosts_and_ports_are_parsed() {
         let of = |text: &str| text.parse::<Forward>().map(|to| (to.host.clone(), to.port));
         assert_eq!(of("example.com:443"), Ok(("example.com".to_owned(), 443)));
         assert_eq!(of("[2001:db8::1]:80"), Ok(("2001:db8::1".to_owned(), 80)));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_name_is_taken_for_the_far_end() {
+    fn only_names_are_mapped_to_the_far_end() {
         let name = |text: &str| text.parse::<Forward>().unwrap().name().map(str::to_owned);
         assert_eq!(name("example.com:443").as_deref(), Some("example.com"));
         for text in ["192.0.2.1:80", "localhost:80", "[2001:db8::1]:80"] {

@@ -95,9 +95,9 @@ impl ShellReport {
             }
         };
         [
-            self.row("queue's delay, ms: median", quantile(0.5)),
-            self.row("                   95th %", quantile(0.95)),
-            self.row("                   most", quantile(1.0)),
+            self.row("queueing delay, ms: median", quantile(0.5)),
+            self.row("                    95th %", quantile(0.95)),
+            self.row("                    max", quantile(1.0)),
         ]
         .concat()
     }
@@ -131,24 +131,24 @@ impl ShellReport {
                 let late = |of: &Histogram| of.quantile(0.99).unwrap_or_default();
                 let latest = lanes.map(late).into_iter().max().unwrap_or_default();
                 format!(
-                    "The path kept its time: 99 % of packets left within {latest} ms of it ({allowed} ms\nallowed).\n",
+                    "The path was on time: 99 % of packets left within {latest} ms of their due time\n({allowed} ms allowed).\n",
                     latest = millis(latest)
                 )
             }
             Trust::Worthless { reasons } => {
                 let mut text = String::from(
-                    "The path did NOT keep its time; do not trust the numbers above:\n",
+                    "The path was NOT on time. Do not trust the numbers above:\n",
                 );
                 for reason in reasons {
                     let _ = writeln!(text, "- {reason}");
                 }
                 text + match self.has_precedence {
                     true => {
-                        "Let nothing else run on this machine, or lower the rate; --tolerance allows more.\n"
+                        "Stop other programs on this machine, or lower the rate. --tolerance allows more.\n"
                     }
                     false => {
-                        "Let nothing else run on this machine, or lower the rate; as root, with `chrt` (of\n\
-                         util-linux), the path goes before all else. --tolerance allows more.\n"
+                        "Stop other programs on this machine, or lower the rate. As root, with `chrt`\n\
+                         (util-linux), the path runs with real-time priority. --tolerance allows more.\n"
                     }
                 }
             }
@@ -161,7 +161,7 @@ impl fmt::Display for ShellReport {
         writeln!(f, "{}", self.path)?;
         let lanes = [&self.passed.forward, &self.passed.backward];
         if lanes.iter().all(|lane| lane.link.offered_packets == 0) {
-            writeln!(f, "No packet came to the path.")?;
+            writeln!(f, "No packet reached the path.")?;
             return self.end_of_server(f);
         }
         f.write_str(&row("", "to the command", "from the command"))?;
@@ -261,9 +261,9 @@ fn in_words(config: &ShellConfig, links: &PathConfig) -> String {
     }
     let back = path.reverse.as_ref();
     if let Some(trace) = back.and_then(|back| back.trace.as_ref()) {
-        parts.push(format!("back {}", file_name(trace)));
+        parts.push(format!("reverse {}", file_name(trace)));
     } else if back.is_some() {
-        parts.push("another way back".to_owned());
+        parts.push("different reverse link".to_owned());
     }
     let seed = config.path.seed();
     format!("path {leads}: {}; seed {seed}", parts.join(", "))
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_stand_by_their_causes_and_directions() {
+    fn losses_are_listed_by_cause_and_direction() {
         let mut passed = PathReport::default();
         let down = &mut passed.backward.link;
         down.offered_packets = 200;
@@ -340,16 +340,16 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_nothing_came_to_has_no_table() {
+    fn a_path_without_packets_has_no_table() {
         let text = report(PathReport::default(), true).to_string();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3, "{text}");
-        assert_eq!(lines[1], "No packet came to the path.");
+        assert_eq!(lines[1], "No packet reached the path.");
         assert!(lines[2].contains("exit code 3"), "{text}");
     }
 
     #[test]
-    fn every_cause_of_a_wired_link_is_told_once() {
+    fn every_cause_of_a_wired_link_is_counted_once() {
         for cause in DropCause::ALL {
             let told = LOSSES
                 .iter()
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_was_late_says_so_and_what_to_do() {
+    fn a_late_path_is_reported_with_a_remedy() {
         let late = |micros: u64| {
             let mut passed = PathReport::default();
             passed.backward.link.offered_packets = 1;
@@ -374,12 +374,12 @@ mod tests {
         };
         let text = report(late(200), true).to_string();
         assert!(
-            text.contains("kept its time") && text.contains("0.20 ms"),
+            text.contains("was on time") && text.contains("0.20 ms"),
             "{text}"
         );
         let text = report(late(400), true).to_string();
         assert!(
-            text.contains("did NOT keep") && text.contains("packets to the command left"),
+            text.contains("was NOT on time") && text.contains("packets to the command left"),
             "{text}"
         );
         assert!(!text.contains("chrt") && report(late(400), false).to_string().contains("chrt"));

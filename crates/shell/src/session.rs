@@ -86,7 +86,7 @@ pub enum ShellError {
     Join(#[from] JoinError),
     /// The server ended before the command started.
     #[error("the server ended before it listened, with exit code {code}: `{server}`")]
-    #[diagnostic(help("it runs by `sh -c` at the far end of the path; what it said is above"))]
+    #[diagnostic(help("it runs with `sh -c` at the far end of the path; its output is above"))]
     Server {
         /// Command of the server.
         server: String,
@@ -98,7 +98,7 @@ pub enum ShellError {
     Interrupted(Signal),
     /// A relay cannot listen.
     #[error("the far end cannot listen for --forward {port}")]
-    #[diagnostic(help("the server, or another --forward, may have the port"))]
+    #[diagnostic(help("the server or another --forward may already use the port"))]
     Forward {
         /// Port of the relay.
         port: u16,
@@ -279,7 +279,7 @@ fn serve(
         }
         Waited::Interrupted(signal) => return Err(ShellError::Interrupted(signal)),
         Waited::Silent => {
-            say("warning: the server does not listen yet, after ten seconds; the command starts");
+            say("warning: the server does not listen after ten seconds; starting the command anyway");
         }
     }
     Ok(server)
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_the_ends_and_the_names_of_forwards() {
+    fn hosts_contain_the_ends_and_the_names_of_forwards() {
         let forwards = ["example.com:443", "192.0.2.1:80"].map(|text| text.parse().unwrap());
         let text = names(&forwards);
         let lines: Vec<&str> = text.lines().collect();

@@ -157,8 +157,8 @@ impl Stage {
         bind(None, "/", None, private).map_err(own)?;
         if let Some(Err(error)) = self.hosts.as_deref().map(name_hosts) {
             say(&format!(
-                "warning: the names of the ends are not in /etc/hosts ({error}); $DUPACK_SERVER and $DUPACK_CLIENT \
-                 have their addresses"
+                "warning: cannot add the names of the ends to /etc/hosts ({error}); use the addresses in \
+                 $DUPACK_SERVER and $DUPACK_CLIENT"
             ));
         }
         // If a container hides parts of /proc, a new one cannot be mounted. Programs still run.
@@ -201,7 +201,7 @@ impl Stage {
         };
         if let Some(identity) = self.identity {
             let done = become_user(identity);
-            done.map_err(|error| failed("give root in the user namespace up", error))?;
+            done.map_err(|error| failed("give up root in the user namespace", error))?;
         }
         // Programs expect that no signals are blocked.
         let unblocked = SigSet::empty().thread_set_mask();
@@ -213,7 +213,7 @@ impl Stage {
     /// Makes the kernel kill this process when its parent ends. Fails if the parent has already ended.
     fn die_with_parent(&self) -> Result<(), Failure> {
         let set = set_pdeathsig(Signal::SIGKILL);
-        set.map_err(|errno| failed("end with the shell", errno.into()))?;
+        set.map_err(|errno| failed("arrange to end with the shell", errno.into()))?;
         match (self.parent, own_parent()) {
             (Some(expected), Some(parent)) if expected != parent => {
                 Err(Failure(FAILED, "the shell has ended".to_owned()))
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stage_reads_back_as_it_was_written() {
+    fn a_stage_is_parsed_as_it_was_written() {
         for stage in [
             Stage {
                 role: Role::First,
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_of_this_process_and_its_parent_are_found() {
+    fn the_ids_of_this_process_and_its_parent_are_found() {
         assert_eq!(own_number(), Some(std::process::id()));
         assert_eq!(own_parent(), Some(std::os::unix::process::parent_id()));
     }

@@ -64,7 +64,7 @@ pub(super) fn complaint(passage: &Passage, name: &str) -> Option<String> {
         format!("{missed} of {} packets at the {end}", written + missed)
     };
     Some(format!(
-        "{name}: the captures are not whole, as the disk did not keep up: {} and {} are missing.",
+        "{name}: the captures are incomplete because the disk did not keep up: {} and {} are missing.",
         of(NEAR, captures.near),
         of(FAR, captures.far),
     ))

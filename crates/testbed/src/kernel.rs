@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modules_are_read_from_their_list() {
+    fn modules_are_parsed_from_their_list() {
         let list = "kernel/net/ipv4/tcp_bbr.ko.xz: kernel/net/sched/sch_fq.ko\nkernel/net/ipv4/tcp_vegas.ko:\n\
                     kernel/fs/ext4/ext4.ko:\nnonsense\n";
         assert_eq!(loadable(list), ["tcp_bbr", "tcp_vegas"]);

@@ -90,13 +90,13 @@ pub enum TestbedError {
     #[diagnostic(transparent)]
     Experiment(#[from] ExperimentError),
     /// A sender is listed twice.
-    #[error("the sender {0} is there twice")]
+    #[error("the sender {0} is listed twice")]
     Twice(String),
     /// The tolerance is zero.
     #[error(
-        "a tolerance of 0 spoils every run: no packet leaves at the very nanosecond at which it is due"
+        "a tolerance of 0 would void every run: no packet leaves exactly at its due time"
     )]
-    #[diagnostic(help("1ms is the default"))]
+    #[diagnostic(help("by default, the tolerance is 1 % of the round-trip time, at least 1ms"))]
     NoTolerance,
     /// There is nothing to transfer, or no sender.
     #[error("there is nothing to do: {0}")]
@@ -106,10 +106,10 @@ pub enum TestbedError {
     #[diagnostic(transparent)]
     TooLarge(#[from] TooLarge),
     /// IPv6 was requested on a machine without it.
-    #[error("this machine's kernel has no IPv6: take IPv4 (`--family ipv4`)")]
+    #[error("this machine's kernel has no IPv6: use IPv4 (`--family ipv4`)")]
     NoIpv6,
     /// A sender is not available on this machine.
-    #[error("{sender} cannot send here")]
+    #[error("{sender} is not available on this machine")]
     Sender {
         /// Name of the sender.
         sender: String,

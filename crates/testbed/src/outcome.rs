@@ -132,8 +132,8 @@ fn summary(results: &Results) -> Vec<String> {
         return Vec::new();
     }
     let mut said = vec![format!(
-        "{unsound} of {all} runs are worth nothing, as the machine did not keep up ({DOUBT}); path.csv says why, run by \
-         run."
+        "{unsound} of {all} runs are void because the machine did not keep up ({DOUBT}); path.csv has the reasons for \
+         each run."
     )];
     let (without, points) = (results.points_of_too_few().len(), results.points.len());
     if results.is_worthless() {
@@ -144,7 +144,7 @@ fn summary(results: &Results) -> Vec<String> {
             _ => format!(" at {without} of {points} points"),
         };
         said.push(format!(
-            "There is no answer{at}: it takes {SOUND_LEAST} runs of each sender that can be trusted, and half of its runs."
+            "There is no answer{at}: at least {SOUND_LEAST} runs of each sender, and at least half of them, must be sound."
         ));
     }
     said
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_connection_spoils_no_other_run() {
+    fn a_broken_connection_does_not_spoil_other_runs() {
         let (outcome, count) = with_failure(|| TransferError::Damaged { bytes: 7 });
         assert_eq!((count.begun.get(), count.done.get()), (6, 5));
         assert_eq!((outcome.results.runs.len(), outcome.passages.len()), (5, 5));
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_gives_no_network_ends_the_testbed_and_keeps_what_is_done() {
+    fn without_a_network_the_testbed_ends_and_keeps_finished_runs() {
         let no_network = || TransferError::from(NetworkError::Path(io::Error::other("no thread")));
         let (outcome, count) = with_failure(no_network);
         assert_eq!((count.begun.get(), count.done.get()), (2, 1));
@@ -345,7 +345,7 @@ mod tests {
 
     /// A sender that is far ahead in the only remaining run gets no mark, and the line states the reason.
     #[test]
-    fn a_survivor_is_not_crowned() {
+    fn a_single_remaining_run_gets_no_star() {
         let results = with_sound([0, 1]).results;
         let verdict = Verdict::of(&results, 0);
         assert!(verdict.stacks.iter().all(|stack| stack.mark == Mark::Plain));
@@ -357,7 +357,7 @@ mod tests {
             panic!("{:?}", results.warnings);
         };
         assert!(
-            count.starts_with("9 of 10 runs are worth nothing"),
+            count.starts_with("9 of 10 runs are void"),
             "{count}"
         );
         assert!(none.starts_with("There is no answer:"), "{none}");
@@ -375,7 +375,7 @@ mod tests {
 
     /// Six transfers of 1 MB at 10 Mbit/s: 0.83 s with headers, plus half a second each.
     #[test]
-    fn the_time_is_known_before() {
+    fn the_duration_is_estimated_in_advance() {
         let interrupt = dupack_lab::run::Interrupt::new();
         let testbed = on_path(None, "5ms").unwrap();
         let time = testbed.estimate(&Catalog::builtin(), &interrupt).unwrap();
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tolerance_of_nothing_is_refused() {
+    fn a_tolerance_of_zero_is_rejected() {
         let refused = testbed(Delay::from_nanos(0)).unwrap_err();
         assert!(refused.to_string().contains("tolerance of 0"), "{refused}");
     }

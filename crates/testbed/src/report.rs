@@ -123,8 +123,8 @@ pub fn lateness(passages: &[Passage], tolerance: Delay) -> String {
     };
     let trusted = passages.iter().filter(|p| p.trust == Trust::Sound).count();
     format!(
-        "The path in the worst run: 99 % of packets left at most {} ms late forward and {} ms \
-         backward; {trusted} of {} runs kept within {tolerance}.",
+        "The path in the worst run: 99 % of packets left at most {} ms late in the forward direction and {} ms late in \
+         the backward direction; {trusted} of {} runs stayed within {tolerance}.",
         worst(&|p| at(&p.path.forward.lateness, IN_TIME)),
         worst(&|p| at(&p.path.backward.lateness, IN_TIME)),
         passages.len(),
@@ -176,12 +176,12 @@ fn path_section(results: &Results, passages: &[Passage], tolerance: Delay) -> Se
         }
     }
     let caption = format!(
-        "By how much 99 % of the packets left late at most, in the worst run of each sender, in ms. \
-         A run with more than {tolerance} is worth nothing and in no number: where there is one, {DOUBT} stands \
-         before how many are left of how many."
+        "Lateness that 99 % of the packets did not exceed, in the worst run of each sender, in ms. A run with more than \
+         {tolerance} is void and excluded from all numbers. {DOUBT} marks entries with void runs, followed by the \
+         number of remaining runs out of all runs."
     );
     Section {
-        heading: "How late the path was".to_owned(),
+        heading: "Lateness of the path".to_owned(),
         blocks: vec![
             Block::Table {
                 caption,
@@ -191,7 +191,7 @@ fn path_section(results: &Results, passages: &[Passage], tolerance: Delay) -> Se
                     "forward",
                     "backward",
                     "unattended",
-                    "not to be trusted",
+                    "void runs",
                 ]
                 .map(str::to_owned)
                 .to_vec(),
@@ -218,7 +218,7 @@ fn beside_section(results: &Results, all: &[Beside]) -> Section {
         ]
     });
     Section {
-        heading: "Real packets beside the simulator".to_owned(),
+        heading: "Real packets compared with the simulator".to_owned(),
         blocks: vec![Block::Table {
             caption: BESIDE.to_owned(),
             header: HEADER.map(str::to_owned).to_vec(),

@@ -34,8 +34,8 @@ pub enum SenderError {
     Detour(UnitError),
     /// The text is not a valid name of a congestion control.
     #[error(
-        "`{0}` is no name of a congestion control: write kernel:cubic, for example; what there is \
-         stands in /proc/sys/net/ipv4/tcp_available_congestion_control"
+        "`{0}` is not a name of a congestion control: write, for example, kernel:cubic; \
+         /proc/sys/net/ipv4/tcp_available_congestion_control lists those of this kernel"
     )]
     Name(String),
 }

@@ -95,7 +95,7 @@ pub struct FlowOutcome {
 #[non_exhaustive]
 pub enum SharedError {
     /// Real packets do not support a part of the experiment.
-    #[error("on real packets there is no {what}")]
+    #[error("real packets do not support {what}")]
     Unfit {
         /// The unsupported part.
         what: &'static str,
@@ -335,13 +335,13 @@ fn unfit(experiment: &Experiment) -> Option<&'static str> {
         *sender != SenderOptions::default() || *receiver != ReceiverOptions::default()
     };
     [
-        (experiment.path.is_none(), "network but a `[path]`"),
+        (experiment.path.is_none(), "networks other than a `[path]`"),
         (experiment.access.is_some(), "`[access]`"),
         (!experiment.udp.is_empty(), "`[[udp]]`"),
         (!experiment.media.is_empty(), "`[[media]]`"),
         (
             experiment.warm_up.as_nanos() > 0,
-            "`warm_up`: a run counts from its begin",
+            "`warm_up`: a run counts from its start",
         ),
         (
             group(|flow| {
@@ -350,16 +350,16 @@ fn unfit(experiment: &Experiment) -> Option<&'static str> {
                     || flow.bytes.is_some()
                     || !flow.writes.is_empty()
             }),
-            "flow but those that always have more",
+            "flows that do not always have more data",
         ),
-        (group(|flow| flow.reverse), "`reverse` flow"),
+        (group(|flow| flow.reverse), "`reverse` flows"),
         (
             own(&experiment.sender, &experiment.receiver)
                 || experiment
                     .flows
                     .iter()
                     .any(|flow| own(&flow.sender, &flow.receiver)),
-            "`sender` or `receiver` option",
+            "`sender` and `receiver` options",
         ),
     ]
     .into_iter()
@@ -393,7 +393,7 @@ start_spread = "1s"
     }
 
     #[test]
-    fn flows_without_a_sender_are_those_of_the_one_under_comparison() {
+    fn flows_without_a_sender_use_the_compared_sender() {
         let shared = shared(FILE, "kernel:cubic").unwrap();
         let flows = shared.flows.iter();
         let flows: Vec<(String, bool)> = flows
@@ -407,7 +407,7 @@ start_spread = "1s"
     }
 
     #[test]
-    fn what_real_packets_have_not_is_refused_by_name() {
+    fn unsupported_parts_are_rejected_by_name() {
         for (more, part) in [
             ("[[flows]]\nbytes = \"1MB\"", "always have more"),
             ("[[flows]]\nreverse = true", "reverse"),
@@ -428,7 +428,7 @@ start_spread = "1s"
 
     /// Two flows of the compared sender, and one other.
     #[test]
-    fn measures_are_those_of_the_compared_flows() {
+    fn measures_cover_the_compared_flows() {
         let flow = |compared, goodput_mbit_s, segments| FlowOutcome {
             group: String::new(),
             sender: "sack/reno".to_owned(),

@@ -204,8 +204,9 @@ impl Together {
                 if let Some(time) = self.phases {
                     let _ = writeln!(
                         text,
-                        "Some round trips differ by less than a packet's time ({time}), and hosts take\n\
-                         hardly any time for an ACK: such a difference may decide who gets the link."
+                        "Some round-trip times differ by less than the transmission time of a packet\n\
+                         ({time}). Hosts answer almost without delay here, so this difference may decide\n\
+                         which sender gets the link."
                     );
                 }
             }
@@ -219,8 +220,8 @@ impl Together {
             "sender",
             "goodput Mbit/s",
             "share %",
-            "resent %",
-            "wait ms, 95th %",
+            "retransmitted %",
+            "queueing ms, 95th %",
         ];
         let mut table = Plain::new(&header, 1, width);
         for (place, member) in self.members.iter().enumerate() {
@@ -377,7 +378,7 @@ fn told(runs: &[&TogetherRun]) -> String {
     };
     let _ = writeln!(
         text,
-        "Latency under load, of a datagram there and back: median {} ms, 95th percentile {} ms, 99th {} ms; idle {} ms; lost {} %",
+        "Latency under load (round trip of a datagram): median {} ms, 95th percentile {} ms, 99th {} ms; idle {} ms; lost {} %",
         loaded(0.5),
         loaded(0.95),
         loaded(0.99),

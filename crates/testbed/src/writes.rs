@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_repeated_is_listed_one_by_one() {
+    fn repeated_writes_are_listed_one_by_one() {
         let ms = |millis: u64| Delay::from_nanos(millis * 1_000_000);
         let once = AppWrite {
             at: None,

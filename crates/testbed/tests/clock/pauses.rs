@@ -42,7 +42,7 @@ fn config() -> TransferConfig {
 
 /// A single test, because each part takes time and must run alone.
 #[test]
-fn an_application_pauses_and_its_sender_says_so() {
+fn pauses_of_an_application_show_in_its_sender() {
     if let Err(error) = probe("reno") {
         return skipping::skip(&error.to_string());
     }
