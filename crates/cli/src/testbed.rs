@@ -319,7 +319,9 @@ pub fn run(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<ExitC
     let wanted = args.simulate && !interrupt().is_asked();
     let counterpart = testbed.counterpart().filter(|_| wanted);
     if wanted && counterpart.is_none() {
-        say!("warning: nothing to simulate: the kernel's senders have no counterpart in the simulator");
+        say!(
+            "warning: nothing to simulate: the kernel's senders have no counterpart in the simulator"
+        );
     }
     let beside = counterpart.map(|plan| simulate(plan, &outcome));
     deliver(

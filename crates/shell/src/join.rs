@@ -45,7 +45,9 @@ pub enum JoinError {
     #[error("the shell `{0}` belongs to another user")]
     Foreign(String),
     /// The name is taken.
-    #[error("you already have a shell called `{0}`: choose another name, or join it with --join {0}")]
+    #[error(
+        "you already have a shell called `{0}`: choose another name, or join it with --join {0}"
+    )]
     Taken(String),
     /// A system call failed.
     #[error("cannot {what}")]
@@ -77,7 +79,9 @@ pub(crate) fn open(name: &str, user: u32, first: u32) -> Result<(), JoinError> {
             }
         }
     });
-    started.map(drop).map_err(system("open a socket for --join"))
+    started
+        .map(drop)
+        .map_err(system("open a socket for --join"))
 }
 
 /// Runs `command` at the command's end of the shell called `name`, and returns its exit code. Must be called while the

@@ -62,9 +62,7 @@ impl FromStr for Forward {
             return Err(fail("there is no host"));
         }
         if host.contains(':') != in_brackets {
-            return Err(fail(
-                "IPv6 addresses, and only these, need brackets",
-            ));
+            return Err(fail("IPv6 addresses, and only these, need brackets"));
         }
         Ok(Self {
             host: host.to_owned(),

@@ -136,9 +136,8 @@ impl ShellReport {
                 )
             }
             Trust::Worthless { reasons } => {
-                let mut text = String::from(
-                    "The path was NOT on time. Do not trust the numbers above:\n",
-                );
+                let mut text =
+                    String::from("The path was NOT on time. Do not trust the numbers above:\n");
                 for reason in reasons {
                     let _ = writeln!(text, "- {reason}");
                 }

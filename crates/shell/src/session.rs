@@ -279,7 +279,9 @@ fn serve(
         }
         Waited::Interrupted(signal) => return Err(ShellError::Interrupted(signal)),
         Waited::Silent => {
-            say("warning: the server does not listen after ten seconds; starting the command anyway");
+            say(
+                "warning: the server does not listen after ten seconds; starting the command anyway",
+            );
         }
     }
     Ok(server)

@@ -93,9 +93,7 @@ pub enum TestbedError {
     #[error("the sender {0} is listed twice")]
     Twice(String),
     /// The tolerance is zero.
-    #[error(
-        "a tolerance of 0 would void every run: no packet leaves exactly at its due time"
-    )]
+    #[error("a tolerance of 0 would void every run: no packet leaves exactly at its due time")]
     #[diagnostic(help("by default, the tolerance is 1 % of the round-trip time, at least 1ms"))]
     NoTolerance,
     /// There is nothing to transfer, or no sender.

@@ -356,10 +356,7 @@ mod tests {
         let [count, none] = &results.warnings[..] else {
             panic!("{:?}", results.warnings);
         };
-        assert!(
-            count.starts_with("9 of 10 runs are void"),
-            "{count}"
-        );
+        assert!(count.starts_with("9 of 10 runs are void"), "{count}");
         assert!(none.starts_with("There is no answer:"), "{none}");
     }
 

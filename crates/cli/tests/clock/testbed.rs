@@ -316,10 +316,7 @@ fn what_cannot_be_is_said_and_leaves_no_folder() {
         ),
         (vec!["--reorder-delay", "5ms"], "--reorder"),
         (vec!["--write", "30kB"], "--pause"),
-        (
-            vec!["--write", "0B", "--pause", "1s"],
-            "at least 1 byte",
-        ),
+        (vec!["--write", "0B", "--pause", "1s"], "at least 1 byte"),
         (vec!["--policer", "1Mbit/s"], "--burst"),
         (
             vec!["--reorder", "1%", "--reorder-delay", "0ms"],

@@ -38,7 +38,9 @@ const FILLING: u8 = 7;
 type Failure = Box<dyn Error + Send + Sync>;
 
 #[derive(Parser)]
-#[command(about = "Measures how fast bytes move between this machine's kernel and an endpoint over TUN")]
+#[command(
+    about = "Measures how fast bytes move between this machine's kernel and an endpoint over TUN"
+)]
 struct Args {
     #[command(subcommand)]
     party: Party,

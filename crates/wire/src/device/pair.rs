@@ -262,7 +262,11 @@ mod tests {
             let written = a.write(&long, &[0; 40], &[0; 65_496]);
             assert_eq!(written.expect("a device"), Writing::Refused);
             drop(b);
-            assert_eq!(write(&mut a, &[0]), Writing::Refused, "the other end is gone");
+            assert_eq!(
+                write(&mut a, &[0]),
+                Writing::Refused,
+                "the other end is gone"
+            );
         }
     }
 }

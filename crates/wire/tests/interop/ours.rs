@@ -153,7 +153,10 @@ impl Running {
     pub fn finish(mut self) -> HostCounters {
         let thread = self.thread.take().expect("it runs");
         let counters = thread.join().expect("no panic").expect("a device");
-        assert_eq!(counters.sent.refused, 0, "the kernel refused some of our packets");
+        assert_eq!(
+            counters.sent.refused, 0,
+            "the kernel refused some of our packets"
+        );
         counters
     }
 }
