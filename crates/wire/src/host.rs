@@ -17,7 +17,7 @@
 //!
 //! ```text
 //!        thread            thread
-//!          │   who has what   │
+//!          │  shared registry  │
 //!         Host ◀───────────▶ Host      packets that reached the wrong host
 //!          ▲│                ▲│
 //!          │▼                │▼

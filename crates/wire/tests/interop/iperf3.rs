@@ -178,7 +178,7 @@ struct Control {
     announced: Announced,
 }
 
-/// Whether the client has been told that the test is running.
+/// Announcement of the running test to the client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Announced {
     No,

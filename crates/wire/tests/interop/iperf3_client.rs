@@ -175,7 +175,7 @@ enum Stage {
     Done,
 }
 
-/// Whether enough data has been transferred.
+/// Progress of the data connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stream {
     #[default]
