@@ -1,5 +1,5 @@
-//! The emulated path between two of the kernel's own TCPs: it has the rate, the delay and the
-//! losses that it was told to have, also under offload, and nothing of it is left behind.
+//! The emulated path between two of the kernel's own TCPs: it has the configured rate, delay and losses, also with
+//! offload, and leaves nothing behind.
 
 #[cfg(target_os = "linux")]
 #[path = "../../packet/tests/analysers/mod.rs"]
@@ -71,8 +71,8 @@ fn main() -> std::process::ExitCode {
                 behaviour::a_script_drops_what_it_names,
             ),
             case(
-                "a_stopped_process_is_late_and_says_so",
-                behaviour::a_stopped_process_is_late_and_says_so,
+                "a_stopped_process_is_reported_as_late",
+                behaviour::a_stopped_process_is_reported_as_late,
             ),
             case(
                 "captures_hold_what_crossed",

@@ -138,7 +138,7 @@ fn page(cards: &[Card]) -> Result<String, String> {
         }
         text += "\n";
     }
-    text += "\n## What was found\n";
+    text += "\n## Findings\n";
     for (n, row) in first.rows.iter().enumerate() {
         text += &format!("\n### {} {}\n\n{}\n\n", row.section, row.title, row.rule);
         for (card, wire) in &on_wire {
@@ -152,14 +152,14 @@ fn page(cards: &[Card]) -> Result<String, String> {
 
 const HEAD: &str = "# Report cards on real packets
 
-Ours and the kernel's senders at once over one emulated path in real time, to a kernel that receives: a handful of RFC 9743's
-criteria, with thresholds relative to the kernel's own CUBIC and Reno in the same place. The rules and the paths are in
-[experiments/evaluation/wire](../experiments/evaluation/wire), and were written before the first run; [evaluation.md](evaluation.md)
-says how to read a card. This page is written by `cargo measure wire-card`.
+Our senders and the kernel's send at the same time over one emulated path in real time, to a receiver in the kernel. The cards
+cover some criteria of RFC 9743, with thresholds relative to the kernel's own CUBIC and Reno in the same situation. The rules and
+the paths are in [experiments/evaluation/wire](../experiments/evaluation/wire) and were written before the first run.
+[evaluation.md](evaluation.md) explains how to read a card. `cargo measure wire-card` writes this page.
 
-Before the stroke stands the verdict on real packets, behind it that of the same experiment in the simulator, where `rack/cubic`
-and `rack/reno` take the places of the kernel's: ✓ meets, ✗ does not meet, ? cannot be told. The kernel's senders are not in
-the simulator (–).
+The verdict before the slash is that on real packets. The verdict after it is that of the same experiment in the simulator, where
+`rack/cubic` and `rack/reno` replace the kernel's CUBIC and Reno: ✓ meets, ✗ does not meet, ? undecided. The kernel's senders
+are not in the simulator (–).
 ";
 
 fn sign(verdict: &str) -> &'static str {
@@ -180,7 +180,7 @@ fn circumstances(cards: &[(&Card, &WireCard)]) -> String {
             n => format!("; {n} are missing"),
         };
         text += &format!(
-            "- `{}`: {} runs behind its card, {} void, as their path did not keep its time{missing}\n",
+            "- `{}`: {} runs behind its card, {} void because their path was not on time{missing}\n",
             card.stack, wire.runs, wire.void
         );
     }

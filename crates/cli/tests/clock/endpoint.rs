@@ -290,10 +290,7 @@ fn an_input_that_cannot_be_read_is_no_end() {
     }
     let errors = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{errors}");
-    assert!(
-        errors.contains("cannot read what is to be sent"),
-        "{errors}"
-    );
+    assert!(errors.contains("cannot read the data to send"), "{errors}");
     assert!(errors.contains("Is a directory"), "{errors}");
 }
 
@@ -317,6 +314,9 @@ fn an_output_that_cannot_be_written_is_an_error() {
     }
     let errors = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{errors}");
-    assert!(errors.contains("cannot write what has come"), "{errors}");
+    assert!(
+        errors.contains("cannot write the received data"),
+        "{errors}"
+    );
     assert!(errors.contains("No space left"), "{errors}");
 }

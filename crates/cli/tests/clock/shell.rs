@@ -255,7 +255,7 @@ fn a_path_file_is_taken_and_its_lines_are_pointed_at() {
         "{report}"
     );
     assert!(
-        report.contains("fq_codel") && report.contains("No packet came"),
+        report.contains("fq_codel") && report.contains("No packet reached"),
         "{report}"
     );
     let report = common::errors(&with(&["--delay", "9ms"]));

@@ -302,8 +302,8 @@ fn what_cannot_be_is_said_and_leaves_no_folder() {
     let folder = Folder::new("wrong");
     for (args, part) in [
         (vec!["--senders", "sack/nonsense"], "nonsense"),
-        (vec!["--senders", "kernel:"], "no name of a congestion"),
-        (vec!["--senders", "kernel:nosuch"], "does not give"),
+        (vec!["--senders", "kernel:"], "not a name of a congestion"),
+        (vec!["--senders", "kernel:nosuch"], "does not provide"),
         (vec!["--senders", "sack/reno,sack/reno"], "twice"),
         (vec!["--bytes", "0"], "0 bytes"),
         (vec!["--rate", "0bit/s"], "rate"),
@@ -316,10 +316,7 @@ fn what_cannot_be_is_said_and_leaves_no_folder() {
         ),
         (vec!["--reorder-delay", "5ms"], "--reorder"),
         (vec!["--write", "30kB"], "--pause"),
-        (
-            vec!["--write", "0B", "--pause", "1s"],
-            "has something in it",
-        ),
+        (vec!["--write", "0B", "--pause", "1s"], "at least 1 byte"),
         (vec!["--policer", "1Mbit/s"], "--burst"),
         (
             vec!["--reorder", "1%", "--reorder-delay", "0ms"],

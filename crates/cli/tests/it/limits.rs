@@ -223,7 +223,7 @@ fn a_sender_that_the_kernel_does_not_have_is_an_error_and_leaves_no_folder() {
         return;
     }
     assert!(
-        words(&output).contains("kernel:nosuchcontrol cannot send here"),
+        words(&output).contains("kernel:nosuchcontrol is not available on this machine"),
         "{}",
         errors(&output)
     );

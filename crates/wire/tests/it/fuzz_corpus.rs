@@ -1,5 +1,5 @@
-//! The fuzzers' entry points, on bytes from a seed and on their corpus: what a stable compiler can do
-//! of `fuzz/`.
+//! The fuzzers' entry points on seeded bytes and on their corpus. This is the part of `fuzz/` that a stable compiler
+//! can run.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use dupack_net::random::Stream;
 
 use crate::fuzz_entry as entry;
 
-/// Has `entry` read every file of the corpus of a fuzzer.
+/// Runs `entry` on every file of a fuzzer's corpus.
 fn replay(fuzzer: &str, entry: fn(&[u8])) {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let folder = corpus.join(fuzzer);
@@ -16,7 +16,7 @@ fn replay(fuzzer: &str, entry: fn(&[u8])) {
     let mut count = 0;
     for file in files {
         let path = file.unwrap().path();
-        // Seen if the next line panics.
+        // Visible if the next line panics.
         println!("{}", path.display());
         entry(&fs::read(&path).unwrap());
         count += 1;
@@ -25,11 +25,11 @@ fn replay(fuzzer: &str, entry: fn(&[u8])) {
 }
 
 #[test]
-fn scripts_of_the_corpus_do_a_connection_no_harm() {
+fn corpus_scripts_do_no_harm() {
     replay("endpoint", entry::endpoint);
 }
 
-/// `length` bytes of which some are likelier than others.
+/// Returns `length` bytes, some values more likely than others.
 fn draw(stream: &mut Stream, length: u64) -> Vec<u8> {
     let byte = |stream: &mut Stream| match stream.below(3) {
         0 => stream.below(8) as u8,
@@ -39,12 +39,12 @@ fn draw(stream: &mut Stream, length: u64) -> Vec<u8> {
 }
 
 #[test]
-fn scripts_from_a_seed_do_a_connection_no_harm() {
+fn seeded_scripts_do_no_harm() {
     let mut stream = Stream::derive(1, "endpoint scripts");
     for _ in 0..60_000 {
         let length = stream.below(600);
         let mut script = draw(&mut stream, length);
-        // Most begin with a handshake: operation 6 after 16 bytes that choose the connection.
+        // Most scripts start with a handshake: operation 6 after 16 bytes that choose the connection.
         if script.len() > 20 && stream.below(8) > 0 {
             script[17] = 6;
         }

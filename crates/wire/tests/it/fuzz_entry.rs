@@ -1,4 +1,4 @@
-//! A connection against a peer, a network and an application that do whatever the bytes say.
+//! A connection whose peer, network and application follow arbitrary bytes.
 
 use std::sync::OnceLock;
 
@@ -14,16 +14,16 @@ use dupack_tcp::sender::CutRule;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
-/// Segments that one input may draw at most: a window of the smallest segments, and some.
+/// Maximum number of segments that one input may cause: slightly more than a window of the smallest segments.
 const ANSWERS_MAX: usize = 4000;
 
-/// What is sent has at least so many bytes, or there are few that have less.
+/// Minimum size of most segments. Only a few segments may be smaller.
 const LEAST_SEGMENT_BYTES: u64 = 64;
 
-/// Bytes that the application writes at a time, at most; and the receive buffer, at most.
+/// Maximum number of bytes that the application writes at a time, and maximum size of the receive buffer.
 const BYTES_MAX: u64 = 100_000;
 
-/// Runs `bytes` as a script: the first choose the connection, the rest are what happens.
+/// Runs `bytes` as a script: the first bytes choose the connection, and the rest are operations.
 pub fn endpoint(bytes: &[u8]) {
     let mut script = Bytes { rest: bytes };
     let Some(mut world) = World::new(&mut script) else {
@@ -38,7 +38,7 @@ pub fn endpoint(bytes: &[u8]) {
     world.finish();
 }
 
-/// A stack for every recovery of the catalog.
+/// Returns one stack for every recovery in the catalog.
 fn stacks() -> &'static [StackSpec] {
     static STACKS: OnceLock<Vec<StackSpec>> = OnceLock::new();
     STACKS.get_or_init(|| {
@@ -52,7 +52,7 @@ fn stacks() -> &'static [StackSpec] {
     })
 }
 
-/// The script, read front to back; what is missing at its end is zero.
+/// The script, read front to back. Bytes beyond its end are zero.
 struct Bytes<'a> {
     rest: &'a [u8],
 }
@@ -72,7 +72,7 @@ impl Bytes<'_> {
         (0..4).fold(0, |word, _| word << 8 | self.small())
     }
 
-    /// A number that is often near zero, either side of it, and sometimes anything.
+    /// Returns a number that is often close to zero on either side, and sometimes arbitrary.
     fn near(&mut self) -> u32 {
         let kind = self.small();
         let value = self.small();
@@ -90,7 +90,7 @@ impl Bytes<'_> {
 struct World {
     connection: Connection,
     now: Instant,
-    /// What the peer may have seen of our numbers.
+    /// Our next sequence number as far as the peer may have seen it.
     our_next: SeqNumber,
     our_una: SeqNumber,
     peer_next: SeqNumber,
@@ -128,7 +128,7 @@ impl World {
         })
     }
 
-    /// The parameters of a connection that offers what `offered` does, or less.
+    /// Returns the parameters of a connection that offers the same as `offered` or less.
     fn config(offered: Config, switches: u32, iss: u32, script: &mut Bytes<'_>) -> Config {
         let mut config = offered;
         config.mss = script.small() as u16 * 8;
@@ -201,7 +201,7 @@ impl World {
         self.connection.handle_timeout(self.now);
     }
 
-    /// What an honest peer would answer to a SYN, or begin with.
+    /// Sends an honest peer's SYN or its answer to ours.
     fn handshake(&mut self, script: &mut Bytes<'_>) {
         let mut syn = Segment::new(self.peer_next);
         syn.flags = Flags::SYN;
@@ -217,7 +217,7 @@ impl World {
             sacks: SackBlocks::NONE,
             accurate_ecn: None,
         };
-        // What it says of ECN goes by what is there: old inputs say the same as ever.
+        // The ECN flags follow from existing bytes, so that old inputs keep their meaning.
         syn.flags = syn.flags.with(Flags::of_ace(syn.window as u8));
         syn.ecn = Codepoint::from_bits((syn.window >> 3) as u8);
         self.peer_next = self.peer_next.at(1);
@@ -233,7 +233,7 @@ impl World {
         }
     }
 
-    /// A router, or somebody else, says something of a packet.
+    /// Sends an ICMP error from a router or an attacker.
     fn icmp(&mut self, script: &mut Bytes<'_>) {
         let bits = script.small();
         let base = match bits & 1 {
@@ -323,7 +323,7 @@ impl World {
         let end = store.offset + u64::from(store.len);
         let buffer = u64::from(self.connection.config().receive_buffer);
         assert!(store.len > 0 && store.skip + store.len <= segment.len);
-        assert!(store.offset >= before, "what is readable stays");
+        assert!(store.offset >= before, "readable bytes are not overwritten");
         assert!(end <= self.read + buffer, "the host has no room for it");
         let next = self.connection.readable();
         if next > before {
@@ -331,13 +331,13 @@ impl World {
         }
     }
 
-    /// Takes everything that the connection has to say.
+    /// Takes all segments that the connection sends.
     fn drain(&mut self) {
         let mut count = 0;
         while let Some(outgoing) = self.connection.poll_transmit(self.now) {
             let segment = &outgoing.segment;
             count += 1;
-            // A large window that opens at once lets all go that is written, in small segments.
+            // A large window that opens at once releases everything written, in small segments.
             let segments = self.connection.written() / LEAST_SEGMENT_BYTES;
             assert!(count < ANSWERS_MAX + segments as usize, "it never stops");
             assert!(outgoing.data.end <= self.connection.written());
@@ -373,8 +373,7 @@ impl World {
         }
     }
 
-    /// Left alone with something to send, the connection ends by itself; if it does not, it had
-    /// nothing to wait for.
+    /// Asserts that the connection, left alone, sends everything or ends by itself.
     fn finish(&mut self) {
         if self.connection.state() == State::Closed {
             assert_eq!(self.connection.next_timeout(), None);
@@ -383,6 +382,6 @@ impl World {
         self.pass(Duration::from_secs(400));
         let idle = self.connection.sender().is_none_or(|s| s.is_done());
         let waits = matches!(self.connection.state(), State::Listen | State::Closed);
-        assert!(idle || waits, "{:?} waits for ever", self.connection);
+        assert!(idle || waits, "{:?} waits forever", self.connection);
     }
 }

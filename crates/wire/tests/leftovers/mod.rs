@@ -1,5 +1,4 @@
-//! What a run of ours could leave behind: network namespaces, and devices in one that is not its
-//! own.
+//! Possible leftovers of our runs: network namespaces, and devices in a foreign namespace.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use std::collections::BTreeSet;
@@ -7,10 +6,10 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 
-/// Devices that we make. Others come and go without us.
+/// Names of our devices. Other devices come and go independently.
 const OURS: [&str; 4] = ["near", "far", "endpoint", "dupack0"];
 
-/// Our devices in the namespace of the calling thread.
+/// Returns our devices in the namespace of the calling thread.
 pub fn devices() -> BTreeSet<String> {
     let table = fs::read_to_string("/proc/thread-self/net/dev").expect("the kernel's table");
     let names = table.lines().filter_map(|line| line.split_once(':'));
@@ -18,12 +17,11 @@ pub fn devices() -> BTreeSet<String> {
     names.filter(|name| OURS.contains(&name.as_str())).collect()
 }
 
-/// Network namespaces. They are held open, so that meanwhile no other can get the number of one of
-/// them: the kernel uses numbers again.
+/// Network namespaces. They are held open so that the kernel does not reuse their numbers meanwhile.
 pub struct Namespaces(Vec<File>);
 
 impl Namespaces {
-    /// Those that threads of a process are in, but for that of the calling thread.
+    /// Returns the namespaces that threads of a process are in, except that of the calling thread.
     pub fn of(process: u32) -> Self {
         let mut seen = BTreeSet::from([number(&open("/proc/thread-self/ns/net").expect("ours"))]);
         let tasks = numbered(&format!("/proc/{process}/task")).into_iter();
@@ -32,18 +30,18 @@ impl Namespaces {
         Self(files.filter(|file| seen.insert(number(file))).collect())
     }
 
-    /// Without those that are not among `numbers`.
+    /// Keeps only the namespaces among `numbers`.
     pub fn among(mut self, numbers: &BTreeSet<u64>) -> Self {
         self.0.retain(|file| numbers.contains(&number(file)));
         self
     }
 
-    /// The numbers by which the kernel shows them.
+    /// Returns the inode numbers of the namespaces.
     pub fn numbers(&self) -> BTreeSet<u64> {
         self.0.iter().map(number).collect()
     }
 
-    /// Whether a thread is in one of them, or a descriptor other than ours or a mount holds one.
+    /// Returns `true` if a thread is in one of them, or if a foreign descriptor or a mount holds one.
     pub fn are_in_use(&self) -> bool {
         let links: BTreeSet<String> = self
             .numbers()
@@ -79,7 +77,7 @@ fn number(file: &File) -> u64 {
     file.metadata().expect("a namespace has a number").ino()
 }
 
-/// The names in a directory that are numbers.
+/// Returns the names in a directory that are numbers.
 fn numbered(directory: &str) -> Vec<u32> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -1,16 +1,16 @@
-//! What cannot be tested on this machine is skipped, and that is said past the test harness.
+//! Tests that cannot run on this machine are skipped, with a message that the test harness does not capture.
 
 use std::io::Write;
 
-/// Makes the tests fail, not skip, where namespaces cannot be had.
+/// Variable that makes the tests fail instead of being skipped if namespaces are not available.
 pub const REQUIRE: &str = "DUPACK_REQUIRE_NAMESPACES";
 
-/// Says why tests on real packets are skipped, or fails if they must not be.
+/// Reports why tests on real packets are skipped, or fails if they must not be skipped.
 pub fn skip(why: &str) {
     assert!(std::env::var_os(REQUIRE).is_none(), "{why}");
-    // Not `eprintln`, which the harness keeps to itself when a test passes.
+    // Not `eprintln`, whose output the harness captures when a test passes.
     let _ = writeln!(
         std::io::stderr(),
-        "\n*** SKIPPED: NETWORK NAMESPACES CANNOT BE HAD HERE (set {REQUIRE} to fail)\n{why}"
+        "\n*** SKIPPED: NETWORK NAMESPACES ARE NOT AVAILABLE HERE (set {REQUIRE} to fail)\n{why}"
     );
 }

@@ -1,5 +1,5 @@
-//! What the tests in namespaces share: a harness that gets the right to make them before the
-//! first thread starts, and kernel hosts that talk over a path.
+//! Shared parts of the tests in namespaces: a harness that gains the privilege to make them before the first thread
+//! starts, and kernel hosts that communicate over a path.
 #![allow(dead_code, reason = "not every test file uses all of it")]
 
 #[path = "../skipping/mod.rs"]
@@ -22,11 +22,11 @@ use skipping::REQUIRE;
 pub struct Case {
     pub name: String,
     pub test: Box<dyn FnOnce() + Send + std::panic::UnwindSafe>,
-    /// A program without which it cannot be run.
+    /// Program that the test needs.
     pub needs: Option<&'static str>,
 }
 
-/// A test that needs no program.
+/// Creates a test that needs no program.
 pub fn case(name: &str, test: fn()) -> Case {
     Case {
         name: name.to_owned(),
@@ -35,7 +35,7 @@ pub fn case(name: &str, test: fn()) -> Case {
     }
 }
 
-/// A test that needs the program `needs`.
+/// Creates a test that needs the program `needs`.
 pub fn case_with(needs: &'static str, name: &str, test: fn()) -> Case {
     Case {
         needs: Some(needs),
@@ -43,17 +43,17 @@ pub fn case_with(needs: &'static str, name: &str, test: fn()) -> Case {
     }
 }
 
-/// How many tests may run at once.
+/// Number of tests that may run at the same time.
 #[derive(Clone, Copy)]
 pub enum Together {
-    /// One: they measure time, and two would measure each other.
+    /// One: the tests measure time and would disturb each other.
     One = 1,
-    /// A few: they wait for timers most of the time.
+    /// A few: the tests mostly wait for timers.
     Few = 6,
 }
 
-/// Runs named tests, as `cargo test` would, if this process can make network namespaces. If not,
-/// says so and what is needed.
+/// Runs named tests as `cargo test` does, if this process can make network namespaces. Otherwise, prints the
+/// requirements.
 pub fn run(cases: Vec<Case>, together: Together) -> ExitCode {
     let mut arguments = Arguments::from_args();
     let standing = namespace::prepare()
@@ -63,7 +63,7 @@ pub fn run(cases: Vec<Case>, together: Together) -> ExitCode {
     match &standing {
         Ok(standing) => announce(*standing),
         Err(why) => {
-            eprintln!("\n*** NETWORK NAMESPACES CANNOT BE HAD HERE: {why}");
+            eprintln!("\n*** NETWORK NAMESPACES ARE NOT AVAILABLE HERE: {why}");
             if std::env::var_os(REQUIRE).is_some() {
                 return ExitCode::FAILURE;
             }
@@ -86,12 +86,12 @@ pub fn run(cases: Vec<Case>, together: Together) -> ExitCode {
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 
-/// Whether a program is where programs are looked for, or where those of the system are.
+/// Returns `true` if a program is in `PATH` or in /usr/sbin.
 fn is_installed(program: &str) -> bool {
     find(program).is_some()
 }
 
-/// Where a program is.
+/// Returns the path of a program.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let directories = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
@@ -101,15 +101,15 @@ pub fn find(program: &str) -> Option<PathBuf> {
 
 fn announce(standing: Standing) {
     match standing {
-        Standing::Privileged => eprintln!("namespaces: made with this process's own rights"),
+        Standing::Privileged => eprintln!("namespaces: made with this process's own privileges"),
         Standing::UserNamespace => eprintln!("namespaces: made in a user namespace"),
     }
 }
 
-/// Whether a namespace with a TUN device can really be made, with what the tests want in it: a
-/// container may have its settings read-only or be without IPv6.
+/// Checks that a namespace with a TUN device and the settings of the tests can be made. A container may have read-only
+/// settings or lack IPv6.
 fn try_devices() -> Result<(), String> {
-    // Programs in namespaces are started by it.
+    // Programs in namespaces are started with setpriv.
     if !is_installed("setpriv") {
         return Err("setpriv (util-linux) is not installed".to_owned());
     }
@@ -132,28 +132,28 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     causes.join(": ")
 }
 
-/// What the kernel's side sends.
+/// Seed of the pattern that the kernel's side sends.
 pub const SEED: u64 = 0x6b65_726e;
 
-/// The port of every server.
+/// Port of every server.
 pub const PORT: u16 = 5001;
 
-/// How long anything may take before a test fails.
+/// Maximum duration of any step before a test fails.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a receiving program saw.
+/// Data that a receiving program read.
 #[derive(Debug)]
 pub struct Receipt {
     /// Bytes until the end of the stream.
     pub bytes: u64,
-    /// Their hash.
+    /// Hash of the bytes.
     pub hash: u128,
-    /// How many bytes had come at which time since the first.
+    /// Number of bytes received at each time since the first byte.
     pub progress: Vec<(Duration, u64)>,
 }
 
 impl Receipt {
-    /// Bits per second between two moments of the transfer, given as shares of its bytes.
+    /// Returns the bits per second between two points of the transfer, given as shares of its bytes.
     pub fn rate_bps(&self, from: f64, to: f64) -> f64 {
         let at = |share: f64| {
             let bytes = (self.bytes as f64 * share) as u64;
@@ -211,7 +211,7 @@ pub fn send(namespace: &Namespace, address: IpAddr, bytes: u64) -> JoinHandle<io
     namespace.spawn("sender", job).expect("a thread")
 }
 
-/// Writes `bytes` bytes of the pattern and gives their hash.
+/// Writes `bytes` bytes of the pattern and returns their hash.
 pub fn write_pattern(stream: &mut TcpStream, bytes: u64) -> io::Result<u128> {
     let mut pattern = Pattern::new(SEED);
     let mut buffer = vec![0; 1 << 16];
@@ -225,7 +225,7 @@ pub fn write_pattern(stream: &mut TcpStream, bytes: u64) -> io::Result<u128> {
     stream.shutdown(std::net::Shutdown::Write)?;
     Ok(digest.value())
 }
-/// Reads a stream to its end and meanwhile writes `bytes` bytes of the pattern to it.
+/// Reads a stream to its end while writing `bytes` bytes of the pattern to it.
 pub fn converse(mut stream: TcpStream, bytes: u64) -> io::Result<Receipt> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -249,7 +249,7 @@ pub fn wait_for_listener(namespace: &Namespace, address: SocketAddr) {
     panic!("nobody listens at {address}");
 }
 
-/// Waits until `holds` does, as long as anything may take.
+/// Waits until `holds` returns `true`, for at most [`PATIENCE`].
 pub fn eventually(holds: impl Fn() -> bool) {
     const BETWEEN: Duration = Duration::from_millis(10);
     for _ in 0..PATIENCE.as_millis() / BETWEEN.as_millis() {

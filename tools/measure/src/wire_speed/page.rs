@@ -18,46 +18,47 @@ pub struct Page<'a> {
 const INTRODUCTION: &str = "\
 # Speed on real packets
 
-How fast bytes move between this machine's kernel and a TCP endpoint over a TUN device: dupack's, smoltcp's, and as a
-yardstick a second kernel behind a thread that does nothing but carry packets between two devices. This page is written
-by `cargo measure wire-speed`.
+This page shows how fast bytes move between this machine's kernel and a TCP endpoint over a TUN device. The endpoint is
+dupack, smoltcp or, as the baseline, a second kernel behind a thread that only relays packets between two devices.
+`cargo measure wire-speed` writes this page.
 
-Gbit/s of payload, medians of the rounds; the [spread](#every-measurement) is below. The endpoint, or the relay, is
-bound to one core, the program that reads or writes on the kernel's side to another. *Reached* compares dupack's median
-with the aim.
+The numbers are Gbit/s of payload, medians of the rounds; the [spread](#all-measurements) is below. The endpoint, or the
+relay, is bound to one core, and the program that reads or writes on the kernel's side to another. *Reached* compares
+dupack's median with the aim.
 
 | work | dupack | smoltcp | dupack over smoltcp | kernel to kernel | aim | reached |
 | --- | --- | --- | --- | --- | --- | --- |
 ";
 
 const DIFFERENCES: &str = "\
-## What is the same, and what is not
+## Common conditions and differences
 
-- All cross the same kind of device, made in the same way, read and written by the same code, one system call for a
-  packet. An MTU of 1500 bytes throughout; *with offload* means that packets of up to 64 KiB with open checksums cross
-  it (`IFF_VNET_HDR`), as a network card with segmentation offload would take them.
-- All run in one thread, built by the same compiler with the same settings, and keep 4 MiB in each direction. The kernel
-  has its own buffers, and Reno in place of whatever the system's default is.
-- Who sends writes the same byte over and over into its buffer; nobody looks at what arrives. That every byte arrives
-  is what `crates/wire/tests/interop.rs` tests.
-- **The endpoint's core does part of the kernel's TCP too**: a packet that is written to the device passes the kernel's
-  TCP within the system call, up to the socket, and an ACK makes it send. So does the relay's.
-- **dupack** is `sack/reno` with SACK and timestamps, as Linux negotiates them. The peer's data that arrives together is
-  acknowledged together, up to 64 packets.
-- **smoltcp** is driven by its own `Interface::poll`, which reads until nothing is there and then answers once. As it
-  comes it has no congestion control and no timestamps; what it does with its Reno is [below](#every-measurement). Its
-  segmentation offload is what its `phy` layer offers, translated to the device's.
-- **Kernel to kernel**: the program that writes and the one that reads share one core, the relay has the other. The
-  program of which the table below tells is the one that reads.
+- All endpoints use the same kind of device, created in the same way, and read and written by the same code with one
+  system call per packet. The MTU is always 1500 bytes. *With offload* means that packets of up to 64 KiB with incomplete
+  checksums cross the device (`IFF_VNET_HDR`), as with a network card with segmentation offload.
+- All endpoints run in one thread, are built by the same compiler with the same settings, and have buffers of 4 MiB in
+  each direction. The kernel has its own buffers, and Reno instead of the system's default.
+- A sender writes the same byte repeatedly into its buffer, and no program checks the received data.
+  `crates/wire/tests/interop.rs` tests that every byte arrives.
+- **The endpoint's core also does part of the kernel's TCP work**: a packet that is written to the device passes through
+  the kernel's TCP up to the socket within the system call, and an ACK makes the kernel send. The same applies to the
+  relay's core.
+- **dupack** runs `sack/reno` with SACK and timestamps, as Linux negotiates them. It acknowledges up to 64 packets that
+  arrive together with one ACK.
+- **smoltcp** is driven by its own `Interface::poll`, which reads all available packets and then answers once. Its
+  default has no congestion control and no timestamps; [below](#all-measurements) are its numbers with Reno. Its
+  segmentation offload is that of its `phy` layer, translated to the device's.
+- **Kernel to kernel**: the program that writes and the one that reads share one core, and the relay has the other. The
+  program in the table below is the one that reads.
 
 ";
 
 const DETAILS: &str = "\
-## Every measurement
+## All measurements
 
-Gbit/s: least / median / most of the rounds. Processor time for 1448 bytes of payload, a full segment's, of the
-endpoint (or relay) and of the program on the kernel's side, and what share of the time each was busy: medians. Where
-neither share is near 100 %, a core was taken away or both waited for one another.
+Gbit/s: minimum / median / maximum of the rounds. The other columns are medians: the processor time of the endpoint (or
+relay) and of the program on the kernel's side for 1448 bytes of payload, a full segment, and the share of the time that
+each was busy. If neither share is close to 100 %, other processes used a core, or the two waited for each other.
 
 | run | rounds | Gbit/s | endpoint, ns | program, ns | endpoint busy | program busy |
 | --- | --- | --- | --- | --- | --- | --- |
@@ -140,8 +141,8 @@ impl Page<'_> {
 
     fn circumstances(&self) -> String {
         let mut text = format!(
-            "\n## Circumstances\n\n- measured by `{}`; each run by `target/release/examples/wire_speed WORDS \
-             --seconds {}` after half a second that does not count, with these words:\n",
+            "\n## Circumstances\n\n- measured by `{}`; each run by `target/release/examples/wire_speed ARGUMENTS \
+             --seconds {}` after half a second of warm-up, with these arguments:\n",
             self.command, self.seconds
         );
         for run in RUNS {

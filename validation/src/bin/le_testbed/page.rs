@@ -35,37 +35,37 @@ pub struct Page<'a> {
 const INTRODUCTION: &str = "\
 # LE's testbed, on real packets
 
-Section 5 of the LE paper has three PCs: a sender, netem, a receiver; a round trip of 20 ms, and packets lost at
-random, 0 to 10 %. Here our senders put real packets on a TUN device, the path is `dupack testbed`'s, and the receiver is
-this machine's kernel. Every byte that arrives is checked. Beside the paper's senders runs what the same kernel sends by
-itself, under CUBIC, BBR and Reno; at the end stand the senders of the README. This page is written by `cargo measure
-testbed`.
+Section 5 of the LE paper uses three PCs as sender, netem and receiver, a round-trip time of 20 ms, and random losses
+from 0 to 10 %. Here, our senders put real packets on a TUN device, the path is that of `dupack testbed`, and the receiver
+is this machine's kernel. Every byte that arrives is verified. In addition to the paper's senders, the tables contain the
+kernel's own senders with CUBIC, BBR and Reno. The last section covers the senders of the README. `cargo measure testbed`
+writes this page.
 
-What the paper leaves open, and what is assumed (the rate of the link, its buffer, how TCP-RR shortens its timer), is
-told in [experiments/papers/le/README.md](../experiments/papers/le/README.md). Its curves are not in our hands; the grey
-marks at 10 % are what its text says. Its LE wrote the order of transmission into each header, and its receiver gave
-it back; a kernel's receiver gives back timestamps, which is LE's other way to the same knowledge. [There,
-too](../experiments/papers/le/README.md#where-the-wire-differs), stands why the wire is slower under Westwood, which a run
-shows, and what was looked for at FACK under TCP-RR.
+[experiments/papers/le/README.md](../experiments/papers/le/README.md) lists the details that the paper leaves open and our
+assumptions: the rate of the link, its buffer, and how TCP-RR shortens its timer. We do not have the data of the paper's
+curves; the grey marks at 10 % are the values in its text. The paper's LE wrote the order of transmission into each header,
+and its receiver returned it. A kernel's receiver returns timestamps, the other way in which LE obtains this order. [The same
+README](../experiments/papers/le/README.md#where-the-wire-differs) explains why the wire is slower under Westwood, with a
+run that shows it, and what we examined for FACK under TCP-RR.
 
 ";
 
 const COMPRESSION: &str = "\
 ## Linux's SACK compression
 
-Since 4.18 Linux's receiver holds back the ACK of a segment out of order for up to 1 ms (`tcp_comp_sack_delay_ns`), so
-that it often leaves right before the next ACK. The receiver of 2006 did not; above, it is turned off (`dupack testbed
---sack-compression off`). Westwood's filter weighs each sample alike, however short the time it is taken over: a pair of
-ACKs in quick succession is a high rate. The same runs with the kernel's compression on, beside a simulator whose
-receiver holds back no ACK:
+Since 4.18, Linux's receiver delays the ACK of an out-of-order segment by up to 1 ms (`tcp_comp_sack_delay_ns`), so that it
+is often sent shortly before the next ACK. The receiver of 2006 did not do this, so the compression is off in the sections
+above (`dupack testbed --sack-compression off`). Westwood's filter gives each sample the same weight, regardless of the time
+it covers, so two ACKs in quick succession look like a high rate. The following runs have the kernel's compression on, and
+are compared with a simulator whose receiver delays no ACKs:
 
 ";
 
 const TODAY: &str = "\
-## Senders of today, the receiver as it is
+## Current senders with an unchanged receiver
 
 The path of the README (10 Mbit/s, 20 ms, a buffer of 50 packets), and Linux's receiver with nothing turned off: quick ACKs,
-SACK compression, a window that grows. The simulator's receiver does the same (`receiver.acks = \"adaptive\"`,
+SACK compression, and a growing window. The simulator's receiver does the same (`receiver.acks = \"adaptive\"`,
 `sack_compression = true`).
 
 ";
@@ -85,7 +85,7 @@ impl Page<'_> {
         text += COMPRESSION;
         let plain = self.compressed.iter().map(|m| (m, self.beside_plain));
         text += &beside_table(plain);
-        text += "\nAnd beside one whose receiver does as Linux's:\n\n";
+        text += "\nThe same runs compared with a simulator whose receiver compresses as Linux's does:\n\n";
         text += &beside_table(self.compressed.iter().map(with_its_own));
         text += "\n";
         text += TODAY;
@@ -109,7 +109,7 @@ impl Page<'_> {
         let mut text =
             format!("![Goodput over the loss rate, under {name}](testbed/{figure}.svg)\n\n");
         text += &goodput_table(measured);
-        text += "\n### Real packets beside the simulator\n\n";
+        text += "\n### Real packets compared with the simulator\n\n";
         let _ = write!(
             text,
             "![The wire's goodput over the simulator's](testbed/{figure}-distance.svg)\n\n{}\n\n",
@@ -119,8 +119,7 @@ impl Page<'_> {
         let passages = measured.iter().flat_map(|m| m.outcome.passages.clone());
         let _ = writeln!(
             text,
-            "\n{} A run that did not is left out of all numbers here; where there was one, how many are left stands \
-             in parentheses.\n",
+            "\n{} All numbers here exclude the other runs; parentheses contain the number of remaining runs.\n",
             lateness(
                 &passages.collect::<Vec<_>>(),
                 TOLERANCE.parse().map_err(super::told)?
@@ -179,11 +178,11 @@ impl Page<'_> {
         format!(
             "## Circumstances\n\n\
              - measured by `cargo measure testbed --seconds {seconds} --repeat {repeat} --today-seconds {today_seconds} \
-             --today-repeat {today_repeat}`: all parts at once, {}\n\
+             --today-repeat {today_repeat}`: all parts in one run, {}\n\
              - on {date}, commit {commit}, Linux {}, load {} at the end\n\
              - {}, {processors} processors\n\
-             - in LE's testbed, the receiver's largest window: {WINDOW}, as iperf's was then\n\
-             - in the simulator: {SIMULATED} seeds, ACKs timed as Linux times them\n\
+             - in LE's testbed, the maximum receive window: {WINDOW}, the default of iperf at that time\n\
+             - in the simulator: {SIMULATED} seeds, ACKs timed as in Linux\n\
              - the kernel's senders have no counterpart in the simulator\n",
             scheduling(&read("/proc/self/stat")),
             kernel.trim(),
@@ -360,8 +359,8 @@ fn agreement(measured: &[Measured]) -> String {
     let widest = all.iter().filter_map(|b| half_width_percent(b));
     let widest = widest.fold(0.0, f64::max);
     format!(
-        "{agree} of {of} points agree within {bound:.0} % of goodput{others}. With 95 % confidence {surely} farther \
-         apart than that; the widest interval is ±{widest:.1} %."
+        "{agree} of {of} points agree within {bound:.0} % of goodput{others}. With 95 % confidence, {surely} further \
+         apart; the widest interval is ±{widest:.1} %."
     )
 }
 

@@ -1,7 +1,6 @@
-//! What the tests of connections share: stacks, a scripted peer, hosts with real bytes, and a
-//! network between them.
+//! Shared parts of the connection tests: stacks, a scripted peer, hosts with real bytes, and a network between them.
 
-// Each test program uses a part of it.
+// Each test program uses only a part of it.
 #![allow(dead_code)]
 
 pub mod host;
