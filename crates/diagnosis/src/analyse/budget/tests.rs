@@ -1,4 +1,4 @@
-//! A timeline by hand for each limit, and that nothing is lost or counted twice whatever comes.
+//! One handmade timeline per limit, and the property that no time is lost or counted twice for any input.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -24,8 +24,8 @@ fn finish_with(film: Film<Budget>, end: u64, path: &PathFacts) -> Shares {
     shares
 }
 
-/// Rounds of 100 ms in which `flight(round)` segments leave at once and are acknowledged one by one, from
-/// `start` milliseconds on. Returns when the last ACK came.
+/// Plays rounds of 100 ms from `start` milliseconds on: each sends `flight` segments at once, which are acknowledged
+/// one by one. Returns the time of the last ACK.
 fn rounds(film: &mut Film<Budget>, start: u64, flights: &[u64]) -> u64 {
     let mut now = start;
     for flight in flights {
@@ -46,7 +46,7 @@ fn a_window_that_doubles_is_slow_start() {
     let end = rounds(&mut film, 100, &[10, 20, 40, 80]);
     let shares = finish(film, end);
     assert_eq!(shares.of(Limit::Handshake), ms(100));
-    // After the last segment there was no more to send.
+    // After the last segment, there was no more to send.
     assert_eq!(shares.of(Limit::SlowStart), ms(300));
     assert_eq!(shares.of(Limit::Pause), ms(100));
     assert_eq!(shares.delivered, 150 * MSS);
@@ -61,7 +61,7 @@ fn a_window_that_doubles_is_slow_start() {
 fn a_window_that_grows_by_one_after_a_loss_is_the_congestion_window() {
     let mut film = film(1_000_000);
     let now = rounds(&mut film, 0, &[10]);
-    // The first of ten is lost; the repair takes a round trip.
+    // The first of ten segments is lost; the repair takes one round trip.
     film.send(at(now), 10);
     let lost = film.next() - 10 * MSS;
     film.ack_with(
@@ -98,7 +98,7 @@ fn a_shut_window_is_the_receivers_even_with_nothing_outstanding() {
     let mut film = film(4 * MSS);
     film.send(at(0), 4);
     film.ack_with(at(100), 4 * MSS, 0, None);
-    // Two probes; then it opens and data follows at once.
+    // The sender probes twice; then the window opens and data follows at once.
     for now in [400, 1000] {
         film.repeat(at(now), 4 * MSS - 1, Cause::WindowProbe, Stage::Open);
         film.ack_with(at(now + 100), 4 * MSS, 0, None);
@@ -143,7 +143,7 @@ fn a_keep_alive_does_not_end_idleness() {
 #[test]
 fn the_end_of_a_message_is_a_pause_until_the_next_one_leaves_by_itself() {
     let mut film = film(100_000);
-    // A message of 2.5 segments every 30 ms, with a round trip of 100 ms: always something outstanding.
+    // One message of 2.5 segments every 30 ms, with a round trip of 100 ms: data is always outstanding.
     let mut sent = Vec::new();
     for n in 0..20 {
         let now = n * 30;
@@ -160,11 +160,11 @@ fn the_end_of_a_message_is_a_pause_until_the_next_one_leaves_by_itself() {
     assert_eq!(shares.of(Limit::Idle), ms(0));
 }
 
-/// Shares of a sender that has room for 50 ms, and of whose last segments before that so many were pushed.
+/// Returns the shares of a sender that has room for 50 ms. Before that, it pushed `pushed` of its segments.
 fn with_room(pushed: u64) -> Shares {
     let mut film = film(1_000_000);
     let now = rounds(&mut film, 0, &[10, 20, 40]);
-    // The first ACK makes room, and is not answered.
+    // The first ACK makes room, which the sender does not use.
     film.send(at(now), 20 - pushed);
     for _ in 0..pushed {
         film.send_last(at(now), MSS);
@@ -180,7 +180,7 @@ fn with_room(pushed: u64) -> Shares {
 
 #[test]
 fn room_that_is_not_used_is_a_pause() {
-    // There was no more to send since the last segment left, nor after the last.
+    // There was no more data after the segment before the pause, nor after the last segment.
     assert_eq!(with_room(0).of(Limit::Pause), ms(150 + 100));
 }
 
@@ -214,7 +214,8 @@ fn a_sender_at_a_pace_slower_than_its_round_trips_is_busy() {
     assert!(silent <= ms(100) && busy >= ms(1870), "{silent:?} {busy:?}");
 }
 
-/// Three segments, of which the last is pushed or not, and the next after a silence, everything acknowledged.
+/// Returns the shares of three segments and, after a silence, one more. The third is pushed or not, and everything is
+/// acknowledged.
 fn silent_after(place: Place, pushed: bool, silence: u64) -> Shares {
     let mut terms = Terms::new(at(0));
     terms.place = place;
@@ -240,9 +241,9 @@ fn a_long_silence_in_a_message_may_hide_a_loss_away_from_the_sender() {
     assert!(told >= ms(1490) && told <= ms(1530), "{told:?}");
     assert_eq!(cut_short(Place::Receiver, true, 1500), ms(0));
     assert_eq!(cut_short(Place::Sender, false, 1500), ms(0));
-    // Shorter than a timer.
+    // The silence is shorter than a timeout.
     assert_eq!(cut_short(Place::Receiver, false, 150), ms(0));
-    // No window made it wait.
+    // No window made the sender wait.
     let shares = silent_after(Place::Receiver, false, 1500);
     let windows = shares.of(Limit::SlowStart) + shares.of(Limit::CongestionWindow);
     assert!(windows <= ms(100), "{windows:?}");
@@ -253,7 +254,7 @@ fn waiting_for_the_timer_is_known_when_it_expires() {
     let mut film = film(100_000);
     film.send(at(0), 3);
     film.ack(at(100), 2 * MSS);
-    // The third was lost; the timer expires twice.
+    // The third segment was lost; the timer expires twice.
     film.repeat(at(400), 2 * MSS, Cause::Timeout { expiry: 1 }, Stage::Loss);
     film.repeat_as(
         at(1000),
@@ -340,7 +341,7 @@ fn the_bottlenecks_rate_makes_it_the_limit_without_a_queue() {
         bytes_per_second: Some(200_000.0),
         ..PathFacts::default()
     };
-    // 20 segments every 100 ms are all that it passes; 10 are half.
+    // 20 segments every 100 ms are the bottleneck's full rate; 10 are half of it.
     for (flight, limit) in [(20, Limit::EmptyQueue), (10, Limit::SenderBuffer)] {
         let mut film = film(1_000_000);
         let end = rounds(&mut film, 0, &[flight; 20]);
@@ -383,7 +384,7 @@ fn who_falls_silent_with_data_outstanding_waits_for_a_timer() {
     assert_eq!(shares.of(Limit::RetransmissionTimer), ms(59_900));
 }
 
-/// A small generator, so that the property below needs no more than a seed.
+/// Small random generator, so that the property below needs only a seed.
 fn next(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;

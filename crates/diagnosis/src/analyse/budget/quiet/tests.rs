@@ -1,4 +1,4 @@
-//! Silences piece by piece, and to which limit each goes.
+//! Pieces of silences and the limits they are assigned to.
 
 use super::*;
 use crate::analyse::budget::film::{at, ms};
@@ -8,7 +8,7 @@ const SCALE: Scale = Scale {
     timeout: ms(300),
 };
 
-/// A piece that looks like `look`, and belongs to the congestion window if nothing else is found.
+/// Returns a piece with the state `look`; without other evidence, its kind is the congestion window.
 const fn piece(from: u64, to: u64, look: Look) -> Piece {
     Piece {
         from: at(from),
@@ -19,7 +19,7 @@ const fn piece(from: u64, to: u64, look: Look) -> Piece {
     }
 }
 
-/// The kinds that a silence of these pieces after `tail` is given to, with the milliseconds at which each part ends.
+/// Returns the kinds of a silence with these pieces after `tail`, each with the millisecond at which it ends.
 fn settled(tail: Tail, pieces: &[Piece], ending: Ending) -> Vec<(u64, Kind)> {
     let mut quiet = Quiet::new();
     quiet.begin(tail);
@@ -42,10 +42,10 @@ fn a_window_with_room_for_a_quarter_of_a_round_trip_is_held_back_by_the_sender()
     let some = Outstanding::Something;
     assert_eq!(after_ack(25, Look::Room, some), [(25, Kind::SenderBuffer)]);
     assert_eq!(after_ack(24, Look::Room, some), [(24, Kind::Congestion)]);
-    // With far less in flight there was nothing to send.
+    // If far less was in flight, there was nothing to send.
     assert_eq!(after_ack(25, Look::Ample, some), [(25, Kind::Pause)]);
     assert_eq!(after_ack(24, Look::Ample, some), [(24, Kind::Congestion)]);
-    // Nothing outstanding was left to wait for.
+    // Nothing was outstanding that the sender could wait for.
     let nothing = Outstanding::Nothing;
     assert_eq!(after_ack(24, Look::Ample, nothing), [(24, Kind::Pause)]);
     assert_eq!(
@@ -109,7 +109,7 @@ fn a_silence_that_no_ack_ends_is_a_pause_after_the_last_ack() {
     let pieces = [piece(0, 150, Look::Other)];
     let expected = [(100, window), (150, Kind::Pause)];
     assert_eq!(settled(Tail::Full, &pieces, ending), expected);
-    // Behind a full receive window it waits for that.
+    // If the receive window is full, the sender waits for that.
     let pieces = [piece(0, 150, Look::Full)];
     let window = Kind::ReceiveWindow;
     let expected = [(100, window), (150, window)];
