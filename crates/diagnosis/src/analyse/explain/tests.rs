@@ -1,4 +1,4 @@
-//! Timelines by hand: segments of 1000 bytes, a round trip of 50 ms.
+//! Handmade timelines with segments of 1000 bytes and a round trip of 50 ms.
 
 mod doubts;
 mod numbers;
@@ -23,7 +23,7 @@ struct Line {
     explainer: Explainer,
     packet: u64,
     stamps: bool,
-    /// From where the capture was taken to the sender.
+    /// Time from the capture point to the sender, in ms.
     to_sender: u64,
     stage: Stage,
 }
@@ -43,7 +43,7 @@ impl Line {
         }
     }
 
-    /// With a round-trip sample of 50 ms: segment 0 is sent at 0 ms.
+    /// Creates a line with a round-trip sample of 50 ms: segment 0 is sent at 0 ms.
     fn warm(sack: Sack) -> Self {
         let mut line = Self::new(sack);
         line.send(0, 0);
@@ -59,7 +59,7 @@ impl Line {
         self.send_long(ms, n, 1, ip_id)
     }
 
-    /// So many segments in one packet, before an interface cuts it up.
+    /// Sends this number of segments in one packet that an interface segments later.
     fn send_long(&mut self, ms: u64, n: u32, segments: u32, ip_id: Option<u16>) -> Option<Repeat> {
         self.packet += 1;
         let at = Instant::ZERO + Duration::from_millis(ms);
@@ -153,7 +153,7 @@ fn three_duplicate_acks_and_a_partial_one() {
     for n in 1..9 {
         assert_eq!(line.send(50, n), None);
     }
-    // 1 and 4 are lost.
+    // Segments 1 and 4 are lost.
     for _ in 0..3 {
         line.ack(100, 1, &[]);
     }
@@ -181,7 +181,7 @@ fn holes_below_sacked_segments_and_a_lost_repair() {
     assert_eq!(line.send(102, 1), again(Cause::SackedBeyond));
     assert_eq!(line.send(103, 3), again(Cause::FurtherHole));
     line.send(103, 13);
-    // The repair of 3 arrives, and 13; that of 1 does not.
+    // The retransmission of 3 and segment 13 arrive; the retransmission of 1 is lost.
     line.ack(153, 1, &[(2, 7), (13, 14)]);
     assert_eq!(line.send(153, 1), again(Cause::LostAgain));
     assert_eq!(line.last().transmission, 3);
@@ -262,7 +262,7 @@ fn a_lone_segment_timed_out_if_the_next_wait_is_twice_as_long() {
 
 #[test]
 fn a_probe_after_two_round_trips_remains_one_though_the_next_wait_doubles_by_chance() {
-    // A smoothed round trip of 60 ms: two of them, and the timeout of Linux, 250 ms, after that.
+    // The smoothed round trip is 60 ms: a probe after two of them, then Linux's timeout of 250 ms.
     let mut line = Line::new(Sack::Permitted);
     line.send(0, 0);
     line.ack(60, 1, &[]);
@@ -319,7 +319,7 @@ fn a_dsack_says_that_a_repair_was_needless() {
     assert_eq!(line.explainer.account().needless(), 1);
 }
 
-/// Segments 1 to 8 leave without SACK, and 1, 4 and `also` are lost; the timer expires, and 1 and 2 are sent again.
+/// Sends segments 1 to 8 without SACK; 1, 4 and `also` are lost. The timer expires, and 1 and 2 are retransmitted.
 fn go_back(also: u32) -> Line {
     let mut line = Line::warm(Sack::Absent);
     line.stamps = true;
@@ -337,11 +337,11 @@ fn go_back(also: u32) -> Line {
 #[test]
 fn without_sack_an_ack_beyond_a_repair_tells_what_was_held() {
     let mut line = go_back(3);
-    // More is missing beyond, so that the receiver acknowledged at once.
+    // More data is missing beyond, so the receiver acknowledged at once.
     line.ack_echoing(452, 3, &[], Some(400), 60_000);
     assert_eq!(line.last().need, Need::NeedlessByTime);
 
-    // That it stops here tells that it did not have it.
+    // The ACK stops here, so the receiver did not have the segment.
     let mut line = go_back(2);
     line.ack_echoing(451, 2, &[], Some(400), 60_000);
     line.ack_echoing(453, 4, &[], Some(402), 60_000);
@@ -390,7 +390,7 @@ fn a_new_timestamp_that_is_echoed_tells_more_than_the_least_round_trip() {
     line.stamps = true;
     line.send(60, 1);
     assert_eq!(line.send(400, 1), timeout(1));
-    // The samples before waited in queues.
+    // The earlier samples included queueing.
     line.ack_echoing(420, 2, &[], Some(400), 60_000);
     assert_eq!(line.last().need, Need::Needed);
 }
@@ -403,7 +403,7 @@ fn what_the_receiver_was_seen_to_have_is_sent_again_needlessly() {
         line.send(u64::from(n) * 100, n);
         line.ack(u64::from(n) * 100 + 50, n + 1, &[]);
     }
-    // 3 does not come here.
+    // Segment 3 does not reach the capture point.
     line.send(300, 4);
     line.ack(350, 3, &[]);
     line.send(700, 3);
@@ -436,12 +436,12 @@ fn at_the_receiver_a_hole_is_filled_too_soon_for_any_repair() {
     line.send(56, 5);
     line.ack(101, 4, &[]);
     line.ack(106, 4, &[(5, 6)]);
-    // No sooner than a round trip after the hole was seen.
+    // At least a round trip after the hole appeared.
     assert!(matches!(line.send(112, 4), Some(Repeat::Retransmission(_))));
     assert_eq!(line.explainer.overtaken(), 1);
 }
 
-/// A receiver without SACK that lacks every third of 17 segments, and has the first of them sent again at 102 ms.
+/// Creates a receiver without SACK that lacks every third of 17 segments; the first of them is retransmitted at 102 ms.
 fn lacking_every_third() -> Line {
     let mut line = Line::new(Sack::Absent);
     line.to_sender = 50;
@@ -510,7 +510,7 @@ fn behind_a_lost_tail_missing_numbers_show_its_repair() {
         line.send_numbered(u64::from(n) * 50, n, Some(n as u16));
         line.ack(u64::from(n) * 50 + 50, n + 1, &[]);
     }
-    // 20 and 21 were lost, and sent again after a timeout.
+    // Segments 20 and 21 were lost and retransmitted after a timeout.
     assert_eq!(line.send_numbered(1250, 20, Some(22)), timeout(1));
     line.ack(1300, 21, &[]);
     assert_eq!(

@@ -1,8 +1,9 @@
-//! A repair while ACKs came that may have been the timer's: what is sent next tells.
+//! Retransmissions while ACKs come, which may have been timeouts: the next departure decides.
 
 use super::*;
 
-/// Segments 1 to 8 leave; 1 and 5 are lost; when the timer is due, though an ACK has just come, 1 is sent again.
+/// Sends segments 1 to 8; 1 and 5 are lost. Segment 1 is retransmitted when the timer is due, although an ACK has just
+/// come.
 fn in_doubt() -> Line {
     let mut line = Line::warm(Sack::Permitted);
     for n in 1..9 {

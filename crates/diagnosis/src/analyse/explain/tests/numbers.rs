@@ -1,8 +1,9 @@
-//! Identifications of IPv4 that a sender counts up: they tell in which order its packets left.
+//! IPv4 identifications that a sender increments: they reveal the order in which its packets left.
 
 use super::*;
 
-/// At the receiver, 50 ms from the sender: twelve segments, one every 50 ms, of which `id` gives the identifications.
+/// Sends twelve segments, one every 50 ms, captured at the receiver 50 ms from the sender; `id` gives their
+/// identifications.
 fn counted(id: impl Fn(u32) -> u16) -> Line {
     let mut line = Line::new(Sack::Permitted);
     line.to_sender = 50;
@@ -36,7 +37,7 @@ fn at_the_receiver_a_newer_number_was_sent_again_however_soon_it_comes() {
 
 #[test]
 fn numbers_that_are_no_count_tell_nothing_and_time_does() {
-    // Drawn by lot; none at all.
+    // Random numbers, and no numbers.
     let lot = |n: u32| (n.wrapping_mul(40_503) >> 2) as u16;
     for id in [&lot as &dyn Fn(u32) -> u16, &|_| 0] {
         let mut line = counted(id);
