@@ -1,7 +1,7 @@
 use super::*;
 use crate::analyse::requests::Quantiles;
 
-/// A connection of this number to a server, that took and lost so many milliseconds.
+/// Returns the group of a connection to `server` that took and lost this number of milliseconds.
 fn one(number: u64, server: SocketAddr, took: u64, lost: u64) -> Group {
     let time = Duration::from_millis(took);
     let worst = |time| Worst {
@@ -95,7 +95,7 @@ fn the_worst_of_equals_is_the_first() {
     assert_eq!(group.most_lost.unwrap().connection, 2);
     assert_eq!(group.lost, Duration::from_millis(26));
     assert_eq!((group.connections, group.servers), (4, 1));
-    // A 15th of each is the timers', of which there are two.
+    // The limits share the time equally: two of 15 are timers.
     let timers = group.lost_to(LimitGroup::Timers);
     assert!((timers.as_secs_f64() - 0.026 * 2.0 / 15.0).abs() < 1e-6);
     assert_eq!(group.lost_to(LimitGroup::Application), Duration::ZERO);

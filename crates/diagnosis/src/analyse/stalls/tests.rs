@@ -1,4 +1,4 @@
-//! One stall of each kind, by hand.
+//! One handmade stall of each kind.
 
 use super::{Culprit, LISTED_MAX, Remedy, Stall, StallKind, StallList, Stalls, WaitedFor};
 use dupack_tcp::options::Sack;
@@ -7,7 +7,7 @@ use crate::analyse::budget::film::{Film, MSS, at, ms};
 use crate::analyse::cause::Cause;
 use crate::read::moment::Stage;
 
-/// A connection with a round trip of 100 ms, known from one segment; the next offset is 1000.
+/// Creates a connection with a round trip of 100 ms, known from one segment; the next offset is 1000.
 fn film(window: u64) -> Film<Stalls> {
     let mut film = Film::new(Stalls::new(Sack::Permitted), window);
     film.send(at(0), 1);
@@ -187,13 +187,14 @@ fn the_list_is_bounded_and_the_totals_are_not() {
     let list: StallList = film.told.finish();
     assert_eq!(list.longest.len(), LISTED_MAX);
     assert_eq!(list.of(StallKind::DataUnavailable).count, 99);
-    // The longest are the last, and they stand in the order of time.
+    // The longest stalls are the last ones, listed in the order of time.
     let shortest = list.longest.iter().map(Stall::duration).min();
     assert_eq!(shortest, Some(ms(900 + 99 - LISTED_MAX as u64)));
     assert!(list.longest.is_sorted_by_key(|stall| stall.from));
 }
 
-/// A segment whose ACK comes alone after `wait`, so many times, beside a round trip of 100 ms; `nagle` if the ACK let the next one go.
+/// Returns the stalls of a segment whose ACK comes without data after `wait`, repeated `times` times, with a round trip
+/// of 100 ms. `nagle` if the ACK released the next segment.
 fn delayed(wait: u64, times: u64, nagle: bool) -> StallList {
     let mut film = film(100_000);
     let mut now = 1000;
@@ -217,7 +218,7 @@ fn acks_that_a_timer_of_the_receiver_sent_are_no_late_ones() {
     assert_eq!(list.of(StallKind::DelayedAck).count, 0, "once: {list:?}");
     let list = delayed(285, 2, false);
     assert_eq!(list.of(StallKind::DelayedAck).count, 2, "{list:?}");
-    // No timer of a receiver runs for so long.
+    // No timer of a receiver takes this long.
     let list = delayed(385, 2, false);
     assert_eq!(list.of(StallKind::PacketDelay).count, 2, "{list:?}");
     let list = delayed(285, 2, true);
