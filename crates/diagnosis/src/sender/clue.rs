@@ -1,40 +1,40 @@
-//! How names are weighed: each thing that was seen is a clue, worth so much to each candidate.
+//! Evaluation of candidates: every observation is a clue with a worth for each candidate.
 //!
-//! A clue's worth is the natural logarithm of how much likelier it is with the candidate than with a
-//! sender that is none of them. Worths are added. The likeliest candidate is named if it is ahead of the
-//! next, and of none of them, by a margin; otherwise nobody is. Clues are not independent, so
-//! each has a most that it is worth, and the margin is wide.
+//! A clue's worth is the natural logarithm of its likelihood with the candidate relative to a sender that is none of
+//! the candidates. Worths are added. The likeliest candidate is named if it leads the next one, and the hypothesis
+//! "none of them", by a margin; otherwise no candidate is named. Clues are not independent, so each one's worth is
+//! bounded, and the margin is wide.
 
 use core::fmt;
 
 use super::report::{Candidate, Verdict};
 
-/// By how much the first must be ahead of the second: 20 to 1.
+/// Required lead of the first over the second: 20 to 1.
 const MARGIN: f64 = 3.0;
-/// By how much it must be ahead of none of the candidates: 7 to 1.
+/// Required lead over none of the candidates: 7 to 1.
 const MARGIN_OVER_NONE: f64 = 2.0;
-/// A clue worth less than this either way is not told.
+/// Absolute worth below which a clue is not reported.
 const TOLD: f64 = 0.5;
 
-/// What one thing that was seen is worth to one candidate.
+/// Worth of one observation to one candidate.
 #[derive(Clone, Debug)]
 pub(super) struct Clue {
     worth: f64,
     sentence: String,
 }
 
-/// A candidate's clues.
+/// Clues of a candidate.
 #[derive(Clone, Debug)]
 pub(super) struct Weighing<N> {
     name: N,
     clues: Vec<Clue>,
     prior: f64,
-    /// Below zero if something that must fit does not.
+    /// Below zero if a necessary property is missing.
     must: f64,
     seen: Enough,
 }
 
-/// Whether what tells a candidate was seen at all.
+/// Presence of the observations that identify a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Enough {
     Seen,
@@ -42,7 +42,7 @@ enum Enough {
 }
 
 impl<N: Copy> Weighing<N> {
-    /// No clue yet; `prior` is how common it is, as a logarithm.
+    /// Creates an evaluation without clues; `prior` is the candidate's frequency, as a logarithm.
     pub const fn new(name: N, prior: f64) -> Self {
         Self {
             name,
@@ -53,12 +53,12 @@ impl<N: Copy> Weighing<N> {
         }
     }
 
-    /// Something without which it is not named, whatever else speaks for it, unless `worth` is positive.
+    /// Adds a necessary property: the candidate is not named, whatever other clues say, if `worth` is negative.
     pub fn must(&mut self, worth: f64) {
         self.must = self.must.min(worth);
     }
 
-    /// What tells it was not seen: it is not named, though it may come nearest.
+    /// Records that the identifying observations are missing: the candidate is not named, though it may be the nearest.
     pub fn lacks(&mut self) {
         self.seen = Enough::Lacking;
     }
@@ -89,12 +89,12 @@ impl<N: Copy> Weighing<N> {
     }
 }
 
-/// Whether a candidate with this score is ahead of the next one, and of none of them.
+/// `true` if a candidate with this score leads the next one and none of the candidates.
 pub(super) fn stands_out(score: f64, next: f64) -> bool {
     score >= MARGIN_OVER_NONE && score - next >= MARGIN
 }
 
-/// The verdict of these weighings. `nothing` is said where no clue is worth anything.
+/// Returns the verdict. `nothing` is its reason if no clue has any worth.
 pub(super) fn decide<N: Copy + fmt::Display>(
     weighings: Vec<Weighing<N>>,
     nothing: impl Into<String>,

@@ -1,31 +1,31 @@
-//! Which loss recovery it was.
+//! Identification of the loss recovery.
 
 use super::Seen;
 use super::clue::{self, Weighing};
 use super::flight::Sack;
 use super::report::{Control, Recovery, Timing, Verdict};
 
-/// A clue that may come several times counts as no more than so many.
+/// Greatest number of times that a clue counts.
 const COUNTED: u32 = 3;
 
-/// One repair by time in so many recoveries is none by chance: an ACK that the capture has late may make
-/// one look so.
+/// Least part of the recoveries, as an inverse, with a retransmission triggered by time: a late ACK in the capture may
+/// cause one by chance.
 const BY_TIME_SHARE: u32 = 2;
 
-/// So many recoveries must have been seen for that.
+/// Least number of recoveries for that clue.
 const BY_TIME_LEAST: u32 = 3;
 
-/// So many first duplicate ACKs show whether there is limited transmit.
+/// Number of first duplicate ACKs that show whether the sender uses limited transmit.
 const LEAST_DUPLICATES: u32 = 4;
 
-/// Of things that come several times the first may be taken for what it is not.
+/// Number of occurrences of a clue that may be misjudged.
 const ONE_BY_CHANCE: f64 = 0.5;
 
 fn counted(times: u32) -> f64 {
     f64::from(times.min(COUNTED))
 }
 
-/// How common each is, as a logarithm.
+/// Returns the frequency of a recovery, as a logarithm.
 const fn prior(recovery: Recovery) -> f64 {
     match recovery {
         Recovery::Rack => 0.0,
@@ -36,14 +36,14 @@ const fn prior(recovery: Recovery) -> f64 {
     }
 }
 
-/// Whether a pace may have spread what left.
+/// Possibility that pacing spread the departures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Paced {
     No,
     Perhaps,
 }
 
-/// The verdict, with what is known of the control.
+/// Returns the verdict, given the verdict on the control.
 pub(super) fn verdict(seen: &Seen, control: &Verdict<Control>) -> Verdict<Recovery> {
     let by_control = matches!(
         control.name.or(control.nearest),
@@ -88,8 +88,8 @@ pub(super) fn verdict(seen: &Seen, control: &Verdict<Control>) -> Verdict<Recove
     verdict
 }
 
-/// Recoveries that are named: of the others, too many of those that would be named are another (ours: of 600 simulated
-/// transfers, 3 of 21).
+/// Recoveries that are named: the verdicts on the others are wrong too often (our choice: 3 of 21, in 600 simulated
+/// transfers).
 const NAMED: [Recovery; 3] = [Recovery::Reno, Recovery::NewReno, Recovery::Rack];
 
 const fn by_sack(recovery: Recovery) -> bool {
@@ -104,7 +104,7 @@ fn selective(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>)
     let duplicates = repairs
         .limited_transmit
         .saturating_add(repairs.not_limited_transmit);
-    // Duplicate ACKs would have had blocks.
+    // Duplicate ACKs would have had SACK blocks.
     let recoveries = repairs
         .recoveries
         .saturating_add(duplicates / LEAST_DUPLICATES);
@@ -121,7 +121,7 @@ fn selective(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>)
 
 fn probes(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
     let probes = seen.timer.probes();
-    // Elsewhere it is inferred what a sender had heard when it sent.
+    // Elsewhere, the ACKs that a sender had received at a departure are inferred.
     let by_chance = if seen.pace.is_at_sender() {
         ONE_BY_CHANCE
     } else {
@@ -168,7 +168,7 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
     let is_fack = recovery == Recovery::Fack;
     let by_time = repairs.by_time.saturating_mul(BY_TIME_SHARE) >= repairs.recoveries;
     if by_time && repairs.recoveries >= BY_TIME_LEAST {
-        // FACK's, by the highest SACK, are as early.
+        // FACK's retransmissions, triggered by the highest SACK, are as early.
         let worth = if matches!(recovery, Recovery::Rack | Recovery::Fack) {
             1.0
         } else {
@@ -187,7 +187,7 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
         );
         let worth = match recovery {
             Recovery::Fack => worth,
-            // By time, RACK's may be as early.
+            // RACK's retransmissions, triggered by time, may be as early.
             Recovery::Rack => 0.5 * worth.max(0.0) - worth.min(0.0),
             _ => -worth,
         };
@@ -202,7 +202,7 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
             all
         );
         let worth = 6.0 * (share - 0.5);
-        // What is paced leaves when its time comes, and not with the ACK.
+        // A paced segment leaves at its own time and not with the ACK.
         let worth = match paced {
             Paced::Perhaps => worth.max(0.0),
             Paced::No => worth,
@@ -218,7 +218,7 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
 fn pauses(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighing<Recovery>) {
     let (pauses, spreads) = (seen.repairs.pauses, seen.repairs.spreads);
     let all = pauses.saturating_add(spreads);
-    // What is paced spreads its repairs whatever the recovery.
+    // Pacing spreads retransmissions with any recovery.
     if all == 0 || paced == Paced::Perhaps {
         return;
     }
@@ -230,7 +230,7 @@ fn pauses(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighing
     );
     match recovery {
         Recovery::Rack => weighing.clue(worth, sentence),
-        // Others may do so, too, with Linux's rules.
+        // Others may do the same with Linux's rules.
         Recovery::Sack | Recovery::Fack | Recovery::Le | Recovery::Momentary => {
             weighing.clue(-worth.min(0.0), sentence);
         }
@@ -265,7 +265,7 @@ fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut We
     if all > 0 {
         let share = f64::from(answered) / f64::from(all);
         let worth = 4.0 * (share - 0.5) * (counted(all) - 0.5);
-        // What is paced need not be answered at once.
+        // A paced sender need not answer at once.
         let worth = match paced {
             Paced::Perhaps => worth.max(0.0),
             Paced::No => worth,
@@ -287,7 +287,7 @@ fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut We
         let sign = if is_one {
             1.0
         } else if factor < KEPT_FACTOR {
-            // It may be either, after some ACKs.
+            // Either is possible, after some ACKs.
             0.0
         } else {
             -1.0
@@ -302,20 +302,21 @@ fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut We
     }
 }
 
-/// Below this share of the window, in the middle, it restarted from one segment.
+/// Median part of the window below which the window restarted from one segment.
 const TAHOE_FACTOR: f32 = 0.33;
-/// Above this share it did not.
+/// Median part of the window above which it did not.
 const KEPT_FACTOR: f32 = 0.42;
-/// In flight in Tahoe's first round that shows it, at most: one segment, and what its first ACKs let go.
+/// Greatest flight in the first round that shows Tahoe's restart: one segment, and the segments that its first ACKs
+/// release.
 const TAHOE_SEGMENTS: f32 = 2.5;
 
-/// So many segments must have had timestamps for none to be like another by rule, and so many of them have left
+/// Least number of segments with timestamps for unique timestamps to be a rule, and the least number of them that left
 /// within a tick of the usual clock after another.
 const UNIQUE_LEAST: u32 = 100;
 /// See `UNIQUE_LEAST`.
 const UNIQUE_QUICK: u32 = 50;
 
-/// Whether no two segments have the same timestamp, as LE has it.
+/// `true` if no two segments have the same timestamp, as with LE.
 const fn unique_timestamps(seen: &Seen) -> bool {
     let repairs = &seen.repairs;
     let enough = repairs.other_timestamp >= UNIQUE_LEAST;

@@ -1,4 +1,4 @@
-//! Senders by hand: windows round by round, over a path that loses what the test says.
+//! Handmade senders: windows by round, over a path with scripted losses.
 
 use dupack_tcp::SenderConfig;
 use dupack_tcp::connection::Flags;
@@ -13,14 +13,14 @@ use crate::analyse::explain::{Explainer, Limits};
 
 const SEGMENT: u64 = 1000;
 
-/// A sender that sends what the test says.
+/// Sender with scripted departures.
 struct Flow {
     replay: Replay,
     explainer: Explainer,
     analysis: SenderAnalysis,
     at: Instant,
     rtt: Duration,
-    /// In segments: what the path holds without a queue.
+    /// Segments that the path holds without a queue.
     holds: u64,
     nxt: u64,
     una: u64,
@@ -76,7 +76,7 @@ impl Flow {
         self.analysis.departed(&departure, &explained);
     }
 
-    /// An ACK of everything before a segment, with a block of segments beyond.
+    /// Receives an ACK of everything before segment `una`, with a SACK block of later segments.
     fn ack(&mut self, una: u64, block: Option<(u64, u64)>) {
         self.packet += 1;
         self.una = una;
@@ -110,11 +110,11 @@ impl Flow {
         self.analysis.arrived(&arrival, &explained);
     }
 
-    /// What is outstanding is acknowledged segment by segment, a round trip later; the ACKs let go what
-    /// the next window has room for.
+    /// Acknowledges the outstanding segments one by one, a round trip later; the ACKs release the segments that fit
+    /// into the next window.
     fn round(&mut self, next: u64) {
         let end = self.nxt;
-        // What the path does not hold waits in the queue.
+        // Segments that the path does not hold wait in the queue.
         let queued = (end - self.una).saturating_sub(self.holds);
         self.at += self.rtt + self.rtt * queued / self.holds;
         for segment in self.una..end {
@@ -131,7 +131,7 @@ impl Flow {
         }
     }
 
-    /// The first segment of what is outstanding is lost and repaired; then a window of `after` leaves.
+    /// Loses and retransmits the first outstanding segment; then a window of `after` leaves.
     fn lose(&mut self, after: u64) {
         let (hole, end) = (self.una, self.nxt);
         self.at += self.rtt;
@@ -165,7 +165,7 @@ fn grown_to(window: u64) -> Flow {
 #[test]
 fn half_a_window_and_a_segment_per_round_is_of_renos_family() {
     let mut flow = grown_to(60);
-    // Where Vegas, which does the same as long as there is no queue, would stop.
+    // At this queue Vegas, which behaves like Reno without a queue, would stop growing.
     flow.holds = 35;
     let mut window = 60;
     for _ in 0..5 {
@@ -215,7 +215,7 @@ fn a_window_that_no_loss_moves_is_fixed() {
     assert_eq!(report.control.name, Some(Control::Fixed), "{report:#?}");
 }
 
-/// A window that stays, paced, with dips of 200 ms to `low` every so many seconds.
+/// Returns the report on a constant, paced window with dips to `low` for 200 ms every `every` seconds.
 fn dips(low: u64, every: u64, times: u64) -> SenderReport {
     let mut flow = grown_to(80);
     for _ in 0..times {

@@ -1,4 +1,4 @@
-//! Two captures of simulated transfers, joined: exact counts, clocks, and what lies between them.
+//! Two joined captures of simulated transfers: exact counts, clocks, and the path between the captures.
 
 use dupack_diagnosis::both::{BothEnds, BothError, Queue, Way, Which, diagnose_both};
 use dupack_diagnosis::{ConnectionFindings, Diagnosis, Selection, Side};
@@ -6,7 +6,7 @@ use dupack_packet::captured::CaptureReader;
 use dupack_truth::both::{Fates, Pair};
 use dupack_truth::limits::tape::{End, Tape};
 
-/// Losses both ways, a queue on the way there, and packets that overtake one another.
+/// Losses in both directions, a queue in the forward direction, and reordered packets.
 const LOSSY: &str = "loss = \"1.5%\"\nreverse = { loss = \"4%\" }\n[[flows]]\nbytes = \"2MB\"";
 
 fn transfer(text: &str, seed: u64) -> Pair {
@@ -17,7 +17,7 @@ fn transfer(text: &str, seed: u64) -> Pair {
     Pair::of(&Tape::of(&text, seed))
 }
 
-/// The findings of both captures in the given order, and which of them is diagnosed.
+/// Returns the findings of both captures in the given order, and the one that is diagnosed.
 fn joined(files: &[Vec<u8>; 2]) -> Result<(Diagnosis, Which), BothError> {
     let open = |which| {
         CaptureReader::new(match which {
@@ -32,7 +32,7 @@ fn files(pair: &Pair) -> [Vec<u8>; 2] {
     End::BOTH.map(|end| pair.file(end))
 }
 
-/// The only connection, as the sender's capture tells it, in whichever order the captures are named.
+/// Returns the only connection from the sender's capture, for both orders of the captures.
 #[track_caller]
 fn told(pair: &Pair) -> ConnectionFindings {
     let [sender, receiver] = files(pair);
@@ -51,7 +51,7 @@ fn both(found: &ConnectionFindings) -> &BothEnds {
     found.both.as_ref().unwrap()
 }
 
-/// The counts of a way that the truth tells.
+/// Returns the counts of a direction that the simulation also provides.
 fn fates(way: &Way) -> Fates {
     Fates {
         sent: way.sent,
@@ -109,7 +109,8 @@ fn the_offset_lies_within_its_uncertainty_and_the_drift_is_found() {
         let clock = told.clock.unwrap();
         let off = (clock.offset_s - ahead).abs();
         let uncertainty = clock.uncertainty.as_secs_f64();
-        // The way there has the time of a full packet beside the 25 ms of either way.
+        // The forward direction also contains the transmission time of a full packet, beside the 25 ms of each
+        // direction.
         assert!(off <= uncertainty, "{off} s are more than {uncertainty} s");
         assert!(
             (0.05..0.054).contains(&(2.0 * uncertainty)),
@@ -118,7 +119,7 @@ fn the_offset_lies_within_its_uncertainty_and_the_drift_is_found() {
         let (low, high) = clock.skew.interval().unwrap();
         let truth = ppm * 1e-6;
         assert!(low - 2e-6 <= truth && truth <= high + 2e-6, "{clock:?}");
-        // The queue is the sender's.
+        // The queue is at the sender's side.
         assert_eq!(told.queue(), Some(Queue::From(Side::Opener)));
     }
 }
@@ -159,7 +160,7 @@ fn hosts_that_do_not_number_their_packets_have_exact_losses_too() {
             told,
             (truth.sent, truth.lost_data, truth.lost_acks, truth.needless)
         );
-        // ACKs that are alike arrive in the order in which they were sent, as far as can be told.
+        // Identical ACKs appear to arrive in the order in which they were sent.
         assert!(way.reordered <= truth.reordered);
     }
 }
@@ -217,7 +218,7 @@ fn packets_that_the_receivers_capture_misses_are_not_lost() {
     assert!(missed > 10);
     let found = told(&pair);
     let way = &both(&found).ways.opener;
-    // A miss of a retransmission that was needless, or of which the original was lost, is not told by any ACK.
+    // No ACK reveals that the capture missed a spurious retransmission, or a retransmission of a lost original.
     assert_eq!(way.missing_far + way.undecided, missed, "{way:?}");
     assert_eq!(way.lost_data, truth.lost_data, "{way:?}");
     assert!(way.undecided <= 1);
@@ -288,7 +289,7 @@ fn the_findings_are_corrected_by_the_other_end() {
     assert_eq!(stream.account.needless(), truth.needless);
 }
 
-/// Where so much is lost, one capture alone does not tell of every repair whether it was lost.
+/// With this loss rate, one capture alone does not tell for every retransmission whether it was lost.
 #[test]
 fn losses_that_one_capture_alone_does_not_tell_are_corrected() {
     let text = "loss = \"20%\"\nreverse = { loss = \"10%\" }\n[[flows]]\nbytes = \"300kB\"";

@@ -1,4 +1,4 @@
-//! Retransmissions of simulated transfers are told as their senders knew them.
+//! Retransmissions of simulated transfers compared with the knowledge of their senders.
 //!
 //! `truth` in `validation/` prints the whole table.
 
@@ -16,7 +16,7 @@ fn scores(end: End, ids: Ids) -> Score {
     all
 }
 
-/// Retransmissions told rightly, in parts per thousand.
+/// Returns the correctly explained retransmissions, in parts per thousand.
 fn per_mille((right, all): (u64, u64)) -> u64 {
     assert!(all > 300, "too few to tell: {all}");
     right * 1000 / all

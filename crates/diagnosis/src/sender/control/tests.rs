@@ -1,8 +1,8 @@
-//! Each control's density of the factor by which a loss reduces the window.
+//! Densities of the factor by which a loss reduces the window, by control.
 
 use super::*;
 
-/// The area under `density` between these, by thousandths.
+/// Returns the area under `density` between two points, in steps of a thousandth.
 fn area(from: f64, to: f64, density: impl Fn(f64) -> f64) -> f64 {
     let steps = ((to - from) * 1000.0) as u32;
     let at = |step: u32| from + (f64::from(step) + 0.5) / 1000.0;
@@ -20,7 +20,7 @@ fn errors_of_laplace_are_as_likely_above_as_below_and_fall_by_e_at_each_scale() 
     }
 }
 
-/// A window of 100 segments that a loss leaves `after` of, where the path holds `pipe` without a queue.
+/// Returns the reduction of a window of 100 segments to `after`; the path holds `pipe` segments without a queue.
 const fn reduction(after: f32, pipe: f32) -> Reduction {
     Reduction {
         before: 100.0,
@@ -30,7 +30,7 @@ const fn reduction(after: f32, pipe: f32) -> Reduction {
     }
 }
 
-/// The control with which a reduction is the likeliest.
+/// Returns the control with which a reduction is the likeliest.
 fn likeliest(reduction: &Reduction) -> Control {
     let all = [
         Control::Reno,
@@ -47,7 +47,7 @@ fn likeliest(reduction: &Reduction) -> Control {
 
 #[test]
 fn what_a_loss_leaves_is_the_likeliest_with_the_control_whose_share_it_is() {
-    // The round that shows it has grown by a segment already.
+    // The round that shows it has already grown by a segment.
     for after in [50.0, 51.0] {
         assert_eq!(likeliest(&reduction(after, 30.0)), Control::Reno);
     }
@@ -57,7 +57,7 @@ fn what_a_loss_leaves_is_the_likeliest_with_the_control_whose_share_it_is() {
     assert_eq!(likeliest(&reduction(100.0, 40.0)), Control::Fixed);
     assert_eq!(likeliest(&reduction(35.0, 35.0)), Control::Westwood);
     assert_eq!(likeliest(&reduction(85.0, 60.0)), Control::Bbr);
-    // A rate that fills more than the window was leaves all of it.
+    // A rate that fills more than the previous window leaves all of it.
     let (westwood, bbr) = (Control::Westwood, Control::Bbr);
     let full = reduction(100.0, 300.0);
     assert!(density(westwood, &full) > density(bbr, &full));
@@ -90,7 +90,7 @@ fn what_follows_a_rate_does_so_more_often_than_by_chance() {
     };
     assert!(of(100.0, 35.0, 35.0, 4));
     assert!(!of(100.0, 35.0, 35.0, 3));
-    // In a small window every share is near some rate, unless it is very near.
+    // In a small window, every factor is near some rate, unless it is very near.
     assert!(of(10.0, 5.0, 5.2, 4));
     assert!(!of(10.0, 5.0, 7.0, 4));
 }

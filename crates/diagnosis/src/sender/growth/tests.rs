@@ -1,11 +1,11 @@
-//! Windows round by round, and the shape that each fits best.
+//! Windows by round, and the shape that fits each best.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::*;
 use crate::sender::testing::{marked, round};
 
-/// A round of 100 ms in which each ACK reported so many segments.
+/// Returns a round of 100 ms in which each ACK reported `segments_per_ack` segments.
 fn slow(number: u32, most: f32, segments_per_ack: f32) -> Round {
     let begin = Instant::ZERO + Duration::from_millis(100) * u64::from(number);
     Round {
@@ -16,7 +16,7 @@ fn slow(number: u32, most: f32, segments_per_ack: f32) -> Round {
     }
 }
 
-/// A loss left the first of these windows of `prior`, and the others followed.
+/// Returns the fits of a loss that reduced `prior` to the first of these windows, followed by the others.
 fn grown(prior: f32, windows: impl IntoIterator<Item = f32>, segments_per_ack: f32) -> Fits {
     let mut growth = Growth::new();
     for (n, window) in (0..).zip(windows) {
@@ -29,7 +29,7 @@ fn grown(prior: f32, windows: impl IntoIterator<Item = f32>, segments_per_ack: f
     growth.fits()
 }
 
-/// The name of the shape that fits best.
+/// Returns the name of the best fit.
 fn best(fits: &Fits) -> &'static str {
     let all = [
         ("by bytes", fits.by_bytes),
@@ -78,14 +78,14 @@ fn a_curve_that_flattens_at_the_window_before_the_loss_is_cubic() {
 
 #[test]
 fn beyond_the_window_before_the_loss_a_friendly_one_grows_as_reno() {
-    // RFC 9438 §4.3: 0.53 segments a round trip up to the window before, then one.
+    // RFC 9438 §4.3: 0.53 segments per round trip up to the window before the loss, then one.
     let reno = |n: i16| {
         let n = f32::from(n);
         let below = 6.0 / CUBIC_ALPHA;
         14.0 + CUBIC_ALPHA * n.min(below) + (n - below).max(0.0)
     };
     let of = |beyond: f32| {
-        // In so short a time the curve itself hardly moves.
+        // In such a short time, the curve itself hardly moves.
         let mut growth = Growth::new();
         for n in 0..30_i16 {
             let steep = reno(n).min(20.0) + (reno(n) - 20.0).max(0.0) * beyond;
@@ -157,14 +157,14 @@ fn a_bounded_round_ends_an_epoch_and_many_rounds_are_thinned_out() {
     let fits = growth.fits();
     assert_eq!(fits.epochs, 1);
     assert!(fits.by_bytes > 0.0, "{fits:?}");
-    // A thousand rounds of a line are still one.
+    // A thousand rounds of a line are still a line.
     let fits = grown(2000.0, (0..1000).map(|n| 30.0 + n as f32), 1.0);
     assert!(fits.by_bytes > 0.0 && fits.constant < 0.0, "{fits:?}");
 }
 
 #[test]
 fn moves_are_counted_by_what_waited_in_the_queue() {
-    // Of 20 segments two wait if a round trip takes a ninth longer.
+    // Two of 20 segments are queued if a round trip takes a ninth longer.
     let counted = |rtt_min: f32, next: f32| {
         let mut growth = Growth::new();
         for (n, most) in [(0, 20.0), (1, next)] {
@@ -183,7 +183,7 @@ fn moves_are_counted_by_what_waited_in_the_queue() {
     assert_eq!(counted(0.05, 21.0), Some((Backlog::Few, Move::Up)));
     assert_eq!(counted(0.0556, 20.0), Some((Backlog::Some, Move::Stays)));
     assert_eq!(counted(0.1, 19.0), Some((Backlog::Many, Move::Down)));
-    // Between one and the next, or in slow start, nothing is counted.
+    // Between two classes, and in slow start, nothing is counted.
     assert_eq!(counted(0.053, 21.0), None);
     assert_eq!(counted(0.062, 21.0), None);
     assert_eq!(counted(0.05, 29.0), None);

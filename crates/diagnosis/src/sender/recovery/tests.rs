@@ -1,4 +1,4 @@
-//! For and against which recoveries each thing speaks that a sender was seen to do.
+//! Recoveries for and against which each observed behaviour is evidence.
 
 use super::*;
 use crate::analyse::budget::film::{Film, MSS, at};
@@ -7,7 +7,7 @@ use crate::read::moment::Stage;
 use crate::sender::repairs::Repairs;
 use crate::sender::{Beginning, SenderAnalysis};
 
-/// A sender that answers an ACK every 10 ms with a segment, captured at its end.
+/// Plays a sender that answers an ACK every 10 ms with a segment, captured at the sender.
 fn clocked() -> (Film<SenderAnalysis>, u64) {
     let analysis = SenderAnalysis::new(Beginning::Seen, MSS as u32);
     let mut film = Film::new(analysis, 1 << 30);
@@ -19,7 +19,7 @@ fn clocked() -> (Film<SenderAnalysis>, u64) {
     (film, 100)
 }
 
-/// The same with an ACK that has a SACK block, and what repairs have shown.
+/// Returns such a sender after an ACK with a SACK block, with retransmissions modified by `shown`.
 fn with_sack(shown: impl Fn(&mut Repairs)) -> Seen {
     let (mut film, acked) = clocked();
     let block = (acked + 2) * MSS;
@@ -36,7 +36,7 @@ fn without_sack(shown: impl Fn(&mut Repairs)) -> Seen {
     seen
 }
 
-/// Nothing is known of the control.
+/// Returns a verdict without knowledge of the control.
 const fn any_control() -> Verdict<Control> {
     Verdict {
         name: None,
@@ -50,7 +50,8 @@ fn verdict_of(seen: &Seen) -> Verdict<Recovery> {
     verdict(seen, &any_control())
 }
 
-/// For which recoveries a sentence with these words speaks, and against which, in the order of [`Recovery::ALL`].
+/// Returns the recoveries for which, and against which, a sentence with these words is evidence, in the order of
+/// [`Recovery::ALL`].
 fn speaks(seen: &Seen, words: &str) -> (Vec<Recovery>, Vec<Recovery>) {
     let told = verdict_of(seen).candidates;
     let with = |against: bool| {
@@ -77,7 +78,7 @@ const SELECTIVE: [Recovery; 5] = [
     Recovery::Momentary,
 ];
 
-/// All but these, in the order of [`Recovery::ALL`].
+/// Returns all recoveries except these, in the order of [`Recovery::ALL`].
 fn but(these: &[Recovery]) -> Vec<Recovery> {
     let all = Recovery::ALL.into_iter();
     all.filter(|recovery| !these.contains(recovery)).collect()
@@ -124,7 +125,7 @@ fn partial_acks_tell_reno_from_newreno() {
         (answer_both, vec![Recovery::Reno])
     );
     assert_eq!(verdict_of(&answered).nearest, Some(Recovery::NewReno));
-    // Half of them tell nothing, and none leaves both possible.
+    // An equal number of both is no evidence, and without any, both recoveries are possible.
     assert_eq!(speaks(&partial(3, 3), "partial ACKs"), (vec![], vec![]));
     assert_eq!(verdict_of(&partial(0, 0)).name, None);
 }
@@ -146,7 +147,7 @@ fn tail_loss_probes_are_racks() {
         speaks(&seen, "3 tail loss probes"),
         (rack.clone(), but(&rack))
     );
-    // Timeouts without them are not.
+    // Timeouts without probes are evidence against RACK.
     let (mut film, acked) = clocked();
     for n in 0..2 {
         film.repeat(
@@ -170,7 +171,7 @@ fn repairs_that_are_found_lost_again_are_of_rack_or_le() {
     });
     let both = vec![Recovery::Rack, Recovery::Le];
     assert_eq!(speaks(&seen, "3 lost repairs"), (both.clone(), but(&both)));
-    // One may be taken for what it is not.
+    // A single one may be misjudged.
     let seen = with_sack(|repairs| {
         repairs.lost_again = 1;
     });
@@ -188,7 +189,7 @@ fn repairs_by_time_and_by_the_highest_sack_are_those_of_rack_and_fack() {
     };
     let (of, against) = speaks(&by_time(4), "2 repairs were set off by time");
     assert_eq!((of, against), (both.clone(), but(&both)));
-    // Of many recoveries two may look so by chance.
+    // Two of many recoveries may match by chance.
     assert_eq!(speaks(&by_time(5), "by time"), (vec![], vec![]));
     assert_eq!(speaks(&by_time(2), "by time"), (vec![], vec![]));
 
