@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn request_lines_and_statuses_are_told_if_they_are_whole() {
+    fn complete_request_lines_and_statuses_are_recognised() {
         let cases: [(&[u8], Option<&str>); 12] = [
             (b"GET / HTTP/1.1\r\nHost: a\r\n", Some("GET /")),
             (b"POST /a/b?token=secret HTTP/1.1\r\n", Some("POST /a/b…")),
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_path_is_cut_and_needs_no_end() {
+    fn a_long_path_is_truncated_and_needs_no_end() {
         let long = format!("GET /{}", "x".repeat(200));
         let wanted = format!("GET /{}…", "x".repeat(PATH_MAX - 1));
         assert_eq!(told(long.as_bytes()), Some(wanted));

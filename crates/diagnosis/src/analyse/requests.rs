@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ways_to_both_ends_are_the_network() {
+    fn the_distances_to_both_ends_are_the_network() {
         let found = gathered([(0.0, 50.0), (100.0, 180.0)]);
         let found = found.finish(&vantage(10, 30), None).unwrap();
         let times = |quantiles: Quantiles| {
@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_vantage_the_path_tells_the_round_trip() {
+    fn without_a_vantage_the_round_trip_is_the_paths() {
         let gathered = gathered([(0.0, 50.0), (100.0, 180.0)]);
         let found = |round_trip| {
             let found = gathered.clone().finish(&vantage(0, 0), round_trip);
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_not_heard_for_long_is_told_by_its_wait() {
+    fn long_waits_without_an_ack_or_answer_are_counted() {
         let mut turns = Turns::new(Side::Opener);
         let mut gathered = Gathered::new(Side::Opener);
         for n in 0..4_u32 {
@@ -544,12 +544,12 @@ mod tests {
     }
 
     #[test]
-    fn one_turn_is_no_table() {
+    fn a_single_turn_gives_no_table() {
         assert_eq!(gathered([(0.0, 50.0)]).finish(&vantage(0, 10), None), None);
     }
 
     #[test]
-    fn the_worst_of_many_are_kept_and_all_are_counted() {
+    fn the_worst_requests_are_kept_and_all_are_counted() {
         // 10 ms, 20 ms ..., in an order that keeps replacing the least.
         let times = (1..=1000_u32).map(|n| {
             let at = f64::from(n) * 20_000.0;

@@ -122,7 +122,7 @@ pub(super) fn decide<N: Copy + fmt::Display>(
             (None, nothing)
         }
         [first, _, ..] if fits && enough == Enough::Lacking => {
-            let why = format!("too little was seen of it; {} comes nearest", first.name);
+            let why = format!("too little evidence; the nearest is {}", first.name);
             (None, why)
         }
         [first, second, ..] => judge(first, second, fits),
@@ -150,7 +150,7 @@ fn judge<N: Copy + fmt::Display>(
     if first.score < MARGIN_OVER_NONE || !fits {
         let against = first.evidence_against.first();
         let because = against.map_or(String::new(), |a| format!(", although {a}"));
-        let why = format!("nothing fits well; {} comes nearest{because}", first.name);
+        let why = format!("nothing fits well; the nearest is {}{because}", first.name);
         return (None, why);
     }
     if ahead < MARGIN {
@@ -158,7 +158,7 @@ fn judge<N: Copy + fmt::Display>(
         return (None, why);
     }
     let why = reason.map_or_else(
-        || format!("what speaks against the others leaves {}", first.name),
+        || format!("the evidence against the others leaves {}", first.name),
         Clone::clone,
     );
     (Some(first.name), why)
@@ -178,24 +178,24 @@ mod tests {
     }
 
     #[test]
-    fn what_speaks_for_a_candidate_and_what_against_it_are_told_apart_the_strongest_first() {
+    fn evidence_for_and_against_a_candidate_is_separate_with_the_strongest_first() {
         let clues = [
             (0.6, "weak"),
-            (-4.0, "hardly ever so"),
-            (0.4, "no matter"),
-            (3.0, "nearly always so"),
-            (-0.5, "seldom so"),
-            (-0.4, "no matter either"),
+            (-4.0, "hardly ever"),
+            (0.4, "negligible"),
+            (3.0, "nearly always"),
+            (-0.5, "seldom"),
+            (-0.4, "also negligible"),
             (f64::NAN, "nonsense"),
         ];
         let candidate = weighing(Control::Reno, &clues).candidate();
-        assert_eq!(candidate.evidence_for, ["nearly always so", "weak"]);
-        assert_eq!(candidate.evidence_against, ["hardly ever so", "seldom so"]);
+        assert_eq!(candidate.evidence_for, ["nearly always", "weak"]);
+        assert_eq!(candidate.evidence_against, ["hardly ever", "seldom"]);
         assert!((candidate.score + 0.9).abs() < 1e-9, "{}", candidate.score);
     }
 
     #[test]
-    fn what_stands_out_is_named_by_its_strongest_clue() {
+    fn an_outstanding_candidate_is_named_with_its_strongest_clue() {
         let verdict = decide(
             vec![
                 weighing(Control::Cubic, &[(1.0, "a curve")]),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_fit_alike_are_both_said_and_neither_is_named() {
+    fn two_equally_good_candidates_are_mentioned_and_neither_is_named() {
         let verdict = decide(
             vec![
                 weighing(Control::Reno, &[(5.0, "half")]),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_fit_and_does_not_is_only_said_to_come_nearest() {
+    fn a_candidate_without_a_necessary_property_is_only_the_nearest() {
         let mut first = weighing(Control::Reno, &[(6.0, "half"), (-1.0, "it never grew")]);
         first.must(-0.1);
         first.must(1.0);
@@ -234,25 +234,25 @@ mod tests {
             "nothing",
         );
         assert_eq!((verdict.name, verdict.nearest), (None, None));
-        let why = "nothing fits well; reno comes nearest, although it never grew";
+        let why = "nothing fits well; the nearest is reno, although it never grew";
         assert_eq!(verdict.why, why);
     }
 
     #[test]
-    fn a_candidate_of_which_too_little_was_seen_is_not_named() {
+    fn a_candidate_with_too_little_evidence_is_not_named() {
         let mut first = weighing(Control::Bbr, &[(6.0, "paced")]);
         first.lacks();
         let others = weighing(Control::Reno, &[(0.6, "half")]);
         let verdict = decide(vec![others, first], "nothing");
         assert_eq!(verdict.name, None);
         assert_eq!(verdict.nearest, Some(Control::Bbr));
-        assert_eq!(verdict.why, "too little was seen of it; bbr comes nearest");
+        assert_eq!(verdict.why, "too little evidence; the nearest is bbr");
     }
 
     #[test]
-    fn without_a_clue_it_is_said_why_there_is_none() {
+    fn without_clues_the_verdict_has_the_given_reason() {
         let of = |worth| {
-            let clues = [(worth, "no matter")];
+            let clues = [(worth, "negligible")];
             let both = [Control::Reno, Control::Cubic].map(|name| weighing(name, &clues));
             decide(both.into(), "it lost nothing")
         };

@@ -164,11 +164,11 @@ fn why_unnamed(verdict: &Verdict<Control>, name: Option<Control>, seen: &Seen) -
     if seen.pace.is_by_rate() {
         let percent = 100.0 * seen.pace.share_between()?;
         return Some(format!(
-            "it was paced, as {percent:.0} % of the new data left between ACKs, and nothing shows by which control"
+            "it was paced ({percent:.0} % of the new data left between ACKs), and its control is unclear"
         ));
     }
     let name = verdict.name?;
-    Some(format!("too little was seen of it; {name} comes nearest"))
+    Some(format!("too little evidence; the nearest is {name}"))
 }
 
 /// Returns the reason for naming Reno's family.
@@ -176,8 +176,8 @@ fn why_halving(seen: &Seen) -> Option<String> {
     let kept = seen.reductions.kept();
     let (low, middle, high) = quartiles(kept.iter().map(Reduction::factor))?;
     Some(format!(
-        "the window after a loss is {middle:.2} of what it was ({low:.2} to {high:.2} in the middle half of {}), and grows \
-         by one segment per round trip: Reno, or one that does alike",
+        "after a loss the window is {middle:.2} of its previous size ({low:.2} to {high:.2} in the middle half of {}), and grows \
+         by one segment per round trip: Reno, or a similar control",
         kept.len()
     ))
 }
@@ -275,7 +275,7 @@ fn nothing(seen: &Seen) -> String {
     if losses == 0 && seen.timer.timeouts() == 0 {
         "it lost nothing, and its window shows no shape".to_owned()
     } else {
-        "no loss could be measured: too small a window, or one loss after the other".to_owned()
+        "no loss could be measured: the window was too small, or losses followed one another closely".to_owned()
     }
 }
 
@@ -322,15 +322,15 @@ fn reductions(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
         weighing.must(worth - MUST_FIT * counted);
     }
     let own = match control {
-        Control::Reno => "half is Reno's",
-        Control::Vegas => "half is Vegas's",
-        Control::Cubic => "0.7 is CUBIC's",
-        Control::Westwood => "Westwood's is what the measured rate fills",
-        Control::Fixed => "a fixed window stays",
-        _ => "BBR's follows its model and not the loss",
+        Control::Reno => "Reno halves it",
+        Control::Vegas => "Vegas halves it",
+        Control::Cubic => "CUBIC keeps 0.7",
+        Control::Westwood => "Westwood keeps what the measured rate fills",
+        Control::Fixed => "a fixed window stays the same",
+        _ => "BBR follows its model and not the loss",
     };
     let sentence = format!(
-        "the window after a loss is {middle:.2} of what it was ({low:.2} to {high:.2} in the middle half of {}): {own}",
+        "after a loss the window is {middle:.2} of its previous size ({low:.2} to {high:.2} in the middle half of {}): {own}",
         kept.len()
     );
     weighing.clue(worth, sentence);
@@ -374,7 +374,7 @@ fn fits(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
         ),
         Control::Cubic => (fits.cubic(), "CUBIC's curve"),
         Control::Fixed => (fits.constant, "a constant"),
-        _ => (fits.probing, "a mean with probes about it"),
+        _ => (fits.probing, "a mean with probes around it"),
     };
     let worth = f64::from(fit * fits.weight()).min(match control {
         Control::Bbr | Control::BbrOne => PROBING_MOST,
@@ -433,13 +433,13 @@ fn steps(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
         weighing.must(-1.0);
     }
     let sentence = format!(
-        "of {count} rounds without a loss the window grew in {up}: {}",
+        "the window grew in {up} of {count} rounds without a loss: {}",
         match control {
-            Control::Reno | Control::Westwood => "Reno's grows in each",
-            Control::Cubic => "CUBIC's grows in most",
-            Control::Fixed => "a fixed one in none",
-            Control::Vegas => "Vegas's grows only while the queue is empty",
-            _ => "BBR's goes up and down",
+            Control::Reno | Control::Westwood => "with Reno it grows in each",
+            Control::Cubic => "with CUBIC it grows in most",
+            Control::Fixed => "a fixed window grows in none",
+            Control::Vegas => "with Vegas it grows only while the queue is empty",
+            _ => "with BBR it goes up and down",
         }
     );
     weighing.clue(worth, sentence);
@@ -487,21 +487,21 @@ fn opening(control: Control, opening: &Opening, weighing: &mut Weighing<Control>
     let grew = growth.iter().any(|g| *g > 1.3);
     match control {
         Control::Vegas if every_other => {
-            weighing.clue(6.0, "slow start doubled every other round trip");
+            weighing.clue(6.0, "slow start doubled in every other round trip");
         }
         Control::Vegas if in_a_row >= 2 => {
             weighing.clue(
                 -2.0,
-                "slow start doubled in every round trip: the paper's Vegas in every other",
+                "slow start doubled in every round trip; the paper's Vegas doubles in every other",
             );
         }
         Control::Fixed if grew => weighing.clue(-40.0, "the window grew at the beginning"),
         Control::Fixed if never => {
-            weighing.clue(5.0, "the window was the same from the beginning on")
+            weighing.clue(5.0, "the window was the same from the beginning")
         }
-        _ if never => weighing.clue(-5.0, "the window did not grow from the beginning on"),
+        _ if never => weighing.clue(-5.0, "the window never grew"),
         _ if every_other => {
-            weighing.clue(-5.0, "slow start doubled only every other round trip");
+            weighing.clue(-5.0, "slow start doubled only in every other round trip");
         }
         _ => {}
     }
@@ -511,7 +511,7 @@ fn opening(control: Control, opening: &Opening, weighing: &mut Weighing<Control>
             Control::Vegas => 1.0,
             _ => -4.0,
         };
-        weighing.clue(worth, "slow start's window was given back without a loss");
+        weighing.clue(worth, "slow start's window was reduced without a loss");
     }
 }
 
@@ -528,7 +528,7 @@ fn dips(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
     }
     if seen.probing.hasty().saturating_mul(2) >= count {
         let sentence =
-            format!("in flight dipped {count} times, mostly sooner after one another than BBR's");
+            format!("the flight dipped {count} times, mostly at shorter intervals than BBR's");
         weighing.clue(if is_bbr { -3.0 } else { 0.0 }, sentence);
         return;
     }
@@ -540,7 +540,7 @@ fn dips(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
     let counted = f64::from(count.min(DIPS_COUNTED));
     let every = seen.seconds() / f64::from(count);
     let sentence = format!(
-        "in flight dipped {count} times without a loss, once in {every:.1} s, {}",
+        "the flight dipped {count} times without a loss, once in {every:.1} s, {}",
         match depth {
             Depth::Four => "to four segments",
             Depth::Half => "to half",
@@ -573,7 +573,7 @@ fn pace(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
     if seen.pace.is_by_rate() {
         weighing.clue(
             if is_bbr { 4.0 } else { -3.0 },
-            format!("{percent:.0} % of the new data left between ACKs: by a rate of its own"),
+            format!("{percent:.0} % of the new data left between ACKs: at a rate of its own"),
         );
         return;
     }

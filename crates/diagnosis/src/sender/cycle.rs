@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_of_eight_round_trips_is_told_from_others() {
+    fn a_cycle_of_eight_round_trips_is_recognised() {
         assert!(sends(&[50, 30, 40, 40, 40, 40, 40, 40]).is_seen());
         assert!(!sends(&[40]).is_seen());
         assert!(!sends(&[50, 30]).is_seen());
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn it_keeps_no_more_than_so_much() {
+    fn the_number_of_parts_is_bounded() {
         assert!(sends(&[40]).left.len() <= KEPT);
     }
 }

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_ends_by_a_loss_or_has_not_ended() {
+    fn slow_start_ends_with_a_loss_or_has_not_ended() {
         let mut opening = of(&[10.0, 20.0, 40.0]);
         assert_eq!(opening.end(), Some(SlowStartEnd::NotEnded));
         opening.lost();
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_stops_growing_without_a_loss_stopped_at_once_or_slowly_or_was_given_back() {
+    fn a_window_without_a_loss_stops_at_once_or_slowly_or_is_drained() {
         let at_once = of(&[10.0, 20.0, 40.0, 41.0, 42.0]);
         assert_eq!(at_once.end(), Some(SlowStartEnd::AtOnce));
         // After one more round it is no longer chance.
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_something_else_bounds_shows_no_growth() {
+    fn rounds_with_another_limit_show_no_growth() {
         let mut opening = of(&[10.0, 20.0]);
         opening.round(&marked(2, 40.0, Marks::APPLICATION));
         opening.round(&round(3, 80.0));
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn where_acks_are_delayed_growth_tells_what_is_counted() {
+    fn with_delayed_acks_growth_shows_what_is_counted() {
         let counting = |windows: &[f32], segments_per_ack: f32| {
             let mut opening = Opening::new();
             let mut before = windows[0] / 2.0;

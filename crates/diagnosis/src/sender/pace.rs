@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_that_leave_between_acks_are_paced_and_those_that_answer_them_are_not() {
+    fn segments_between_acks_are_paced_and_segments_that_answer_acks_are_not() {
         let with = after_acks(60, 1, |_| 50);
         assert_eq!(with.share_between(), Some(0.0));
         assert_eq!(with.timing(), Some(Timing::WithAcks));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_paced_now_and_then_has_no_rate_of_its_own() {
+    fn occasional_pacing_is_no_rate_of_its_own() {
         let of = |part: u64| {
             let pace = after_acks(100, 1, move |n| if n % 10 < part { 5000 } else { 20 });
             (pace.timing(), pace.is_by_rate())
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn acks_of_many_segments_spread_what_a_paced_window_lets_go() {
+    fn acks_of_many_segments_spread_the_releases_of_a_paced_window() {
         assert!(after_acks(60, 2, |_| 5000).is_by_rate());
         let stretched = after_acks(60, 3, |_| 5000);
         assert_eq!(stretched.timing(), Some(Timing::Paced));
@@ -212,13 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn few_segments_tell_nothing() {
+    fn few_segments_are_no_evidence() {
         assert_eq!(after_acks(49, 1, |_| 5000).timing(), None);
         assert_eq!(after_acks(50, 1, |_| 5000).timing(), Some(Timing::Paced));
     }
 
     #[test]
-    fn what_follows_the_end_of_a_message_tells_nothing() {
+    fn segments_after_the_end_of_a_message_are_no_evidence() {
         let mut film = Film::new(Pace::default(), 1 << 30);
         film.send(at(0), 8);
         let mut acked = 0;

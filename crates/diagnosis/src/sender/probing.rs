@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_grows_back_slowly_was_no_dip() {
+    fn a_window_that_recovers_slowly_is_no_dip() {
         let back_in = |long| {
             let mut probing = usually(40.0);
             dip(&mut probing, 1000, (20.0, 200), (30.0, long), 34.0);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_loss_or_another_bound_explains_is_no_dip() {
+    fn a_low_flight_after_a_loss_or_with_another_limit_is_no_dip() {
         let after = |spoil: fn(&mut Probing)| {
             let mut probing = usually(40.0);
             spoil(&mut probing);
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn dips_are_as_deep_as_most_of_them() {
+    fn the_depth_of_dips_is_that_of_the_majority() {
         let of = |usual: f32, lows: &[f32]| {
             let mut probing = usually(usual);
             for (n, low) in (0..).zip(lows) {
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn dips_that_come_sooner_than_those_of_bbr_are_counted() {
+    fn dips_sooner_than_bbrs_are_counted() {
         let hasty = |apart: u64| {
             let mut probing = usually(40.0);
             for n in 0..3_u64 {
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_low_is_the_usual_from_then_on() {
+    fn a_flight_that_stays_low_becomes_the_usual() {
         let mut probing = usually(40.0);
         dip(&mut probing, 1000, (20.0, 200), (0.0, 0), 20.0);
         for n in 20..500 {
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn dips_tell_where_hardly_any_round_was_bounded_otherwise_and_few_losses_came() {
+    fn dips_count_if_few_rounds_had_another_limit_and_few_losses_occurred() {
         let bounded = |every: u32| {
             let mut probing = Probing::new();
             for n in 0..every * 5 {

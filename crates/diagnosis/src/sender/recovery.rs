@@ -78,12 +78,12 @@ pub(super) fn verdict(seen: &Seen, control: &Verdict<Control>) -> Verdict<Recove
     let nothing = if seen.repairs.recoveries == 0 {
         "nothing was repaired without a timeout"
     } else {
-        "its repairs are what any recovery would have done"
+        "its retransmissions fit any recovery"
     };
     let mut verdict = clue::decide(weighings.into(), nothing);
     if let Some(name) = verdict.name.filter(|name| !NAMED.contains(name)) {
         verdict.name = None;
-        verdict.why = format!("too little was seen of it; {name} comes nearest");
+        verdict.why = format!("too little evidence; the nearest is {name}");
     }
     verdict
 }
@@ -109,8 +109,8 @@ fn selective(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>)
         .recoveries
         .saturating_add(duplicates / LEAST_DUPLICATES);
     match seen.flight.sack() {
-        Sack::Seen if by_sack(recovery) => weighing.clue(2.0, "its repairs had SACK to go by"),
-        Sack::Seen => weighing.clue(-8.0, "there was SACK, which it does without"),
+        Sack::Seen if by_sack(recovery) => weighing.clue(2.0, "SACK was available"),
+        Sack::Seen => weighing.clue(-8.0, "SACK was available, and it does not use SACK"),
         Sack::Unseen if recoveries > 0 && by_sack(recovery) => {
             weighing.clue(-8.0, "there was no SACK, which it needs");
         }
@@ -135,7 +135,7 @@ fn probes(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
         };
         weighing.clue(
             worth * (counted(probes) - by_chance).max(0.0),
-            format!("{probes} tail loss probes: RACK-TLP's"),
+            format!("{probes} tail loss probes, which RACK-TLP sends"),
         );
     }
     let unprobed = seen.timer.unprobed();
@@ -146,7 +146,7 @@ fn probes(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
             0.0
         };
         let sentence = format!(
-            "{unprobed} timeouts came without a tail loss probe before, though nothing was amiss"
+            "{unprobed} timeouts came without a tail loss probe before them, although no loss was being repaired"
         );
         weighing.clue(worth * (counted(unprobed) - ONE_BY_CHANCE), sentence);
     }
@@ -155,7 +155,7 @@ fn probes(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
         let finds = matches!(recovery, Recovery::Rack | Recovery::Le);
         let worth = if finds { 2.0 } else { -2.0 };
         let sentence =
-            format!("{again} lost repairs were found without a timeout: RACK and LE do that");
+            format!("{again} lost retransmissions were detected without a timeout: RACK and LE do that");
         weighing.clue(
             worth * (counted(again) - 2.0 * by_chance).max(0.0),
             sentence,
@@ -174,7 +174,7 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
         } else {
             -1.0
         };
-        let sentence = format!("{} repairs were set off by time", repairs.by_time);
+        let sentence = format!("{} retransmissions were triggered by time", repairs.by_time);
         weighing.clue(worth * counted(repairs.by_time), sentence);
     }
     let (early, waited) = (repairs.by_forward_ack, repairs.not_by_forward_ack);
@@ -182,7 +182,7 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
     if both > 0 && seen.pace.is_at_sender() {
         let worth = 2.0 * (counted(early) - counted(waited));
         let sentence = format!(
-            "where the highest SACK was far ahead and little was sacked, {early} of {} repairs did not wait for the third: FACK's do not",
+            "with the highest SACK far ahead and few segments sacked, {early} of {} retransmissions did not wait for the third, as with FACK",
             both
         );
         let worth = match recovery {
@@ -225,7 +225,7 @@ fn pauses(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighing
     let balance = (f64::from(spreads) - f64::from(pauses)) / f64::from(all);
     let worth = 0.9 * (counted(all) - 0.5) * balance;
     let sentence = format!(
-        "{spreads} of {} recoveries sent on at a slower pace instead of pausing: proportional rate reduction",
+        "{spreads} of {} recoveries continued at a slower pace instead of pausing: proportional rate reduction",
         all
     );
     match recovery {
@@ -247,7 +247,7 @@ fn lateness(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) 
     let balance = (f64::from(late) - f64::from(prompt)) / f64::from(all);
     let worth = 2.0 * (counted(all) - 0.5) * balance;
     let sentence = format!(
-        "{late} of {all} first repairs waited until the window that was cut had room: Momentary's do"
+        "{late} of {all} first retransmissions waited until the reduced window had room, as with Momentary"
     );
     if recovery == Recovery::Momentary {
         weighing.clue(worth, sentence);
@@ -271,7 +271,7 @@ fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut We
             Paced::No => worth,
         };
         let sentence = format!(
-            "{answered} of {} partial ACKs were answered with the next repair at once",
+            "{answered} of {} partial ACKs were answered at once with the next retransmission",
             all
         );
         match recovery {

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_round_after_the_recovery_shows_what_the_loss_left() {
+    fn the_first_round_after_the_recovery_shows_the_reduced_window() {
         let found = found(&[80.0, 50.0, 51.0, 52.0]);
         let nothing = Found::Nothing;
         assert_eq!(found, [nothing, nothing, measured(50.0, 50.0), nothing]);
@@ -293,13 +293,13 @@ mod tests {
     }
 
     #[test]
-    fn where_slow_start_follows_the_window_at_its_end_is_what_the_loss_left() {
+    fn if_slow_start_follows_the_reduced_window_is_the_one_at_its_end() {
         let found = found(&[80.0, 10.0, 20.0, 40.0, 50.0]);
         assert_eq!(found.last(), Some(&measured(50.0, 10.0)));
     }
 
     #[test]
-    fn a_window_that_is_cut_again_or_bounded_otherwise_measures_nothing() {
+    fn a_window_reduced_again_or_limited_otherwise_is_not_measured() {
         assert!(
             found(&[80.0, 50.0, 39.0, 39.0, 39.0])
                 .iter()
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_reductions_a_part_is_kept_from_all_of_the_time() {
+    fn a_uniform_sample_of_many_reductions_is_kept() {
         let mut reductions = Reductions::new();
         for n in 0..1000_u16 {
             reductions.keep(Reduction {

@@ -163,7 +163,7 @@ fn grown_to(window: u64) -> Flow {
 }
 
 #[test]
-fn half_a_window_and_a_segment_per_round_is_of_renos_family() {
+fn half_a_window_and_a_segment_per_round_is_the_reno_family() {
     let mut flow = grown_to(60);
     // At this queue Vegas, which behaves like Reno without a queue, would stop growing.
     flow.holds = 35;
@@ -202,7 +202,7 @@ fn seven_tenths_and_a_cubic_curve_is_cubic() {
 }
 
 #[test]
-fn a_window_that_no_loss_moves_is_fixed() {
+fn a_window_unaffected_by_losses_is_fixed() {
     let mut flow = Flow::new(50);
     flow.begin(32);
     for _ in 0..6 {
@@ -233,7 +233,7 @@ fn dips(low: u64, every: u64, times: u64) -> SenderReport {
 }
 
 #[test]
-fn dips_tell_the_versions_of_bbr() {
+fn dips_distinguish_the_versions_of_bbr() {
     let report = dips(40, 5, 4);
     let first = &report.control.candidates[0];
     assert_eq!(first.name, Control::Bbr, "{report:#?}");
@@ -246,7 +246,7 @@ fn dips_tell_the_versions_of_bbr() {
 }
 
 #[test]
-fn a_short_transfer_tells_nothing_and_says_so() {
+fn a_short_transfer_gives_no_name_and_a_reason() {
     let mut flow = Flow::new(50);
     flow.begin(4);
     flow.round(2);
@@ -261,14 +261,14 @@ fn a_short_transfer_tells_nothing_and_says_so() {
 }
 
 #[test]
-fn a_capture_without_data_tells_nothing() {
+fn a_capture_without_data_gives_no_name() {
     let report = SenderAnalysis::new(Beginning::Missed, 1000).report();
     assert_eq!((report.control.name, report.recovery.name), (None, None));
     assert_eq!(report.traits.initial_segments, None);
 }
 
 #[test]
-fn the_first_flight_is_the_window_if_the_first_ack_lets_more_go() {
+fn the_first_flight_is_the_window_if_the_first_ack_releases_more() {
     let traits = grown_to(80).report().traits;
     assert_eq!(traits.initial_segments, Some(10));
     assert_eq!(traits.initial_is_window, Some(InitialBound::Window));
@@ -285,7 +285,7 @@ fn the_first_flight_is_the_window_if_the_first_ack_lets_more_go() {
 }
 
 #[test]
-fn slow_start_that_a_loss_ends() {
+fn a_loss_ends_slow_start() {
     let mut flow = grown_to(80);
     flow.lose(40);
     flow.round(41);

@@ -163,7 +163,7 @@ mod tests {
     const TIMEOUT: Cause = Cause::Timeout { expiry: 1 };
 
     #[test]
-    fn a_timer_is_that_of_the_rule_whose_least_timeout_it_has() {
+    fn a_timer_fits_the_rule_with_its_least_timeout() {
         for (waited, rule) in [
             (200, TimeoutRule::Short),
             (250, TimeoutRule::Linux),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_must_fit_most_of_the_timeouts() {
+    fn a_rule_must_fit_most_timeouts() {
         let of = |waits: &[u64]| {
             let mut film = silent();
             let mut now = 1500;
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_that_a_probe_would_have_come_before_is_counted() {
+    fn a_timeout_without_the_expected_probe_is_counted() {
         let mut film = silent();
         film.repeat(at(1750), 30 * MSS, TIMEOUT, Stage::Loss);
         assert_eq!((film.told.timeouts(), film.told.unprobed()), (1, 1));

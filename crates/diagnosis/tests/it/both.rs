@@ -81,7 +81,7 @@ fn exact(pair: &Pair, told: &BothEnds) {
 }
 
 #[test]
-fn losses_of_both_directions_are_exact_whatever_the_clocks() {
+fn losses_in_both_directions_are_exact_with_any_clocks() {
     for (seed, ahead, ppm) in [
         (1, 0.0, 0.0),
         (2, 2.5 * 3600.0, 50.0),
@@ -99,7 +99,7 @@ fn losses_of_both_directions_are_exact_whatever_the_clocks() {
 }
 
 #[test]
-fn the_offset_lies_within_its_uncertainty_and_the_drift_is_found() {
+fn the_offset_is_within_its_uncertainty_and_the_drift_is_found() {
     for (seed, ahead, ppm) in [(11, 7200.0, 50.0), (12, -0.004, -50.0), (13, 86_400.0, 0.0)] {
         let text = "loss = \"1%\"\n[[flows]]\nbytes = \"20MB\"";
         let mut pair = transfer(text, seed);
@@ -125,7 +125,7 @@ fn the_offset_lies_within_its_uncertainty_and_the_drift_is_found() {
 }
 
 #[test]
-fn a_nat_and_a_box_that_moves_numbers_are_seen_through_and_told() {
+fn a_nat_and_a_box_that_rewrites_sequence_numbers_are_recognised() {
     for by in [0, 1_234_567, u32::MAX - 5] {
         let mut pair = transfer(LOSSY, 21);
         let truth = pair.clone();
@@ -148,7 +148,7 @@ fn a_nat_and_a_box_that_moves_numbers_are_seen_through_and_told() {
 }
 
 #[test]
-fn hosts_that_do_not_number_their_packets_have_exact_losses_too() {
+fn losses_are_exact_for_hosts_that_do_not_number_packets() {
     let mut pair = transfer(LOSSY, 31);
     let truth = End::BOTH.map(|end| pair.fates(end));
     pair.without_identification();
@@ -166,7 +166,7 @@ fn hosts_that_do_not_number_their_packets_have_exact_losses_too() {
 }
 
 #[test]
-fn segments_that_an_interface_divides_are_counted_as_on_the_wire() {
+fn packets_segmented_by_an_interface_are_counted_as_on_the_wire() {
     for missed in [0, 30] {
         let mut pair = transfer(LOSSY, 33);
         if missed > 0 {
@@ -183,7 +183,7 @@ fn segments_that_an_interface_divides_are_counted_as_on_the_wire() {
 }
 
 #[test]
-fn where_a_clock_was_set_there_is_no_offset_and_losses_are_exact() {
+fn a_clock_that_was_set_has_no_offset_and_losses_are_exact() {
     let mut pair = transfer(LOSSY, 35);
     let truth = pair.fates(End::Sender);
     pair.set_clock(3.0);
@@ -200,7 +200,7 @@ fn where_a_clock_was_set_there_is_no_offset_and_losses_are_exact() {
 }
 
 #[test]
-fn copies_of_the_path_are_told_from_packets_that_a_capture_misses() {
+fn duplicates_on_the_path_differ_from_packets_that_a_capture_misses() {
     let mut pair = transfer(LOSSY, 41);
     let before = pair.fates(End::Sender);
     pair.duplicate(End::Sender, 50);
@@ -257,7 +257,7 @@ fn packets_that_the_senders_capture_misses_are_counted() {
 }
 
 #[test]
-fn what_neither_capture_has_is_counted_by_its_acks() {
+fn packets_missing_from_both_captures_are_counted_by_their_acks() {
     let mut pair = transfer("[[flows]]\nbytes = \"1MB\"", 71);
     let numbers: Vec<u16> = (200..210).collect();
     let gone = |frame: &dupack_truth::both::Frame| {
@@ -291,7 +291,7 @@ fn the_findings_are_corrected_by_the_other_end() {
 
 /// With this loss rate, one capture alone does not tell for every retransmission whether it was lost.
 #[test]
-fn losses_that_one_capture_alone_does_not_tell_are_corrected() {
+fn losses_that_one_capture_misjudges_are_corrected() {
     let text = "loss = \"20%\"\nreverse = { loss = \"10%\" }\n[[flows]]\nbytes = \"300kB\"";
     let mut off = 0;
     for seed in 101..106 {

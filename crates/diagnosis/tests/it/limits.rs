@@ -21,7 +21,7 @@ const LEAST: [(Measure, [f64; 2]); 4] = [
 ];
 
 #[test]
-fn what_held_the_sender_is_told_as_it_knew_it() {
+fn limits_agree_with_the_senders_knowledge() {
     let mut summaries = End::BOTH.map(|_| Summary::default());
     for seed in SEEDS {
         let tape = Drawn::of(seed).tape();
@@ -46,7 +46,7 @@ fn what_held_the_sender_is_told_as_it_knew_it() {
 }
 
 #[test]
-fn stalls_are_of_the_kind_that_was_made() {
+fn stalls_have_the_simulated_kind() {
     for case in cases::all() {
         let told = case.told(End::Sender);
         assert!(told.starts_with(case.kinds), "{}: {told:?}", case.name);
@@ -56,7 +56,7 @@ fn stalls_are_of_the_kind_that_was_made() {
 /// At the receiver, lost segments are not visible. If a timer's retransmission is also lost, two stalls appear as one,
 /// and a tail lost in a recovery is indistinguishable from an application that stops.
 #[test]
-fn stalls_are_of_the_kind_that_was_made_at_the_receiver_too() {
+fn stalls_at_the_receiver_have_the_simulated_kind() {
     let of_two = |kinds: &[StallKind]| kinds.contains(&StallKind::TimeoutDouble);
     for case in cases::all() {
         let told = case.told(End::Receiver);

@@ -18,7 +18,7 @@ fn scores() -> Scores {
         let happened = Happened::of(&trace);
         for end in End::BOTH {
             let found = judge::findings(&trace, end, drawn.short_rtt());
-            let found = found.unwrap_or_else(|| panic!("nothing of {}", drawn.line()));
+            let found = found.unwrap_or_else(|| panic!("no findings for {}", drawn.line()));
             judge::judge(&mut scores, &drawn, &happened, end, &found.path);
         }
     }
@@ -26,7 +26,7 @@ fn scores() -> Scores {
 }
 
 #[test]
-fn what_is_told_of_paths_is_true_of_them() {
+fn findings_on_paths_are_true() {
     let scores = scores();
     for end in End::BOTH {
         // Away from the sender, the round trip includes the transmission time of a full packet, which is known only

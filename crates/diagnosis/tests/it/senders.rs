@@ -9,7 +9,7 @@ use dupack_truth::senders::{Axis, Table, name_of};
 const SEEDS: core::ops::Range<u64> = 800_000..800_060;
 
 #[test]
-fn who_is_named_is_named_rightly() {
+fn named_senders_are_named_correctly() {
     let mut tables = End::BOTH.map(|_| [Table::default(), Table::default()]);
     for seed in SEEDS {
         let drawn = Drawn::of(seed);

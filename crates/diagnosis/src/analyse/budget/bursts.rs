@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn silences_count_if_what_came_before_them_came_much_faster() {
+    fn silences_count_if_the_burst_before_them_was_much_faster() {
         assert_eq!(silences(10, 100, 50), 491);
         // 36 ms of 100 ms: a bottleneck that is busy part of the time.
         assert_eq!(silences(10, 4000, 100), 0);

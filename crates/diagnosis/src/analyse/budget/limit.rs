@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_limit_stands_at_its_index_and_in_one_group() {
+    fn every_limit_has_its_index_and_one_group() {
         for (index, limit) in Limit::ALL.into_iter().enumerate() {
             assert_eq!(limit.index(), index, "{limit:?}");
             assert!(Group::ALL.contains(&limit.group()));

@@ -699,7 +699,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scale_of_the_windows_is_known_if_it_was_for_most_of_the_new_data() {
+    fn the_window_scale_is_known_if_it_was_known_for_most_new_data() {
         let window = |known, unknown| {
             let mut notes = Notes::default();
             (0..known).for_each(|_| notes.left(Some(1)));

@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_of_two_stretches_are_those_of_both() {
+    fn merging_samples_combines_both_intervals() {
         let mut both = samples(&[30, 50]);
         both.merge(&samples(&[20, 100]));
         assert_eq!(both, samples(&[30, 50, 20, 100]));
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn flights_of_two_stretches_reach_from_the_least_to_the_greatest() {
+    fn merging_flights_keeps_the_least_and_the_greatest() {
         let mut both = Flights::one(5000);
         both.merge(&Flights::default());
         both.merge(&Flights::one(9000));
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_is_divided_by_kind_and_only_some_kinds_yield_to_a_queue() {
+    fn an_interval_is_divided_by_kind_and_only_some_kinds_yield_to_a_queue() {
         let mut span = Span::new(at(100));
         assert!(span.is_empty() && span.alone().is_none());
         span.add(Kind::Congestion, at(130));
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn two_stretches_that_follow_one_another_become_one() {
+    fn consecutive_intervals_merge() {
         let mut first = Span::new(at(0));
         first.add(Kind::SlowStart, at(40));
         (first.delivered, first.drained, first.losses) = (1000, 300, 1);

@@ -40,7 +40,7 @@ fn rounds(film: &mut Film<Budget>, start: u64, flights: &[u64]) -> u64 {
 }
 
 #[test]
-fn a_window_that_doubles_is_slow_start() {
+fn a_doubling_window_is_slow_start() {
     let mut film = film(1_000_000);
     film.told.handshake(at(0), at(100));
     let end = rounds(&mut film, 100, &[10, 20, 40, 80]);
@@ -82,7 +82,7 @@ fn a_window_that_grows_by_one_after_a_loss_is_the_congestion_window() {
 }
 
 #[test]
-fn a_window_that_is_full_is_the_receivers() {
+fn a_full_window_belongs_to_the_receiver() {
     let mut film = film(8 * MSS);
     let end = rounds(&mut film, 0, &[8; 10]);
     let shares = finish(film, end);
@@ -94,7 +94,7 @@ fn a_window_that_is_full_is_the_receivers() {
 }
 
 #[test]
-fn a_shut_window_is_the_receivers_even_with_nothing_outstanding() {
+fn a_shut_window_belongs_to_the_receiver_even_with_nothing_outstanding() {
     let mut film = film(4 * MSS);
     film.send(at(0), 4);
     film.ack_with(at(100), 4 * MSS, 0, None);
@@ -141,7 +141,7 @@ fn a_keep_alive_does_not_end_idleness() {
 }
 
 #[test]
-fn the_end_of_a_message_is_a_pause_until_the_next_one_leaves_by_itself() {
+fn a_pause_lasts_from_the_end_of_a_message_to_the_next_one() {
     let mut film = film(100_000);
     // One message of 2.5 segments every 30 ms, with a round trip of 100 ms: data is always outstanding.
     let mut sent = Vec::new();
@@ -179,18 +179,18 @@ fn with_room(pushed: u64) -> Shares {
 }
 
 #[test]
-fn room_that_is_not_used_is_a_pause() {
+fn unused_room_is_a_pause() {
     // There was no more data after the segment before the pause, nor after the last segment.
     assert_eq!(with_room(0).of(Limit::Pause), ms(150 + 100));
 }
 
 #[test]
-fn a_sender_that_pushes_the_last_of_what_it_has_had_more_where_it_pushed_nothing() {
+fn an_unpushed_segment_means_more_data_from_a_sender_that_pushes() {
     assert_eq!(with_room(1).of(Limit::Pause), ms(100));
 }
 
 #[test]
-fn a_sender_at_a_pace_slower_than_its_round_trips_is_busy() {
+fn a_sender_paced_more_slowly_than_its_round_trips_is_busy() {
     let idle = |pushed: bool| {
         let mut film = film(100_000);
         if pushed {
@@ -272,7 +272,7 @@ fn waiting_for_the_timer_is_known_when_it_expires() {
 }
 
 #[test]
-fn waiting_for_a_probe_is_told_from_waiting_for_a_timeout() {
+fn waiting_for_a_probe_differs_from_waiting_for_a_timeout() {
     let mut film = film(100_000);
     film.send(at(0), 3);
     film.ack(at(100), MSS);
@@ -284,7 +284,7 @@ fn waiting_for_a_probe_is_told_from_waiting_for_a_timeout() {
 }
 
 #[test]
-fn a_standing_queue_is_told_by_the_round_trip_times() {
+fn round_trip_times_show_a_standing_queue() {
     let mut film = film(1_000_000);
     let mut now = rounds(&mut film, 0, &[10, 20]);
     let before = now;
@@ -307,7 +307,7 @@ fn a_standing_queue_is_told_by_the_round_trip_times() {
 }
 
 #[test]
-fn a_loss_at_the_fullest_makes_a_queue_overflow() {
+fn a_loss_at_the_greatest_delay_is_an_overflow() {
     let mut film = film(1_000_000);
     let mut now = rounds(&mut film, 0, &[10, 20]);
     for flight in [40, 50] {
@@ -336,7 +336,7 @@ fn a_loss_at_the_fullest_makes_a_queue_overflow() {
 }
 
 #[test]
-fn the_bottlenecks_rate_makes_it_the_limit_without_a_queue() {
+fn moving_data_at_the_bottlenecks_rate_is_limited_by_it_even_without_a_queue() {
     let path = PathFacts {
         bytes_per_second: Some(200_000.0),
         ..PathFacts::default()
@@ -351,7 +351,7 @@ fn the_bottlenecks_rate_makes_it_the_limit_without_a_queue() {
 }
 
 #[test]
-fn one_packet_alone_and_nothing_at_all() {
+fn a_single_packet_and_an_empty_stream_have_no_shares() {
     let nothing = finish(film(1000), 0);
     assert_eq!((nothing.duration(), nothing.share(ms(1))), (ms(0), 0.0));
     let mut one = film(100_000);
@@ -362,7 +362,7 @@ fn one_packet_alone_and_nothing_at_all() {
 }
 
 #[test]
-fn a_capture_may_begin_in_the_middle_and_its_clock_may_stand_or_go_back() {
+fn a_capture_may_begin_late_and_its_clock_may_stop_or_go_back() {
     let mut middle = film(100_000);
     middle.ack(at(50), 3000);
     middle.ack(at(50), 4000);
@@ -376,7 +376,7 @@ fn a_capture_may_begin_in_the_middle_and_its_clock_may_stand_or_go_back() {
 }
 
 #[test]
-fn who_falls_silent_with_data_outstanding_waits_for_a_timer() {
+fn silence_with_data_outstanding_is_a_wait_for_a_timer() {
     let mut film = film(100_000);
     film.send(at(0), 2);
     film.ack(at(100), MSS);
@@ -393,7 +393,7 @@ fn next(state: &mut u64) -> u64 {
 }
 
 #[test]
-fn the_sum_is_the_duration_whatever_comes() {
+fn the_shares_always_sum_to_the_duration() {
     for seed in 1..=200_u64 {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut film = {
@@ -442,7 +442,7 @@ fn the_sum_is_the_duration_whatever_comes() {
 }
 
 #[test]
-fn memory_is_bounded_however_long_a_stream_is() {
+fn memory_is_bounded_for_any_length_of_stream() {
     let mut film = film(1_000_000);
     let mut now = 0;
     for n in 0..3000 {

@@ -499,7 +499,7 @@ fn share(shares: &Shares, group: Group) -> f64 {
 }
 
 #[test]
-fn a_full_path_is_the_limit_with_its_queue() {
+fn a_saturated_path_is_the_limit_and_has_a_queue() {
     let deep = check(Setup {
         buffer: 120,
         ..PLAIN
@@ -514,7 +514,7 @@ fn a_full_path_is_the_limit_with_its_queue() {
 }
 
 #[test]
-fn a_small_receive_window_is_the_receivers() {
+fn a_small_receive_window_belongs_to_the_receiver() {
     let small = check(Setup {
         window: 30 * MSS,
         ..PLAIN
@@ -523,7 +523,7 @@ fn a_small_receive_window_is_the_receivers() {
 }
 
 #[test]
-fn a_small_send_buffer_is_the_senders() {
+fn a_small_send_buffer_belongs_to_the_sender() {
     let small = check(Setup {
         send_buffer: 30 * MSS,
         ..PLAIN
@@ -543,7 +543,7 @@ fn random_losses_keep_the_window_small() {
 }
 
 #[test]
-fn whatever_is_drawn_the_application_the_receiver_and_timers_are_told() {
+fn application_receiver_and_timers_are_recognised_in_random_transfers() {
     let mut state = 7_u64;
     let mut draw = |choices: &[u64]| {
         state = state

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_has_room_below_two_thirds_of_what_was_in_flight_and_ample_room_below_half() {
+    fn a_window_has_room_below_two_thirds_of_its_greatest_flight_and_ample_room_below_half() {
         let mut windows = Windows::new(MSS);
         assert!(!windows.has_room(0));
         windows.left(at(0), MSS, MSS, 30 * MSS, ms(1000));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_is_over_after_two_rounds_that_do_not_double() {
+    fn slow_start_ends_after_two_rounds_without_doubling() {
         assert_eq!(after(&[10, 20, 40]).kind(), Kind::SlowStart);
         assert_eq!(after(&[10, 20, 21]).kind(), Kind::SlowStart);
         assert_eq!(after(&[10, 20, 21, 22]).kind(), Kind::Congestion);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_hold_is_no_round_of_the_window() {
+    fn rounds_with_other_limits_do_not_count() {
         let mut windows = after(&[10]);
         for _ in 0..4 {
             windows.held_by_others();
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_was_not_used_for_a_timeout_is_not_known_any_more() {
+    fn a_window_idle_for_a_timeout_is_no_longer_known() {
         let idle_for = |long: u64, rounds: &[u64]| {
             let mut windows = after(rounds);
             windows.emptied(at(1000));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_ends_slow_start_for_good_and_what_was_known() {
+    fn a_loss_ends_slow_start_and_forgets_the_known_window() {
         let mut windows = after(&[10, 20, 40]);
         windows.reduced();
         assert!(!windows.has_room(0));

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_one_distance_have_a_rate_whatever_acks_come() {
+    fn evenly_spaced_packets_have_a_rate_with_any_acks() {
         for rtt in [0.2, 1.0, 10.3, 41.7] {
             let times = || (0..200).map(|n| f64::from(n) * 1.5);
             let acks: Vec<f64> = times().step_by(2).map(|at| at + rtt).collect();
@@ -301,7 +301,7 @@ mod tests {
 
     /// The interface of the host segments packets; all segments of one packet are captured at once.
     #[test]
-    fn segments_that_leave_as_one_are_one_packet() {
+    fn segments_that_leave_together_are_one_packet() {
         let at = |n: i32| f64::from(n / 4) * 6.0;
         let mut pace = Pace::default();
         for n in 0..800 {
@@ -321,7 +321,7 @@ mod tests {
 
     /// Messages of 12,040 bytes every 45 ms: the last segment of each is short.
     #[test]
-    fn messages_at_even_times_have_no_rate() {
+    fn messages_at_even_intervals_have_no_rate() {
         let mut pace = Pace::new(1460);
         for n in 0..900_u32 {
             let last = n % 9 == 8;
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn small_messages_at_even_times_have_no_rate() {
+    fn small_messages_at_even_intervals_have_no_rate() {
         let told = |smss: u32| {
             let mut pace = Pace::new(smss);
             for n in 0..400_u32 {
@@ -359,7 +359,7 @@ mod tests {
 
     /// Packets behind a shaper, whose ACKs come shortly before the next packet by chance.
     #[test]
-    fn acks_that_only_happen_to_come_before_packets_do_not_set_them_off() {
+    fn acks_shortly_before_packets_by_chance_are_no_trigger() {
         let at = |n: i32| f64::from(n) * 7.9 + f64::from(n % 2) * 0.01;
         let before = |n: i32| at(n) - 0.75 - f64::from(n * 7 % 5) * 0.05;
         let acks: Vec<f64> = (1..400).map(before).collect();
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_has_no_rate_however_large_it_is() {
+    fn a_window_of_any_size_has_no_rate() {
         for window in [1, 2, 3, 4, 8, 16, 20, 32, 48] {
             for gap in [0.0, 0.1, 1.0] {
                 // One window every 60 ms: the first segment follows the first ACK, and so on.
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn time_without_anything_to_send_is_no_part_of_it() {
+    fn idle_time_does_not_count() {
         let mut pace = Pace::default();
         for n in 0..200_u32 {
             let pause = f64::from(n / 40) * 1000.0;

@@ -181,19 +181,19 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_may_be_cut_more_than_once() {
+    fn a_segment_may_be_split_more_than_once() {
         let cut = after(1460, &[1460, 1460, 1460, 1024, 512], 512);
         assert_eq!(cut, Some((512, 1460, 4)));
     }
 
     #[test]
-    fn what_is_no_full_segment_tells_nothing() {
+    fn segments_below_the_full_size_are_no_evidence() {
         assert_eq!(after(1460, &[500, 500, 500, 300], 300), None);
         assert_eq!(after(500, &[500, 500, 500, 300], 300), Some((300, 500, 4)));
     }
 
     #[test]
-    fn a_piece_that_is_lost_as_well_tells_nothing() {
+    fn a_lost_piece_is_no_evidence() {
         assert_eq!(after(1460, &[1460, 1460, 1460, 1024, 1024], 1024), None);
     }
 }

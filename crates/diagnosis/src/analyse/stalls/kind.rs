@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timers_end_what_the_network_does_but_for_late_packets() {
+    fn timers_end_all_network_stalls_except_late_packets() {
         let by_timer = StallKind::ALL
             .into_iter()
             .filter(|kind| kind.ends_by_timer());

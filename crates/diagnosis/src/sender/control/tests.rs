@@ -10,7 +10,7 @@ fn area(from: f64, to: f64, density: impl Fn(f64) -> f64) -> f64 {
 }
 
 #[test]
-fn errors_of_laplace_are_as_likely_above_as_below_and_fall_by_e_at_each_scale() {
+fn the_laplace_density_is_symmetric_and_falls_by_e_at_each_scale() {
     for scale in [0.05, 0.2] {
         let density = |off| laplace(off, scale);
         assert!((area(-4.0, 4.0, density) - 1.0).abs() < 1e-3, "{scale}");
@@ -46,7 +46,7 @@ fn likeliest(reduction: &Reduction) -> Control {
 }
 
 #[test]
-fn what_a_loss_leaves_is_the_likeliest_with_the_control_whose_share_it_is() {
+fn a_reduction_is_the_likeliest_with_the_control_of_its_factor() {
     // The round that shows it has already grown by a segment.
     for after in [50.0, 51.0] {
         assert_eq!(likeliest(&reduction(after, 30.0)), Control::Reno);
@@ -64,7 +64,7 @@ fn what_a_loss_leaves_is_the_likeliest_with_the_control_whose_share_it_is() {
 }
 
 #[test]
-fn a_reduction_that_went_wrong_counts_against_nobody_beyond_all_measure() {
+fn the_penalty_of_a_mismeasured_reduction_is_bounded() {
     for control in Control::ALL {
         let density = density(control, &reduction(20.0, 90.0));
         assert!((STRAY..1.0).contains(&density), "{control} {density}");
@@ -72,7 +72,7 @@ fn a_reduction_that_went_wrong_counts_against_nobody_beyond_all_measure() {
 }
 
 #[test]
-fn quartiles_are_those_of_all_values_whatever_their_order() {
+fn quartiles_do_not_depend_on_the_order() {
     let nine = [9.0, 1.0, 5.0, 3.0, 7.0, 2.0, 8.0, 4.0, 6.0];
     assert_eq!(quartiles(nine.into_iter()), Some((3.0, 5.0, 7.0)));
     assert_eq!(quartiles([4.0].into_iter()), Some((4.0, 4.0, 4.0)));
@@ -80,7 +80,7 @@ fn quartiles_are_those_of_all_values_whatever_their_order() {
 }
 
 #[test]
-fn what_follows_a_rate_does_so_more_often_than_by_chance() {
+fn following_a_rate_requires_more_than_chance() {
     let of = |before: f32, after: f32, pipe: f32, times: usize| {
         let one = Reduction {
             before,

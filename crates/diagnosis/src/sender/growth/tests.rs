@@ -57,7 +57,7 @@ fn a_segment_per_round_trip_is_a_line() {
 }
 
 #[test]
-fn where_acks_are_delayed_and_counted_it_is_half_a_segment() {
+fn counting_delayed_acks_grows_by_half_a_segment() {
     let fits = grown(60.0, (0..30).map(|n| 30.0 + 0.5 * n as f32), 2.0);
     assert!(fits.by_acks > fits.by_bytes + 1.0, "{fits:?}");
     assert_eq!(fits.line(), fits.by_acks);
@@ -77,7 +77,7 @@ fn a_curve_that_flattens_at_the_window_before_the_loss_is_cubic() {
 }
 
 #[test]
-fn beyond_the_window_before_the_loss_a_friendly_one_grows_as_reno() {
+fn beyond_the_window_before_the_loss_the_friendly_estimate_grows_like_reno() {
     // RFC 9438 §4.3: 0.53 segments per round trip up to the window before the loss, then one.
     let reno = |n: i16| {
         let n = f32::from(n);
@@ -104,7 +104,7 @@ fn beyond_the_window_before_the_loss_a_friendly_one_grows_as_reno() {
 }
 
 #[test]
-fn a_window_that_stays_is_a_constant_and_one_that_stops_growing_a_plateau() {
+fn an_unchanged_window_is_a_constant_and_one_that_stops_growing_a_plateau() {
     let fits = grown(30.0, [30.0; 20], 1.0);
     assert_eq!(best(&fits), "constant", "{fits:?}");
     let fits = grown(60.0, (0..60).map(|n| (30.0 + n as f32).min(38.0)), 1.0);
@@ -112,14 +112,14 @@ fn a_window_that_stays_is_a_constant_and_one_that_stops_growing_a_plateau() {
 }
 
 #[test]
-fn a_window_that_goes_up_and_down_about_a_mean_is_of_one_that_probes() {
+fn a_window_that_varies_around_a_mean_is_probing() {
     let cycle = [40.0, 50.0, 30.0, 40.0, 40.0, 40.0, 40.0, 40.0];
     let fits = grown(60.0, cycle.into_iter().cycle().skip(3).take(60), 1.0);
     assert_eq!(best(&fits), "probing", "{fits:?}");
 }
 
 #[test]
-fn what_is_too_short_or_slow_start_fits_nothing() {
+fn short_epochs_and_slow_start_are_not_fitted() {
     assert_eq!(grown(60.0, [30.0, 31.0, 32.0, 33.0], 1.0).epochs, 0);
     assert_eq!(grown(60.0, [30.0, 31.0, 32.0, 33.0, 34.0], 1.0).epochs, 1);
     let doubling = [10.0, 20.0, 40.0, 41.0, 42.0, 43.0, 44.0, 45.0];
@@ -127,7 +127,7 @@ fn what_is_too_short_or_slow_start_fits_nothing() {
 }
 
 #[test]
-fn every_epoch_counts_and_many_count_as_a_dozen() {
+fn every_epoch_counts_and_many_count_as_twelve() {
     let mut growth = Growth::new();
     for epoch in 0..24 {
         growth.reduced(40.0, &slow(epoch * 20, 20.0, 1.0));
@@ -163,7 +163,7 @@ fn a_bounded_round_ends_an_epoch_and_many_rounds_are_thinned_out() {
 }
 
 #[test]
-fn moves_are_counted_by_what_waited_in_the_queue() {
+fn moves_are_counted_by_the_backlog() {
     // Two of 20 segments are queued if a round trip takes a ninth longer.
     let counted = |rtt_min: f32, next: f32| {
         let mut growth = Growth::new();

@@ -34,7 +34,7 @@ fn settled(tail: Tail, pieces: &[Piece], ending: Ending) -> Vec<(u64, Kind)> {
 }
 
 #[test]
-fn a_window_with_room_for_a_quarter_of_a_round_trip_is_held_back_by_the_sender() {
+fn a_window_with_unused_room_for_a_quarter_of_a_round_trip_is_limited_by_the_sender() {
     let after_ack = |to, look, of_what| {
         let ending = Ending::Ack(of_what);
         settled(Tail::Full, &[piece(0, to, look)], ending)
@@ -68,7 +68,7 @@ fn pieces_with_room_count_together() {
 }
 
 #[test]
-fn where_the_application_had_written_more_no_room_is_its_pause() {
+fn unused_room_is_no_pause_if_the_application_had_written_more() {
     let pieces = [piece(0, 200, Look::Ample)];
     let ending = Ending::Ack(Outstanding::Nothing);
     assert_eq!(
@@ -85,7 +85,7 @@ fn where_the_application_had_written_more_no_room_is_its_pause() {
 }
 
 #[test]
-fn a_timer_has_the_silence_since_it_began_to_run() {
+fn the_silence_since_a_timer_started_belongs_to_the_timer() {
     let timer = Ending::Timer {
         kind: Kind::RetransmissionTimer,
         since: at(30),
@@ -100,7 +100,7 @@ fn a_timer_has_the_silence_since_it_began_to_run() {
 }
 
 #[test]
-fn a_silence_that_no_ack_ends_is_a_pause_after_the_last_ack() {
+fn a_silence_not_ended_by_an_ack_is_a_pause_after_the_last_ack() {
     let ending = Ending::Nothing { last_ack: at(100) };
     let pieces = [piece(0, 149, Look::Other)];
     let window = Kind::Congestion;
@@ -117,7 +117,7 @@ fn a_silence_that_no_ack_ends_is_a_pause_after_the_last_ack() {
 }
 
 #[test]
-fn who_waits_for_long_at_a_shut_window_without_anything_outstanding_has_nothing_to_send() {
+fn a_long_wait_at_a_shut_window_with_nothing_outstanding_is_idle_time() {
     let ending = Ending::Nothing { last_ack: at(0) };
     let of = |to, outstanding| {
         let pieces = [piece(0, to, Look::Shut(outstanding))];
@@ -129,7 +129,7 @@ fn who_waits_for_long_at_a_shut_window_without_anything_outstanding_has_nothing_
 }
 
 #[test]
-fn what_changes_too_often_to_be_kept_is_given_away_as_it_seems() {
+fn excess_pieces_are_assigned_by_their_own_state() {
     let mut quiet = Quiet::new();
     quiet.begin(Tail::Full);
     let looks = [Look::Room, Look::Other];
@@ -146,7 +146,7 @@ fn what_changes_too_often_to_be_kept_is_given_away_as_it_seems() {
 }
 
 #[test]
-fn what_an_ack_delivers_belongs_to_the_silence_before_it() {
+fn bytes_delivered_by_an_ack_belong_to_the_silence_before_it() {
     let mut quiet = Quiet::new();
     quiet.push(piece(0, 40, Look::Other));
     quiet.delivered(3000);

@@ -15,7 +15,7 @@ fn counted(id: impl Fn(u32) -> u16) -> Line {
 }
 
 #[test]
-fn at_the_receiver_an_older_number_was_overtaken_however_late_it_comes() {
+fn at_the_receiver_an_older_number_was_overtaken_at_any_delay() {
     let mut line = counted(|n| 100 + n as u16);
     line.send_numbered(600, 13, Some(113));
     assert_eq!(
@@ -25,7 +25,7 @@ fn at_the_receiver_an_older_number_was_overtaken_however_late_it_comes() {
 }
 
 #[test]
-fn at_the_receiver_a_newer_number_was_sent_again_however_soon_it_comes() {
+fn at_the_receiver_a_newer_number_was_retransmitted_at_any_delay() {
     let mut line = counted(|n| 100 + n as u16);
     line.send_numbered(600, 13, Some(113));
     let again = line.send_numbered(605, 12, Some(114));
@@ -36,7 +36,7 @@ fn at_the_receiver_a_newer_number_was_sent_again_however_soon_it_comes() {
 }
 
 #[test]
-fn numbers_that_are_no_count_tell_nothing_and_time_does() {
+fn without_sequential_numbers_time_decides() {
     // Random numbers, and no numbers.
     let lot = |n: u32| (n.wrapping_mul(40_503) >> 2) as u16;
     for id in [&lot as &dyn Fn(u32) -> u16, &|_| 0] {
