@@ -1,5 +1,4 @@
-//! Packets: what is written reads back the same, what is damaged is refused, and no bytes
-//! whatever are too much for the parser.
+//! Packets: the parser returns what was written, rejects damaged packets, and survives any bytes.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -14,7 +13,7 @@ use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// What a TCP header has for options.
+/// Bytes for options in a TCP header.
 const OPTION_BYTES: usize = 40;
 
 fn endpoints() -> impl Strategy<Value = (SocketAddr, SocketAddr)> {
@@ -105,7 +104,7 @@ fn envelope(source: SocketAddr, destination: SocketAddr) -> Envelope {
     }
 }
 
-/// Bytes that everything but SACK blocks takes of the option field.
+/// Returns the bytes of the option field used by everything except SACK blocks.
 fn fixed_option_bytes(options: &Options, order: Option<Order>) -> usize {
     let alone = options.sack_permitted.is_on() && options.timestamps.is_none();
     4 * usize::from(options.mss.is_some())
@@ -118,7 +117,7 @@ fn fixed_option_bytes(options: &Options, order: Option<Order>) -> usize {
         + 4 * usize::from(alone)
 }
 
-/// The first `count` blocks.
+/// Returns the first `count` blocks.
 fn first_blocks(blocks: &SackBlocks, count: usize) -> SackBlocks {
     let mut kept = SackBlocks::NONE;
     for block in blocks.as_slice().iter().take(count) {
@@ -141,8 +140,8 @@ fn write(
     buffer
 }
 
-/// The same cases every time: a flipped bit in IPv6's length cuts bytes off, what is left has the
-/// right sum once in 2¹⁶, and no test shall hang on the luck of the day.
+/// Always the same cases: a flipped bit in IPv6's length truncates the packet, and the rest has the correct sum once in
+/// 2¹⁶. No test may depend on luck.
 fn cases() -> ProptestConfig {
     ProptestConfig {
         rng_seed: RngSeed::Fixed(1),
@@ -164,7 +163,7 @@ proptest! {
         prop_assert_eq!((parsed.source, parsed.destination), ends);
         prop_assert_eq!(parsed.payload, &payload[..]);
         prop_assert_eq!(parsed.order, order);
-        // SACK blocks have the room that is left: four bytes, and eight for each.
+        // SACK blocks use the remaining room: four bytes, and eight for each.
         let left = OPTION_BYTES - fixed_option_bytes(&segment.options, order);
         let fitting = left.saturating_sub(4) / 8;
         segment.options.sacks = first_blocks(&segment.options.sacks, fitting);
@@ -210,7 +209,7 @@ proptest! {
         packet[bit / 8] ^= 1 << (bit % 8);
         match parse(&packet, Verify::Checksums) {
             Err(_) => {}
-            // No sum covers IPv6's traffic class, flow label and hop limit.
+            // No checksum covers IPv6's traffic class, flow label and hop limit.
             Ok(parsed) => {
                 prop_assert!(ends.0.is_ipv6());
                 let traffic_class = (0..4).contains(&bit) || (12..16).contains(&bit);
@@ -322,7 +321,7 @@ fn extension_headers_are_skipped_and_fragments_refused() {
         parse(&fragment, Verify::Checksums),
         Err(ParseError::Fragment)
     );
-    // An extension that says it is longer than the packet.
+    // An extension whose stated length exceeds the packet.
     let long = packet(0, &[6, 255, 1, 4, 0, 0, 0, 0]);
     assert_eq!(parse(&long, Verify::Checksums), Err(ParseError::Ip));
 }
@@ -338,7 +337,7 @@ fn other_protocols_and_ipv4_fragments_say_what_they_are() {
     assert_eq!(parse(&udp, Verify::Checksums), Err(not_tcp));
     let local = SocketAddr::from((V4.0, 1));
     let mut fragment = write((local, local), &Segment::new(SeqNumber(1)), None, b"");
-    // More fragments, in place of "don't".
+    // More fragments, in place of "don't fragment".
     fragment[6] = 0x20;
     assert_eq!(parse(&fragment, Verify::Nothing), Err(ParseError::Fragment));
     assert_eq!(

@@ -1,5 +1,4 @@
-//! What is written is read back: the file by pcap-file, the packets by etherparse, every field
-//! and both checksums.
+//! Files are read back by pcap-file, and their packets by etherparse, with every field and both checksums.
 
 use std::net::SocketAddr;
 
@@ -16,7 +15,7 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::blocks::section_header::SectionHeaderOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-/// A packet as it stands in the file.
+/// Packet in the file.
 struct Read {
     at: CaptureTime,
     comment: Option<String>,
@@ -58,7 +57,7 @@ impl Read {
     }
 
     fn elements(&self) -> Vec<Element> {
-        // etherparse stops at an option that it does not know, so the order comes off first.
+        // etherparse stops at an unknown option, so the order is removed first.
         let (_, known) = split_order(self.tcp.options.as_slice());
         etherparse::TcpOptionsIterator::from_slice(known)
             .map(|element| element.expect("a well-formed option"))
@@ -66,12 +65,12 @@ impl Read {
             .collect()
     }
 
-    /// The order with its experiment identifier.
+    /// Returns the order with its experiment identifier.
     fn order(&self) -> Option<(u16, u32)> {
         split_order(self.tcp.options.as_slice()).0
     }
 
-    /// Whether the checksums are those of the headers and the payload as captured.
+    /// Asserts that the checksums are correct for the captured headers and payload.
     fn assert_checksums(&self) {
         assert_eq!(self.ip.header_checksum, self.ip.calc_header_checksum());
         let expected = self.tcp.calc_checksum_ipv4(&self.ip, &self.payload);
@@ -79,7 +78,7 @@ impl Read {
     }
 }
 
-/// In flows without timestamps the order comes first.
+/// Splits off the order, which comes first in flows without timestamps.
 fn split_order(options: &[u8]) -> (Option<(u16, u32)>, &[u8]) {
     match *options {
         [253, 8, e0, e1, o0, o1, o2, o3, ..] => (

@@ -1,4 +1,4 @@
-//! The capture writer by itself: order of time, what it refuses, how it fails.
+//! Capture writer: order of time, rejected packets, failures.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use dupack_tcp::time::{Duration, Instant};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-/// A data packet with a payload of zeros.
+/// Returns a data packet with a payload of zeros.
 fn packet(payload_len: u32) -> Vec<u8> {
     let Endpoints { sender, receiver } = Endpoints::of_flow(0);
     let envelope = Envelope {
@@ -37,7 +37,7 @@ fn at(nanos: u64) -> CaptureTime {
     CaptureTime::from_unix_nanos(nanos)
 }
 
-/// The packets in a capture.
+/// Returns the packets of a capture.
 fn data_of(file: &[u8]) -> Vec<Vec<u8>> {
     let mut reader = PcapNgReader::new(file).expect("a section header");
     let mut packets = Vec::new();
@@ -85,7 +85,7 @@ fn a_packet_that_comes_late_is_refused() {
     let error = capture.write(at(1_000_000_009), &packet, None).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "a packet at 1.000000009s comes after the capture has reached 1.000000010s"
+        "the packet at 1.000000009s is out of order: the capture has already reached 1.000000010s"
     );
     capture.schedule(at(3), packet, None);
     assert!(matches!(capture.finish(), Err(CaptureError::Late { .. })));
@@ -120,7 +120,7 @@ fn over_ipv6() -> Endpoints {
 
 #[test]
 fn a_segment_that_no_packet_holds_is_refused() {
-    // 65,535 bytes less TCP's header of 20 and timestamps of 12; IPv4 counts its own 20, too.
+    // 65,535 bytes minus TCP's header of 20 and timestamps of 12; IPv4 also counts its own 20.
     for (endpoints, most) in [(Endpoints::of_flow(0), 65_483), (over_ipv6(), 65_503)] {
         let mut flow = flow(endpoints);
         let mut capture = CaptureWriter::new(Vec::new(), Snap::Headers).unwrap();
@@ -186,7 +186,7 @@ fn a_flow_over_ipv6_says_the_same_as_over_ipv4() {
     }
 }
 
-/// ECN field and flags of what a flow writes whose sender has reduced its window, and whose receiver
+/// Returns the ECN field and flags of the packets of a flow whose sender has reduced its window and whose receiver
 /// echoes a mark as `echo`.
 fn congested(ecn: Ecn, echo: EcnEcho) -> Vec<(Codepoint, Flags)> {
     let mut config = FlowConfig::new(Endpoints::of_flow(0), 1000);
@@ -285,7 +285,7 @@ fn times_keep_their_nanoseconds_and_saturate() {
     assert_eq!(at(1).before(Duration::MAX), at(0));
 }
 
-/// A disk that is full after so many bytes.
+/// Disk that is full after this number of bytes.
 struct Full(usize);
 
 impl Write for Full {

@@ -1,4 +1,4 @@
-//! However little was kept of a packet, what is there is right.
+//! Correct fields from packets truncated at any length.
 
 use dupack_packet::captured::{Captured, Cut, Layer, LinkType, NotTcp};
 use dupack_packet::{Verify, parse};
@@ -6,7 +6,7 @@ use dupack_tcp::connection::{Options, Segment};
 
 use super::files::{V4, V6, captured, packet, segment};
 
-/// Offsets of a TCP header's parts: the window, the checksum, the options.
+/// Offsets of parts of a TCP header: the window, the checksum, the options.
 const WINDOW_AT: usize = 14;
 const WINDOW_END: usize = 16;
 const OPTIONS_AT: usize = 20;
@@ -85,7 +85,7 @@ fn options_count_as_far_as_they_are_there() {
 
 #[test]
 fn sixty_eight_bytes_of_a_frame_are_enough() {
-    // What tcpdump kept of each frame for years, with Ethernet's 14 bytes.
+    // tcpdump kept this many bytes of each frame for years, including Ethernet's 14 bytes.
     let [v4, v6] = [V4, V6].map(|ends| packet(ends, &segment(9)));
     let kept = |ip: &[u8]| captured(LinkType::RAW, &ip[..68 - 14]).tcp().unwrap();
     assert_eq!(

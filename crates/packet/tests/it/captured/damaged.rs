@@ -1,4 +1,4 @@
-//! Files that end too soon, are damaged, hostile, or no captures at all.
+//! Files that are truncated, damaged, hostile, or not captures.
 
 use std::io::{self, Read};
 
@@ -18,7 +18,7 @@ fn packets(count: u32) -> Vec<Vec<u8>> {
     (0..count).map(|seq| packet(V4, &segment(seq))).collect()
 }
 
-/// A file of each format and order.
+/// Returns a file of each format and byte order.
 fn files(count: u32) -> Vec<Vec<u8>> {
     let packets = packets(count);
     let of = |order| {
@@ -30,7 +30,7 @@ fn files(count: u32) -> Vec<Vec<u8>> {
     ORDERS.into_iter().flat_map(of).collect()
 }
 
-/// Gives a byte at a time.
+/// Reader that returns one byte at a time.
 struct Dripping<'a>(&'a [u8]);
 
 impl Read for Dripping<'_> {
@@ -78,18 +78,18 @@ fn it_does_not_matter_how_a_file_is_handed_over() {
 #[test]
 fn what_is_no_capture_is_said_with_its_first_bytes() {
     let error = |bytes: &[u8]| CaptureReader::new(bytes).unwrap_err().to_string();
-    assert!(error(b"").contains("nothing in the capture"));
+    assert!(error(b"").contains("the capture is empty"));
     let text = error(b"GET / HTTP/1.1\r\nHost: example.org");
     assert!(
         text.contains("47 45 54 20") && text.contains("\"GET / HTTP/1.1\\r\\n\""),
         "{text}"
     );
-    assert!(text.contains("pcap and pcapng"), "{text}");
+    assert!(text.contains("pcap or pcapng"), "{text}");
     assert!(error(&[0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3]).contains("zstd"));
     assert!(error(b"snoop\0\0\0\0\0\0\x02").contains("editcap"));
-    assert!(error(&pcap_header(Order::Big, MICROS, 1)[..20]).contains("within the file's header"));
+    assert!(error(&pcap_header(Order::Big, MICROS, 1)[..20]).contains("within the file header"));
     // A section without its byte order.
-    assert!(error(&[0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 28, 9, 9, 9, 9]).contains("no capture"));
+    assert!(error(&[0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 28, 9, 9, 9, 9]).contains("not a capture"));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn what_the_system_says_is_handed_on() {
         reader.next_packet().unwrap_err(),
         ReadError::Io(_)
     ));
-    assert!(reader.next_packet().unwrap().is_none(), "once is enough");
+    assert!(reader.next_packet().unwrap().is_none(), "the error is reported once");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn after_a_damage_reading_goes_on_where_records_begin_again() {
     for (file, first_at) in files(40).into_iter().zip([24, 48, 24, 48]) {
         let all = read(file.as_slice()).seqs();
         let record = (file.len() - first_at) / 40;
-        // A hole, as a disk leaves it, and bytes that are missing, from within the 11th packet to within the 14th.
+        // A hole, as a disk leaves it, and missing bytes, both from within the 11th packet to within the 14th.
         let range = first_at + 10 * record + 30..first_at + 13 * record + 41;
         let mut holed = file.clone();
         holed[range.clone()].fill(0xee);
@@ -259,7 +259,7 @@ fn a_packet_larger_than_the_buffer_is_read() {
     }
 }
 
-/// Reads whatever it is to its end.
+/// Reads a file to its end, if it is a capture.
 fn survive(bytes: &[u8]) {
     let Ok(mut reader) = CaptureReader::new(bytes) else {
         return;

@@ -1,4 +1,4 @@
-//! Every format of capture files, in either byte order.
+//! All formats of capture files, in either byte order.
 
 use dupack_packet::captured::{CaptureReader, Heading, LinkType, Note};
 
@@ -180,7 +180,7 @@ fn packets_are_in_blocks_of_three_kinds() {
         file.extend(block(order, 2, &obsolete));
         let found = read(file.as_slice());
         assert_eq!(found.seqs(), [0, 0, 0], "{order:?}");
-        // A simple one has no time: that of the packet before.
+        // A simple packet has no time and gets that of the packet before.
         assert_eq!(found.times(), [7000, 7000, 8000]);
         assert_eq!(found.notes, [Note::Timeless { count: 1 }]);
     }

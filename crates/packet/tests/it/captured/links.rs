@@ -1,4 +1,4 @@
-//! From every link layer to the same IP packet.
+//! All link layers lead to the same IP packet.
 
 use dupack_packet::captured::{CaptureReader, Heading, Layer, LinkType, NotIp, NotTcp, Tally};
 use dupack_packet::{Verify, parse};
@@ -7,10 +7,10 @@ use super::files::{MICROS, ORDERS, V4, V6, captured, packet, pcap, segment};
 
 use Heading::{Incoming, Outgoing, Unknown};
 
-/// Two addresses of Ethernet.
+/// Two Ethernet addresses.
 const ADDRESSES: [u8; 12] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
 
-/// Ethernet with what comes after the addresses.
+/// Returns an Ethernet frame with `rest` after the addresses.
 fn ethernet(rest: &[u8]) -> Vec<u8> {
     [&ADDRESSES, rest].concat()
 }
@@ -27,7 +27,7 @@ fn cooked_2(kind: u8, protocol: [u8; 2]) -> Vec<u8> {
     ]
 }
 
-/// A link type, and what stands before an IPv4 and an IPv6 packet there.
+/// Name and link type, the bytes before an IPv4 and an IPv6 packet, and the direction.
 type Before = (&'static str, LinkType, [Vec<u8>; 2], Heading);
 
 const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
@@ -190,7 +190,7 @@ fn every_link_leads_to_the_same_packet() {
             let strict = parse(&ip, Verify::Checksums).unwrap();
             let mut frame = before;
             frame.extend(&ip);
-            // What pads a short frame is no payload.
+            // The padding of a short frame is not payload.
             frame.extend([0; 7]);
             for order in ORDERS {
                 let file = pcap(order, MICROS, link.0, std::slice::from_ref(&frame));

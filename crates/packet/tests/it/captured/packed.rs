@@ -1,4 +1,4 @@
-//! Captures that are packed by gzip.
+//! Captures compressed with gzip.
 
 use std::io::{self, Read, Write};
 
@@ -16,7 +16,7 @@ fn pack(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Packets that do not pack well.
+/// Returns packets that do not compress well.
 fn packets() -> Vec<Vec<u8>> {
     let number = |seq: u32| seq.wrapping_mul(0x9e37_79b9);
     (0..200)
@@ -75,7 +75,7 @@ fn a_damaged_file_is_read_as_far_as_it_unpacks() {
     assert!(found.notes.iter().any(told), "{:?}", found.notes);
 }
 
-/// Gives a byte at a time.
+/// Reader that returns one byte at a time.
 struct Dripping<'a>(&'a [u8]);
 
 impl Read for Dripping<'_> {
@@ -93,7 +93,7 @@ fn nothing_that_stands_before_damage_is_lost_however_the_file_comes() {
         file[at..].fill(0xff);
         let found = read(file.as_slice());
         assert_eq!(found, read(Dripping(&file)), "damaged from {at} on");
-        // Damage costs no more than if the file ended there.
+        // Damage costs no more packets than the end of the file at that point.
         let cut = read(&whole[..at]);
         assert!(found.tcp.starts_with(&cut.tcp), "damaged from {at} on");
     }

@@ -1,4 +1,4 @@
-//! What this project writes, it reads.
+//! The reader reads what this project writes.
 
 use dupack_packet::captured::{CaptureReader, Cut, Heading, LinkType, Portion};
 use dupack_packet::{Snap, Verify, parse};
