@@ -119,7 +119,7 @@ mod tests {
     use crate::{CaptureTime, CaptureWriter, Snap};
 
     #[test]
-    fn a_copy_has_the_packets_as_they_were_and_comments() {
+    fn a_copy_keeps_the_packets_and_adds_comments() {
         let mut writer = CaptureWriter::new(Vec::new(), Snap::Full).unwrap();
         let packets: [&[u8]; 2] = [&[0x45, 1, 2, 3], &[0x60, 9]];
         for (n, packet) in (1..).zip(packets) {

@@ -72,7 +72,9 @@ pub enum EmitError {
         max: u32,
     },
     /// One address is IPv4, the other IPv6.
-    #[error("source {source_ip} and destination {destination_ip} are of different address families")]
+    #[error(
+        "source {source_ip} and destination {destination_ip} are of different address families"
+    )]
     MixedFamilies {
         /// Source address.
         source_ip: IpAddr,
@@ -326,7 +328,7 @@ mod tests {
     use dupack_tcp::seq::SeqNumber;
 
     #[test]
-    fn headers_alone_are_those_of_the_whole_packet() {
+    fn headers_alone_equal_those_of_the_whole_packet() {
         let mut segment = Segment::new(SeqNumber(7));
         segment.ack = Some(SeqNumber(9));
         segment.len = 3000;
@@ -348,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_those_of_big_endian_words() {
+    fn checksums_equal_the_sum_of_big_endian_words() {
         let bytes: Vec<u8> = (0..1500_u32).map(|i| ((i * i) >> 3) as u8).collect();
         for length in [0, 1, 2, 3, 4, 5, 20, 1459, 1500] {
             let words = bytes[..length].chunks(2);

@@ -526,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_scale_is_the_least_that_can_express_the_largest_window() {
+    fn the_window_scale_is_the_smallest_that_fits_the_largest_window() {
         for (window, scale, field) in [
             (0, 0, 0),
             (65_535, 0, 65_535),

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_router_says_is_read() {
+    fn icmp_errors_are_parsed() {
         for family in [4, 6] {
             let packet = segment(family);
             // The whole packet, and the least that a router must quote.
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_or_quotes_too_little_is_not() {
+    fn damaged_icmp_errors_and_short_quotes_are_rejected() {
         for family in [4, 6] {
             let packet = segment(family);
             let whole = packet_too_big(&packet, 1300).expect("an IP packet");

@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_read_as_they_are_written() {
+    fn counters_are_parsed_as_written() {
         for (order, kind) in [
             (CounterOrder::Ect0First, 172),
             (CounterOrder::Ect1First, 174),
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_of_an_odd_length_are_cut_to_whole_ones() {
+    fn a_partial_counter_at_the_end_is_dropped() {
         let long = Options::parse(&[172, 13, 0, 0, 1, 0, 0, 2, 0, 0, 3, 9, 9]);
         let order = CounterOrder::Ect0First;
         assert_eq!(long.accurate_ecn, Some(EcnCounters::new(order, &[1, 2, 3])));
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_is_laid_out_as_linux_does() {
+    fn a_syn_has_the_option_layout_of_linux() {
         let field = OptionField::of(&Options {
             mss: Some(1460),
             window_scale: Some(7),

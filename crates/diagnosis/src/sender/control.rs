@@ -496,9 +496,7 @@ fn opening(control: Control, opening: &Opening, weighing: &mut Weighing<Control>
             );
         }
         Control::Fixed if grew => weighing.clue(-40.0, "the window grew at the beginning"),
-        Control::Fixed if never => {
-            weighing.clue(5.0, "the window was the same from the beginning")
-        }
+        Control::Fixed if never => weighing.clue(5.0, "the window was the same from the beginning"),
         _ if never => weighing.clue(-5.0, "the window never grew"),
         _ if every_other => {
             weighing.clue(-5.0, "slow start doubled only in every other round trip");

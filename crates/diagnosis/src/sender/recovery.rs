@@ -154,8 +154,9 @@ fn probes(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
     if again > 0 {
         let finds = matches!(recovery, Recovery::Rack | Recovery::Le);
         let worth = if finds { 2.0 } else { -2.0 };
-        let sentence =
-            format!("{again} lost retransmissions were detected without a timeout: RACK and LE do that");
+        let sentence = format!(
+            "{again} lost retransmissions were detected without a timeout: RACK and LE do that"
+        );
         weighing.clue(
             worth * (counted(again) - 2.0 * by_chance).max(0.0),
             sentence,

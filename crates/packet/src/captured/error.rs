@@ -98,7 +98,11 @@ const CONVERT: &str = "convert it with Wireshark's editcap";
 /// Formats sometimes mistaken for captures, by their first bytes.
 const OTHER_KINDS: [(&[u8], &str, &str); 11] = [
     (&[0x28, 0xb5, 0x2f, 0xfd], "compressed with zstd", UNPACK),
-    (&[0xfd, b'7', b'z', b'X', b'Z'], "compressed with xz", UNPACK),
+    (
+        &[0xfd, b'7', b'z', b'X', b'Z'],
+        "compressed with xz",
+        UNPACK,
+    ),
     (b"BZh", "compressed with bzip2", UNPACK),
     (&[0x04, 0x22, 0x4d, 0x18], "compressed with lz4", UNPACK),
     (b"PK\x03\x04", "a ZIP archive", UNPACK),

@@ -92,10 +92,7 @@ impl fmt::Display for Note {
                 write!(f, "the capture is damaged at byte {at}: ")?;
                 match found_next {
                     true => write!(f, "{skipped} bytes were skipped"),
-                    false => write!(
-                        f,
-                        "the remaining {skipped} bytes cannot be read"
-                    ),
+                    false => write!(f, "the remaining {skipped} bytes cannot be read"),
                 }
             }
             Self::MoreDamaged { count, skipped } => write!(

@@ -545,7 +545,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(4096))]
 
         #[test]
-        fn a_plain_packet_is_read_as_any_other(ip in packets()) {
+        fn the_fast_path_agrees_with_the_general_one(ip in packets()) {
             if let Some(plain) = plain_ipv4(&ip).or_else(|| plain_ipv6(&ip)) {
                 prop_assert_eq!(any_payload(&ip, ip.len()), Ok(plain));
             }

@@ -153,7 +153,7 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn what_is_written_reads_back_the_same(
+    fn written_packets_are_parsed_back(
         ends in endpoints(),
         (mut segment, payload) in segments(),
         order in orders(),
@@ -171,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn another_parser_reads_what_is_written(
+    fn another_parser_agrees_with_written_packets(
         ends in endpoints(),
         (segment, payload) in segments(),
     ) {
@@ -198,7 +198,7 @@ proptest! {
     }
 
     #[test]
-    fn a_flipped_bit_is_found(
+    fn a_flipped_bit_is_detected(
         ends in endpoints(),
         (segment, payload) in segments(),
         at in any::<prop::sample::Index>(),
@@ -222,14 +222,14 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = parse(&bytes, Verify::Checksums);
         let _ = parse(&bytes, Verify::Nothing);
         let _ = dupack_packet::Options::parse(&bytes);
     }
 
     #[test]
-    fn every_cut_of_a_packet_is_refused(
+    fn every_truncated_packet_is_rejected(
         ends in endpoints(),
         (segment, payload) in segments(),
         at in any::<prop::sample::Index>(),
@@ -274,7 +274,7 @@ fn v6() -> [u8; 16] {
 }
 
 #[test]
-fn padding_after_the_packet_is_left_out() {
+fn padding_after_the_packet_is_ignored() {
     let mut packet = Vec::new();
     PacketBuilder::ipv4(V4.0, V4.1, 64)
         .tcp(1, 2, 3, 4)
@@ -287,7 +287,7 @@ fn padding_after_the_packet_is_left_out() {
 }
 
 #[test]
-fn extension_headers_are_skipped_and_fragments_refused() {
+fn extension_headers_are_skipped_and_fragments_rejected() {
     let tcp = {
         let segment = Segment {
             len: 3,
@@ -327,7 +327,7 @@ fn extension_headers_are_skipped_and_fragments_refused() {
 }
 
 #[test]
-fn other_protocols_and_ipv4_fragments_say_what_they_are() {
+fn other_protocols_and_ipv4_fragments_are_rejected_by_kind() {
     let mut udp = Vec::new();
     PacketBuilder::ipv4(V4.0, V4.1, 64)
         .udp(1, 2)
@@ -348,7 +348,7 @@ fn other_protocols_and_ipv4_fragments_say_what_they_are() {
 }
 
 #[test]
-fn a_data_offset_beyond_the_segment_is_refused() {
+fn a_data_offset_beyond_the_segment_is_rejected() {
     let local = SocketAddr::from((V4.0, 1));
     let mut packet = write((local, local), &Segment::new(SeqNumber(1)), None, b"");
     for offset in [0, 4, 6, 15] {
@@ -358,7 +358,7 @@ fn a_data_offset_beyond_the_segment_is_refused() {
 }
 
 #[test]
-fn what_does_not_fit_is_an_error() {
+fn oversized_segments_and_short_buffers_are_errors() {
     let v4 = SocketAddr::from((V4.0, 1));
     let v6 = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), 1);
     let mut buffer = vec![0; 70_000];

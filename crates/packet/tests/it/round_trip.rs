@@ -104,7 +104,7 @@ fn read(file: &[u8]) -> Vec<Read> {
 }
 
 #[test]
-fn the_file_says_who_wrote_it_and_in_what_units() {
+fn the_file_names_its_writer_and_resolution() {
     for (snap, bytes) in [(Snap::Headers, 128), (Snap::Full, 65_535)] {
         let file = common::capture(snap);
         let mut reader = PcapNgReader::new(file.as_slice()).expect("a section header");
@@ -127,7 +127,7 @@ fn the_file_says_who_wrote_it_and_in_what_units() {
 }
 
 #[test]
-fn a_full_capture_has_every_field_and_right_checksums() {
+fn a_full_capture_has_every_field_and_valid_checksums() {
     let mut wrapping = common::order_flow();
     wrapping.first_byte = SeqNumber(u32::MAX - 3000);
     wrapping.receiver_isn = SeqNumber(u32::MAX);
@@ -327,7 +327,7 @@ fn a_capture_of_headers_keeps_128_bytes_and_the_original_length() {
 }
 
 #[test]
-fn no_two_packets_of_a_flow_look_like_copies() {
+fn no_two_packets_of_a_flow_look_like_duplicates() {
     let packets = read(&common::capture(Snap::Headers));
     let mut seen = std::collections::HashSet::new();
     for packet in &packets {

@@ -15,7 +15,7 @@ fn sample(name: &str, snap: Snap) -> PathBuf {
 }
 
 #[test]
-fn tshark_finds_nothing_wrong() {
+fn tshark_reports_no_errors() {
     for (snap, data) in [
         (Snap::Full, Data::Verified),
         (Snap::Headers, Data::CutShort),

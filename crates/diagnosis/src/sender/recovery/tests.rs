@@ -170,7 +170,10 @@ fn detected_losses_of_retransmissions_are_evidence_for_rack_or_le() {
         repairs.lost_again = 3;
     });
     let both = vec![Recovery::Rack, Recovery::Le];
-    assert_eq!(speaks(&seen, "3 lost retransmissions"), (both.clone(), but(&both)));
+    assert_eq!(
+        speaks(&seen, "3 lost retransmissions"),
+        (both.clone(), but(&both))
+    );
     // A single one may be misjudged.
     let seen = with_sack(|repairs| {
         repairs.lost_again = 1;

@@ -12,7 +12,7 @@ const WINDOW_END: usize = 16;
 const OPTIONS_AT: usize = 20;
 
 #[test]
-fn at_every_length_the_fields_that_are_there_are_right() {
+fn a_cut_packet_yields_the_fields_it_still_has() {
     for (ends, ip_len) in [(V4, 20), (V6, 40)] {
         let with_options = segment(9);
         let without = Segment {
@@ -67,7 +67,7 @@ fn at_every_length_the_fields_that_are_there_are_right() {
 }
 
 #[test]
-fn options_count_as_far_as_they_are_there() {
+fn cut_options_are_parsed_up_to_the_cut() {
     // NOP, NOP, timestamps; NOP, NOP, SACK with a block.
     let ip = packet(V4, &segment(9));
     let at = |kept: usize| {

@@ -41,7 +41,7 @@ impl Read for Dripping<'_> {
 }
 
 #[test]
-fn a_file_that_ends_anywhere_is_read_up_to_there() {
+fn a_truncated_file_is_read_up_to_its_end() {
     for file in files(4) {
         let all = read(file.as_slice());
         let mut most = 0;
@@ -69,14 +69,14 @@ fn a_file_that_ends_anywhere_is_read_up_to_there() {
 }
 
 #[test]
-fn it_does_not_matter_how_a_file_is_handed_over() {
+fn the_size_of_reads_does_not_matter() {
     for file in files(4) {
         assert_eq!(read(Dripping(&file)), read(file.as_slice()));
     }
 }
 
 #[test]
-fn what_is_no_capture_is_said_with_its_first_bytes() {
+fn an_unknown_format_is_reported_with_its_first_bytes() {
     let error = |bytes: &[u8]| CaptureReader::new(bytes).unwrap_err().to_string();
     assert!(error(b"").contains("the capture is empty"));
     let text = error(b"GET / HTTP/1.1\r\nHost: example.org");
@@ -93,7 +93,7 @@ fn what_is_no_capture_is_said_with_its_first_bytes() {
 }
 
 #[test]
-fn what_the_system_says_is_handed_on() {
+fn io_errors_are_passed_on() {
     struct Failing;
     impl Read for Failing {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
@@ -112,11 +112,14 @@ fn what_the_system_says_is_handed_on() {
         reader.next_packet().unwrap_err(),
         ReadError::Io(_)
     ));
-    assert!(reader.next_packet().unwrap().is_none(), "the error is reported once");
+    assert!(
+        reader.next_packet().unwrap().is_none(),
+        "the error is reported once"
+    );
 }
 
 #[test]
-fn lengths_are_believed_up_to_a_bound() {
+fn implausible_lengths_are_rejected() {
     for order in ORDERS {
         for kept in [PACKET_BYTES_MAX + 1, u32::MAX] {
             let mut file = pcap_header(order, MICROS, RAW);
@@ -148,7 +151,7 @@ fn lengths_are_believed_up_to_a_bound() {
 }
 
 #[test]
-fn a_packet_is_no_longer_than_its_block() {
+fn a_packet_does_not_exceed_its_block() {
     let order = Order::Little;
     let mut file = section(order);
     file.extend(interface(order, RAW, &[]));
@@ -166,7 +169,7 @@ fn a_packet_is_no_longer_than_its_block() {
 }
 
 #[test]
-fn after_a_damage_reading_goes_on_where_records_begin_again() {
+fn reading_resumes_at_the_first_record_after_damage() {
     for (file, first_at) in files(40).into_iter().zip([24, 48, 24, 48]) {
         let all = read(file.as_slice()).seqs();
         let record = (file.len() - first_at) / 40;
@@ -196,7 +199,7 @@ fn after_a_damage_reading_goes_on_where_records_begin_again() {
 }
 
 #[test]
-fn zeros_at_the_end_are_no_packets() {
+fn trailing_zeros_are_not_packets() {
     for mut file in files(3) {
         file.extend([0; 4096]);
         let found = read(file.as_slice());
@@ -209,7 +212,7 @@ fn zeros_at_the_end_are_no_packets() {
 }
 
 #[test]
-fn a_file_of_damages_has_a_bounded_number_of_notes() {
+fn the_number_of_notes_is_bounded() {
     let order = Order::Little;
     let packet = packet(V4, &segment(1));
     let mut file = section(order);
@@ -228,7 +231,7 @@ fn a_file_of_damages_has_a_bounded_number_of_notes() {
 }
 
 #[test]
-fn interfaces_beyond_the_bound_are_not_kept_and_not_confused() {
+fn interfaces_beyond_the_bound_are_ignored() {
     let order = Order::Little;
     let mut file = section(order);
     for _ in 0..INTERFACES_MAX + 10 {
@@ -280,7 +283,7 @@ fn survive(bytes: &[u8]) {
 
 proptest! {
     #[test]
-    fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..600), kind in 0..5_usize) {
+    fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600), kind in 0..5_usize) {
         survive(&bytes);
         let mut file = match kind {
             0 => pcap_header(Order::Little, MICROS, 1),
@@ -294,7 +297,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_bytes_are_survived(
+    fn changed_bytes_do_not_panic(
         which in 0..4_usize,
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
     ) {

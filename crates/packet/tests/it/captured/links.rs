@@ -183,7 +183,7 @@ fn all() -> Vec<Before> {
 }
 
 #[test]
-fn every_link_leads_to_the_same_packet() {
+fn every_link_type_yields_the_same_packet() {
     for (name, link, before, heading) in all() {
         for (ends, before) in [V4, V6].into_iter().zip(before) {
             let ip = packet(ends, &segment(9));
@@ -213,7 +213,7 @@ fn every_link_leads_to_the_same_packet() {
 }
 
 #[test]
-fn a_frame_that_is_cut_before_ip_says_so() {
+fn a_frame_cut_before_its_ip_header_is_reported() {
     for (name, link, before, _) in all() {
         let [before, _] = before;
         for len in 0..before.len() {
@@ -234,7 +234,7 @@ fn a_frame_that_is_cut_before_ip_says_so() {
 }
 
 #[test]
-fn what_is_not_ip_is_told_by_kind() {
+fn other_protocols_are_counted_by_kind() {
     let fddi_token = vec![0x80; 30];
     let cases = [
         (
@@ -283,7 +283,7 @@ fn what_is_not_ip_is_told_by_kind() {
 }
 
 #[test]
-fn people_are_told_what_there_was() {
+fn a_tally_names_what_it_counts() {
     let mut tally = Tally::default();
     let mut frames = vec![ethernet(&[8, 6, 0, 0]), ethernet(&[8, 6, 0, 0])];
     frames.push([ethernet(&[8, 0]), packet(V4, &segment(9))].concat());

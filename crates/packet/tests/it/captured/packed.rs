@@ -25,7 +25,7 @@ fn packets() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn packed_files_are_read_as_they_are() {
+fn compressed_files_are_decompressed() {
     for order in ORDERS {
         for file in [
             pcap(order, MICROS, RAW, &packets()),
@@ -37,7 +37,7 @@ fn packed_files_are_read_as_they_are() {
 }
 
 #[test]
-fn members_are_one_file() {
+fn all_gzip_members_are_read() {
     let file = pcap(Order::Big, MICROS, RAW, &packets());
     let (one, two) = file.split_at(1001);
     let members = [pack(one), pack(two)].concat();
@@ -45,7 +45,7 @@ fn members_are_one_file() {
 }
 
 #[test]
-fn what_can_be_unpacked_of_a_cut_file_is_read() {
+fn a_truncated_compressed_file_is_read_up_to_its_end() {
     let file = pack(&pcap(Order::Little, MICROS, RAW, &packets()));
     let all = read(file.as_slice());
     for len in (100..file.len()).step_by(7) {
@@ -65,7 +65,7 @@ fn what_can_be_unpacked_of_a_cut_file_is_read() {
 }
 
 #[test]
-fn a_damaged_file_is_read_as_far_as_it_unpacks() {
+fn a_damaged_compressed_file_is_read_up_to_the_damage() {
     let mut file = pack(&pcap(Order::Little, MICROS, RAW, &packets()));
     let middle = file.len() / 2;
     file[middle..middle + 20].fill(0xff);
@@ -86,7 +86,7 @@ impl Read for Dripping<'_> {
 }
 
 #[test]
-fn nothing_that_stands_before_damage_is_lost_however_the_file_comes() {
+fn packets_before_damage_are_kept_for_any_size_of_reads() {
     let whole = pack(&pcap(Order::Little, MICROS, RAW, &packets()));
     for at in (200..whole.len()).step_by(97) {
         let mut file = whole.clone();
@@ -101,7 +101,7 @@ fn nothing_that_stands_before_damage_is_lost_however_the_file_comes() {
 }
 
 #[test]
-fn nothing_and_garbage_inside_are_errors_that_say_so() {
+fn empty_and_unrecognised_contents_are_errors() {
     let inside = |bytes: &[u8]| CaptureReader::new(pack(bytes).as_slice()).unwrap_err();
     assert!(matches!(inside(b""), ReadError::Empty));
     assert!(matches!(

@@ -26,7 +26,7 @@ fn extend(ip: &mut Vec<u8>, next: u8, headers: &[u8]) {
 }
 
 #[test]
-fn a_length_that_the_interface_was_to_write_is_that_of_the_frame() {
+fn a_zero_length_of_an_offloaded_packet_comes_from_the_frame() {
     for (ends, length) in [(V4, 2), (V6, 4)] {
         // Longer than a 16-bit length, as large IPv6 segments are.
         let mut ip = packet(ends, &segment(9));
@@ -43,7 +43,7 @@ fn a_length_that_the_interface_was_to_write_is_that_of_the_frame() {
 }
 
 #[test]
-fn a_segment_may_be_larger_than_any_packet() {
+fn a_segment_may_exceed_an_ethernet_frame() {
     for ends in [V4, V6] {
         let large = Segment {
             len: 64_000,
@@ -56,7 +56,7 @@ fn a_segment_may_be_larger_than_any_packet() {
 }
 
 #[test]
-fn options_of_ipv4_are_passed_over() {
+fn ipv4_options_are_skipped() {
     let mut ip = packet(V4, &segment(9));
     ip[0] = 0x47;
     ip.splice(20..20, [7, 7, 4, 0, 0, 0, 0, 0]);
@@ -69,7 +69,7 @@ fn options_of_ipv4_are_passed_over() {
 }
 
 #[test]
-fn headers_that_extend_ipv6_are_passed_over() {
+fn ipv6_extension_headers_are_skipped() {
     let hop_by_hop = |next| vec![next, 0, 5, 2, 0, 0, 1, 0];
     let destination = |next| vec![next, 1, 1, 4, 0, 0, 0, 0, 1, 6, 0, 0, 0, 0, 0, 0];
     let routing = |next| vec![next, 0, 4, 0, 0, 0, 0, 0];
@@ -109,7 +109,7 @@ fn headers_that_extend_ipv6_are_passed_over() {
 }
 
 #[test]
-fn headers_that_extend_ip_and_make_no_sense_are_said_to() {
+fn malformed_extension_headers_are_reported() {
     // Hop-by-hop options are valid only as the first header (RFC 8200 §4.1).
     let mut ip = packet(V6, &segment(9));
     extend(
@@ -133,7 +133,7 @@ fn headers_that_extend_ip_and_make_no_sense_are_said_to() {
 }
 
 #[test]
-fn the_first_fragment_has_the_header_and_the_others_are_counted() {
+fn the_first_fragment_is_parsed_and_the_others_counted() {
     let mut ip = packet(V4, &segment(9));
     ip[6..8].copy_from_slice(&[0x20, 0]);
     let first = found(&ip).unwrap();
@@ -194,7 +194,7 @@ fn ip_in_ip_is_followed() {
 }
 
 #[test]
-fn what_tells_copies_apart_is_there() {
+fn fields_that_distinguish_copies_are_parsed() {
     let mut ip = packet(V4, &segment(9));
     ip[8] = 63;
     let packet4 = found(&ip).unwrap();
@@ -207,7 +207,7 @@ fn what_tells_copies_apart_is_there() {
 }
 
 #[test]
-fn marks_and_control_bits_are_read_and_checksums_are_not() {
+fn ecn_marks_and_control_bits_are_parsed_despite_bad_checksums() {
     for (ends, ip_len) in [(V4, 20), (V6, 40)] {
         for ecn in [
             Codepoint::NotEct,
@@ -230,7 +230,7 @@ fn marks_and_control_bits_are_read_and_checksums_are_not() {
 }
 
 #[test]
-fn headers_that_make_no_sense_are_said_to() {
+fn malformed_headers_are_reported() {
     let whole = packet(V4, &segment(9));
     let with = |at: usize, byte: u8| {
         let mut ip = whole.clone();
@@ -260,7 +260,7 @@ fn headers_that_make_no_sense_are_said_to() {
 }
 
 #[test]
-fn all_of_a_packet_is_whole_and_a_part_is_not() {
+fn only_an_uncut_packet_is_whole() {
     let ip = packet(V4, &segment(9));
     assert_eq!(found(&ip).unwrap().cut, Cut::Whole);
     assert_eq!(found(&ip[..ip.len() - 1]).unwrap().cut, Cut::Payload);

@@ -279,7 +279,7 @@ fn all() -> Vec<(String, Vec<u8>, Vec<u8>, Tunnel)> {
 }
 
 #[test]
-fn every_tunnel_leads_to_the_inner_packet() {
+fn every_tunnel_yields_the_inner_packet() {
     for (name, whole, inner, tunnel) in all() {
         let expected = TcpPacket {
             tunnel: Some(tunnel),
@@ -306,7 +306,7 @@ fn tunnels_have_identifiers() {
 }
 
 #[test]
-fn at_every_length_a_tunnel_is_right_or_cut() {
+fn a_tunnel_packet_of_any_length_is_parsed_or_cut() {
     for (name, whole, inner, tunnel) in all() {
         let uncut = found(&whole).unwrap();
         let before = whole.len() - inner.len();
@@ -357,7 +357,7 @@ fn at_every_length_a_tunnel_is_right_or_cut() {
 }
 
 #[test]
-fn tunnels_are_followed_twice_and_no_further() {
+fn at_most_two_tunnels_are_followed() {
     let inner = packet(V4, &segment(9));
     for (name, wrap, tunnel) in forms() {
         for (name_2, wrap_2, _) in forms() {
@@ -378,7 +378,7 @@ fn tunnels_are_followed_twice_and_no_further() {
 }
 
 #[test]
-fn a_port_alone_is_no_tunnel() {
+fn a_port_alone_does_not_make_a_tunnel() {
     let inner = packet(V4, &segment(9));
     let mut stream = Stream::derive(1, "ports");
     for port in [4789, 8472, 6081, 2152] {
@@ -404,7 +404,7 @@ fn a_port_alone_is_no_tunnel() {
 }
 
 #[test]
-fn a_header_with_reserved_bits_is_no_tunnel() {
+fn a_header_with_reserved_bits_is_not_a_tunnel() {
     let inner = packet(V4, &segment(9));
     let refused = |wrap: Wrap, at: usize, byte: u8| {
         let mut ip = around(4, wrap, &inner);
@@ -454,7 +454,7 @@ fn a_header_with_reserved_bits_is_no_tunnel() {
 }
 
 #[test]
-fn an_inner_header_that_does_not_fit_is_no_udp_tunnel() {
+fn a_mismatched_inner_header_is_not_a_udp_tunnel() {
     for (name, wrap, _) in udp_forms() {
         for ends in [V4, V6] {
             let inner = packet(ends, &segment(9));
@@ -493,7 +493,7 @@ fn an_inner_header_that_does_not_fit_is_no_udp_tunnel() {
 }
 
 #[test]
-fn an_inner_packet_of_another_protocol_is_told() {
+fn an_inner_packet_of_another_protocol_is_reported() {
     for (name, wrap, _) in forms() {
         let mut inner = packet(V4, &segment(9));
         inner[9] = 1;
@@ -509,7 +509,7 @@ fn an_inner_packet_of_another_protocol_is_told() {
 }
 
 #[test]
-fn tcp_is_never_taken_for_a_tunnel() {
+fn tcp_is_never_mistaken_for_a_tunnel() {
     for (at, port) in [(0, 4789_u16), (2, 4789), (2, 8472), (2, 6081), (2, 2152)] {
         let mut ip = packet(V4, &segment(9));
         ip[20 + at..22 + at].copy_from_slice(&port.to_be_bytes());
@@ -553,7 +553,7 @@ fn the_first_fragment_of_a_tunnel_has_the_inner_headers() {
 }
 
 #[test]
-fn lengths_are_the_inner_headers_where_a_mirror_cuts_packets() {
+fn lengths_come_from_the_inner_header_if_a_mirror_cuts_packets() {
     // The outer headers state the length of the mirrored bytes, or leave it to the interface.
     let inner = packet(V4, &segment(9));
     for (name, wrap, _) in forms() {
@@ -618,7 +618,7 @@ fn the_netfilter_log_is_read_in_either_byte_order() {
 }
 
 #[test]
-fn a_netfilter_log_that_makes_no_sense_is_said_to() {
+fn a_malformed_netfilter_log_is_reported() {
     let inner = packet(V4, &segment(9));
     let with = |at: usize, bytes: &[u8]| {
         let mut frame = nflog(Order::Little, 2, &inner);
@@ -637,7 +637,7 @@ fn a_netfilter_log_that_makes_no_sense_is_said_to() {
 }
 
 #[test]
-fn people_are_told_of_tunnels() {
+fn a_tally_names_tunnels() {
     let mut tally = Tally::default();
     let inner = packet(V4, &segment(9));
     let mut count = |ip: &[u8], kept: usize| {
@@ -665,7 +665,7 @@ fn people_are_told_of_tunnels() {
 }
 
 #[test]
-fn tcp_is_counted_by_kind_however_many_other_kinds_there_are() {
+fn tcp_in_tunnels_is_always_counted_by_kind() {
     let mut tally = Tally::default();
     let inner = packet(V4, &segment(9));
     for protocol in 100..200 {

@@ -16,7 +16,11 @@ const DRIPPED_BYTES_MAX: usize = 4096;
 pub fn capture(bytes: &[u8]) {
     let whole = read(bytes);
     if bytes.len() <= DRIPPED_BYTES_MAX {
-        assert_eq!(read(Dripping(bytes)), whole, "the result depends on the pieces");
+        assert_eq!(
+            read(Dripping(bytes)),
+            whole,
+            "the result depends on the pieces"
+        );
     }
 }
 

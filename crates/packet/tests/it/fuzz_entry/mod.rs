@@ -19,7 +19,10 @@ pub fn codec(bytes: &[u8]) {
     assert!(said.is_err() || parse_icmp(bytes, Verify::Nothing) == said);
     let strict = parse(bytes, Verify::Checksums);
     let Ok(parsed) = parse(bytes, Verify::Nothing) else {
-        assert!(strict.is_err(), "a packet is valid with verification but not without");
+        assert!(
+            strict.is_err(),
+            "a packet is valid with verification but not without"
+        );
         return;
     };
     assert_eq!(parsed.payload.len(), parsed.segment.len as usize);
