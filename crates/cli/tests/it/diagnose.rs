@@ -247,8 +247,8 @@ fn what_cannot_be_read_is_said_and_nothing_is_left_behind() {
     file("udp", &[&PCAP[..], &datagram()].concat());
     for (name, wanted) in [
         ("missing", "cannot open missing"),
-        ("empty", "there is nothing in the capture"),
-        ("text", "this is no capture"),
+        ("empty", "the capture is empty"),
+        ("text", "not a capture"),
         ("headers", "headers has no TCP in it"),
         ("headers", "it has no packets at all"),
         ("udp", "udp has no TCP in it"),

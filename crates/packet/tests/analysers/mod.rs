@@ -1,6 +1,6 @@
-//! The tools that captures are for, tshark and tcptrace (Debian packages of these names), and
-//! what they have to find: no malformed packet, no bad checksum, every byte. A tool that is not
-//! installed is skipped, and that is said past the test harness.
+//! Analysers that must read our captures: tshark and tcptrace (Debian packages of these names). They must find no
+//! malformed packet, no bad checksum, and every byte. A tool that is not installed is skipped with a message past the
+//! test harness.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use std::collections::HashMap;
@@ -15,17 +15,17 @@ pub const UNVERIFIED: &str = "2";
 /// Runs a tool; `None` if it is not installed.
 pub fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
     let mut command = Command::new(tool);
-    // Nobody's preferences, which may say anything, or may not be read.
+    // Without anybody's preferences, which may have any contents or be unreadable.
     command
         .env("HOME", "/nonexistent")
         .env_remove("XDG_CONFIG_HOME");
     match command.args(arguments).output() {
         Ok(output) => Some(output),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            // Not `eprintln`, which the harness keeps to itself when a test passes.
+            // Not `eprintln`, whose output the harness hides if a test passes.
             let _ = writeln!(
                 std::io::stderr(),
-                "\n*** SKIPPED: {tool} is not installed, and captures are not held against it"
+                "\n*** SKIPPED: {tool} is not installed, so captures are not checked with it"
             );
             None
         }
@@ -33,15 +33,15 @@ pub fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
     }
 }
 
-/// Has tshark take what TCP carries for bytes, whatever the ports. Among those that a kernel picks
-/// for a client there are some of protocols (34980, 48049, 57000), and ours is none of them.
+/// Makes tshark treat TCP's payload as plain data for all ports. Some of the ports that a kernel picks for clients
+/// belong to protocols (34980, 48049, 57000), which our traffic does not use.
 pub const DATA_ONLY: [&str; 2] = ["-d", "tcp.port==1-65535,data"];
 
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// One row for each packet, one string for each of `fields`.
+/// Returns one row per packet, with one string for each of `fields`.
 pub fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let path = path.to_str().expect("the path is UTF-8");
     let mut arguments = vec![
@@ -70,17 +70,17 @@ pub fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
     )
 }
 
-/// How much of its packets a capture has.
+/// Part of its packets that a capture contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// All of each: every checksum is verified.
+    /// All bytes of each packet: every checksum is verified.
     Verified,
-    /// All of short ones, the headers of long ones, of which there are some. Checksums of packets
-    /// that are cut short cannot be verified.
+    /// All bytes of short packets and the headers of long ones, of which there are some. Checksums of truncated packets
+    /// cannot be verified.
     CutShort,
 }
 
-/// Whether tshark finds a fault in a capture of TCP; says how many packets there are.
+/// Asserts that tshark finds no fault in a capture of TCP; returns the number of packets.
 pub fn find_no_fault(path: &Path, data: Data) -> Option<usize> {
     let fields = [
         "_ws.malformed",
@@ -115,7 +115,7 @@ pub fn find_no_fault(path: &Path, data: Data) -> Option<usize> {
     Some(rows.len())
 }
 
-/// The two columns of `tcptrace -l`: (sender, receiver) by label, one map a connection.
+/// Returns the two columns of `tcptrace -l`: (sender, receiver) by label, one map per connection.
 pub fn tcptrace(path: &Path) -> Option<Vec<HashMap<String, (String, String)>>> {
     let output = run("tcptrace", &["-l", path.to_str().expect("UTF-8")])?;
     let printed = text(&output.stdout);

@@ -1,5 +1,5 @@
-//! The fuzzers' entry points, on bytes from a seed and on their corpus: what a stable compiler can do
-//! of `fuzz/`.
+//! Entry points of the fuzzers, with bytes from a seed and with their corpus: the part of `fuzz/` that a stable
+//! compiler can run.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use dupack_net::random::Stream;
 
 use crate::fuzz_entry as entry;
 
-/// Has `entry` read every file of the corpus of a fuzzer.
+/// Runs `entry` with every file of a fuzzer's corpus.
 fn replay(fuzzer: &str, entry: fn(&[u8])) {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let folder = corpus.join(fuzzer);
@@ -16,7 +16,7 @@ fn replay(fuzzer: &str, entry: fn(&[u8])) {
     let mut count = 0;
     for file in files {
         let path = file.unwrap().path();
-        // Seen if the next line panics.
+        // Visible if the next line panics.
         println!("{}", path.display());
         entry(&fs::read(&path).unwrap());
         count += 1;
@@ -25,16 +25,16 @@ fn replay(fuzzer: &str, entry: fn(&[u8])) {
 }
 
 #[test]
-fn packets_of_the_corpus_are_read_or_refused() {
+fn packets_of_the_corpus_do_not_panic() {
     replay("codec", entry::codec);
 }
 
 #[test]
-fn captures_of_the_corpus_are_read_as_far_as_they_go() {
+fn captures_of_the_corpus_do_not_panic() {
     replay("capture", entry::capture);
 }
 
-/// `length` bytes of which some are likelier than others.
+/// Returns `length` bytes, some of which are likelier than others.
 fn draw(stream: &mut Stream, length: u64) -> Vec<u8> {
     let byte = |stream: &mut Stream| match stream.below(3) {
         0 => stream.below(8) as u8,
@@ -44,12 +44,12 @@ fn draw(stream: &mut Stream, length: u64) -> Vec<u8> {
 }
 
 #[test]
-fn packets_from_a_seed_are_read_or_refused() {
+fn packets_from_a_seed_do_not_panic() {
     let mut stream = Stream::derive(1, "packets");
     for _ in 0..50_000 {
         let length = stream.below(200);
         let mut packet = draw(&mut stream, length);
-        // Many are almost a packet.
+        // Many are almost valid packets.
         if packet.len() >= 60 && stream.below(4) > 0 {
             packet[0] = if stream.below(2) == 0 { 0x45 } else { 0x60 };
             let (at, protocol) = if packet[0] == 0x45 { (2, 9) } else { (4, 6) };
@@ -63,7 +63,7 @@ fn packets_from_a_seed_are_read_or_refused() {
 }
 
 #[test]
-fn captures_from_a_seed_are_read_as_far_as_they_go() {
+fn captures_from_a_seed_do_not_panic() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/capture");
     let files = fs::read_dir(&corpus).unwrap_or_else(|e| panic!("{}: {e}", corpus.display()));
     let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();

@@ -1,26 +1,30 @@
-//! A capture file of any bytes.
+//! Capture file of arbitrary bytes.
 
 use std::io::{self, Read};
 
 use dupack_packet::captured::{CaptureReader, Cut, LinkType, Portion, Tally, TcpPacket};
 use dupack_packet::{Verify, parse};
 
-/// So many notes a file has at most: a dozen kinds, one of which is told several times.
+/// Greatest number of notes of a file: a dozen kinds, one of which occurs several times.
 const NOTES_MAX: usize = 20;
 
-/// Files up to this size are read a second time, in pieces of one byte.
+/// Greatest size of a file that is read a second time, in pieces of one byte.
 const DRIPPED_BYTES_MAX: usize = 4096;
 
-/// Reads `bytes` as a file: packets are numbered, no longer than they say, and where the strict reader takes
-/// one, this reads the same of it.
+/// Reads `bytes` as a file. Packets are numbered and not longer than stated, and if the strict parser accepts a packet,
+/// this reader gives the same result.
 pub fn capture(bytes: &[u8]) {
     let whole = read(bytes);
     if bytes.len() <= DRIPPED_BYTES_MAX {
-        assert_eq!(read(Dripping(bytes)), whole, "it depends on the pieces");
+        assert_eq!(
+            read(Dripping(bytes)),
+            whole,
+            "the result depends on the pieces"
+        );
     }
 }
 
-/// What a file says: TCP packets, the tally of all, and notes. `None` if it is no capture.
+/// Returns the TCP packets of a file, the tally of all packets, and the number of notes; `None` if it is not a capture.
 fn read(file: impl Read) -> Option<(Vec<TcpPacket>, Tally, usize)> {
     let mut reader = CaptureReader::new(file).ok()?;
     let mut tally = Tally::default();
@@ -47,7 +51,7 @@ fn read(file: impl Read) -> Option<(Vec<TcpPacket>, Tally, usize)> {
     Some((packets, tally, notes.len()))
 }
 
-/// A packet that a host would take is read as the host reads it.
+/// Asserts that a packet that a host accepts is read as the host reads it.
 fn agrees(bytes: &[u8], packet: Option<&TcpPacket>) {
     let Ok(strict) = parse(bytes, Verify::Nothing) else {
         return;
@@ -61,7 +65,7 @@ fn agrees(bytes: &[u8], packet: Option<&TcpPacket>) {
     assert_eq!((packet.cut, packet.portion), (Cut::Whole, Portion::Whole));
 }
 
-/// Gives a byte at a time.
+/// Reader that returns one byte at a time.
 struct Dripping<'a>(&'a [u8]);
 
 impl Read for Dripping<'_> {

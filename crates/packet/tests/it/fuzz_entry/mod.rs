@@ -1,7 +1,6 @@
-//! The entry points of the fuzzers in `fuzz/`: any bytes go in, and nothing may panic.
+//! Entry points of the fuzzers in `fuzz/`: the input is arbitrary, and nothing may panic.
 //!
-//! They live here so that `tests/it/fuzz_corpus.rs` can run them on a stable compiler with bytes
-//! from a seed.
+//! They are here so that `tests/it/fuzz_corpus.rs` can run them on a stable compiler with bytes from a seed.
 
 mod capture;
 
@@ -10,17 +9,20 @@ use dupack_packet::{Checksum, Envelope, Options, Parsed, Verify, emit, parse, pa
 
 pub use capture::capture;
 
-/// Longest packet that comes of [`codec`]: what a packet's length can say, and an IPv6 header.
+/// Length of the longest packet in [`codec`]: the greatest stated length, and an IPv6 header.
 const PACKET_BYTES_MAX: usize = 0xffff + 40;
 
-/// Reads `bytes` as a packet; if it is one, what is written from it reads back the same.
+/// Parses `bytes` as a packet; if that succeeds, the packet written from the result parses to the same result.
 pub fn codec(bytes: &[u8]) {
     let _ = Options::parse(bytes);
     let said = parse_icmp(bytes, Verify::Checksums);
     assert!(said.is_err() || parse_icmp(bytes, Verify::Nothing) == said);
     let strict = parse(bytes, Verify::Checksums);
     let Ok(parsed) = parse(bytes, Verify::Nothing) else {
-        assert!(strict.is_err(), "checksums make nothing right");
+        assert!(
+            strict.is_err(),
+            "a packet is valid with verification but not without"
+        );
         return;
     };
     assert_eq!(parsed.payload.len(), parsed.segment.len as usize);
@@ -35,14 +37,14 @@ pub fn codec(bytes: &[u8]) {
     let Ok(length) = emit(&mut buffer, &envelope, &parsed.segment, |payload| {
         payload.copy_from_slice(parsed.payload);
     }) else {
-        // Only a packet as long as one can be has no room for the options in our layout.
+        // Only a packet of almost the greatest length has no room for the options in our layout.
         assert!(bytes.len() > 0xff00);
         return;
     };
     let again = parse(&buffer[..length], Verify::Checksums).expect("we wrote it");
     assert_eq!(again.payload, parsed.payload);
     let (a, mut b) = (again.segment, parsed.segment);
-    // Three blocks and a SYN's options may not fit together: then the last are left out.
+    // Three blocks and a SYN's options may not fit together; the last blocks are then left out.
     if a.options.sacks != b.options.sacks {
         let kept = a.options.sacks.as_slice();
         assert!(b.options.sacks.as_slice().starts_with(kept));
@@ -51,7 +53,7 @@ pub fn codec(bytes: &[u8]) {
     assert_eq!(a, b);
 }
 
-/// What a router says of the packet names its connection and its number.
+/// Asserts that a router's error about the packet names its connection and its sequence number.
 fn quoted(bytes: &[u8], parsed: &Parsed<'_>) {
     let message = packet_too_big(bytes, 1300).expect("it is an IP packet");
     match parse_icmp(&message, Verify::Checksums) {
@@ -62,7 +64,7 @@ fn quoted(bytes: &[u8], parsed: &Parsed<'_>) {
             );
             assert_eq!(notice.error.seq, parsed.segment.seq);
         }
-        // Extension headers.
+        // The packet has extension headers.
         Err(_) => assert!(parsed.source.is_ipv6()),
     }
 }
