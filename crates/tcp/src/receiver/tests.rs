@@ -4,6 +4,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::*;
+use crate::options::{Dsack, Ecn, MarkEcho, OrderEcho, Sack};
+use crate::segment::Codepoint;
+use crate::seq::SeqNumber;
+use crate::time::Duration;
 
 const MSS: u32 = 1000;
 

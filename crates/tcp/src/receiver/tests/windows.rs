@@ -248,7 +248,7 @@ fn what_arrives_behind_a_gap_counts_for_the_bandwidth_and_what_comes_twice_does_
         for (n, segment) in order.iter().enumerate() {
             arrive(&mut r, 10 * n as u64, *segment);
         }
-        r.timing.unwrap().arrivals.unwrap().window()
+        r.extras.unwrap().arrivals.unwrap().window()
     };
     let in_order: Vec<u32> = (0..50).collect();
     let behind_a_gap: Vec<u32> = (1..51).collect();
