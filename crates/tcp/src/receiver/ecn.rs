@@ -60,9 +60,9 @@ impl Receiver {
         start.is_some_and(|start| start < self.edge && start + u64::from(segment.len) > self.next)
     }
 
-    /// Sets ECE while the arriving data is marked (RFC 8257 §3.2). If this segment changes the
-    /// echo, the data that waits for an ACK gets one of its own first, with the former echo. CWR
-    /// changes nothing: it would be processed before the mark of its segment, which decides.
+    /// Sets ECE while the arriving data is marked (RFC 8257 §3.2). If this segment changes the echo, the data that
+    /// waits for an ACK gets one of its own first, with the former echo. CWR has no effect, because the mark of its
+    /// segment is processed after it and decides.
     #[inline(never)]
     fn follow_marks(&mut self, segment: &DataSegment, field: Codepoint) {
         let marked = Bit::when(field == Codepoint::Ce);

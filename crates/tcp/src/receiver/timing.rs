@@ -1,8 +1,7 @@
-//! When an ACK leaves, where its time follows the data.
+//! Timing of ACKs, where it follows the data.
 //!
-//! RFC 1122 §4.2.3.2 and RFC 5681 §4.2 say how long an ACK may wait, not how long it should. Linux
-//! has two answers: [adaptive ACKs](adaptive) for data in order, and [compression](compression) of
-//! the ACKs that gaps cause.
+//! RFC 1122 §4.2.3.2 and RFC 5681 §4.2 limit how long an ACK may wait, but do not say how long it should. Linux has two
+//! answers: [adaptive ACKs](adaptive) for data in order, and [compression](compression) of the ACKs that gaps cause.
 
 mod adaptive;
 mod compression;

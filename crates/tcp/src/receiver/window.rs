@@ -32,8 +32,7 @@ impl Receiver {
         taken
     }
 
-    /// The least opening of the window that is advertised: a segment or half the buffer (RFC 9293
-    /// §3.8.6.2.2).
+    /// The least opening of the window to advertise: a segment or half the buffer (RFC 9293 §3.8.6.2.2).
     pub(super) fn worthwhile_opening(&self) -> u64 {
         u64::from(self.config.mss).min(u64::from(self.config.buffer / 2).max(1))
     }

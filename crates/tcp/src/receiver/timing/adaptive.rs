@@ -12,22 +12,23 @@
 use super::Answer;
 use crate::time::{Duration, Instant};
 
-/// The least MSS that is believed, and the most that is presumed before anything has come, in bytes
-/// (`TCP_MIN_MSS`, `TCP_MSS_DEFAULT`).
+/// Bounds of the presumed segment size, in bytes: the least MSS that is believed, and the largest that is presumed
+/// before data arrives (`TCP_MIN_MSS`, `TCP_MSS_DEFAULT`).
 const PRESUMED_SEGMENT: (u32, u32) = (88, 536);
 
-/// The timeout of an end that has sent nothing (RFC 6298 §2.1).
+/// Retransmission timeout of an end that has sent nothing (RFC 6298 §2.1).
 const FIRST_RTO: Duration = Duration::from_secs(1);
 
-/// ACKs whose timing follows the data, as Linux has it. See the [module](self).
+/// Parameters of ACKs whose timing follows the data, as in Linux: quick ACKs at first, later every second segment or
+/// after an adaptive delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdaptiveAcks {
-    /// The least delay, and the one to begin with (`TCP_ATO_MIN`).
+    /// Minimum delay, which is also the initial one (`TCP_ATO_MIN`).
     pub delay_min: Duration,
-    /// The longest (`TCP_DELACK_MAX`; RFC 1122 §4.2.3.2: less than 0.5 s).
+    /// Maximum delay (`TCP_DELACK_MAX`; RFC 1122 §4.2.3.2: less than 0.5 s).
     pub delay_max: Duration,
-    /// The most segments in a row that are acknowledged one by one (`TCP_MAX_QUICKACKS`).
+    /// Maximum number of segments in a row that are acknowledged one by one (`TCP_MAX_QUICKACKS`).
     pub quick: u32,
 }
 
@@ -40,7 +41,7 @@ impl AdaptiveAcks {
     };
 }
 
-/// Data that goes one way, or both.
+/// Directions in which data flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Talk {
     OneWay,
@@ -48,24 +49,24 @@ enum Talk {
     BothWays,
 }
 
-/// The state of [`AdaptiveAcks`].
+/// State of [`AdaptiveAcks`].
 #[derive(Clone, Debug)]
 pub(super) struct Adaptive {
     config: AdaptiveAcks,
     /// Quick ACKs left.
     quick: u32,
-    /// The present delay; none before data has come.
+    /// Current delay; `None` before data has arrived.
     delay: Option<Duration>,
     data_at: Instant,
     talk: Talk,
-    /// What the peer's full segments seem to hold, and the length of the last that was shorter.
+    /// Estimated size of the peer's full segments, and the length of the last segment if it was shorter.
     segment: u32,
     shorter: u32,
-    /// Segments shorter than a full one that no ACK has answered: none, one, or more.
+    /// Segments shorter than a full one since the last ACK: none, one, or more.
     short: u32,
-    /// The retransmission timeout of this end.
+    /// Retransmission timeout of this end.
     pub(super) rto: Duration,
-    /// The peer's stream ends with what comes next, and that is nothing else.
+    /// The peer's stream ends with the next segment, which carries no data.
     end_alone: bool,
 }
 
@@ -86,8 +87,8 @@ impl Adaptive {
         }
     }
 
-    /// `len` bytes came in order, with a window of `window` bytes; a full segment has no more than
-    /// `mss`.
+    /// Notes that `len` bytes arrived in order, with a window of `window` bytes. A full segment has at most `mss`
+    /// bytes.
     pub(super) fn data_came(&mut self, now: Instant, len: u32, mss: u32, window: u64) {
         if core::mem::take(&mut self.end_alone) {
             return;
@@ -106,7 +107,7 @@ impl Adaptive {
                 } else if gap < delay {
                     self.delay = Some((delay / 2 + gap).min(self.rto));
                 } else if gap > self.rto {
-                    // The peer has begun its window anew.
+                    // The peer has restarted its window.
                     self.hurry(window, self.config.quick);
                 }
             }
@@ -114,7 +115,7 @@ impl Adaptive {
         self.data_at = now;
     }
 
-    /// Learns what a full segment is (`tcp_measure_rcv_mss`).
+    /// Estimates the size of a full segment (`tcp_measure_rcv_mss`).
     fn measure(&mut self, len: u32, mss: u32) {
         let before = core::mem::take(&mut self.shorter);
         if len >= self.segment {
@@ -131,8 +132,7 @@ impl Adaptive {
         self.short = self.short.saturating_add(1);
     }
 
-    /// The next segments are acknowledged one by one: no more than `most`, and no more than half
-    /// the window holds.
+    /// Acknowledges the next segments one by one: at most `most`, and at most half of those that fit into the window.
     fn hurry(&mut self, window: u64, most: u32) {
         let fit = window / (2 * u64::from(self.segment.max(1)));
         let fit = u32::try_from(fit).unwrap_or(u32::MAX);
@@ -140,20 +140,19 @@ impl Adaptive {
         self.quick = self.quick.max(quick.min(most));
     }
 
-    /// The peer seems to need ACKs: at most so many come at once, none for as many as are
-    /// configured.
+    /// Returns to quick ACKs, because the peer seems to need them: at most `most`, or as many as are configured.
     pub(super) fn hurry_up(&mut self, window: u64, most: Option<u32>) {
         self.hurry(window, most.unwrap_or(self.config.quick));
         self.talk = Talk::OneWay;
         self.delay = Some(self.config.delay_min);
     }
 
-    /// Whether each segment is acknowledged at once.
+    /// Returns `true` if each segment is acknowledged at once.
     pub(super) fn is_quick(&self) -> bool {
         self.quick > 0 && self.talk == Talk::OneWay
     }
 
-    /// When data in order is answered, of which `unacked` bytes no ACK has told.
+    /// Returns when to answer data in order, `unacked` bytes of which are not acknowledged.
     pub(super) fn answer(&self, unacked: u64, round_trip: Option<Duration>) -> Answer {
         if unacked > u64::from(self.segment) || self.is_quick() {
             return Answer::Now;
@@ -166,14 +165,14 @@ impl Adaptive {
         Answer::After(delay.min(most))
     }
 
-    /// Whether an ACK is due as the application has read all that there is, or `left` bytes are
-    /// left, while `unacked` bytes are to be acknowledged (`tcp_cleanup_rbuf`).
+    /// Returns `true` if an ACK is due after a read that leaves `left` bytes unread, while `unacked` bytes are not
+    /// acknowledged (`tcp_cleanup_rbuf`).
     pub(super) fn is_due_after_read(&self, unacked: u64, left: u64) -> bool {
         let pushed = self.short > 1 || (self.short > 0 && self.talk == Talk::OneWay);
         unacked > u64::from(self.segment) || (unacked > 0 && left == 0 && pushed)
     }
 
-    /// An ACK left, which was wanted or not.
+    /// Notes that an ACK left; `wanted` is `true` if one was due or delayed.
     pub(super) fn acked(&mut self, wanted: bool) {
         self.short = 0;
         if self.quick == 0 || !wanted {
@@ -185,7 +184,7 @@ impl Adaptive {
         }
     }
 
-    /// Data left: soon after some came, it is an answer.
+    /// Notes that data was sent. Soon after data has arrived it is an answer.
     pub(super) fn data_left(&mut self, now: Instant) {
         if self
             .delay
@@ -195,7 +194,7 @@ impl Adaptive {
         }
     }
 
-    /// The delay has expired: it was too short, or nobody answers.
+    /// Notes that the delay has expired: it was too short, or the application does not answer.
     pub(super) fn expired(&mut self) {
         match self.talk {
             Talk::OneWay => self.delay = self.delay.map(|delay| (delay * 2).min(self.rto)),
@@ -206,8 +205,8 @@ impl Adaptive {
         }
     }
 
-    /// The peer's stream ends with the segment that comes next, behind `len` bytes: the
-    /// application will soon answer by ending its own (`tcp_fin`).
+    /// Notes that the peer's stream ends with the next segment, after `len` bytes. The application will soon answer by
+    /// ending its own stream (`tcp_fin`).
     pub(super) fn ends(&mut self, len: u32) {
         self.talk = Talk::BothWays;
         self.end_alone = len == 0;

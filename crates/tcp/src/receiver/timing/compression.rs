@@ -5,21 +5,21 @@
 use super::Answer;
 use crate::time::Duration;
 
-/// ACKs beyond a gap that leave at once, whatever is compressed (`TCP_FASTRETRANS_THRESH`).
+/// ACKs beyond a gap that leave at once, with any compression (`TCP_FASTRETRANS_THRESH`).
 const DUPLICATES_AT_ONCE: u32 = 3;
 
-/// How ACKs that a gap causes are held back and answered by one.
+/// Parameters of SACK compression: ACKs that a gap causes are held back, and one ACK stands for several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SackCompression {
-    /// The longest delay (`tcp_comp_sack_delay_ns`).
+    /// Maximum delay (`tcp_comp_sack_delay_ns`).
     pub delay: Duration,
-    /// The longest delay in hundredths of the round-trip time, where that is known: 5 in the code
-    /// of Linux 4.18 to 6.18 (`tcp_comp_sack_rtt_percent` after them).
+    /// Maximum delay in per cent of the round-trip time, if that is known: 5 in the code of Linux 4.18 to 6.18
+    /// (`tcp_comp_sack_rtt_percent` in later versions).
     pub round_trip_percent: u32,
-    /// By how much the timer may be late (`tcp_comp_sack_slack_ns`): it is set for the end of it.
+    /// Tolerance of the timer (`tcp_comp_sack_slack_ns`). The timer is set to the end of it.
     pub slack: Duration,
-    /// ACKs that are held back at most; the next one leaves (`tcp_comp_sack_nr`).
+    /// Maximum number of ACKs that are held back; the next one leaves (`tcp_comp_sack_nr`).
     pub held_max: u32,
 }
 
@@ -40,13 +40,13 @@ impl SackCompression {
     }
 }
 
-/// The state of [`SackCompression`].
+/// State of [`SackCompression`].
 #[derive(Clone, Debug)]
 pub(super) struct Compressed {
     config: SackCompression,
-    /// RCV.NXT when the ACKs below were counted.
+    /// RCV.NXT when `at_once` was counted.
     next: u64,
-    /// ACKs that left at once since.
+    /// ACKs that left at once.
     at_once: u32,
     /// ACKs held back.
     pub(super) held: u32,
@@ -62,7 +62,7 @@ impl Compressed {
         }
     }
 
-    /// When a segment is answered that came beyond a gap at `next`.
+    /// Returns when to answer a segment beyond a gap at `next`.
     pub(super) fn answer(&mut self, next: u64, round_trip: Option<Duration>) -> Answer {
         if self.held >= self.config.held_max {
             return Answer::Now;
