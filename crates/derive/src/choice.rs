@@ -46,7 +46,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// The word of a variant, and what it means.
+/// Returns the word of a variant, and its meaning.
 fn word(variant: &Variant) -> Result<(String, String)> {
     if !matches!(variant.fields, Fields::Unit) {
         let message = "a word carries nothing: the variant has no fields";
@@ -63,7 +63,7 @@ fn word(variant: &Variant) -> Result<(String, String)> {
     Ok((text, meaning))
 }
 
-/// `EveryAck` as `every-ack`.
+/// Converts `EveryAck` to `every-ack`.
 fn kebab_case(name: &str) -> String {
     let mut text = String::new();
     for c in name.chars() {
@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// The error of an enum with these two variants, and nothing if it has none.
+    /// Returns the error of this enum; empty if there is none.
     fn refused(input: &DeriveInput) -> String {
         derive(input).map_or_else(|error| error.to_string(), |_| String::new())
     }

@@ -66,7 +66,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// A field, and what its attribute says.
+/// Field, and the content of its attribute.
 struct Part<'a> {
     field: &'a Field,
     name: &'a Ident,
@@ -76,19 +76,19 @@ struct Part<'a> {
 enum Says {
     /// A parameter.
     Parameter(Box<Declaration>),
-    /// A group of parameters that others have, too.
+    /// A group of parameters that other algorithms share.
     Group(Embed),
 }
 
 /// `#[parameter(source = "…", unit = "…", range = 1..=9, default = 3)]`.
 struct Declaration {
-    /// In a stack's text.
+    /// Name in a stack's text.
     name: String,
     doc: String,
     source: Expr,
     unit: Option<Expr>,
     range: Option<Expr>,
-    /// In the dialects `rfc`, `linux` and `ns2`.
+    /// Defaults in the dialects `rfc`, `linux` and `ns2`.
     defaults: [Expr; 3],
 }
 
@@ -99,7 +99,7 @@ struct Embed {
     fixed: Vec<(Ident, Expr)>,
 }
 
-/// What is said of a parameter, in any order.
+/// Declarations of a parameter, in any order.
 #[derive(Default)]
 struct Changes {
     name: Option<LitStr>,
@@ -135,7 +135,7 @@ impl<'a> Part<'a> {
         Ok(Self { field, name, says })
     }
 
-    /// The field of the layout.
+    /// Returns the field of the layout.
     fn place(&self) -> TokenStream {
         let (name, visibility, ty) = (self.name, &self.field.vis, &self.field.ty);
         match self.says {
@@ -260,7 +260,7 @@ impl Declaration {
     }
 }
 
-/// An array of three defaults, each checked against the type where it stands.
+/// Returns an array of three defaults, each checked against the type at its own span.
 fn typed(defaults: &[Expr; 3], ty: &TokenStream) -> TokenStream {
     let values = defaults
         .iter()
@@ -276,8 +276,8 @@ impl Embed {
 }
 
 impl Changes {
-    /// Refuses what a group's parameter keeps: its type is the group's, and so are its name, range and
-    /// unit.
+    /// Refuses changes of a group's parameter that are not permitted: its type belongs to the group, and so do its
+    /// name, range and unit.
     fn check(&self, field: &Ident) -> Result<()> {
         let message = "a group's parameter keeps its name, range and unit: change its `doc`, \
                        `source` or `default`";
@@ -293,7 +293,7 @@ impl Changes {
         }
     }
 
-    /// Statements that change the field of a layout at `place`.
+    /// Returns statements that change the field of a layout at `place`.
     fn apply(&self, place: &TokenStream) -> TokenStream {
         let doc = self.doc.iter().map(|doc| quote!(#place.document(#doc);));
         let source = self
@@ -377,7 +377,7 @@ fn by_dialect(input: ParseStream<'_>) -> Result<[Expr; 3]> {
     }
 }
 
-/// Adds `word` to what was `said`, which holds it once at most.
+/// Adds `word` to the words so far. A repeated word is an error.
 fn once(said: &mut Vec<Ident>, word: &Ident) -> Result<()> {
     if said.contains(word) {
         return Err(Error::new_spanned(word, "it stands here twice: leave one"));
@@ -406,7 +406,7 @@ impl Parse for Assignment {
 impl Parse for Embed {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let mut embed = Self::default();
-        // A parameter that is fixed has nothing left to be changed.
+        // A fixed parameter cannot be changed as well.
         let mut named = Vec::new();
         while !input.is_empty() {
             let word: Ident = input.parse()?;

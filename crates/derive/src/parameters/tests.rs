@@ -1,17 +1,17 @@
-//! What is written wrong does not compile, and says why.
+//! Errors at compile time for wrong declarations.
 
 use syn::parse::Parser;
 
 use super::*;
 
-/// What is said against a struct of this field; nothing if it is taken.
+/// Returns the error of a struct with this field; empty if it is accepted.
 fn refused(field: TokenStream) -> String {
     let field = Field::parse_named.parse2(field).expect("a field");
     let input: DeriveInput = syn::parse_quote!(struct S { #field });
     derive(&input).map_or_else(|error| error.to_string(), |_| String::new())
 }
 
-/// Of a number with `attribute`.
+/// A numeric parameter with `attribute`.
 fn number(attribute: TokenStream) -> String {
     refused(quote! {
         /// how many
@@ -20,7 +20,7 @@ fn number(attribute: TokenStream) -> String {
     })
 }
 
-/// Of a group with `attribute`.
+/// A group with `attribute`.
 fn group(attribute: TokenStream) -> String {
     refused(quote! {
         #[embed(#attribute)]

@@ -145,7 +145,7 @@ impl MarkCounts {
 
     fn order(&self, wanted: Wanted) -> CounterOrder {
         match wanted {
-            // This endpoint never sends ECT(1).
+            // No data has arrived with ECT(1), so its counter comes last.
             Wanted::Changed if self.bytes[0] == INITIAL[0] => CounterOrder::Ect0First,
             Wanted::Changed | Wanted::All => CounterOrder::Ect1First,
         }

@@ -1,4 +1,4 @@
-//! The scoreboard: what ACKs and blocks report, and what is found again.
+//! Scoreboard: effects of ACKs and SACK blocks, and lookup of segments.
 
 use alloc::vec;
 
@@ -74,9 +74,9 @@ fn the_cumulative_ack_reports_holes_and_not_what_was_sacked() {
 #[test]
 fn a_hole_ends_at_the_next_sacked_segment() {
     let mut board = board(10);
-    // Nothing is sacked: nobody knows how long it is.
+    // Nothing is sacked, so the length is unknown.
     assert_eq!(board.hole(0), 1);
-    // 0, 1, 2 are missing, 3 and 4 are not, 5 is; of 7 to 9 nothing is known.
+    // 0, 1, 2 are missing, 3 and 4 are not, 5 is; for 7 to 9 it is unknown.
     apply(&mut board, 0, &[(3000, 5000), (6000, 7000)]);
     assert_eq!(board.hole(0), 3);
     assert_eq!(board.hole(1000), 2);
@@ -167,11 +167,11 @@ fn a_segment_that_is_sent_again_keeps_its_place() {
 fn blocks_are_cut_to_what_is_outstanding() {
     let mut board = board(5);
     apply(&mut board, 2000, &[]);
-    // From below SND.UNA and to beyond SND.NXT: all that is outstanding.
+    // From below SND.UNA to beyond SND.NXT: all outstanding segments.
     let (applied, ids) = apply(&mut board, 2000, &[(0, 9000)]);
     assert_eq!((ids, applied.sacked_bytes), (vec![2, 3, 4], 3000));
     board.check();
-    // Nothing is left to be reported, not even when it is asked for piece by piece.
+    // Nothing is left to report, not even piece by piece.
     assert_eq!(apply(&mut board, 2000, &[(2000, 3000), (4000, 5000)]).1, []);
     let (applied, ids) = apply(&mut board, 5000, &[]);
     assert_eq!((ids, applied.delivered_bytes), (vec![], 0));
@@ -181,7 +181,7 @@ fn blocks_are_cut_to_what_is_outstanding() {
 
 #[test]
 fn what_lies_between_blocks_is_found_however_they_came() {
-    // Every other one, then the rest: the paths over what is sacked lengthen and merge.
+    // Every second segment, then the rest: the paths over sacked segments lengthen and merge.
     let mut board = board(20);
     for n in (0..20).step_by(2) {
         assert_eq!(apply(&mut board, 0, &[(n * 1000, (n + 1) * 1000)]).1, [n]);
