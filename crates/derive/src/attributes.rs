@@ -7,7 +7,7 @@ pub(crate) fn only<'a>(attributes: &'a [Attribute], word: &str) -> Result<Option
     let mut found = attributes.iter().filter(|a| a.path().is_ident(word));
     match (found.next(), found.next()) {
         (_, Some(second)) => {
-            let message = format!("`#[{word}]` stands here twice: leave one");
+            let message = format!("duplicate attribute `#[{word}]`: remove one");
             Err(Error::new_spanned(second, message))
         }
         (first, None) => Ok(first),

@@ -150,7 +150,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_reflection_tells_the_field_again() {
+    fn reflected_fields_round_trip() {
         for field in ALL {
             assert_eq!(reflected(reflection(field)), Some(field));
         }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_found_by_what_they_count() {
+    fn counters_are_found_by_field() {
         let [ect0, ce, ect1] = [0x0100_0007, 3000, 1];
         let zero = EcnCounters::new(CounterOrder::Ect0First, &[ect0, ce, ect1]);
         let one = EcnCounters::new(CounterOrder::Ect1First, &[ect1, ce, ect0]);

@@ -198,7 +198,7 @@ impl LossRule {
     /// Nothing was lost: a packet was marked, and the receiver echoed the mark (RFC 3168 §6.1.2).
     pub const MARK: Self = Self::new(&RuleWords {
         name: "ecn",
-        meaning: "mark of congestion (ECN)",
+        meaning: "congestion mark (ECN)",
     });
 
     /// Returns the rule with these words.
@@ -270,11 +270,11 @@ impl fmt::Display for SendReason {
             Self::NewData => f.write_str("new data"),
             Self::LimitedTransmit => f.write_str("limited transmit"),
             Self::Retransmit(rule) => write!(f, "retransmission: {rule}"),
-            Self::HoleFill => f.write_str("retransmission: hole, nothing new to send"),
+            Self::HoleFill => f.write_str("retransmission: hole, no new data to send"),
             Self::Rescue => f.write_str("retransmission: rescue"),
             Self::TailLossProbe => f.write_str("tail loss probe"),
             Self::WindowProbe => f.write_str("window probe"),
-            Self::PathProbe => f.write_str("probe of the path's MTU"),
+            Self::PathProbe => f.write_str("path MTU probe"),
         }
     }
 }
@@ -364,7 +364,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_are_the_same_by_their_name() {
+    fn rules_are_equal_if_their_names_are() {
         const WORDS: RuleWords = RuleWords {
             name: "third",
             meaning: "three duplicate ACKs",
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outstanding_counts_as_far_as_the_window_goes() {
+    fn flight_size_is_limited_to_the_window() {
         let mut loss = crate::testing::loss_facts(
             crate::testing::segment(0, Instant::ZERO),
             LossRule::TIMEOUT,

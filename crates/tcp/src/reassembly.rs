@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_touches_the_last_range_lengthens_it() {
+    fn a_range_that_touches_the_last_one_extends_it() {
         let mut queue = Reassembly::default();
         queue.insert(10, 20);
         assert_eq!(queue.insert(20, 30), Inserted::New((10, 30)));

@@ -240,7 +240,7 @@ pub enum Growth {
     EveryAck,
 }
 
-/// Whether an ACK ends a recovery that began with a loss event. A recovery that a timeout cuts short does not count,
+/// End, by an ACK, of a recovery that began with a loss event. A recovery that a timeout cuts short does not count,
 /// and an algorithm without a recovery phase (LE, Tahoe) never reports an end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -105,9 +105,11 @@ pub enum Unusable {
 impl fmt::Display for Unusable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::BeforeStart => "it lies before the first byte that was seen",
-            Self::TooFar => "it is too far beyond what was seen to be of the same stream",
-            Self::TooMuchOutstanding => "more is outstanding than the limit",
+            Self::BeforeStart => "the data lies before the first byte seen",
+            Self::TooFar => {
+                "the data is too far beyond everything seen to belong to the same stream"
+            }
+            Self::TooMuchOutstanding => "too many segments are outstanding",
         })
     }
 }

@@ -44,8 +44,8 @@ pub struct RttConfig {
     pub min_rto: Duration,
     /// Maximum timeout, backoff included (RFC 6298 §2.5: at least 60 s).
     pub max_rto: Duration,
-    /// Clock granularity G (RFC 6298 §2): samples are rounded to it, and 4·RTTVAR counts for at least this much. Zero is an
-    /// ideal clock.
+    /// Clock granularity G (RFC 6298 §2): samples are rounded to it, and 4·RTTVAR counts for at least this much. Zero
+    /// is an ideal clock.
     pub granularity: Duration,
     /// Arithmetic of the averages.
     pub arithmetic: RttArithmetic,
@@ -117,7 +117,7 @@ pub struct RttEstimator {
     restart: Restart,
 }
 
-/// Whether the next sample restarts the estimation.
+/// Restart of the estimation by the next sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Restart {
     No,
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_cut_to_integers() {
+    fn ticks_are_truncated_to_integers() {
         // One tick: SRTT 8/8, RTTVAR 2/4, timeout 1 + 2 ticks.
         assert_eq!(in_ticks(&[(0, 10)]).rto(), Duration::from_millis(30));
         // Then 4 ticks: error 3; SRTT 11/8, RTTVAR 2 + 3 − 0 = 5 quarters; timeout ⌊1.375 + 5⌋.
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_backoff_begins_the_estimation_anew() {
+    fn a_long_backoff_restarts_the_estimation() {
         let mut rtt = in_ticks(&[(0, 10)]);
         for _ in 0..4 {
             rtt.back_off();
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn the_timeout_has_a_floor_and_so_has_its_variance() {
+    fn the_timeout_and_its_variance_have_a_minimum() {
         let ms = Duration::from_millis;
         let rto = |config: RttConfig, samples: u32, sample| {
             let mut rtt = RttEstimator::new(config);
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn backoff_ends_with_the_advance_where_the_rule_says_so() {
+    fn backoff_ends_on_an_advance_if_the_rule_says_so() {
         let backoff_after = |rule| {
             let mut rtt = RttEstimator::new(RttConfig {
                 backoff_reset: rule,
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_and_the_latest_delay_are_kept_beside_the_average() {
+    fn the_minimum_and_the_latest_delay_are_kept() {
         let mut rtt = RttEstimator::new(CONFIG);
         assert_eq!((rtt.min(), rtt.latest()), (None, None));
         for millis in [100, 80, 90] {
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn three_timeouts_in_a_row_do_not_begin_the_estimation_anew() {
+    fn three_consecutive_timeouts_do_not_restart_the_estimation() {
         let mut rtt = in_ticks(&[(0, 10)]);
         for _ in 0..3 {
             rtt.back_off();

@@ -26,7 +26,7 @@ impl SegmentId {
     }
 }
 
-/// Whether the receiver has reported a segment above the cumulative ACK.
+/// The receiver's report of a segment above the cumulative ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reported {
     /// Not reported.
@@ -62,7 +62,7 @@ impl Segment {
     }
 }
 
-/// How the receiver reported a segment.
+/// Kind of the receiver's report of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveredBy {
     /// The cumulative acknowledgment covers it.
@@ -434,7 +434,7 @@ impl Scoreboard {
     pub(crate) fn check(&self) {
         let (mut end, mut bytes, mut segments, mut forward_ack) = (self.una, 0, 0, self.una);
         for (index, segment) in self.segments.iter().enumerate() {
-            assert_eq!(segment.start, end, "one begins where the one before ends");
+            assert_eq!(segment.start, end, "segments are contiguous");
             assert!(segment.len > 0 && segment.transmissions > 0 && segment.order > 0);
             end = segment.end();
             if segment.reported == Reported::Sacked {
@@ -446,7 +446,7 @@ impl Scoreboard {
             let mut known = skipped.map(|s| s.reported);
             assert!(
                 known.all(|r| r == Reported::Sacked),
-                "only what is sacked is skipped"
+                "only sacked segments are skipped"
             );
         }
         assert_eq!(end, self.nxt);

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ecn_field_is_as_rfc_3168_has_it() {
+    fn the_ecn_field_matches_rfc_3168() {
         // §5, figure 1; the other bits of the byte are ignored.
         use Codepoint::{Ce, Ect0, Ect1, NotEct};
         let read = [0b00, 0b01, 0b10, 0b11].map(Codepoint::from_bits);

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_candidates_the_nearer_one_counts() {
+    fn the_nearer_of_two_candidates_is_chosen() {
         // Half the number space away in either direction.
         let reference = 1 << 32;
         let number = |offset| SeqNumber(0).at(offset).offset(SeqNumber(0), reference);

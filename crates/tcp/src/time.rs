@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_what_they_are_called() {
+    fn units_match_their_names() {
         let second = Duration::from_nanos(1_000_000_000);
         assert_eq!(Duration::from_secs(1), second);
         assert_eq!(Duration::from_millis(1000), second);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_before_the_beginning_and_nothing_beyond_the_end() {
+    fn arithmetic_saturates() {
         let [one, two] = [1, 2].map(Duration::from_secs);
         assert_eq!((two - one, one - two), (one, Duration::ZERO));
         assert_eq!(one.saturating_sub(two), Duration::ZERO);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_grow_in_place() {
+    fn sums_can_be_assigned() {
         let (mut at, mut span) = (Instant::ZERO, Duration::ZERO);
         for _ in 0..3 {
             at += Duration::from_millis(5);

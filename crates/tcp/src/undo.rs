@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn dsacks_acquit_what_was_sent_again_and_every_other_sign_all() {
+    fn a_dsack_in_fast_recovery_acquits_retransmissions_only() {
         let acquits = |after, sign| Spurious::new(after, sign).acquits_all();
         assert!(!acquits(Reduction::LossEvent, Sign::Dsack));
         assert!(acquits(Reduction::LossEvent, Sign::Timestamp));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_restored_is_never_less_than_what_there_is() {
+    fn the_restored_window_is_never_smaller_than_the_current_one() {
         let window = |cwnd, ssthresh| Window { cwnd, ssthresh };
         let prior = Prior::new(window(10.0, 8.0));
         assert_eq!(prior.restored(window(5.0, 5.0)), window(10.0, 8.0));

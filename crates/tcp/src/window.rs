@@ -73,12 +73,12 @@ impl core::fmt::Display for WindowCause {
             Self::Avoidance => "congestion avoidance",
             Self::Congestion => "congestion loss",
             Self::Wireless => "wireless loss",
-            Self::RecoveryLimit => "limit by the recovery",
+            Self::RecoveryLimit => "limit set by the recovery",
             Self::Timeout => "timeout",
-            Self::Ecn => "mark of congestion (ECN)",
+            Self::Ecn => "congestion mark (ECN)",
             Self::Idle => "idle",
-            Self::Undo => "undo of a needless reduction",
-            Self::SegmentSize => "smaller segments",
+            Self::Undo => "undo of a spurious reduction",
+            Self::SegmentSize => "change of the segment size",
             Self::LostSyn => "lost SYN",
         })
     }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_sent_is_the_whole_part() {
+    fn only_whole_bytes_may_be_sent() {
         assert_eq!(window(2999.9, 0.0).whole_bytes(), 2999);
         assert_eq!(window(f64::NAN, 0.0).whole_bytes(), 0);
         assert_eq!(window(f64::INFINITY, 0.0).whole_bytes(), u64::MAX);

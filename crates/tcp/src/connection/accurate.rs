@@ -228,7 +228,7 @@ impl Connection {
     }
 }
 
-/// Whether a SYN contradicts the one before.
+/// Agreement of a SYN with the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Contradiction {
     No,

@@ -91,14 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn the_mixing_is_that_of_splitmix64() {
+    fn mixing_matches_splitmix64() {
         // First two outputs for the seed 0.
         assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
         assert_eq!(mix(0x9e37_79b9_7f4a_7c15), 0x6e78_9e6a_a1b9_65f4);
     }
 
     #[test]
-    fn a_period_is_a_second_whose_beginning_is_the_secrets() {
+    fn a_period_is_a_second_with_a_secret_phase() {
         let phase = mix(7) % PERIOD.as_nanos();
         assert!(phase > 0 && phase < PERIOD.as_nanos());
         let begin = 5 * PERIOD.as_nanos() - phase;

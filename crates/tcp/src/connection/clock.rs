@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn only_values_that_were_sent_are_taken_for_echoes() {
+    fn only_values_that_were_sent_are_accepted_as_echoes() {
         let mut clock = clock(u32::MAX - 10);
         // 5, 15 and 25 ms after the start: across the wrap of the sum.
         let sent = [5, 15, 25].map(|ms| clock.stamp(at(ms), None).value);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_tells_how_long_ago_it_was_stamped() {
+    fn an_echo_gives_the_age_of_its_stamp() {
         let mut clock = clock(u32::MAX - 10);
         let sent = [5, 25].map(|ms| clock.stamp(at(ms), None).value);
         let ages = [at(65), at(25)].map(|now| clock.age(now, sent[1]));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_of_the_senders_own_is_not_overtaken_by_the_clock() {
+    fn stamps_never_fall_behind_the_senders_own() {
         let mut clock = clock(0);
         assert_eq!(clock.stamp(at(5), Some(8)).value, 8);
         assert_eq!(clock.stamp(at(6), None).value, 8);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn old_is_what_lies_behind_on_the_circle() {
+    fn values_behind_in_modular_order_are_old() {
         let mut clock = clock(0);
         clock.begin(at(0), u32::MAX - 1);
         assert!(!clock.is_stale(at(1), 3));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_older_than_24_days_is_not_believed() {
+    fn values_older_than_24_days_are_invalid() {
         let mut clock = clock(0);
         clock.begin(at(0), 1000);
         let value = 1000 + (1 << 31) + 5;

@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_agreed_on_is_told_in_words() {
+    fn the_negotiation_is_displayed_in_words() {
         let negotiated = Negotiated {
             smss: 1448,
             peer_smss: 1448,

@@ -31,7 +31,7 @@ pub enum Event {
     Closed(Reason),
 }
 
-/// How a connection ended.
+/// Reason for the end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Both ends have sent a FIN, and both FINs are acknowledged.
@@ -61,8 +61,10 @@ impl fmt::Display for Reason {
             Self::Reset => "connection reset by peer",
             Self::Aborted => "aborted",
             Self::OpenTimedOut => "the peer did not answer the SYN in time",
-            Self::TimedOut => "the peer acknowledged nothing, or took nothing, for too long",
-            Self::PeerSilent => "the peer answered no keep-alive probe",
+            Self::TimedOut => {
+                "the peer acknowledged no data, or kept its window closed, for too long"
+            }
+            Self::PeerSilent => "the peer did not answer keep-alive probes",
         })
     }
 }
@@ -101,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_each_kind_there_is_one_event_and_the_end_comes_last() {
+    fn events_are_merged_by_kind_and_the_end_comes_last() {
         let mut pending = Pending {
             connected: None,
             acknowledged: Some(10),

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_no_connection_a_segment_is_answered_as_the_rfc_says() {
+    fn a_segment_without_a_connection_is_answered_as_the_rfc_says() {
         // RFC 9293 §3.10.7.1.
         assert_eq!(segment(0, Flags::RST).reset(), None);
         let reset = segment(10, Flags::FIN).reset().expect("an answer");

@@ -76,12 +76,12 @@ impl fmt::Display for Unreachable {
         f.write_str(match self {
             Self::Network => "the network is unreachable",
             Self::Host => "the host is unreachable",
-            Self::Protocol => "the host has no TCP",
-            Self::Port => "nobody listens at the port",
-            Self::Prohibited => "it is prohibited on the way",
+            Self::Protocol => "the host does not support TCP",
+            Self::Port => "no socket listens on the port",
+            Self::Prohibited => "communication is prohibited on the path",
             Self::SourceRoute => "the source route failed",
-            Self::TimeExceeded => "packets go round in circles",
-            Self::Header => "somebody makes no sense of a header",
+            Self::TimeExceeded => "the time to live was exceeded on the path",
+            Self::Header => "a node on the path does not understand the header",
         })
     }
 }

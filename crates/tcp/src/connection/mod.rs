@@ -8,7 +8,7 @@
 //!    [`abort`](Connection::abort)),
 //! 3. takes segments after each of these until there are none ([`Connection::poll_transmit`]), then
 //!    events ([`Connection::poll_event`]), and
-//! 4. calls `handle_timeout` no later than [`Connection::next_timeout`] says after that.
+//! 4. calls `handle_timeout` again no later than [`Connection::next_timeout`].
 //!
 //! The host stores the bytes: written bytes until they are acknowledged, received bytes until they are read. Offsets
 //! count each direction's stream from 0 and never wrap.
@@ -131,7 +131,7 @@ pub struct Closing;
 
 impl fmt::Display for Closing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the connection takes no more data: it is closed or closing")
+        f.write_str("cannot write: the connection is closed or closing")
     }
 }
 
@@ -184,7 +184,7 @@ impl Connection {
 
     /// Takes in a segment from the peer. Returns the part of its payload that the host must store, and its place in the
     /// stream.
-    #[must_use = "what is not stored is acknowledged all the same"]
+    #[must_use = "this part of the payload is acknowledged: store it"]
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment) -> Option<Store> {
         match self.state {
             State::Closed => {

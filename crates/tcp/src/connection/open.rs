@@ -58,7 +58,7 @@ pub(super) struct Peer {
     /// Sequence number of the SYN.
     pub(super) irs: SeqNumber,
     pub(super) negotiated: Negotiated,
-    /// Whether windows are scaled, even if the shift is 0.
+    /// Window scaling, whose shift may be 0.
     scaled: WindowScale,
 }
 

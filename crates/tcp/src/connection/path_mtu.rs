@@ -55,7 +55,7 @@ pub struct PathMtuConfig {
     /// than data, and many such messages are forged (RFC 5927 §7.1). Linux: `net.ipv4.route.min_pmtu`, 552; IPv6 has at
     /// least 1280.
     pub least_believed: u16,
-    /// How segments that were too long are retransmitted.
+    /// Retransmission of segments that were too long.
     pub cut: CutRule,
     /// Lifetime of a router's report (RFC 1191 §6.3: 10 min).
     pub lifetime: Duration,

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_closes_first_every_way_ends_where_the_rfc_says() {
+    fn every_order_of_closing_ends_as_in_the_rfc() {
         use Step::{Close, FinAcknowledged, PeerFinished};
         let walk = |steps: [Step; 3]| {
             steps

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_of_them_are_little() {
+    fn a_connection_in_time_wait_is_small() {
         assert!(size_of::<TimeWait>() <= 128, "{}", size_of::<TimeWait>());
     }
 }

@@ -57,7 +57,7 @@ pub struct ReceiverConfig {
     pub ecn: Ecn,
     /// Duration of the echo of a mark, with classic ECN.
     pub mark_echo: MarkEcho,
-    /// How the application takes data out of the buffer.
+    /// Reads of the application, which empty the buffer.
     pub application: Reading,
     /// Window that follows the bandwidth, as far as the buffer permits (Westwood §II).
     pub bandwidth_window: Option<BandwidthWindow>,
@@ -87,7 +87,7 @@ impl ReceiverConfig {
     }
 }
 
-/// How the receiving application takes data.
+/// Time at which the receiving application reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reading {

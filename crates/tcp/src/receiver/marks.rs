@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn two_marks_are_answered_and_three_where_no_data_waits() {
+    fn two_marks_make_an_ack_due_or_three_without_data() {
         let mut counts = MarkCounts::default();
         let pure = packet(Codepoint::Ce, 0);
         let answers = [(); 3].map(|()| counts.count(pure, false));
@@ -245,27 +245,37 @@ mod tests {
     }
 
     #[test]
-    fn the_option_has_what_has_changed_and_no_more() {
+    fn the_option_has_only_changed_counters() {
         let mut counts = MarkCounts::default();
-        assert_eq!(counts.option(Wanted::Changed, 3), None, "nothing has come");
+        assert_eq!(
+            counts.option(Wanted::Changed, 3),
+            None,
+            "no packet has arrived"
+        );
         counts.count(packet(Codepoint::Ect0, 1000), false);
-        let option = counts.option(Wanted::Changed, 3).expect("it is news");
+        let option = counts
+            .option(Wanted::Changed, 3)
+            .expect("a counter has changed");
         let expected = EcnCounters::new(CounterOrder::Ect0First, &[1001]);
         assert_eq!(option, expected);
-        assert_eq!(counts.option(Wanted::Changed, 3), None, "it was told");
+        assert_eq!(counts.option(Wanted::Changed, 3), None, "it was reported");
         counts.count(packet(Codepoint::Ce, 500), false);
         assert_eq!(counts.option(Wanted::Changed, 1), None, "no room for CE");
-        let option = counts.option(Wanted::Changed, 3).expect("it is news");
+        let option = counts
+            .option(Wanted::Changed, 3)
+            .expect("a counter has changed");
         let expected = EcnCounters::new(CounterOrder::Ect0First, &[1001, 500]);
         assert_eq!(option, expected);
         counts.count(packet(Codepoint::Ect1, 10), false);
-        let option = counts.option(Wanted::Changed, 3).expect("it is news");
+        let option = counts
+            .option(Wanted::Changed, 3)
+            .expect("a counter has changed");
         let expected = EcnCounters::new(CounterOrder::Ect1First, &[11, 500, 1001]);
         assert_eq!(option, expected);
     }
 
     #[test]
-    fn a_full_option_is_cut_to_what_has_changed() {
+    fn a_full_option_is_cut_down_to_changed_counters() {
         let mut counts = MarkCounts::default();
         let option = counts.option(Wanted::All, 3);
         assert_eq!(option, Some(MarkCounts::beginning()));

@@ -126,7 +126,7 @@ fn a_partial_duplicate_is_reported() {
 }
 
 #[test]
-fn of_two_parts_that_were_there_the_first_is_reported() {
+fn the_first_of_two_duplicate_parts_is_reported() {
     // RFC 2883 §4.2.3, with a gap between them.
     let mut r = receiver(|_| {});
     arrive_bytes(&mut r, 1500..2000);
@@ -275,7 +275,7 @@ fn ece_follows_the_marks_of_the_data_that_an_ack_reports() {
 }
 
 #[test]
-fn cwr_does_not_end_the_echo_of_data_that_comes_marked() {
+fn cwr_does_not_end_the_echo_of_marked_data() {
     use Codepoint::{Ce, Ect0};
     let mut r = following();
     assert_eq!(acks_of(&mut r, 0, Ce), [(1, true)]);
@@ -285,7 +285,7 @@ fn cwr_does_not_end_the_echo_of_data_that_comes_marked() {
 }
 
 #[test]
-fn a_mark_on_what_was_there_before_changes_nothing() {
+fn a_mark_on_duplicate_data_changes_nothing() {
     use Codepoint::{Ce, Ect0};
     let mut r = following();
     assert_eq!(acks_of(&mut r, 0, Ect0), []);

@@ -84,17 +84,17 @@ impl SenderConfig {
 pub struct TimestampClock {
     /// Time between two values (RFC 7323 §5.4: 1 ms to 1 s; LE needs a fine one).
     pub tick: Duration,
-    /// Whether two transmissions may carry the same value.
+    /// Uniqueness of the values.
     pub values: TimestampValues,
 }
 
-/// Whether two transmissions may carry the same timestamp.
+/// Uniqueness of timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampValues {
-    /// They may: the value is the reading of the clock.
+    /// Two transmissions may carry the same value: the reading of the clock.
     Clock,
-    /// They may not: the value is the reading of the clock, or the last value plus one if that is later. This models a
-    /// clock fine enough to distinguish any two transmissions, as LE §2.2.1 assumes.
+    /// No two transmissions carry the same value: it is the reading of the clock, or the last value plus one if that is
+    /// later. This models a clock fine enough to distinguish any two transmissions, as LE §2.2.1 assumes.
     Unique,
 }
 

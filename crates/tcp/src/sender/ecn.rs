@@ -426,7 +426,7 @@ mod tests {
     }
 
     fn marks_by(rule: WrappedMarks) -> Marks {
-        *Marks::of(Ecn::Accurate, rule, MarkAnswer::AsLoss).expect("there is ECN")
+        *Marks::of(Ecn::Accurate, rule, MarkAnswer::AsLoss).expect("ECN is on")
     }
 
     /// An option that reports this many marked bytes.
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn where_acks_are_thinned_out_the_count_may_be_taken_as_it_stands() {
+    fn with_thinned_acks_the_count_is_taken_not_to_have_wrapped() {
         let by_usual = || marks_by(WrappedMarks::ByUsualAck);
         // With the first ACK the average is ten packets, which are more than four.
         assert_eq!(by_usual().count(6, 10, SMSS), 1);
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_tells_whether_the_count_has_gone_round() {
+    fn an_option_shows_whether_the_count_has_wrapped() {
         for (ace, packets, bytes, expected) in [
             (5, 10, 0, 0),
             (5, 10, 8000, 8),
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_count_of_zero_is_no_count() {
+    fn a_first_count_of_zero_is_ignored() {
         let mut zeroed = marks();
         zeroed.count(0, 1, SMSS);
         assert!(!zeroed.capable && !zeroed.heeded);
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_without_packets_end_ecn() {
+    fn marked_bytes_without_marked_packets_end_ecn() {
         let mut marks = marks();
         marks.counts.option = Some(marked(1000));
         assert_eq!(marks.count(5, 2, SMSS), 0);
@@ -512,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_says_cwr_and_nothing_sent_again_is_capable() {
+    fn accurate_ecn_has_no_cwr_and_retransmissions_are_not_capable() {
         let mut accurate = marks();
         accurate.reduced(1000, true);
         assert_eq!(accurate.stamp(true), (Codepoint::Ect0, Bit::Clear));
@@ -520,10 +520,10 @@ mod tests {
         let rule = WrappedMarks::Safest;
         // A control that responds to the share of marks cannot do so if the peer does not count them.
         let by_share = MarkAnswer::ByShare;
-        let mut scalable = *Marks::of(Ecn::Accurate, rule, by_share).expect("there is ECN");
+        let mut scalable = *Marks::of(Ecn::Accurate, rule, by_share).expect("ECN is on");
         assert_eq!(scalable.stamp(true), (Codepoint::Ect1, Bit::Clear));
         assert_eq!(scalable.stamp(false), (Codepoint::NotEct, Bit::Clear));
-        let mut classic = *Marks::of(Ecn::Classic, rule, by_share).expect("there is ECN");
+        let mut classic = *Marks::of(Ecn::Classic, rule, by_share).expect("ECN is on");
         classic.reduced(1000, true);
         assert_eq!(classic.stamp(true), (Codepoint::Ect0, Bit::Set));
         assert_eq!(classic.told(), None);

@@ -30,8 +30,16 @@ impl State {
         assert!(una <= nxt && nxt <= written, "{una}, {nxt}, {written}");
         let forward_ack = board.forward_ack();
         assert!(una <= forward_ack && forward_ack <= nxt, "{forward_ack}");
-        assert_eq!(board.is_empty(), una == nxt, "segments where bytes are");
-        assert_eq!(self.rto_at.is_some(), !board.is_empty(), "the timer");
+        assert_eq!(
+            board.is_empty(),
+            una == nxt,
+            "segments exist if and only if bytes are outstanding"
+        );
+        assert_eq!(
+            self.rto_at.is_some(),
+            !board.is_empty(),
+            "the timer runs if and only if data is outstanding"
+        );
     }
 
     /// At least one segment always fits into the window, and no value is undefined.

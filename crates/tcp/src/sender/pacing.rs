@@ -206,8 +206,11 @@ mod tests {
         // Slow start: 200 segments a second, 5 ms for each.
         let due = bursts.sent(at(500), SMSS, at(500), &path(64.0, 9));
         assert_eq!(due, at(505));
-        assert!(pacer.lets_burst_go_on(at(500)), "one more is of this burst");
-        assert!(!pacer.lets_burst_go_on(at(501)), "the moment is over");
+        assert!(
+            pacer.lets_burst_go_on(at(500)),
+            "one more segment belongs to this burst"
+        );
+        assert!(!pacer.lets_burst_go_on(at(501)), "the burst is over");
         let Pacer::Window(bursts) = &mut pacer else {
             unreachable!()
         };
@@ -216,20 +219,20 @@ mod tests {
     }
 
     #[test]
-    fn what_the_pace_held_back_makes_up_for_a_late_timer_and_nothing_else_does() {
+    fn only_a_paced_sender_catches_up_after_a_late_timer() {
         let late = Duration::from_micros(300);
         let by = |limited_by| due(at(500) + late, at(500), limited_by);
         assert_eq!(by(LimitedBy::Pacing), at(500));
         assert_eq!(by(LimitedBy::Congestion), at(500) + late);
         assert_eq!(by(LimitedBy::Application), at(500) + late);
         let long = due(at(520), at(500), LimitedBy::Pacing);
-        assert_eq!(long, at(519), "no more than 1 ms is made up for");
+        assert_eq!(long, at(519), "at most 1 ms is caught up");
         let exactly = due(at(500), at(500), LimitedBy::Pacing);
         assert_eq!(exactly, at(500));
     }
 
     #[test]
-    fn from_half_of_ssthresh_on_the_other_factor_counts() {
+    fn the_factor_changes_at_half_of_ssthresh() {
         let gap = |ssthresh| {
             let due = bursts().sent(at(600), 600, at(600), &path(ssthresh, 9));
             due.since(at(600))
@@ -239,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_burst_is_followed_sooner_but_by_half_its_gap_at_most() {
+    fn a_late_burst_shortens_its_gap_by_at_most_half() {
         let gap = |late: u64| {
             let due = bursts().sent(at(600), SMSS, at(600 - late), &path(64.0, 9));
             due.since(at(600))
@@ -250,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outstanding_counts_if_it_is_more_than_the_window() {
+    fn outstanding_data_beyond_the_window_raises_the_rate() {
         let outstanding = Paced {
             outstanding: 20_000,
             ..path(64.0, 9)

@@ -24,7 +24,7 @@ use crate::segment::DataSegment;
 use crate::time::Instant;
 use crate::window::{Window, WindowCause};
 
-/// How segments that are too long for the path are retransmitted.
+/// Retransmission of segments that are too long for the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CutRule {

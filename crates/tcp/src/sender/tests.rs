@@ -132,7 +132,7 @@ fn three_duplicate_acks_make_one_loss_event() {
         assert_eq!(t.receive(100 + n, ack(0)), "");
     }
     assert_eq!(t.receive(103, ack(0)), "third:0");
-    // Half of what was outstanding.
+    // Half of the outstanding data.
     assert_eq!((t.cwnd(), t.ssthresh()), (4.0, 4.0));
     assert_eq!(t.receive(104, ack(0)), "");
     // A full ACK ends the recovery, and four segments are sent; the growth of 1/4 permits no fifth.
@@ -143,7 +143,7 @@ fn three_duplicate_acks_make_one_loss_event() {
 }
 
 #[test]
-fn timeouts_double_until_something_is_timed_again() {
+fn timeouts_double_until_the_next_sample() {
     let mut t = plain().window(4.0).start(4);
     // The first timeout is one second, then two, then four (RFC 6298 §5.5).
     assert_eq!(t.wait(1000), "rto:0");
@@ -168,7 +168,7 @@ fn the_backoff_may_end_with_the_advance() {
 }
 
 #[test]
-fn one_segment_is_timed_at_a_time_and_not_if_it_is_sent_again() {
+fn one_segment_is_timed_at_a_time_unless_retransmitted() {
     let one = |timing| {
         let recovery = Plain {
             timing,
@@ -218,7 +218,7 @@ fn a_closed_window_is_probed_and_never_overrun() {
 }
 
 #[test]
-fn a_small_opening_is_not_used_before_the_timer_says_so() {
+fn a_small_opening_is_not_used_before_the_timer_expires() {
     let mut t = plain()
         .window(4.0)
         .configure(|c| c.peer_window = 4 * SMSS)
@@ -231,7 +231,7 @@ fn a_small_opening_is_not_used_before_the_timer_says_so() {
 }
 
 #[test]
-fn how_far_the_window_is_used_is_known_flight_by_flight() {
+fn use_of_the_window_is_tracked_per_flight() {
     let used = |t: &Timeline| t.sender().state.usage.of_flight;
     let partly = |segments: u64| WindowUse::Partly {
         flight_max: segments * u64::from(SMSS),
@@ -285,7 +285,7 @@ impl CongestionControl for Counting {
 }
 
 #[test]
-fn what_was_sacked_before_may_count_again_for_growth_or_not() {
+fn the_credit_rule_decides_whether_sacked_data_counts_again() {
     let grown = |credit, setup: Setup, acks: &[AckIn]| {
         let setup = setup.control(Box::new(Counting));
         let mut t = setup.configure(|c| c.credit = credit).start(10);
@@ -312,7 +312,7 @@ fn what_was_sacked_before_may_count_again_for_growth_or_not() {
 }
 
 #[test]
-fn how_far_the_path_reorders_is_measured() {
+fn reordering_is_measured() {
     let seen = |t: &Timeline| {
         let stats = t.sender().stats();
         (stats.reorderings, stats.reordering())
@@ -338,7 +338,7 @@ fn how_far_the_path_reorders_is_measured() {
 }
 
 #[test]
-fn an_idle_sender_starts_over() {
+fn an_idle_sender_restarts() {
     let idle = |rule| {
         let mut t = plain().configure(|c| c.idle = rule).window(2.0).start(5);
         t.receive(100, ack(2));
@@ -393,7 +393,7 @@ fn the_control_is_told_of_every_idle_period() {
 }
 
 #[test]
-fn what_is_sacked_and_then_taken_back_is_found_out() {
+fn reneging_is_detected() {
     let mut t = plain().sack().window(4.0).start(4);
     t.receive(100, ack(0).sack(1, 3));
     t.receive(101, ack(1));
@@ -404,7 +404,7 @@ fn what_is_sacked_and_then_taken_back_is_found_out() {
 }
 
 #[test]
-fn what_was_never_sent_cannot_be_acknowledged() {
+fn unsent_data_cannot_be_acknowledged() {
     let mut t = plain().sack().window(2.0).start(10);
     assert_eq!(t.receive(100, ack(3)), "");
     assert_eq!(t.receive(101, ack(0).sack(1, 5)), "");
@@ -424,32 +424,32 @@ fn without_a_timer() -> Timeline {
 }
 
 #[test]
-#[should_panic(expected = "the timer")]
-fn an_ack_finds_what_does_not_hold() {
+#[should_panic(expected = "the timer runs")]
+fn handle_ack_detects_a_broken_invariant() {
     without_a_timer().sender_mut().handle_ack(at(1), &ack(1).0);
 }
 
 #[test]
-#[should_panic(expected = "the timer")]
-fn a_lapse_of_time_finds_what_does_not_hold() {
+#[should_panic(expected = "the timer runs")]
+fn handle_timeout_detects_a_broken_invariant() {
     without_a_timer().sender_mut().handle_timeout(at(1));
 }
 
 #[test]
-#[should_panic(expected = "the timer")]
-fn poll_transmit_finds_what_does_not_hold() {
+#[should_panic(expected = "the timer runs")]
+fn poll_transmit_detects_a_broken_invariant() {
     let _ = without_a_timer().sender_mut().poll_transmit(at(1));
 }
 
 #[test]
-fn a_timer_called_early_does_nothing() {
+fn an_early_timeout_call_has_no_effect() {
     let mut t = plain().window(2.0).start(10);
     t.sender_mut().handle_timeout(at(999));
     assert_eq!((t.sender().stats().timeouts, t.rto_at()), (0, Some(1000)));
 }
 
 #[test]
-fn the_recoverys_own_timer_may_begin_a_loss_event() {
+fn the_recoverys_own_timer_may_start_a_loss_event() {
     let event = LossEvent::of(SegmentId(0), THIRD);
     let expiry = Expiry {
         loss: Some(event),
@@ -468,7 +468,7 @@ fn the_recoverys_own_timer_may_begin_a_loss_event() {
 }
 
 #[test]
-fn a_loss_that_was_repaired_is_judged_as_it_was() {
+fn a_repaired_loss_is_judged_by_its_former_state() {
     // Checks the facts of the loss: the segment's offset, its order, and the length of the hole.
     #[derive(Debug)]
     struct Asked;
@@ -488,7 +488,7 @@ fn a_loss_that_was_repaired_is_judged_as_it_was() {
         .sender()
         .scoreboard()
         .get(SegmentId(0))
-        .expect("it is out");
+        .expect("it is outstanding");
     let expiry = Expiry {
         loss: Some(LossEvent::repaired(SegmentId(0), lost, LossRule::PROBE)),
         rto: RtoTimer::Keep,
@@ -506,7 +506,7 @@ fn a_loss_that_was_repaired_is_judged_as_it_was() {
 }
 
 #[test]
-fn the_response_answers_for_the_link() {
+fn the_response_sets_the_window_after_a_link_loss() {
     /// A window of three segments after any loss, and a share of growth until the next loss.
     #[derive(Debug)]
     struct Three(f64);
@@ -562,7 +562,7 @@ impl CongestionControl for Paced {
     fn on_sent(&mut self, _: &Sent, departure: Departure, view: &View<'_>) {
         self.departures += 1;
         assert_eq!(departure.in_flight, view.flight_size());
-        assert!(view.rto_at.is_some(), "the first departure started it");
+        assert!(view.rto_at.is_some(), "the first transmission started it");
     }
 
     fn on_ack(&mut self, facts: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
@@ -596,7 +596,7 @@ impl CongestionControl for Paced {
 }
 
 #[test]
-fn where_the_recovery_does_not_count_losses_what_it_repairs_was_lost() {
+fn retransmissions_count_as_lost_if_the_recovery_does_not_count() {
     let mut t = plain()
         .control(Box::new(Paced::default()))
         .window(8.0)
@@ -661,7 +661,7 @@ impl CongestionControl for ByRoundTrip {
 }
 
 #[test]
-fn a_control_may_open_by_the_round_trip_of_the_handshake() {
+fn a_control_may_choose_the_opening_window_by_the_handshake_rtt() {
     let opened = |rtt| {
         let mut t = plain().control(Box::new(ByRoundTrip)).window(2.0).start(0);
         t.sender_mut()
@@ -687,12 +687,12 @@ fn a_host_that_wakes_late_keeps_the_pace() {
     assert_eq!(
         sender.paced_until(),
         Some(at(20)),
-        "as if it had been in time"
+        "as if the timer had been in time"
     );
 }
 
 #[test]
-fn the_view_shows_the_timer_as_it_stands() {
+fn the_view_shows_the_current_timer() {
     /// Checks the view that it is given, and the time.
     #[derive(Debug)]
     struct Shown(Plain);
@@ -703,7 +703,11 @@ fn the_view_shows_the_timer_as_it_stands() {
             self.0.on_sent(sent, view)
         }
         fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
-            assert_eq!(view.rto_at, Some(at(1000)), "restarted by the answer");
+            assert_eq!(
+                view.rto_at,
+                Some(at(1000)),
+                "restarted by the decision on the ACK"
+            );
             self.0.on_ack(ack, view)
         }
         fn on_rto(&mut self, view: &View<'_>) {
@@ -738,7 +742,7 @@ fn everything_arrives_whatever_is_lost() {
 
 /// Compiles only if `t` can be moved to another thread, as some hosts do.
 #[test]
-fn a_sender_can_be_sent() {
+fn a_sender_is_send() {
     fn is_send<T: Send>() {}
     is_send::<Timeline>();
 }

@@ -107,7 +107,7 @@ impl Sender {
         let Some(segment) = self.state.scoreboard.get(id).copied() else {
             debug_assert!(
                 false,
-                "a recovery resends a segment that is not outstanding"
+                "a recovery retransmits a segment that is not outstanding"
             );
             return None;
         };
@@ -151,7 +151,7 @@ impl Sender {
         let (id, segment) = self.state.record_first(now, len);
         debug_assert!(
             segment.end() <= self.state.peer_edge,
-            "never beyond the peer's window"
+            "new data is within the peer's window"
         );
         if why == SendReason::LimitedTransmit {
             self.state.limited_transmit_bytes += u64::from(len);

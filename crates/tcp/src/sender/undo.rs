@@ -243,7 +243,7 @@ impl Undo {
     }
 }
 
-/// Whether the segment that a DSACK reports was retransmitted, as far as is known.
+/// Retransmissions of the segment that a DSACK reports, as far as they are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Repeats {
     None,

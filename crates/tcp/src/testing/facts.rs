@@ -139,7 +139,7 @@ mod tests {
     use crate::testing::at;
 
     #[test]
-    fn a_segment_is_as_the_scoreboard_has_it() {
+    fn a_segment_equals_that_of_a_scoreboard() {
         let board = outstanding(3, at(7));
         board.check();
         assert_eq!((board.flight_size(), board.len()), (3 * u64::from(SMSS), 3));

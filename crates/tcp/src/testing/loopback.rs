@@ -90,13 +90,13 @@ impl Loopback {
         };
         self.now = self.now.max(next);
         if data_at == Some(next) {
-            let (_, segment) = self.data.pop_front().expect("it is there");
+            let (_, segment) = self.data.pop_front().expect("the queue is not empty");
             self.receiver.handle_data(self.now, &segment);
             while let Some(ack) = self.receiver.poll_ack() {
                 self.acks.push_back((self.now + self.path.delay, ack));
             }
         } else if ack_at == Some(next) {
-            let (_, ack) = self.acks.pop_front().expect("it is there");
+            let (_, ack) = self.acks.pop_front().expect("the queue is not empty");
             self.sender.handle_ack(self.now, &ack);
         } else {
             self.sender.handle_timeout(self.now);

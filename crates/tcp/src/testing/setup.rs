@@ -174,7 +174,11 @@ impl Setup {
             application: Reading::AtOnce,
             bandwidth_window: None,
         });
-        debug_assert_eq!(config.isn, SeqNumber(0), "what timelines count from");
+        debug_assert_eq!(
+            config.isn,
+            SeqNumber(0),
+            "timelines count from sequence number 0"
+        );
         Loopback {
             sender: Sender::new(config, self.stack),
             receiver,

@@ -137,7 +137,7 @@ impl Timeline {
     }
 
     fn pass_to(&mut self, now: Instant) {
-        assert!(now >= self.now, "time runs forward");
+        assert!(now >= self.now, "time does not run backwards");
         self.now = now;
     }
 
@@ -148,7 +148,8 @@ impl Timeline {
             self.transmits.push(transmit);
             let separator = if words.is_empty() { "" } else { " " };
             let number = transmit.offset / u64::from(SMSS);
-            write!(words, "{separator}{}:{number}", word(transmit.why)).expect("a string grows");
+            write!(words, "{separator}{}:{number}", word(transmit.why))
+                .expect("writing to a string succeeds");
         }
         self.sender.scoreboard().check();
         words

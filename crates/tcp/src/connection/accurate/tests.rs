@@ -19,7 +19,7 @@ fn agreement(offered: Ecn, accepts: Ecn) -> (Ecn, Ecn) {
 }
 
 #[test]
-fn table_2_both_ends_agree_on_the_most_that_both_have() {
+fn table_2_both_ends_agree_on_the_best_common_kind() {
     use Ecn::{Absent, Accurate, Classic};
     for (offered, accepts, expected) in [
         (Accurate, Accurate, Accurate),
@@ -35,7 +35,7 @@ fn table_2_both_ends_agree_on_the_most_that_both_have() {
 }
 
 #[test]
-fn what_is_reserved_agrees() {
+fn reserved_codes_mean_agreement() {
     for ace in [0b001, 0b010, 0b100, 0b101, 0b110] {
         assert_eq!(accepted(Ecn::Accurate, ace), Ecn::Accurate, "{ace:03b}");
     }
@@ -43,7 +43,7 @@ fn what_is_reserved_agrees() {
 }
 
 #[test]
-fn sack_blocks_give_way_but_for_two() {
+fn sack_blocks_give_way_except_for_two() {
     let mut counts = MarkCounts::default();
     // Timestamps take 12 bytes.
     let room = option_room(true);

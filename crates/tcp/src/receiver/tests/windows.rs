@@ -15,7 +15,7 @@ fn full(segments: u32) -> Receiver {
 }
 
 #[test]
-fn an_opening_of_a_segment_is_told_and_less_is_not() {
+fn only_an_opening_of_a_segment_is_advertised() {
     // RFC 9293 §3.8.6.2.2.
     let mut r = full(10);
     r.read(u64::from(MSS) - 1);
@@ -25,7 +25,7 @@ fn an_opening_of_a_segment_is_told_and_less_is_not() {
 }
 
 #[test]
-fn an_opening_of_half_the_buffer_is_told_where_that_is_less_than_a_segment() {
+fn an_opening_of_half_a_small_buffer_is_advertised() {
     let mut r = receiver(|c| {
         c.buffer = 1000;
         c.application = Reading::OnDemand;
@@ -51,7 +51,7 @@ fn a_window_with_room_for_two_segments_needs_no_update() {
 }
 
 #[test]
-fn an_ack_that_goes_anyway_tells_of_no_small_opening_either() {
+fn a_forced_ack_does_not_advertise_a_small_opening() {
     let mut r = full(10);
     r.read(u64::from(MSS) - 1);
     assert_eq!(r.ack().window, 0);
@@ -64,7 +64,7 @@ fn an_ack_that_goes_anyway_tells_of_no_small_opening_either() {
 }
 
 #[test]
-fn steps_of_the_window_hide_what_they_do_not_show() {
+fn an_opening_below_a_step_is_not_advertised() {
     // In steps of 4096 bytes, 1000 more bytes are invisible to the peer, and cause no update.
     let mut r = full(10).telling_shifted(12);
     r.read(4000);
@@ -74,7 +74,7 @@ fn steps_of_the_window_hide_what_they_do_not_show() {
 }
 
 #[test]
-fn what_lies_beyond_the_window_is_cut_off_and_answered() {
+fn data_beyond_the_window_is_cut_off_and_answered() {
     let mut r = receiver(|c| {
         c.buffer = 2 * MSS;
         c.application = Reading::OnDemand;
@@ -105,7 +105,7 @@ fn what_lies_beyond_the_window_is_cut_off_and_answered() {
 }
 
 #[test]
-fn what_is_held_is_known_byte_by_byte() {
+fn held_data_is_known_to_the_byte() {
     let mut r = receiver(|_| {});
     arrive(&mut r, 0, 0);
     arrive(&mut r, 0, 2);
@@ -164,7 +164,7 @@ fn the_echo_follows_the_rule_of_rfc_7323() {
 }
 
 #[test]
-fn what_came_twice_beyond_a_gap_is_counted() {
+fn duplicate_data_beyond_a_gap_is_counted() {
     let mut r = receiver(|_| {});
     let mut duplicates = |start: u32, end: u32| {
         let segment = DataSegment {
@@ -197,7 +197,7 @@ fn nearly_full(free: u32, shift: u8) -> Receiver {
 }
 
 #[test]
-fn neither_a_byte_nor_what_a_step_hides_makes_an_update() {
+fn neither_a_byte_nor_a_hidden_opening_causes_an_update() {
     // 4095 bytes are advertised as none. With one more byte a step of 4096 is full, but the opening is one byte.
     let mut r = nearly_full(4095, 12);
     r.read(1);
@@ -239,7 +239,7 @@ fn a_window_follows_the_bandwidth_from_both_sides() {
 }
 
 #[test]
-fn what_arrives_behind_a_gap_counts_for_the_bandwidth_and_what_comes_twice_does_not() {
+fn the_bandwidth_counts_data_beyond_a_gap_but_not_duplicates() {
     let window = |order: &[u32]| {
         let mut r = receiver(|c| {
             c.bandwidth_window = Some(BandwidthWindow::new(Duration::from_millis(50)));

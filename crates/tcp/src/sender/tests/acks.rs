@@ -74,7 +74,7 @@ fn a_first_block_inside_the_second_or_below_the_ack_is_a_dsack() {
 }
 
 #[test]
-fn blocks_that_make_no_sense_are_left_out() {
+fn invalid_blocks_are_ignored() {
     // An empty block, a reversed one, and one beyond the data that was sent.
     let none = (None, 4);
     assert_eq!(dsack_in(ack(0).sack(7, 7)), none);
@@ -98,7 +98,7 @@ fn srtt_after(last: AckIn) -> Option<u64> {
 }
 
 #[test]
-fn what_a_retransmission_lets_the_ack_pass_over_is_not_timed() {
+fn segments_acknowledged_with_a_retransmission_are_not_timed() {
     // Karn's algorithm, RFC 6298 §3: 0 was sent twice, and 4 may have arrived long before it.
     assert_eq!(srtt_after(ack(1)), None);
     assert_eq!(srtt_after(ack(5)), None);
@@ -108,7 +108,7 @@ fn what_a_retransmission_lets_the_ack_pass_over_is_not_timed() {
 }
 
 #[test]
-fn of_several_segments_the_oldest_is_timed_and_the_last_is_the_newest_sample() {
+fn srtt_uses_the_oldest_segment_and_the_latest_sample_the_newest() {
     // 0 was sent at 0, 4 and 5 at 100.
     let mut t = plain().window(4.0).start(50);
     t.receive(100, ack(2));
@@ -123,7 +123,7 @@ fn of_several_segments_the_oldest_is_timed_and_the_last_is_the_newest_sample() {
 }
 
 #[test]
-fn a_window_that_changes_makes_no_duplicate_ack_without_sack() {
+fn without_sack_an_ack_with_another_window_is_no_duplicate() {
     // RFC 5681 §2 (e); with SACK new information decides, and in ns-2 the ACK number alone.
     let third = |rule, sack: bool, acks: [AckIn; 3]| {
         let setup = if sack { plain().sack() } else { plain() };
@@ -147,7 +147,7 @@ fn a_window_that_changes_makes_no_duplicate_ack_without_sack() {
 }
 
 #[test]
-fn nothing_outstanding_makes_no_duplicate_ack() {
+fn without_outstanding_data_there_is_no_duplicate_ack() {
     let mut t = plain().window(4.0).start(4);
     t.receive(100, ack(4));
     for n in 1..=3 {
@@ -167,7 +167,7 @@ fn nothing_outstanding_makes_no_duplicate_ack() {
 }
 
 #[test]
-fn duplicate_acks_and_what_is_sacked_are_disorder() {
+fn duplicate_acks_and_sacked_segments_are_disorder() {
     let phase = |acks: &[AckIn]| {
         let mut t = plain().sack().window(8.0).start(8);
         for (n, ack) in (100..).zip(acks) {
@@ -186,7 +186,7 @@ fn duplicate_acks_and_what_is_sacked_are_disorder() {
 }
 
 #[test]
-fn a_control_that_goes_by_a_model_hears_of_marks_once_a_window() {
+fn a_control_with_a_model_is_told_of_marks_once_per_window() {
     // The count starts with 5 (RFC 9768 §3.2.2).
     let counted = |next, ace| {
         let mut told = ack(next);
@@ -212,7 +212,7 @@ fn a_control_that_goes_by_a_model_hears_of_marks_once_a_window() {
 }
 
 #[test]
-fn the_order_of_a_transmission_times_what_was_sent_again() {
+fn the_order_of_a_transmission_times_retransmissions() {
     // LE §2.2.4. A segment is sent at 0 ms and again at 1000 ms; its ACK arrives at 1080 ms.
     let srtt = |setup: Setup, order| {
         let mut t = setup.window(1.0).start(1);
@@ -251,7 +251,7 @@ impl CongestionControl for Ordered {
 }
 
 #[test]
-fn the_order_of_a_transmission_is_echoed_where_it_was_carried() {
+fn an_echoed_order_is_reported_if_transmissions_carry_it() {
     // LE §4.2.
     let echoed = |setup: Setup, order| {
         let mut t = setup.control(Box::new(Ordered)).window(4.0).start(4);
@@ -266,7 +266,7 @@ fn the_order_of_a_transmission_is_echoed_where_it_was_carried() {
 }
 
 #[test]
-fn the_echo_that_is_timed_is_of_what_advanced_the_acknowledgment() {
+fn the_timed_echo_belongs_to_the_segment_that_advanced_the_ack() {
     let srtt = |ack| {
         let recovery = Plain {
             timing: Timing::SampleEcho,

@@ -9,7 +9,7 @@ use super::*;
 use crate::undo::UndoRules;
 
 #[test]
-fn a_timeout_forgets_sacks_where_the_rule_says_so() {
+fn a_timeout_forgets_sacks_if_the_rule_says_so() {
     let sacked_after = |memory| {
         let setup = plain().sack().configure(|c| c.sacks_after_timeout = memory);
         let mut t = setup.window(4.0).start(4);
@@ -24,7 +24,7 @@ fn a_timeout_forgets_sacks_where_the_rule_says_so() {
 }
 
 #[test]
-fn changes_of_the_window_are_kept_if_they_are_asked_for() {
+fn window_changes_are_logged_on_request() {
     let mut t = plain().window(2.0).start(9);
     t.receive(100, ack(1));
     assert!(t.cwnd() > 2.0);
@@ -48,7 +48,7 @@ fn changes_of_the_window_are_kept_if_they_are_asked_for() {
 }
 
 #[test]
-fn the_segment_that_is_timed_is_not_timed_once_it_is_sent_again() {
+fn a_retransmitted_segment_is_no_longer_timed() {
     // Karn's algorithm, RFC 6298 §3, where one segment is timed at a time.
     let timed_after = |number: u64| {
         let mut t = plain()
@@ -56,7 +56,7 @@ fn the_segment_that_is_timed_is_not_timed_once_it_is_sent_again() {
             .window(4.0)
             .start(4);
         let id = SegmentId(number);
-        let segment = *t.sender().scoreboard().get(id).expect("it is out");
+        let segment = *t.sender().scoreboard().get(id).expect("it is outstanding");
         let state = &mut t.sender_mut().state;
         state.record_repeat(at(50), id, &segment);
         state.timing.as_deref().and_then(|timed| timed.segment)

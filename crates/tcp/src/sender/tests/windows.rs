@@ -23,7 +23,7 @@ fn a_segment_cut_short_by_the_window_fills_half_of_it_at_least() {
 }
 
 #[test]
-fn what_is_left_to_send_waits_for_no_window_that_it_fits_in() {
+fn the_last_segment_is_sent_if_the_window_has_room_for_it() {
     // 300 bytes are left to send, and the window has room for them.
     let t = plain().window(4.0).start_with_bytes(1300);
     assert_eq!(t.sent(), "new:0 new:1");
@@ -69,7 +69,7 @@ fn an_idle_period_never_opens_the_window() {
 }
 
 #[test]
-fn the_first_segment_ends_no_idle_period() {
+fn the_first_segment_does_not_end_an_idle_period() {
     // One second passes before there is anything to send.
     let mut t = plain()
         .configure(|c| {
@@ -84,7 +84,7 @@ fn the_first_segment_ends_no_idle_period() {
 }
 
 #[test]
-fn probes_are_further_and_further_apart_up_to_the_longest_timeout() {
+fn probe_intervals_grow_up_to_the_maximum_timeout() {
     let mut t = plain()
         .configure(|c| c.rtt.max_rto = Duration::from_secs(6))
         .window(4.0)
@@ -103,7 +103,7 @@ fn probes_are_further_and_further_apart_up_to_the_longest_timeout() {
 }
 
 #[test]
-fn a_probe_of_the_path_leaves_when_the_pace_lets_it() {
+fn a_path_probe_waits_for_the_pace() {
     let mut t = plain()
         .control(Box::new(Paced::default()))
         .window(9.0)
