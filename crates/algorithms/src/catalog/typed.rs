@@ -72,7 +72,7 @@
 //! ```
 //!
 //! `fix` takes it out of what can be chosen, and sets it to an expression, which may name the fields
-//! before. A name that the group does not have does not compile:
+//! before. Both reach into a group within the group: `fix(growth.increase = 1.0)`. A name that the group does not have does not compile:
 //!
 //! ```compile_fail,E0609
 //! # use dupack_algorithms::catalog::{Parameters, Switch};

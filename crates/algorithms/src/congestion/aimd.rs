@@ -27,7 +27,7 @@
 use alloc::boxed::Box;
 
 use dupack_tcp::congestion::Credit;
-use dupack_tcp::facts::{AckFacts, LimitedBy, LossCause, LossFacts, LossRule, WindowUse};
+use dupack_tcp::facts::{AckFacts, LimitedBy, LossFacts, LossRule, WindowUse};
 use dupack_tcp::window::Window;
 
 use crate::catalog::{Choice, Context, Parameters, Switch};
@@ -152,9 +152,14 @@ pub struct DecreaseParameters {
         default = 0.0,
     )]
     pub mark_decrease: f64,
-    /// The least slow start threshold, which Westwood has, too.
-    #[embed]
-    pub least: LeastThreshold,
+    /// least slow start threshold after a loss
+    #[parameter(
+        source = "RFC 5681 eq. 4",
+        range = 1..=NO_LIMIT,
+        unit = "segments",
+        default = 2,
+    )]
+    pub min_ssthresh: u64,
     /// what min_ssthresh bounds after a loss found by ACKs
     #[parameter(
         source = "rfc: RFC 5681 §3.2 sets cwnd from ssthresh; ns2: tcp.cc, slowdown, halves both alone",
@@ -171,19 +176,6 @@ pub struct DecreaseParameters {
         ),
     )]
     pub repeated_timeout: RepeatedTimeout,
-}
-
-/// The least slow start threshold.
-#[derive(Clone, Copy, Debug, Parameters)]
-pub struct LeastThreshold {
-    /// least slow start threshold after a loss
-    #[parameter(
-        source = "RFC 5681 eq. 4",
-        range = 1..=NO_LIMIT,
-        unit = "segments",
-        default = 2,
-    )]
-    pub min_ssthresh: u64,
 }
 
 /// Which slow start is going on.
@@ -394,17 +386,6 @@ impl Increase {
     }
 }
 
-/// Whether a loss was answered by `reduction`, the control's own: because it was taken for
-/// congestion, or because response 0 answers as if it had been. A control keeps the same books
-/// for both, so that response 0 is TCP to the byte. `chosen` comes back rounded, at most down to
-/// a whole segment of `smss` bytes.
-#[must_use]
-pub fn is_own_reduction(cause: LossCause, chosen: Window, reduction: Window, smss: f64) -> bool {
-    let alike = |chosen: f64, own: f64| chosen == own || (0.0..smss).contains(&(own - chosen));
-    cause == LossCause::Congestion
-        || (alike(chosen.cwnd, reduction.cwnd) && alike(chosen.ssthresh, reduction.ssthresh))
-}
-
 /// The reduction of RFC 5681 eq. 4.
 #[derive(Clone, Debug)]
 pub struct Decrease {
@@ -413,8 +394,8 @@ pub struct Decrease {
     /// The same for a mark, if that is another.
     mark_factor: Option<f64>,
     basis: Basis,
-    /// In bytes.
-    min_ssthresh: f64,
+    /// Least slow start threshold in bytes.
+    pub min_ssthresh: f64,
     floor: Floor,
     repeated: RepeatedTimeout,
     /// Where the segment that timed out last begins.
@@ -431,7 +412,7 @@ impl Decrease {
             factor: parameters.decrease,
             mark_factor: (parameters.mark_decrease > 0.0).then_some(parameters.mark_decrease),
             basis: parameters.basis,
-            min_ssthresh: parameters.least.min_ssthresh as f64 * smss,
+            min_ssthresh: parameters.min_ssthresh as f64 * smss,
             floor: parameters.floor,
             repeated: parameters.repeated_timeout,
             timed_out: None,

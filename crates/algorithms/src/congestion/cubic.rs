@@ -46,21 +46,21 @@ mod counted;
 
 use alloc::boxed::Box;
 
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::time::{Duration, Instant};
-use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::undo::Prior;
 use dupack_tcp::window::Window;
 
 use self::counted::{Counted, Curve};
-use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{self, Pace, PacingParameters};
-use super::slow_start::{EarlyExit, SlowStartParameters, SlowStartRule};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
+use super::aimd::{DecreaseParameters, IncreaseParameters};
+use super::aimd_control::{self, Aimd, AimdVariant, Answer};
+use super::pacing::PacingParameters;
+use super::slow_start::{SlowStartParameters, SlowStartRule};
+use super::undo::UndoParameters;
 use crate::catalog::kernel::KernelVersion;
 use crate::catalog::linux::{Knob, Place};
-use crate::catalog::{Choice, Context, Entry, InLinux, Parameters};
+use crate::catalog::{Choice, Entry, InLinux, Parameters};
 
 /// Where the window aims after a loss below its last maximum (§4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -178,8 +178,7 @@ fn linux() -> InLinux {
         Knob::number(low_window, 1.0, own(low_window)),
         Knob::microseconds("hystart_ack_delta", own("hystart_ack_delta_us")),
     ])
-    .knobs(pacing::knobs())
-    .knobs(undo::knobs())
+    .knobs(aimd_control::knobs())
 }
 
 /// The entry in the catalog.
@@ -190,8 +189,10 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .citation("RFC 9438")
         .linux(linux())
         .build(|parameters: &CubicParameters, context| {
-            let control = Box::new(Cubic::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            let p = parameters;
+            Aimd::new(&p.increase, &p.decrease, &p.undo, &p.pacing, context)
+                .exiting_early(&p.slow_start, context)
+                .varied(Cubic::new(p))
         })
 }
 
@@ -238,50 +239,35 @@ struct Remembered {
 }
 
 /// The control. Windows in it are in segments.
-#[derive(Clone, Debug)]
-pub struct Cubic {
-    smss: f64,
+#[derive(Debug)]
+struct Cubic {
     c: f64,
     beta: f64,
     fast_convergence: FastConvergence,
     reno_friendly: RenoFriendly,
     arithmetic: Arithmetic,
-    increase: Increase,
-    decrease: Decrease,
-    early_exit: Option<Box<EarlyExit>>,
     w_max: f64,
     cwnd_prior: f64,
     origin: Origin,
     stage: Option<Stage>,
     counted: Counted,
-    undo: UndoRules,
-    pacing: Pace,
     undo_curve: UndoCurve,
     remembered: Option<Box<Remembered>>,
 }
 
 impl Cubic {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &CubicParameters, context: &Context) -> Self {
+    fn new(parameters: &CubicParameters) -> Self {
         Self {
-            smss: f64::from(context.smss),
             c: parameters.c,
             beta: parameters.beta,
             fast_convergence: parameters.fast_convergence,
             reno_friendly: parameters.reno_friendly,
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
             arithmetic: parameters.arithmetic,
-            early_exit: EarlyExit::new(&parameters.slow_start, parameters.pacing.pacing, context)
-                .map(Box::new),
             w_max: 0.0,
             cwnd_prior: 0.0,
             origin: Origin::SlowStart,
             stage: None,
             counted: Counted::default(),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
             undo_curve: parameters.undo_curve,
             remembered: None,
         }
@@ -312,7 +298,7 @@ impl Cubic {
 
     /// Congestion avoidance (§4.2 to 4.5): the window after an ACK for so many segments.
     fn avoidance(&mut self, now: Instant, rtt: Duration, cwnd: f64, acked: f64) -> f64 {
-        let mut stage = match self.stage.take() {
+        let mut stage = match self.stage {
             Some(stage) => stage,
             None => self.begin(now, cwnd),
         };
@@ -328,7 +314,12 @@ impl Cubic {
         let t = now.since(stage.start).as_secs_f64();
         let friendly = self.reno_friendly == RenoFriendly::On;
         if friendly && self.w_cubic(&stage, t) < stage.w_est {
-            return cwnd.max(stage.w_est);
+            // `f64::max` takes more instructions, for NaN.
+            return if stage.w_est > cwnd {
+                stage.w_est
+            } else {
+                cwnd
+            };
         }
         let target = self
             .w_cubic(&stage, t + rtt.as_secs_f64())
@@ -344,7 +335,7 @@ impl Cubic {
 
     /// The same in whole segments; `ahead` is how far ahead W_cubic is asked for.
     fn counted_avoidance(&mut self, now: Instant, ahead: Duration, cwnd: f64, acked: f64) -> f64 {
-        let mut stage = match self.stage.take() {
+        let mut stage = match self.stage {
             Some(stage) => stage,
             None => {
                 self.counted.begin(cwnd);
@@ -385,13 +376,16 @@ impl Cubic {
     }
 }
 
-impl CongestionControl for Cubic {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
-        let mut window = match &mut self.early_exit {
-            None => view.window,
-            Some(exit) => exit.on_ack(ack, view, &mut self.increase),
-        };
-        if !self.increase.permits(ack, window) {
+impl AimdVariant for Cubic {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
+        let mut window = aimd.before_growth(ack, view);
+        if !aimd.increase.permits(ack, window) {
             if self.arithmetic == Arithmetic::Real
                 && let Some(stage) = &mut self.stage
             {
@@ -405,13 +399,13 @@ impl CongestionControl for Cubic {
                 // Neither a loss nor a timeout ended the stage: the window was restarted.
                 self.origin = Origin::SlowStart;
             }
-            (window, credit) = self.increase.slow_start(window, credit);
+            (window, credit) = aimd.increase.slow_start(window, credit);
         }
-        let acked = self.increase.segments(credit);
+        let acked = aimd.increase.segments(credit);
         if acked <= 0.0 {
             return window;
         }
-        let cwnd = window.cwnd / self.smss;
+        let cwnd = window.cwnd / aimd.smss;
         let (srtt, least) = (view.rtt.srtt(), view.rtt.min());
         let grown = match self.arithmetic {
             Arithmetic::Real => {
@@ -423,45 +417,30 @@ impl CongestionControl for Cubic {
                 self.counted_avoidance(ack.now, ahead, cwnd, acked)
             }
         };
-        window.cwnd = grown * self.smss;
+        window.cwnd = grown * aimd.smss;
         window
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
-        self.decrease.after_loss(loss)
-    }
-
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
-            self.note_congestion(loss.window.cwnd / self.smss, Origin::Loss);
-        } else if chosen.cwnd != loss.window.cwnd {
-            self.origin = Origin::Loss;
-            self.stage = None;
+    fn on_loss(&mut self, loss: &LossFacts, answer: Answer, aimd: &mut Aimd) {
+        match answer {
+            Answer::Own => self.note_congestion(loss.window.cwnd / aimd.smss, Origin::Loss),
+            Answer::Other(chosen) if chosen.cwnd != loss.window.cwnd => {
+                self.origin = Origin::Loss;
+                self.stage = None;
+            }
+            Answer::Other(_) => {}
         }
     }
 
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
-        if !self.decrease.holds(loss) {
-            self.note_congestion(loss.window.cwnd / self.smss, Origin::Timeout);
+    fn on_timeout(&mut self, loss: &LossFacts, aimd: &mut Aimd) -> Window {
+        if !aimd.decrease.holds(loss) {
+            self.note_congestion(loss.window.cwnd / aimd.smss, Origin::Timeout);
         }
         self.stage = None;
-        self.increase.after_timeout();
-        if let Some(exit) = &mut self.early_exit {
-            exit.after_timeout();
-        }
-        self.decrease.after_timeout(loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
+        aimd.on_timeout(loss)
     }
 
     fn remember(&mut self) {
-        self.increase.remember();
         self.remembered = Some(Box::new(Remembered {
             w_max: self.w_max,
             cwnd_prior: self.cwnd_prior,
@@ -471,11 +450,11 @@ impl CongestionControl for Cubic {
         }));
     }
 
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+    fn on_spurious(&mut self, prior: &Prior, window: Window, aimd: &mut Aimd) -> Window {
         if let Some(before) = self.remembered.take()
             && window.cwnd < prior.window.cwnd
         {
-            self.increase.restore();
+            aimd.increase.restore();
             if self.undo_curve == UndoCurve::Restore {
                 self.w_max = before.w_max;
                 self.cwnd_prior = before.cwnd_prior;
@@ -495,16 +474,6 @@ impl CongestionControl for Cubic {
             (Some(stage), Arithmetic::Segments) => {
                 stage.start = now.min(stage.start + now.since(last_sent));
             }
-        }
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        // What it remembers counts segments, as the window does in effect.
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
-        if let Some(exit) = &mut self.early_exit {
-            exit.resize(to);
         }
     }
 }

@@ -27,19 +27,13 @@
 //! - What leaves as ECN-capable is new data, as RFC 3168 has it: SYNs and retransmissions (§3.6, §4.1) are not.
 //! - Linux counts what was selectively acknowledged, too, and has Alpha in parts of 1024.
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, LossRule, View};
-use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossFacts, LossRule, View};
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{self, Pace, PacingParameters};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
+use super::aimd_control::{self, Aimd, AimdParameters, AimdVariant};
 use crate::catalog::linux::{Knob, Place};
-use crate::catalog::{Context, Entry, InLinux, KernelVersion, Needs, Parameters};
+use crate::catalog::{Entry, InLinux, KernelVersion, Needs, Parameters};
 
 /// DCTCP's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
@@ -50,15 +44,9 @@ pub struct DctcpParameters {
     /// Alpha before the first window of data
     #[parameter(source = "RFC 8257 §3.3: 1; linux: dctcp_alpha_on_init", range = 0.0..=1.0, default = 1.0)]
     pub alpha: f64,
-    #[embed]
-    increase: IncreaseParameters,
     // Marks are answered by Alpha.
-    #[embed(fix(mark_decrease = 0.0))]
-    decrease: DecreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
+    #[embed(fix(decrease.mark_decrease = 0.0))]
+    aimd: AimdParameters,
 }
 
 /// The entry in the catalog.
@@ -82,27 +70,23 @@ pub fn entry() -> Entry<dyn CongestionControl> {
                 Knob::number("shift_g", 1.0, own("dctcp_shift_g")),
                 Knob::number("alpha", 1024.0, own("dctcp_alpha_on_init")),
             ])
-            .knobs(pacing::knobs())
-            .knobs(undo::knobs()),
+            .knobs(aimd_control::knobs()),
         )
         .build(|parameters: &DctcpParameters, context| {
-            let control = Box::new(Dctcp::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            parameters
+                .aimd
+                .build(context)
+                .varied(Dctcp::new(parameters))
         })
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct Dctcp {
-    smss: f64,
+#[derive(Debug)]
+struct Dctcp {
     gain: f64,
     /// DCTCP.Alpha.
     alpha: f64,
     observed: Observed,
-    increase: Increase,
-    decrease: Decrease,
-    undo: UndoRules,
-    pacing: Pace,
 }
 
 /// A window of data. Volumes are in bytes.
@@ -117,27 +101,20 @@ struct Observed {
 }
 
 impl Dctcp {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &DctcpParameters, context: &Context) -> Self {
+    fn new(parameters: &DctcpParameters) -> Self {
         Self {
-            smss: f64::from(context.smss),
             gain: libm::exp2(-(parameters.shift_g as f64)),
             alpha: parameters.alpha,
             observed: Observed::default(),
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
         }
     }
 
     /// §3.3, steps 1 to 8.
-    fn observe(&mut self, ack: &AckFacts<'_>, nxt: u64) {
+    fn observe(&mut self, ack: &AckFacts<'_>, nxt: u64, smss: f64) {
         let acked = ack.acked_bytes as f64;
         self.observed.acked += acked;
         self.observed.marked += match ack.marked_packets {
-            Some(packets) => packets as f64 * self.smss,
+            Some(packets) => packets as f64 * smss,
             None if ack.ecn_echo.is_set() => acked,
             None => 0.0,
         };
@@ -155,55 +132,27 @@ impl Dctcp {
     }
 }
 
-impl CongestionControl for Dctcp {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
-        self.observe(ack, view.scoreboard.nxt());
-        self.increase.grown(ack, credit, view.window)
+impl AimdVariant for Dctcp {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
+        self.observe(ack, view.scoreboard.nxt(), aimd.smss);
+        aimd.increase.grown(ack, credit, view.window)
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
+    fn reduction(&self, loss: &LossFacts, aimd: &Aimd) -> Window {
         if loss.rule != LossRule::MARK {
-            return self.decrease.after_loss(loss);
+            return aimd.decrease.after_loss(loss);
         }
-        let cwnd = (loss.window.cwnd * (1.0 - self.alpha / 2.0)).max(2.0 * self.smss);
+        let cwnd = (loss.window.cwnd * (1.0 - self.alpha / 2.0)).max(2.0 * aimd.smss);
         Window {
             cwnd,
             ssthresh: cwnd,
         }
-    }
-
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
-            self.increase.after_loss();
-        }
-    }
-
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
-        self.increase.after_timeout();
-        self.decrease.after_timeout(loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
-        prior.restored(window)
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
     }
 }
 
@@ -219,20 +168,25 @@ mod tests {
     use super::*;
     use crate::catalog::dialect::sender_config;
     use crate::catalog::{Dialect, Value, typed};
+    use crate::congestion::aimd_control::AimdControl;
     use crate::congestion::bench::{CONTEXT, loss_facts};
 
     struct Road {
-        control: Dctcp,
+        control: AimdControl<Dctcp>,
         window: Window,
         una: u64,
     }
 
     impl Road {
         fn new(changes: &[(&str, Value)], cwnd: f64) -> Self {
-            let parameters = typed::parameters(Dialect::Rfc, changes).expect("they are known");
+            let parameters: DctcpParameters =
+                typed::parameters(Dialect::Rfc, changes).expect("they are known");
             let bytes = cwnd * f64::from(SMSS);
             Self {
-                control: Dctcp::new(&parameters, &CONTEXT),
+                control: AimdControl {
+                    aimd: parameters.aimd.build(&CONTEXT),
+                    variant: Dctcp::new(&parameters),
+                },
                 window: Window {
                     cwnd: bytes,
                     ssthresh: bytes,
@@ -267,6 +221,10 @@ mod tests {
             assert_eq!(window.cwnd, window.ssthresh);
             window.cwnd / 1000.0
         }
+
+        fn alpha(&self) -> f64 {
+            self.control.variant.alpha
+        }
     }
 
     #[test]
@@ -275,11 +233,11 @@ mod tests {
         assert_eq!(road.marked(), 100.0);
         // All of a window: 1/16.
         road.ack(10, Bit::Set, None);
-        assert!((road.control.alpha - 0.0625).abs() < 1e-12);
+        assert!((road.alpha() - 0.0625).abs() < 1e-12);
         assert!((road.marked() - 100.0 * (1.0 - 0.03125)).abs() < 1e-9);
         // None: 15/256.
         road.ack(10, Bit::Clear, None);
-        assert!((road.control.alpha - 15.0 / 256.0).abs() < 1e-12);
+        assert!((road.alpha() - 15.0 / 256.0).abs() < 1e-12);
         // After many windows with marks it is all, which halves as Reno does.
         for _ in 0..200 {
             road.ack(10, Bit::Set, None);
@@ -291,25 +249,21 @@ mod tests {
     fn a_window_ends_beyond_what_had_been_sent_when_it_began() {
         // Five segments of twenty are acknowledged with ECE: M = 1/4.
         let mut road = Road::new(&[("alpha", Value::Real(0.0))], 100.0);
-        road.control.observed.end = 20_000;
+        road.control.variant.observed.end = 20_000;
         for (segments, echo) in [(5, Bit::Clear), (5, Bit::Set), (10, Bit::Clear)] {
             road.ack(segments, echo, None);
-            assert_eq!(road.control.alpha, 0.0, "not beyond WindowEnd");
+            assert_eq!(road.alpha(), 0.0, "not beyond WindowEnd");
         }
         road.ack(1, Bit::Clear, None);
         let wanted = 5.0 / 21.0 / 16.0;
-        assert!(
-            (road.control.alpha - wanted).abs() < 1e-12,
-            "{}",
-            road.control.alpha
-        );
+        assert!((road.alpha() - wanted).abs() < 1e-12, "{}", road.alpha());
     }
 
     #[test]
     fn counts_stand_for_bytes_where_there_are_any() {
         let mut road = Road::new(&[("alpha", Value::Real(0.0))], 100.0);
         road.ack(10, Bit::Set, Some(3));
-        assert!((road.control.alpha - 0.3 / 16.0).abs() < 1e-12);
+        assert!((road.alpha() - 0.3 / 16.0).abs() < 1e-12);
     }
 
     #[test]
@@ -317,7 +271,7 @@ mod tests {
         let changes = [("alpha", Value::Real(0.0)), ("shift_g", Value::Integer(1))];
         let mut road = Road::new(&changes, 100.0);
         road.ack(10, Bit::Set, None);
-        assert_eq!(road.control.alpha, 0.5);
+        assert_eq!(road.alpha(), 0.5);
     }
 
     #[test]

@@ -32,18 +32,15 @@ mod tests;
 
 use alloc::boxed::Box;
 
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::time::{Duration, Instant};
-use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::undo::Prior;
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{self, Pace, PacingParameters};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
+use super::aimd_control::{self, Aimd, AimdParameters, AimdVariant, Answer};
 use crate::catalog::linux::{Knob, Place};
-use crate::catalog::{Context, Entry, InLinux, Parameters, Switch};
+use crate::catalog::{Entry, InLinux, Parameters, Switch};
 
 /// H-TCP's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
@@ -70,14 +67,8 @@ pub struct HtcpParameters {
     #[parameter(source = "Linux, htcp_beta_update", default = Duration::from_millis(10))]
     rtt_least: Duration,
     // Congestion avoidance is H-TCP's own.
-    #[embed(fix(increase = 1.0))]
-    increase: IncreaseParameters,
-    #[embed(fix(decrease = beta_min))]
-    decrease: DecreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
+    #[embed(fix(increase.increase = 1.0, decrease.decrease = beta_min))]
+    aimd: AimdParameters,
 }
 
 /// The entry in the catalog.
@@ -99,12 +90,10 @@ pub fn entry() -> Entry<dyn CongestionControl> {
                 Knob::words("rtt_scaling", switch, own("use_rtt_scaling")),
                 Knob::words("bandwidth_switch", switch, own("use_bandwidth_switch")),
             ])
-            .knobs(pacing::knobs())
-            .knobs(undo::knobs()),
+            .knobs(aimd_control::knobs()),
         )
         .build(|parameters: &HtcpParameters, context| {
-            let control = Box::new(Htcp::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            parameters.aimd.build(context).varied(Htcp::new(parameters))
         })
 }
 
@@ -146,9 +135,8 @@ struct Throughput {
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct Htcp {
-    smss: f64,
+#[derive(Debug)]
+struct Htcp {
     parameters: HtcpParameters,
     memory: Memory,
     throughput: Throughput,
@@ -157,19 +145,12 @@ pub struct Htcp {
     /// A congestion event goes on until this is acknowledged; the inner `None` until an ACK says what
     /// had been sent.
     event: Option<Option<u64>>,
-    increase: Increase,
-    decrease: Decrease,
-    undo: UndoRules,
-    pacing: Pace,
     remembered: Option<Box<Memory>>,
 }
 
 impl Htcp {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &HtcpParameters, context: &Context) -> Self {
+    fn new(parameters: &HtcpParameters) -> Self {
         Self {
-            smss: f64::from(context.smss),
             parameters: *parameters,
             memory: Memory {
                 beta: parameters.beta_min,
@@ -181,10 +162,6 @@ impl Htcp {
             throughput: Throughput::default(),
             rtt_min: None,
             event: None,
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
             remembered: None,
         }
     }
@@ -271,12 +248,12 @@ impl Htcp {
     }
 
     /// So many bytes were acknowledged, at a window of `cwnd`.
-    fn measure_throughput(&mut self, now: Instant, acked: u64, cwnd: f64) {
+    fn measure_throughput(&mut self, now: Instant, acked: u64, cwnd: f64, smss: f64) {
         self.throughput.delivered += acked as f64;
         let Some(rtt) = self.rtt_min.filter(|rtt| *rtt > 0.0) else {
             return;
         };
-        let flight = cwnd - self.alpha(now).max(1.0) * self.smss;
+        let flight = cwnd - self.alpha(now).max(1.0) * smss;
         let lasted = now.since(self.throughput.begun).as_secs_f64();
         if self.throughput.delivered < flight || lasted < rtt {
             return;
@@ -294,8 +271,14 @@ impl Htcp {
     }
 }
 
-impl CongestionControl for Htcp {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+impl AimdVariant for Htcp {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
         let window = view.window;
         let in_event = self.is_in_event(ack, view.scoreboard.nxt());
         let calm = !in_event && ack.dup_acks == 0 && view.scoreboard.sacked_segments() == 0;
@@ -305,67 +288,51 @@ impl CongestionControl for Htcp {
         if in_event {
             (self.throughput.delivered, self.throughput.begun) = (0.0, ack.now);
         } else {
-            self.measure_throughput(ack.now, ack.acked_bytes, window.cwnd);
+            self.measure_throughput(ack.now, ack.acked_bytes, window.cwnd, aimd.smss);
         }
         let alpha = self.alpha(ack.now);
-        let grown = self.increase.grown_by(alpha, ack, credit, window);
+        let grown = aimd.increase.grown_by(alpha, ack, credit, window);
         if window.in_slow_start() {
             return grown;
         }
         Window {
-            cwnd: grown.cwnd.min(window.cwnd + self.smss),
+            cwnd: grown.cwnd.min(window.cwnd + aimd.smss),
             ..grown
         }
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
-        self.decrease.after_loss_by(self.after_event().beta, loss)
+    fn reduction(&self, loss: &LossFacts, aimd: &Aimd) -> Window {
+        let beta = self.after_event().beta;
+        aimd.decrease.after_loss_by(beta, loss)
     }
 
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
+    fn on_loss(&mut self, loss: &LossFacts, answer: Answer, _: &mut Aimd) {
+        if answer == Answer::Own {
             self.begin_event(loss.now);
-            self.increase.after_loss();
         }
     }
 
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+    fn on_timeout(&mut self, loss: &LossFacts, aimd: &mut Aimd) -> Window {
         self.begin_event(loss.now);
-        self.increase.after_timeout();
-        self.decrease.after_timeout_by(self.memory.beta, loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
+        aimd.increase.after_timeout();
+        aimd.decrease.after_timeout_by(self.memory.beta, loss)
     }
 
     fn remember(&mut self) {
-        self.increase.remember();
         self.remembered = Some(Box::new(self.memory));
     }
 
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
+    fn on_spurious(&mut self, prior: &Prior, window: Window, aimd: &mut Aimd) -> Window {
         if let Some(memory) = self.remembered.take() {
             self.memory.since = memory.since;
             self.memory.rtt_max = memory.rtt_max;
             self.memory.old_max = memory.old_max;
             self.event = None;
         }
-        prior.restored(window)
+        aimd.on_spurious(prior, window)
     }
 
     fn bandwidth_estimate(&self) -> Option<f64> {
         (self.throughput.filtered > 0.0).then_some(self.throughput.filtered)
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
     }
 }

@@ -21,20 +21,16 @@
 //! (`count`). Where no handshake gives a round-trip time the configured window opens. The kernel has ρ in
 //! eighths and takes 2^ρ from a table; real numbers stand here.
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::time::Duration;
-use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::undo::Prior;
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Count, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{self, Pace, PacingParameters};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
+use super::aimd::Count;
+use super::aimd_control::{self, Aimd, AimdParameters, AimdVariant};
 use crate::catalog::linux::{Knob, Place};
-use crate::catalog::{Context, Entry, InLinux, Parameters};
+use crate::catalog::{Entry, InLinux, Parameters};
 
 /// Hybla's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
@@ -47,19 +43,13 @@ pub struct HyblaParameters {
     window_max: u64,
     // Congestion avoidance is Hybla's own.
     #[embed(
-        change(count(
+        change(increase.count(
             source = "Linux, hybla_cong_avoid: each ACK alike",
             default = Count::Acks,
         )),
-        fix(increase = 1.0),
+        fix(increase.increase = 1.0),
     )]
-    increase: IncreaseParameters,
-    #[embed]
-    decrease: DecreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
+    aimd: AimdParameters,
 }
 
 /// The entry in the catalog.
@@ -82,19 +72,19 @@ pub fn entry() -> Entry<dyn CongestionControl> {
                 1.0,
                 Place::module("tcp_hybla", "rtt0"),
             ))
-            .knobs(pacing::knobs())
-            .knobs(undo::knobs()),
+            .knobs(aimd_control::knobs()),
         )
         .build(|parameters: &HyblaParameters, context| {
-            let control = Box::new(Hybla::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            parameters
+                .aimd
+                .build(context)
+                .varied(Hybla::new(parameters))
         })
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct Hybla {
-    smss: f64,
+#[derive(Debug)]
+struct Hybla {
     /// In nanoseconds.
     rtt0: f64,
     /// In segments.
@@ -102,10 +92,6 @@ pub struct Hybla {
     /// The least smoothed round-trip time.
     rtt_min: Option<Duration>,
     after_timeout: AfterTimeout,
-    increase: Increase,
-    decrease: Decrease,
-    undo: UndoRules,
-    pacing: Pace,
 }
 
 /// Whether a timeout's losses are being repaired, while growth is Reno's.
@@ -117,19 +103,12 @@ enum AfterTimeout {
 }
 
 impl Hybla {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &HyblaParameters, context: &Context) -> Self {
+    fn new(parameters: &HyblaParameters) -> Self {
         Self {
-            smss: f64::from(context.smss),
             rtt0: parameters.rtt0 * 1e6,
             window_max: parameters.window_max as f64,
             rtt_min: None,
             after_timeout: AfterTimeout::No,
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
         }
     }
 
@@ -157,87 +136,63 @@ impl Hybla {
         ack.una < point
     }
 
-    fn grown(&self, credit: Credit, mut window: Window) -> Window {
-        let (acked, rho) = (self.increase.segments(credit), self.rho());
+    fn grown(&self, credit: Credit, mut window: Window, aimd: &Aimd) -> Window {
+        let (acked, rho) = (aimd.increase.segments(credit), self.rho());
         if acked <= 0.0 {
             return window;
         }
         if window.in_slow_start() {
-            let step = (libm::exp2(rho) - 1.0) * acked * self.smss;
+            let step = (libm::exp2(rho) - 1.0) * acked * aimd.smss;
             window.cwnd = (window.cwnd + step).min(window.ssthresh);
         } else {
-            window.cwnd += rho * rho * acked * self.smss * self.smss / window.cwnd;
+            window.cwnd += rho * rho * acked * aimd.smss * aimd.smss / window.cwnd;
         }
         window
     }
 }
 
-impl CongestionControl for Hybla {
-    fn on_handshake(&mut self, rtt: Duration, opening: Window) -> Window {
+impl AimdVariant for Hybla {
+    fn on_handshake(&mut self, rtt: Duration, opening: Window, aimd: &Aimd) -> Window {
         self.measure(rtt);
         Window {
-            cwnd: libm::floor(self.rho()) * self.smss,
+            cwnd: libm::floor(self.rho()) * aimd.smss,
             ..opening
         }
     }
 
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
         if let Some(srtt) = view.rtt.srtt() {
             self.measure(srtt);
         }
         let window = view.window;
         if self.is_repairing(ack, view.scoreboard.nxt()) {
-            return self.increase.grown(ack, credit, window);
+            return aimd.increase.grown(ack, credit, window);
         }
-        if !self.increase.permits(ack, window) {
+        if !aimd.increase.permits(ack, window) {
             return window;
         }
-        let grown = self.grown(credit, window);
-        let most = (self.window_max * self.smss).max(window.cwnd);
+        let grown = self.grown(credit, window, aimd);
+        let most = (self.window_max * aimd.smss).max(window.cwnd);
         Window {
             cwnd: grown.cwnd.min(most),
             ..grown
         }
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
-        self.decrease.after_loss(loss)
-    }
-
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
-            self.increase.after_loss();
-        }
-    }
-
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+    fn on_timeout(&mut self, loss: &LossFacts, aimd: &mut Aimd) -> Window {
         self.after_timeout = AfterTimeout::Until(None);
-        self.increase.after_timeout();
-        self.decrease.after_timeout(loss)
+        aimd.on_timeout(loss)
     }
 
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+    fn on_spurious(&mut self, prior: &Prior, window: Window, aimd: &mut Aimd) -> Window {
         self.after_timeout = AfterTimeout::No;
-        self.increase.restore();
-        prior.restored(window)
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
+        aimd.on_spurious(prior, window)
     }
 }
 

@@ -32,19 +32,13 @@
 #[cfg(test)]
 mod tests;
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::time::Duration;
-use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{self, Pace, PacingParameters};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
-use crate::catalog::{Context, Entry, InLinux, KernelVersion, Parameters};
+use super::aimd_control::{self, Aimd, AimdParameters, AimdVariant};
+use crate::catalog::{Entry, InLinux, KernelVersion, Parameters};
 
 /// Illinois's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
@@ -68,14 +62,8 @@ pub struct IllinoisParameters {
     #[parameter(source = "Linux, tcp_illinois: theta", range = 1..=255, unit = "round trips", default = 5)]
     theta: u64,
     // Congestion avoidance is Illinois's own.
-    #[embed(fix(increase = 1.0))]
-    increase: IncreaseParameters,
-    #[embed(fix(decrease = 1.0 - beta_max))]
-    decrease: DecreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
+    #[embed(fix(increase.increase = 1.0, decrease.decrease = 1.0 - beta_max))]
+    aimd: AimdParameters,
 }
 
 /// The entry in the catalog.
@@ -94,12 +82,13 @@ pub fn entry() -> Entry<dyn CongestionControl> {
             )
             .since(KernelVersion::of(2, 6, 22))
             .differs("Linux grows in whole segments, ours in real numbers")
-            .knobs(pacing::knobs())
-            .knobs(undo::knobs()),
+            .knobs(aimd_control::knobs()),
         )
         .build(|parameters: &IllinoisParameters, context| {
-            let control = Box::new(Illinois::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            parameters
+                .aimd
+                .build(context)
+                .varied(Illinois::new(parameters))
         })
 }
 
@@ -120,9 +109,8 @@ enum Queue {
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct Illinois {
-    smss: f64,
+#[derive(Debug)]
+struct Illinois {
     parameters: IllinoisParameters,
     alpha: f64,
     beta: f64,
@@ -131,18 +119,11 @@ pub struct Illinois {
     /// The least and the longest round-trip time, in seconds.
     base: f64,
     longest: f64,
-    increase: Increase,
-    decrease: Decrease,
-    undo: UndoRules,
-    pacing: Pace,
 }
 
 impl Illinois {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &IllinoisParameters, context: &Context) -> Self {
+    fn new(parameters: &IllinoisParameters) -> Self {
         Self {
-            smss: f64::from(context.smss),
             parameters: *parameters,
             alpha: parameters.alpha_max,
             beta: parameters.beta_max,
@@ -150,10 +131,6 @@ impl Illinois {
             round: Round::default(),
             base: f64::INFINITY,
             longest: 0.0,
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
         }
     }
 
@@ -224,56 +201,33 @@ impl Illinois {
     }
 }
 
-impl CongestionControl for Illinois {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+impl AimdVariant for Illinois {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
         if let Some(rtt) = ack.rtt {
             self.measure(rtt);
         }
         if ack.una > self.round.end {
-            self.update(view.window.cwnd / self.smss, view.scoreboard.nxt());
+            self.update(view.window.cwnd / aimd.smss, view.scoreboard.nxt());
         }
-        self.increase.grown_by(self.alpha, ack, credit, view.window)
+        aimd.increase.grown_by(self.alpha, ack, credit, view.window)
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
-        self.decrease.after_loss_by(1.0 - self.beta, loss)
+    fn reduction(&self, loss: &LossFacts, aimd: &Aimd) -> Window {
+        aimd.decrease.after_loss_by(1.0 - self.beta, loss)
     }
 
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
-            self.increase.after_loss();
-        }
-    }
-
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
-        let window = self.decrease.after_timeout_by(1.0 - self.beta, loss);
+    fn on_timeout(&mut self, loss: &LossFacts, aimd: &mut Aimd) -> Window {
+        let window = aimd.decrease.after_timeout_by(1.0 - self.beta, loss);
         (self.alpha, self.beta) = (1.0, self.parameters.beta_max);
         self.queue = Queue::Never;
         self.begin_round(loss.segment.start + loss.flight_size);
-        self.increase.after_timeout();
+        aimd.increase.after_timeout();
         window
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
-        prior.restored(window)
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
     }
 }

@@ -92,6 +92,15 @@ impl Pace {
         })
     }
 
+    /// `On` if the control paces.
+    #[must_use]
+    pub fn switch(&self) -> Switch {
+        match self.0 {
+            None => Switch::Off,
+            Some(_) => Switch::On,
+        }
+    }
+
     /// The same for the sender.
     #[must_use]
     pub fn rule(&self) -> Pacing {

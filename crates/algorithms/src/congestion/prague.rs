@@ -25,19 +25,16 @@
 //! §4.3 wants a sender to notice a queue that marks and is no L4S queue, and to go on as Reno there:
 //! that is left out.
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, MarkAnswer, Pacing};
-use dupack_tcp::facts::{AckFacts, LimitedBy, LossCause, LossFacts, LossRule, View};
+use dupack_tcp::congestion::{CongestionControl, Credit, MarkAnswer};
+use dupack_tcp::facts::{AckFacts, LimitedBy, LossFacts, LossRule, View};
 use dupack_tcp::time::{Duration, Instant};
-use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{Pace, PacingParameters};
+use super::aimd::{DecreaseParameters, IncreaseParameters};
+use super::aimd_control::{Aimd, AimdVariant, Answer};
+use super::pacing::PacingParameters;
 use super::undo::UndoParameters;
-use super::window_validation::validating;
-use crate::catalog::{Context, Entry, Linux, Needs, Parameters, Switch};
+use crate::catalog::{Entry, Linux, Needs, Parameters, Switch};
 
 /// Prague's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
@@ -62,6 +59,18 @@ pub struct PragueParameters {
     undo: UndoParameters,
 }
 
+impl PragueParameters {
+    fn pacing(&self) -> PacingParameters {
+        PacingParameters {
+            pacing: self.pace,
+            pacing_slow_start: 2.0,
+            pacing_avoidance: 1.0,
+            pacing_burst: 1,
+            pacing_from: 10,
+        }
+    }
+}
+
 /// The entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
@@ -71,22 +80,17 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .needs(|_| Needs::NONE.and_counted_marks())
         .linux(Linux::missing("`prague` is in the L4S team's kernels only"))
         .build(|parameters: &PragueParameters, context| {
-            let control = Box::new(Prague::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            let (pacing, p) = (parameters.pacing(), parameters);
+            Aimd::new(&p.increase, &p.decrease, &p.undo, &pacing, context).varied(Prague::new(p))
         })
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct Prague {
-    smss: f64,
+#[derive(Debug)]
+struct Prague {
     gain: f64,
     slope: f64,
     rtt_virt: Duration,
-    increase: Increase,
-    decrease: Decrease,
-    undo: UndoRules,
-    pacing: Pace,
     alpha: f64,
     share: Share,
     /// When a mark was last answered.
@@ -115,25 +119,11 @@ struct Share {
 }
 
 impl Prague {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &PragueParameters, context: &Context) -> Self {
-        let pacing = PacingParameters {
-            pacing: parameters.pace,
-            pacing_slow_start: 2.0,
-            pacing_avoidance: 1.0,
-            pacing_burst: 1,
-            pacing_from: 10,
-        };
+    fn new(parameters: &PragueParameters) -> Self {
         Self {
-            smss: f64::from(context.smss),
             gain: parameters.gain,
             slope: parameters.increase.increase,
             rtt_virt: Duration::from_secs_f64(parameters.rtt_virt / 1e3),
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&pacing),
             alpha: parameters.alpha,
             share: Share::default(),
             reduced: None,
@@ -147,7 +137,7 @@ impl Prague {
     }
 
     /// Takes the share of marks of a round that ends with this ACK.
-    fn count(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
+    fn count(&mut self, ack: &AckFacts<'_>, view: &View<'_>, smss: f64) {
         let Some(marked) = ack.marked_packets else {
             return;
         };
@@ -163,7 +153,7 @@ impl Prague {
             return;
         }
         if self.marks == Marks::Seen && self.share.delivered > 0 {
-            let packets = self.share.delivered as f64 / self.smss;
+            let packets = self.share.delivered as f64 / smss;
             let share = self.share.marked as f64 / packets;
             self.alpha += self.gain * (share.min(1.0) - self.alpha);
         }
@@ -190,89 +180,65 @@ impl Prague {
     }
 }
 
-impl CongestionControl for Prague {
+impl AimdVariant for Prague {
     fn marks(&self) -> MarkAnswer {
         MarkAnswer::ByShare
     }
 
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
-        self.count(ack, view);
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
+        self.count(ack, view, aimd.smss);
         let (mut window, mut credit) = (view.window, credit);
-        if !self.increase.permits(ack, window) && ack.limited_by != LimitedBy::Pacing {
+        if !aimd.increase.permits(ack, window) && ack.limited_by != LimitedBy::Pacing {
             return window;
         }
         if window.in_slow_start() {
-            (window, credit) = self.increase.slow_start(window, credit);
+            (window, credit) = aimd.increase.slow_start(window, credit);
         }
         // What came marked lets nothing grow.
-        let packets = ack.delivered_bytes as f64 / self.smss;
+        let packets = ack.delivered_bytes as f64 / aimd.smss;
         let marked = ack.marked_packets.unwrap_or(0) as f64;
         let unmarked = if marked > 0.0 {
             1.0 - (marked / packets.max(marked))
         } else {
             1.0
         };
-        let acked = self.increase.segments(credit) * unmarked;
+        let acked = aimd.increase.segments(credit) * unmarked;
         let slope = self.slope * self.damping(view.rtt.srtt().or(ack.rtt));
-        window.cwnd += slope * acked * self.smss * self.smss / window.cwnd;
+        window.cwnd += slope * acked * aimd.smss * aimd.smss / window.cwnd;
         window
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
+    fn reduction(&self, loss: &LossFacts, aimd: &Aimd) -> Window {
         if loss.rule != LossRule::MARK || self.marks == Marks::Uncounted {
-            return self.decrease.after_loss(loss);
+            return aimd.decrease.after_loss(loss);
         }
         if self.has_answered(loss) {
             return loss.window;
         }
-        let cwnd = (loss.window.cwnd * (1.0 - self.alpha / 2.0)).max(2.0 * self.smss);
+        let cwnd = (loss.window.cwnd * (1.0 - self.alpha / 2.0)).max(2.0 * aimd.smss);
         Window {
             cwnd,
             ssthresh: cwnd,
         }
     }
 
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if loss.rule == LossRule::MARK {
-            if !self.has_answered(loss) {
-                self.reduced = Some(loss.now);
-            }
-        } else if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
-            self.increase.after_loss();
+    fn on_loss(&mut self, loss: &LossFacts, _: Answer, _: &mut Aimd) {
+        if loss.rule == LossRule::MARK && !self.has_answered(loss) {
+            self.reduced = Some(loss.now);
         }
-    }
-
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
-        self.increase.after_timeout();
-        self.decrease.after_timeout(loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
-        prior.restored(window)
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use dupack_tcp::congestion::Pacing;
+    use dupack_tcp::facts::LossCause;
     use dupack_tcp::rtt::RttEstimator;
     use dupack_tcp::scoreboard::Scoreboard;
     use dupack_tcp::testing::{self, SMSS};

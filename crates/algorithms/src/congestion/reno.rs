@@ -19,19 +19,14 @@
 //! keeps `cwnd` real (the sender cuts `ssthresh` to whole segments), and recomputes `ssthresh`
 //! at every timeout. Slow start may end early if `slow_start` says so (HyStart++, RFC 9406).
 
-use alloc::boxed::Box;
+use dupack_tcp::congestion::CongestionControl;
 
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
-use dupack_tcp::undo::{Prior, UndoRules};
-use dupack_tcp::window::Window;
-
-use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{self, Pace, PacingParameters};
-use super::slow_start::{EarlyExit, SlowStartParameters};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
-use crate::catalog::{Context, Entry, InLinux, Parameters};
+use super::aimd::{DecreaseParameters, IncreaseParameters};
+use super::aimd_control::{self, Aimd, AimdVariant};
+use super::pacing::PacingParameters;
+use super::slow_start::SlowStartParameters;
+use super::undo::UndoParameters;
+use crate::catalog::{Entry, InLinux, Parameters};
 
 /// Reno's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
@@ -56,100 +51,28 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .citation("RFC 5681")
         .linux(
             InLinux::control("the congestion control `reno`, in every kernel", "reno")
-                .knobs(pacing::knobs())
-                .knobs(undo::knobs()),
+                .knobs(aimd_control::knobs()),
         )
         .build(|parameters: &RenoParameters, context| {
-            let control = Box::new(Reno::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            let p = parameters;
+            Aimd::new(&p.increase, &p.decrease, &p.undo, &p.pacing, context)
+                .exiting_early(&p.slow_start, context)
+                .varied(Reno)
         })
 }
 
-/// The control.
-#[derive(Clone, Debug)]
-pub struct Reno {
-    smss: f64,
-    increase: Increase,
-    decrease: Decrease,
-    early_exit: Option<Box<EarlyExit>>,
-    undo: UndoRules,
-    pacing: Pace,
-}
+/// The control: AIMD without differences.
+#[derive(Debug)]
+struct Reno;
 
-impl Reno {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &RenoParameters, context: &Context) -> Self {
-        Self {
-            smss: f64::from(context.smss),
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
-            early_exit: EarlyExit::new(&parameters.slow_start, parameters.pacing.pacing, context)
-                .map(Box::new),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
-        }
-    }
-}
-
-impl CongestionControl for Reno {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
-        let window = match &mut self.early_exit {
-            None => view.window,
-            Some(exit) => exit.on_ack(ack, view, &mut self.increase),
-        };
-        self.increase.grown(ack, credit, window)
-    }
-
-    fn reduction(&self, loss: &LossFacts) -> Window {
-        self.decrease.after_loss(loss)
-    }
-
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
-            self.increase.after_loss();
-        }
-    }
-
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
-        self.increase.after_timeout();
-        if let Some(exit) = &mut self.early_exit {
-            exit.after_timeout();
-        }
-        self.decrease.after_timeout(loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
-        prior.restored(window)
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
-        if let Some(exit) = &mut self.early_exit {
-            exit.resize(to);
-        }
-    }
-}
+impl AimdVariant for Reno {}
 
 #[cfg(test)]
 mod tests {
-    use dupack_tcp::facts::{LimitedBy, LossRule, WindowUse};
+    use dupack_tcp::congestion::Credit;
+    use dupack_tcp::facts::{LimitedBy, LossCause, LossRule, WindowUse};
     use dupack_tcp::testing::SMSS;
+    use dupack_tcp::window::Window;
 
     use super::*;
     use crate::catalog::{Dialect, Value};

@@ -20,20 +20,15 @@
 //! included, and everything that goes by the timeout sees the earlier one. Slow start does not
 //! end with a loss either.
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::congestion::CongestionControl;
+use dupack_tcp::facts::LossFacts;
 use dupack_tcp::rtt::RtoShortening;
 use dupack_tcp::time::Duration;
-use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
-use super::aimd::{Decrease, DecreaseParameters, Floor, Increase, IncreaseParameters};
-use super::pacing::{Pace, PacingParameters};
-use super::undo::UndoParameters;
-use super::window_validation::validating;
-use crate::catalog::{Context, Entry, Parameters};
+use super::aimd::Floor;
+use super::aimd_control::{Aimd, AimdParameters, AimdVariant, Answer};
+use crate::catalog::{Entry, Parameters};
 
 /// TCP-RR's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
@@ -51,15 +46,9 @@ pub struct TcpRrParameters {
         default = Duration::from_millis(50),
     )]
     min: Duration,
-    #[embed]
-    increase: IncreaseParameters,
     // It reduces at timeouts only, where the window is one segment whatever the floor.
-    #[embed(fix(floor = Floor::Both))]
-    decrease: DecreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
+    #[embed(fix(decrease.floor = Floor::Both))]
+    aimd: AimdParameters,
 }
 
 /// The entry in the catalog.
@@ -71,79 +60,40 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         )
         .citation("LE §5.2.2, after Zhang et al., RR-TCP, ICNP 2003")
         .build(|parameters: &TcpRrParameters, context| {
-            let control = Box::new(TcpRr::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            parameters
+                .aimd
+                .build(context)
+                .varied(TcpRr::new(parameters))
         })
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct TcpRr {
+#[derive(Debug)]
+struct TcpRr {
     shortening: RtoShortening,
-    increase: Increase,
-    decrease: Decrease,
-    undo: UndoRules,
-    pacing: Pace,
 }
 
 impl TcpRr {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &TcpRrParameters, context: &Context) -> Self {
+    fn new(parameters: &TcpRrParameters) -> Self {
         Self {
             shortening: RtoShortening {
                 factor: parameters.factor,
                 margin: parameters.min,
             },
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
         }
     }
 }
 
-impl CongestionControl for TcpRr {
+impl AimdVariant for TcpRr {
     fn rto_shortening(&self) -> Option<RtoShortening> {
         Some(self.shortening)
     }
 
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
-        self.increase.grown(ack, credit, view.window)
-    }
-
-    fn reduction(&self, loss: &LossFacts) -> Window {
+    fn reduction(&self, loss: &LossFacts, _: &Aimd) -> Window {
         loss.window
     }
 
-    fn on_loss(&mut self, _loss: &LossFacts, _cause: LossCause, _chosen: Window) {}
-
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
-        self.increase.after_timeout();
-        self.decrease.after_timeout(loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
-        prior.restored(window)
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
-    }
+    fn on_loss(&mut self, _: &LossFacts, _: Answer, _: &mut Aimd) {}
 }
 
 #[cfg(test)]

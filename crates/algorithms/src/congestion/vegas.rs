@@ -27,19 +27,13 @@
 //!   a loss in it, without a sample, or that ends while the recovery holds the window, says nothing.
 //! - The window does not fall below 2 segments, and does not grow unless it was used (`validate`).
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::time::Duration;
-use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
-use super::aimd::{Decrease, DecreaseParameters, Increase, IncreaseParameters};
+use super::aimd_control::{self, Aimd, AimdParameters, AimdVariant, Answer};
 use super::backlog::backlog;
-use super::pacing::{self, Pace, PacingParameters};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
 use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Choice, Context, Entry, InLinux, Parameters};
 
@@ -124,13 +118,7 @@ pub struct VegasParameters {
     )]
     leave: Leave,
     #[embed]
-    increase: IncreaseParameters,
-    #[embed]
-    decrease: DecreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
+    aimd: AimdParameters,
 }
 
 /// The entry in the catalog.
@@ -141,8 +129,10 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .citation("Brakmo, Peterson, TCP Vegas, IEEE JSAC 13(8), 1995")
         .linux(linux())
         .build(|parameters: &VegasParameters, context| {
-            let control = Box::new(Vegas::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            parameters
+                .aimd
+                .build(context)
+                .varied(Vegas::new(parameters, context))
         })
 }
 
@@ -159,8 +149,7 @@ fn linux() -> InLinux {
     )
     .differs("Linux counts the queue by the least round-trip time, ours by the present one")
     .knobs(["alpha", "beta", "gamma"].map(own))
-    .knobs(pacing::knobs())
-    .knobs(undo::knobs())
+    .knobs(aimd_control::knobs())
 }
 
 /// What slow start does in a round.
@@ -211,9 +200,8 @@ impl Round {
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct Vegas {
-    smss: f64,
+#[derive(Debug)]
+struct Vegas {
     alpha: f64,
     beta: f64,
     gamma: f64,
@@ -222,38 +210,21 @@ pub struct Vegas {
     sample: Sample,
     doubling: Doubling,
     leave: Leave,
-    /// Of the AIMD growth only slow start is used.
-    increase: Increase,
-    decrease: Decrease,
     /// None after a loss, until the next ACK.
     round: Option<Round>,
-    undo: UndoRules,
-    pacing: Pace,
 }
 
 impl Vegas {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &VegasParameters, context: &Context) -> Self {
-        let smss = f64::from(context.smss);
-        let slow_start = IncreaseParameters {
-            increase: 0.0,
-            ..parameters.increase
-        };
+    fn new(parameters: &VegasParameters, context: &Context) -> Self {
         Self {
-            smss,
             alpha: parameters.alpha,
             beta: parameters.beta,
             gamma: parameters.gamma,
-            step: parameters.increase.increase * smss,
+            step: parameters.aimd.increase.increase * f64::from(context.smss),
             sample: parameters.sample,
             doubling: parameters.doubling,
             leave: parameters.leave,
-            increase: Increase::new(&slow_start, context),
-            decrease: Decrease::new(&parameters.decrease, context),
             round: None,
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
         }
     }
 
@@ -277,17 +248,16 @@ impl Vegas {
     }
 
     /// The window when slow start ends with a round that took `rtt`.
-    fn leave_slow_start(&self, window: Window, rtt: Duration, rtt_min: Duration) -> Window {
-        let cwnd = window.cwnd;
+    fn leave_slow_start(&self, cwnd: f64, rtt: Duration, rtt_min: Duration, smss: f64) -> Window {
         let cwnd = match self.leave {
             Leave::Keep => cwnd,
             Leave::Target => {
                 let full = cwnd * rtt_min.as_secs_f64() / rtt.as_secs_f64();
-                cwnd.min(full + self.smss)
+                cwnd.min(full + smss)
             }
             Leave::Eighth => cwnd - cwnd / 8.0,
         };
-        let cwnd = cwnd.max(2.0 * self.smss);
+        let cwnd = cwnd.max(2.0 * smss);
         Window {
             cwnd,
             ssthresh: cwnd,
@@ -295,15 +265,15 @@ impl Vegas {
     }
 
     /// The window in congestion avoidance, at the end of a round with a backlog of `n`.
-    fn steered(&self, ack: &AckFacts<'_>, window: Window, n: f64) -> Window {
+    fn steered(&self, ack: &AckFacts<'_>, window: Window, n: f64, aimd: &Aimd) -> Window {
         if n > self.beta {
-            let cwnd = (window.cwnd - self.step).max(2.0 * self.smss);
+            let cwnd = (window.cwnd - self.step).max(2.0 * aimd.smss);
             // Below `ssthresh` slow start would begin.
             Window {
                 cwnd,
                 ssthresh: window.ssthresh.min(cwnd),
             }
-        } else if n < self.alpha && self.increase.permits(ack, window) {
+        } else if n < self.alpha && aimd.increase.permits(ack, window) {
             Window {
                 cwnd: window.cwnd + self.step,
                 ..window
@@ -314,8 +284,14 @@ impl Vegas {
     }
 }
 
-impl CongestionControl for Vegas {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+impl AimdVariant for Vegas {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
         let window = view.window;
         let (round, ended) = self.turn(ack, view);
         self.round = Some(round);
@@ -325,63 +301,38 @@ impl CongestionControl for Vegas {
         // What the round that ended tells: its RTT, and the backlog.
         let told = ended.and_then(|ended| {
             let rtt = ended.rtt(self.sample)?;
-            let n = backlog(window.cwnd / self.smss, Some(rtt), view.rtt.min())?;
+            let n = backlog(window.cwnd / aimd.smss, Some(rtt), view.rtt.min())?;
             Some((ended.purpose, rtt, n))
         });
         if !window.in_slow_start() {
-            return told.map_or(window, |(_, _, n)| self.steered(ack, window, n));
+            return told.map_or(window, |(_, _, n)| self.steered(ack, window, n, aimd));
         }
         if let (Some((purpose, rtt, n)), Some(rtt_min)) = (told, view.rtt.min()) {
             let measured = self.doubling == Doubling::Every || purpose == Purpose::Measure;
             if measured && n > self.gamma {
-                return self.leave_slow_start(window, rtt, rtt_min);
+                return self.leave_slow_start(window.cwnd, rtt, rtt_min, aimd.smss);
             }
         }
         // The ACK that ends a round belongs to it.
         let purpose = ended.map_or(round.purpose, |ended| ended.purpose);
-        if purpose == Purpose::Double && self.increase.permits(ack, window) {
-            self.increase.slow_start(window, credit).0
+        if purpose == Purpose::Double && aimd.increase.permits(ack, window) {
+            aimd.increase.slow_start(window, credit).0
         } else {
             window
         }
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
-        self.decrease.after_loss(loss)
-    }
-
-    fn on_loss(&mut self, _loss: &LossFacts, _cause: LossCause, _chosen: Window) {
+    fn on_loss(&mut self, _: &LossFacts, _: Answer, _: &mut Aimd) {
         self.round = None;
     }
 
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+    fn on_timeout(&mut self, loss: &LossFacts, aimd: &mut Aimd) -> Window {
         self.round = None;
-        self.increase.after_timeout();
-        self.decrease.after_timeout(loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
-        prior.restored(window)
+        aimd.on_timeout(loss)
     }
 
     fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
         self.step *= f64::from(to) / f64::from(from);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
     }
 }
 

@@ -19,19 +19,14 @@
 //! the connection. Before there are samples it is Reno. When bytes are counted, the bytes of every
 //! other ACK are left out.
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::time::Duration;
-use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
+use super::aimd::{Decrease, DecreaseParameters};
+use super::aimd_control::{self, Aimd, AimdParameters, AimdVariant};
 use super::backlog::backlog;
-use super::pacing::{self, Pace, PacingParameters};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
 use crate::catalog::{Choice, Context, Entry, InLinux, KernelVersion, Parameters};
 
 /// Which round-trip time is compared with the least.
@@ -56,13 +51,7 @@ pub struct VenoParameters {
     #[parameter(source = "Fu, Liew 2003 (4/5)", range = 0.0..=1.0, default = 0.8)]
     random_decrease: f64,
     #[embed]
-    increase: IncreaseParameters,
-    #[embed]
-    decrease: DecreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
+    aimd: AimdParameters,
 }
 
 /// The entry in the catalog.
@@ -80,12 +69,13 @@ pub fn entry() -> Entry<dyn CongestionControl> {
             .since(KernelVersion::of(2, 6, 18))
             .fixed("rtt", "latest")
             .differs("Linux tells the queue by the last round-trip times, ours by the smoothed one")
-            .knobs(pacing::knobs())
-            .knobs(undo::knobs()),
+            .knobs(aimd_control::knobs()),
         )
         .build(|parameters: &VenoParameters, context| {
-            let control = Box::new(Veno::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            parameters
+                .aimd
+                .build(context)
+                .varied(Veno::new(parameters, context))
         })
 }
 
@@ -106,44 +96,33 @@ enum Turn {
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct Veno {
-    smss: f64,
+#[derive(Debug)]
+struct Veno {
     beta: f64,
     delay: Delay,
     turn: Turn,
-    increase: Increase,
-    congestion: Decrease,
+    /// The reduction without a backlog.
     random: Decrease,
-    undo: UndoRules,
-    pacing: Pace,
 }
 
 impl Veno {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &VenoParameters, context: &Context) -> Self {
+    fn new(parameters: &VenoParameters, context: &Context) -> Self {
         let random = DecreaseParameters {
             decrease: parameters.random_decrease,
-            ..parameters.decrease
+            ..parameters.aimd.decrease
         };
         Self {
-            smss: f64::from(context.smss),
             beta: parameters.beta,
             delay: parameters.rtt,
             turn: Turn::Grow,
-            increase: Increase::new(&parameters.increase, context),
-            congestion: Decrease::new(&parameters.decrease, context),
             random: Decrease::new(&random, context),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
         }
     }
 
     /// Whether this ACK is one of those that are left out at a backlog.
-    fn rests(&mut self, credit: Credit, view: &View<'_>) -> bool {
+    fn rests(&mut self, credit: Credit, view: &View<'_>, smss: f64) -> bool {
         let rtt = self.delay.of(view.rtt.srtt(), view.rtt.latest());
-        let backlog = backlog(view.window.cwnd / self.smss, rtt, view.rtt.min());
+        let backlog = backlog(view.window.cwnd / smss, rtt, view.rtt.min());
         let slowed = !view.window.in_slow_start()
             && credit.acks > 0
             && backlog.is_some_and(|n| n >= self.beta);
@@ -159,54 +138,29 @@ impl Veno {
     }
 }
 
-impl CongestionControl for Veno {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
-        if self.rests(credit, view) {
+impl AimdVariant for Veno {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
+        if self.rests(credit, view, aimd.smss) {
             return view.window;
         }
-        self.increase.grown(ack, credit, view.window)
+        aimd.increase.grown(ack, credit, view.window)
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
+    fn reduction(&self, loss: &LossFacts, aimd: &Aimd) -> Window {
         let rtt = self.delay.of(loss.srtt, loss.rtt_latest);
-        match backlog(loss.window.cwnd / self.smss, rtt, loss.rtt_min) {
+        match backlog(loss.window.cwnd / aimd.smss, rtt, loss.rtt_min) {
             Some(n) if n < self.beta => self.random.after_loss(loss),
-            _ => self.congestion.after_loss(loss),
+            _ => aimd.decrease.after_loss(loss),
         }
-    }
-
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
-            self.increase.after_loss();
-        }
-    }
-
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
-        self.increase.after_timeout();
-        self.congestion.after_timeout(loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
-        prior.restored(window)
     }
 
     fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.congestion.resize(from, to);
         self.random.resize(from, to);
     }
 }

@@ -51,17 +51,13 @@
 //! - Before there is an estimate, a loss halves FlightSize (RFC 5681), as the paper's formula
 //!   would leave a window of nothing.
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, AckKind, LossCause, LossFacts, View};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, AckKind, LossFacts, View};
 use dupack_tcp::time::Duration;
-use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::undo::Prior;
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Increase};
-use super::pacing::Pace;
-use super::window_validation::validating;
+use super::aimd_control::{Aimd, AimdVariant, Answer};
 use crate::catalog::{Context, Entry, Linux};
 
 mod estimate;
@@ -90,16 +86,15 @@ pub fn entry() -> Entry<dyn CongestionControl> {
             .near("westwood-linux"),
         )
         .build(|parameters: &WestwoodParameters, context| {
-            let control = Box::new(Westwood::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            let p = parameters;
+            Aimd::new(&p.increase, &p.decrease, &p.undo, &p.pacing, context)
+                .varied(Westwood::new(p, context))
         })
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct Westwood {
-    smss: f64,
-    increase: Increase,
+#[derive(Debug)]
+struct Westwood {
     acked: AckedCount,
     filter: Filter,
     /// Seconds; 0 if RTTmin is exact.
@@ -107,28 +102,20 @@ pub struct Westwood {
     reduction: Reduction,
     functions: Functions,
     cwnd_rule: CwndRule,
-    /// Least `ssthresh` after a timeout, in bytes.
-    min_ssthresh: f64,
-    /// The same after 3 duplicate ACKs.
+    /// Least `ssthresh` after 3 duplicate ACKs, in bytes.
     dup_ack_min_ssthresh: f64,
     raise: Raise,
     raise_rtt: f64,
     /// Of the round trips that `raise` has seen.
     least_rtt: Option<Duration>,
-    undo: UndoRules,
-    pacing: Pace,
     /// The reduction factor as it was before the last loss event.
     remembered: Option<f64>,
 }
 
 impl Westwood {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &WestwoodParameters, context: &Context) -> Self {
+    fn new(parameters: &WestwoodParameters, context: &Context) -> Self {
         let smss = f64::from(context.smss);
         Self {
-            smss,
-            increase: Increase::new(&parameters.increase, context),
             acked: AckedCount::new(parameters.acked, context.smss, parameters.acked_limit),
             filter: match parameters.sampling {
                 Sampling::Acks => Filter::fixed(parameters.tau),
@@ -143,13 +130,10 @@ impl Westwood {
             },
             functions: Functions::new(parameters, smss),
             cwnd_rule: parameters.cwnd,
-            min_ssthresh: parameters.least.min_ssthresh as f64 * smss,
             dup_ack_min_ssthresh: parameters.dup_ack_min_ssthresh as f64 * smss,
             raise: parameters.raise,
             raise_rtt: parameters.raise_rtt,
             least_rtt: None,
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
             remembered: None,
         }
     }
@@ -182,37 +166,45 @@ impl Westwood {
     }
 
     /// BWE · RTTmin in bytes: what the path holds. Without an estimate, FlightSize / 2.
-    fn pipe(&self, loss: &LossFacts) -> f64 {
+    fn pipe(&self, loss: &LossFacts, aimd: &Aimd) -> f64 {
         let pipe = self.measured_pipe(loss.rtt_min);
         if pipe > 0.0 {
             pipe
         } else {
-            (loss.flight_within_window() / 2.0).max(self.min_ssthresh)
+            aimd.decrease.after_loss(loss).ssthresh
         }
     }
 }
 
-impl CongestionControl for Westwood {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+impl AimdVariant for Westwood {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
         if ack.kind != AckKind::Other {
             let bytes = self.acked.count(ack.acked_bytes);
             self.filter.take(ack.now, bytes);
         }
-        let grown = self.increase.grown(ack, credit, view.window);
+        let grown = aimd.increase.grown(ack, credit, view.window);
         match self.raise {
             Raise::Off => grown,
             Raise::Idle => self.raised(ack, grown),
         }
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
+    fn reduction(&self, loss: &LossFacts, aimd: &Aimd) -> Window {
         let a = self.reduction.after(loss.window, self.reduction.step);
         let phase = Phase::of(loss.window);
         let f = match phase {
             Phase::Avoidance => self.functions.f1,
             Phase::SlowStart | Phase::Neither => self.functions.f2,
         };
-        let ssthresh = f.of(self.pipe(loss), a).max(self.dup_ack_min_ssthresh);
+        let ssthresh = f
+            .of(self.pipe(loss, aimd), a)
+            .max(self.dup_ack_min_ssthresh);
         Window {
             cwnd: if phase == Phase::Avoidance && self.cwnd_rule == CwndRule::Set {
                 ssthresh
@@ -223,28 +215,29 @@ impl CongestionControl for Westwood {
         }
     }
 
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
+    fn on_loss(&mut self, loss: &LossFacts, answer: Answer, aimd: &mut Aimd) {
+        if answer == Answer::Own {
             self.reduction.a = self.reduction.after(loss.window, self.reduction.step);
-            self.increase.after_loss();
+            aimd.increase.after_loss();
         }
     }
 
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+    fn on_timeout(&mut self, loss: &LossFacts, aimd: &mut Aimd) -> Window {
         self.reduction.a = self
             .reduction
             .after(loss.window, self.reduction.timeout_step);
-        self.increase.after_timeout();
+        aimd.increase.after_timeout();
         let (for_ssthresh, for_cwnd) = match Phase::of(loss.window) {
             Phase::Avoidance => (self.functions.f3, self.functions.f4),
             Phase::SlowStart | Phase::Neither => (self.functions.f5, self.functions.f6),
         };
-        let pipe = self.pipe(loss);
+        let pipe = self.pipe(loss, aimd);
         let ssthresh = for_ssthresh.of(pipe, self.reduction.a);
-        if ssthresh < self.min_ssthresh {
+        let least = aimd.decrease.min_ssthresh;
+        if ssthresh < least {
             return Window {
-                cwnd: self.smss,
-                ssthresh: self.min_ssthresh,
+                cwnd: aimd.smss,
+                ssthresh: least,
             };
         }
         Window {
@@ -253,25 +246,15 @@ impl CongestionControl for Westwood {
         }
     }
 
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
     fn remember(&mut self) {
-        self.increase.remember();
         self.remembered = Some(self.reduction.a);
     }
 
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
+    fn on_spurious(&mut self, prior: &Prior, window: Window, aimd: &mut Aimd) -> Window {
         if let Some(a) = self.remembered.take() {
             self.reduction.a = a;
         }
-        prior.restored(window)
+        aimd.on_spurious(prior, window)
     }
 
     fn bandwidth_estimate(&self) -> Option<f64> {
@@ -279,11 +262,7 @@ impl CongestionControl for Westwood {
     }
 
     fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        let ratio = f64::from(to) / f64::from(from);
-        self.min_ssthresh *= ratio;
-        self.dup_ack_min_ssthresh *= ratio;
-        self.increase.resize(from, to);
+        self.dup_ack_min_ssthresh *= f64::from(to) / f64::from(from);
         self.acked.resize(from, to);
         self.functions.resize(to);
     }

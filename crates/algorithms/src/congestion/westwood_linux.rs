@@ -24,19 +24,13 @@
 //! - Times are exact, not in ticks; rates are not cut to whole bytes per tick.
 //! - Before there is an estimate the window would be two segments, and is.
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, AckKind, LossCause, LossFacts, View};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, AckKind, LossFacts, View};
 use dupack_tcp::time::{Duration, Instant};
-use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{self, Pace, PacingParameters};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
-use crate::catalog::{Context, Entry, InLinux, Parameters};
+use super::aimd_control::{self, Aimd, AimdParameters, AimdVariant};
+use crate::catalog::{Entry, InLinux, Parameters};
 
 /// What the kernel leaves of a window at least, in segments.
 const LEAST_WINDOW: f64 = 2.0;
@@ -58,13 +52,7 @@ pub struct WestwoodLinuxParameters {
     )]
     keep: f64,
     #[embed]
-    increase: IncreaseParameters,
-    #[embed]
-    decrease: DecreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
+    aimd: AimdParameters,
 }
 
 /// The entry in the catalog.
@@ -81,34 +69,27 @@ pub fn entry() -> Entry<dyn CongestionControl> {
             )
             .differs("after a timeout today's module takes ssthresh from its estimate; ours halves")
             .differs("Linux reaches the window at the end of a recovery, ours at its beginning")
-            .knobs(pacing::knobs())
-            .knobs(undo::knobs()),
+            .knobs(aimd_control::knobs()),
         )
         .build(|parameters: &WestwoodLinuxParameters, context| {
-            let control = Box::new(WestwoodLinux::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            parameters
+                .aimd
+                .build(context)
+                .varied(WestwoodLinux::new(parameters))
         })
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct WestwoodLinux {
-    smss: f64,
+#[derive(Debug)]
+struct WestwoodLinux {
     sampling: Sampling,
     /// The least smoothed round-trip time, in seconds.
     rtt_min: Option<f64>,
-    increase: Increase,
-    decrease: Decrease,
-    undo: UndoRules,
-    pacing: Pace,
 }
 
 impl WestwoodLinux {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &WestwoodLinuxParameters, context: &Context) -> Self {
+    fn new(parameters: &WestwoodLinuxParameters) -> Self {
         Self {
-            smss: f64::from(context.smss),
             sampling: Sampling {
                 least: parameters.window,
                 keep: parameters.keep,
@@ -119,77 +100,45 @@ impl WestwoodLinux {
                 estimate: 0.0,
             },
             rtt_min: None,
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
         }
     }
 
     /// The window that the estimate asks for, in bytes.
-    fn pipe(&self) -> f64 {
-        let segments = self.sampling.estimate * self.rtt_min.unwrap_or(0.0) / self.smss;
-        libm::floor(segments).max(LEAST_WINDOW) * self.smss
+    fn pipe(&self, smss: f64) -> f64 {
+        let segments = self.sampling.estimate * self.rtt_min.unwrap_or(0.0) / smss;
+        libm::floor(segments).max(LEAST_WINDOW) * smss
     }
 }
 
-impl CongestionControl for WestwoodLinux {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+impl AimdVariant for WestwoodLinux {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
         if let Some(srtt) = view.rtt.srtt() {
             let seconds = srtt.as_secs_f64();
             self.rtt_min = Some(self.rtt_min.map_or(seconds, |least| least.min(seconds)));
             self.sampling.look(ack.now, srtt);
         }
         if ack.kind != AckKind::Other {
-            self.sampling.count(ack.acked_bytes as f64, self.smss);
+            self.sampling.count(ack.acked_bytes as f64, aimd.smss);
         }
-        self.increase.grown(ack, credit, view.window)
+        aimd.increase.grown(ack, credit, view.window)
     }
 
-    fn reduction(&self, _: &LossFacts) -> Window {
-        let pipe = self.pipe();
+    fn reduction(&self, _: &LossFacts, aimd: &Aimd) -> Window {
+        let pipe = self.pipe(aimd.smss);
         Window {
             cwnd: pipe,
             ssthresh: pipe,
         }
     }
 
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
-            self.increase.after_loss();
-        }
-    }
-
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
-        self.increase.after_timeout();
-        self.decrease.after_timeout(loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
-        prior.restored(window)
-    }
-
     fn bandwidth_estimate(&self) -> Option<f64> {
         self.sampling.begun.map(|_| self.sampling.estimate)
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
     }
 }
 

@@ -38,8 +38,7 @@ use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
-use super::aimd::IncreaseParameters;
-use crate::catalog::{Context, Switch};
+use crate::catalog::Switch;
 
 /// The pipeACK Sampling Period is at least this (§4.2), and so many round trips.
 const PERIOD_MIN: Duration = Duration::from_secs(1);
@@ -57,16 +56,16 @@ const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
 /// Segments of the initial window (RFC 6928 §2).
 const INITIAL_SEGMENTS: f64 = 10.0;
 
-/// `control`, with its window validated if `parameters` say so.
+/// Returns `control` with its window validated if `cwv` is on. A full segment has `smss` bytes.
 #[must_use]
 pub fn validating(
     control: Box<dyn CongestionControl>,
-    parameters: &IncreaseParameters,
-    context: &Context,
+    cwv: Switch,
+    smss: f64,
 ) -> Box<dyn CongestionControl> {
-    match parameters.cwv {
+    match cwv {
         Switch::Off => control,
-        Switch::On => Box::new(Validating::new(control, context)),
+        Switch::On => Box::new(Validating::new(control, smss)),
     }
 }
 
@@ -162,10 +161,10 @@ struct Validating {
 }
 
 impl Validating {
-    fn new(inner: Box<dyn CongestionControl>, context: &Context) -> Self {
+    fn new(inner: Box<dyn CongestionControl>, smss: f64) -> Self {
         Self {
             inner,
-            smss: f64::from(context.smss),
+            smss,
             pipe: PipeAck::default(),
             cwnd: None,
             srtt: None,

@@ -5,7 +5,7 @@ use dupack_tcp::undo::Prior;
 
 use super::*;
 use crate::catalog::{Dialect, Value, typed};
-use crate::congestion::bench::{Bench, CONTEXT};
+use crate::congestion::bench::Bench;
 
 const RTT: Duration = Duration::from_millis(100);
 const ALONE: (&str, Value) = ("reno_friendly", Value::word("off"));
@@ -36,7 +36,7 @@ fn k_and_w_cubic_in_closed_form() {
     assert_eq!((b.cwnd(), b.ssthresh()), (70.0, 70.0));
     // K = ³√((100 − 70)/0.4) = ³√75 = 4.2171633…; W(0) = 70, W(K) = 100.
     let parameters = typed::parameters(Dialect::Rfc, &[]).expect("defaults");
-    let mut cubic = Cubic::new(&parameters, &CONTEXT);
+    let mut cubic = Cubic::new(&parameters);
     cubic.note_congestion(100.0, Origin::Loss);
     let stage = cubic.begin(Instant::ZERO, 70.0);
     assert!(close(stage.k, 4.217_163_326_508_746));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::catalog::{Dialect, Value, typed};
-use crate::congestion::bench::{Bench, CONTEXT};
+use crate::congestion::bench::Bench;
 use crate::recovery::sack;
 use crate::testing::{Setup, ack};
 
@@ -11,7 +11,7 @@ const MS: fn(u64) -> Duration = Duration::from_millis;
 /// One that had its last congestion event at 0, with these round-trip times in milliseconds.
 fn control(changes: &[(&str, Value)], rtt_min: u64, rtt_max: u64) -> Htcp {
     let parameters = typed::parameters(Dialect::Rfc, changes).expect("they are known");
-    let mut control = Htcp::new(&parameters, &CONTEXT);
+    let mut control = Htcp::new(&parameters);
     control.measure_rtt(MS(rtt_min), true);
     control.memory.rtt_max = rtt_max as f64 / 1e3;
     control
@@ -113,16 +113,18 @@ fn the_longest_round_trip_is_no_outlier_and_fades() {
 fn throughput_is_that_of_a_window_in_a_round_trip() {
     let mut control = control(&[], 100, 100);
     let at = |ms| Instant::ZERO + MS(ms);
+    let acknowledge =
+        |control: &mut Htcp, ms, acked| control.measure_throughput(at(ms), acked, 20_000.0, 1000.0);
     // 20 segments, less the one that growth adds, and not before 100 ms have passed.
-    control.measure_throughput(at(50), 19_000, 20_000.0);
+    acknowledge(&mut control, 50, 19_000);
     assert_eq!(control.throughput.max, 0.0);
-    control.measure_throughput(at(100), 1000, 20_000.0);
+    acknowledge(&mut control, 100, 1000);
     assert_eq!(control.throughput.max, 200_000.0);
     // Four round trips after the loss it is filtered: (3 · 200,000 + 400,000)/4.
     control.throughput.begun = at(300);
-    control.measure_throughput(at(400), 40_000, 20_000.0);
+    acknowledge(&mut control, 400, 40_000);
     assert_eq!(control.throughput.max, 250_000.0);
-    control.measure_throughput(at(500), 20_000, 20_000.0);
+    acknowledge(&mut control, 500, 20_000);
     assert_eq!(control.throughput.max, 250_000.0);
 }
 

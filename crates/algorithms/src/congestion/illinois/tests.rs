@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::catalog::{Dialect, typed};
-use crate::congestion::bench::{Bench, CONTEXT};
+use crate::congestion::bench::Bench;
 
 fn control() -> Illinois {
     let parameters = typed::parameters(Dialect::Rfc, &[]).expect("defaults");
-    Illinois::new(&parameters, &CONTEXT)
+    Illinois::new(&parameters)
 }
 
 /// 38/128 in place of 0.3.

@@ -1,8 +1,10 @@
 //! Timelines: a real sender whose whole window is acknowledged once per round trip.
 
+use dupack_tcp::undo::Prior;
+
 use super::*;
 use crate::catalog::{Dialect, Value, typed};
-use crate::congestion::bench::Bench;
+use crate::congestion::bench::{Bench, CONTEXT};
 use crate::recovery::sack;
 use crate::testing::{SMSS, Setup, Timeline, ack};
 
@@ -93,8 +95,10 @@ fn the_window_does_not_fall_below_two_segments() {
     let mut t = start(Dialect::Rfc, 2.0, 2.0);
     assert_eq!(round(&mut t, 100), 3.0);
     let changes = [("beta", Value::Real(0.0)), ("alpha", Value::Real(0.0))];
-    let parameters = typed::parameters(Dialect::Rfc, &changes).expect("parameters");
-    let vegas = Vegas::new(&parameters, &crate::congestion::bench::CONTEXT);
+    let parameters: VegasParameters =
+        typed::parameters(Dialect::Rfc, &changes).expect("parameters");
+    let vegas = Vegas::new(&parameters, &CONTEXT);
+    let aimd = parameters.aimd.build(&CONTEXT);
     let facts = crate::congestion::bench::ack_facts(
         dupack_tcp::time::Instant::ZERO,
         1,
@@ -105,7 +109,7 @@ fn the_window_does_not_fall_below_two_segments() {
         cwnd: 2500.0,
         ssthresh: 2000.0,
     };
-    assert_eq!(vegas.steered(&facts, window, 1.0).cwnd, 2000.0);
+    assert_eq!(vegas.steered(&facts, window, 1.0, &aimd).cwnd, 2000.0);
 }
 
 #[test]

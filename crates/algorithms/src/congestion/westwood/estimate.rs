@@ -158,18 +158,19 @@ impl Filter {
     }
 
     pub(super) fn take(&mut self, now: Instant, bytes: u64) {
-        let Some(last) = self.last_ack else {
+        let Some(last) = &mut self.last_ack else {
             self.last_ack = Some(now);
             return;
         };
-        self.pending += bytes;
-        let interval = now.since(last);
+        let bytes = self.pending + bytes;
+        let interval = now.since(*last);
         if interval.is_zero() {
+            self.pending = bytes;
             return;
         }
-        let bytes = core::mem::take(&mut self.pending) as f64;
-        self.last_ack = Some(now);
-        let interval = interval.as_secs_f64();
+        self.pending = 0;
+        *last = now;
+        let (bytes, interval) = (bytes as f64, interval.as_secs_f64());
         match self.weights {
             Weights::Fixed(weights) => self.step(weights, bytes / interval),
             Weights::Timed(constant) => {

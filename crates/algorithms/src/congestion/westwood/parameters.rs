@@ -5,7 +5,9 @@ use dupack_tcp::time::Duration;
 use super::estimate::{Counting, Sampling};
 use super::functions::Shape;
 use crate::catalog::{Choice, Parameters};
-use crate::congestion::aimd::{IncreaseParameters, LeastThreshold};
+use crate::congestion::aimd::{
+    Basis, DecreaseParameters, Floor, IncreaseParameters, RepeatedTimeout,
+};
 use crate::congestion::pacing::PacingParameters;
 use crate::congestion::undo::UndoParameters;
 
@@ -64,11 +66,21 @@ pub struct WestwoodParameters {
         default = 0,
     )]
     pub(super) dup_ack_min_ssthresh: u64,
-    #[embed(change(min_ssthresh(
-        doc = "least slow start threshold after a timeout",
-        source = "Westwood §III.B",
-    )))]
-    pub(super) least: LeastThreshold,
+    // RFC 5681's reduction stands in as long as there is no estimate.
+    #[embed(
+        change(min_ssthresh(
+            doc = "least slow start threshold after a timeout",
+            source = "Westwood §III.B",
+        )),
+        fix(
+            basis = Basis::Flight,
+            decrease = 0.5,
+            mark_decrease = 0.0,
+            floor = Floor::Both,
+            repeated_timeout = RepeatedTimeout::Recompute,
+        ),
+    )]
+    pub(super) decrease: DecreaseParameters,
     /// what 3 duplicate ACKs in congestion avoidance make of cwnd
     #[parameter(source = "Westwood §IV.A (lower); §III.A has set", default = CwndRule::Lower)]
     pub(super) cwnd: CwndRule,

@@ -1,6 +1,7 @@
 //! The estimate and the windows, by hand.
 
 use dupack_tcp::congestion::Credit;
+use dupack_tcp::facts::LossCause;
 use dupack_tcp::time::{Duration, Instant};
 
 use super::*;
