@@ -1,4 +1,4 @@
-//! Tests over the whole catalog, and of a stack as text.
+//! Tests of the whole catalog, and of the text of stacks.
 
 mod deploy;
 mod transfer;
@@ -23,7 +23,7 @@ fn error(text: &str) -> String {
         .to_string()
 }
 
-/// A value that is not the default of every dialect.
+/// Returns a value that is not the default of every dialect.
 fn another(spec: &ParameterSpec) -> Value {
     let candidates = match &spec.kind {
         Kind::Choice(words) => {
@@ -137,7 +137,7 @@ fn the_short_form_is_canonical() {
         ("newreno/reno/none/0", "newreno/reno"),
         ("newreno/reno/veno/tcp", "newreno/reno/veno/0"),
         ("newreno/reno/veno/previous", "newreno/reno/veno/1"),
-        // The default everywhere is not worth a word; the default of one dialect is.
+        // A value that is the default in every dialect is not printed; the default of one dialect is.
         ("newreno/reno/veno(beta=3)/1", "newreno/reno/veno/1"),
         ("newreno/reno(count=bytes)", "newreno/reno(count=bytes)"),
         // In the order of the catalog.
@@ -342,7 +342,7 @@ fn who_is_withdrawn_makes_room_and_stays_where_it_was_read() {
     catalog.register(mine("mine")).unwrap();
     let text = "newreno/reno/veno/mine";
     let before = StackSpec::parse(text, &catalog).unwrap();
-    // Of another axis, there is none of that name.
+    // There is no entry of that name on another axis.
     catalog.withdraw(Axis::Control, "mine");
     assert!(StackSpec::parse(text, &catalog).is_ok());
     catalog.withdraw(Axis::Response, "mine");

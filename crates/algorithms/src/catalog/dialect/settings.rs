@@ -1,6 +1,6 @@
-//! What a dialect sets, as a table with sources: for whoever asks why a run came out as it did.
+//! Table of the settings of a dialect with their sources, which helps to explain the result of a run.
 //!
-//! The values are read off the configuration itself, so that the table cannot disagree with it.
+//! The values are read from the configuration itself, so that the table cannot disagree with it.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -25,19 +25,19 @@ use super::name::Dialect;
 use super::{Headers, connect_as, receiver_config, sender_config};
 use crate::catalog::needs::Needs;
 
-/// One line of the table of what an endpoint does.
+/// Line of the table of settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Setting {
-    /// What is set.
+    /// Name of the setting.
     pub name: &'static str,
-    /// To what, with its unit.
+    /// Value of the setting, with its unit.
     pub value: String,
-    /// Where the value comes from.
+    /// Source of the value.
     pub source: &'static str,
 }
 
-/// Everything that [`sender_config`], [`receiver_config`] and [`Headers`] set, with sources.
+/// Returns everything that [`sender_config`], [`receiver_config`] and [`Headers`] set, with sources.
 #[must_use]
 pub fn settings(dialect: Dialect, smss: u32, needs: &Needs) -> Vec<Setting> {
     let sender = sender_config(dialect, smss, needs);
