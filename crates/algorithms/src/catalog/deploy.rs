@@ -98,11 +98,11 @@ impl fmt::Display for Obstacle {
                 linux,
             } => write!(
                 f,
-                "nothing in Linux sets {name}({parameter}={value}): there it is {linux}"
+                "nothing in Linux sets {name}({parameter}={value}): its value there is {linux}"
             ),
             Self::Clash { place, one, other } => write!(
                 f,
-                "its parts do not go together: one needs {place} to be {one}, another {other}"
+                "its parts conflict: one needs {place} to be {one}, another {other}"
             ),
             Self::NoControl => f.write_str("no part of it is a congestion control of the kernel"),
         }

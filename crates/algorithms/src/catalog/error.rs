@@ -135,14 +135,14 @@ impl fmt::Display for StackError {
             ),
             StackProblem::Parenthesis => write!(
                 f,
-                "`{excerpt}` has no partner: write parameters as in `newreno(full_ack=alg2)`"
+                "unbalanced `{excerpt}`: write parameters as in `newreno(full_ack=alg2)`"
             ),
             StackProblem::Trailing => write!(
                 f,
-                "`{excerpt}` follows a closing parenthesis: only `/` and the next axis can"
+                "unexpected `{excerpt}` after a closing parenthesis: expected `/` and the next axis"
             ),
             StackProblem::NoName { axis, known } => {
-                write!(f, "a {} is to be named here: ", axis.noun())?;
+                write!(f, "missing {}: expected one of ", axis.noun())?;
                 names(f, known)
             }
             StackProblem::UnknownAlgorithm {
@@ -156,11 +156,11 @@ impl fmt::Display for StackError {
             StackProblem::UnknownParameter { algorithm, known } => {
                 unknown_parameter(f, excerpt, algorithm, known)
             }
-            StackProblem::Repeated => write!(f, "`{excerpt}` is given twice: leave one"),
+            StackProblem::Repeated => write!(f, "`{excerpt}` is given twice: remove one"),
             StackProblem::Value { parameter, error } => write!(f, "{parameter}: {error}"),
             StackProblem::Forbidden(Forbidden { by, with, why }) => write!(
                 f,
-                "{} `{}` and {} `{}` make no sense together: {why}",
+                "{} `{}` and {} `{}` cannot be combined: {why}",
                 by.0.noun(),
                 by.1,
                 with.0.noun(),

@@ -61,7 +61,7 @@ impl fmt::Display for UnknownKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` names no kernel: write a version, as kernel:6.1",
+            "invalid kernel `{}`: expected a version, such as kernel:6.1",
             self.text.escape_debug()
         )
     }

@@ -214,9 +214,9 @@ pub struct ValueError {
 impl fmt::Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.text.is_empty() {
-            write!(f, "no value is given: write {}", self.kind)?;
+            write!(f, "missing value: expected {}", self.kind)?;
         } else {
-            write!(f, "`{}` is no such value: write {}", self.text, self.kind)?;
+            write!(f, "invalid value `{}`: expected {}", self.text, self.kind)?;
         }
         if let Kind::Choice(words) = &self.kind
             && let Some(word) = nearest(&self.text, words.iter().map(|known| &*known.word))
@@ -380,7 +380,7 @@ impl fmt::Display for SetError {
         match self {
             Self::NoParameter(name) => write!(f, "there is no parameter `{name}`"),
             Self::NotAdmitted { name, value, kind } => {
-                write!(f, "{name}: `{value}` is no such value: write {kind}")
+                write!(f, "{name}: invalid value `{value}`: expected {kind}")
             }
         }
     }

@@ -163,12 +163,12 @@ impl fmt::Display for RegisterError {
                 write!(f, "`{name}` {UNWRITABLE}")
             }
             RegisterProblem::Repeated(name) => {
-                write!(f, "it is called `{name}` twice: leave one")
+                write!(f, "it has the name `{name}` twice: remove one")
             }
             RegisterProblem::Opponent { axis, name } => write!(
                 f,
-                "it excludes the {} `{name}`, and there is none: register that one before, or have \
-                 that one exclude this",
+                "it excludes the {} `{name}`, which does not exist: register that entry first, or \
+                 declare the conflict there",
                 axis.noun()
             ),
             RegisterProblem::Parameter { name, fault } => {
@@ -178,13 +178,13 @@ impl fmt::Display for RegisterError {
     }
 }
 
-const UNWRITABLE: &str = "cannot be written in a stack: a name has a letter at least, and no blank, \
+const UNWRITABLE: &str = "cannot be written in a stack: a name has at least one character, and no blank, \
                           `/`, `(`, `)`, `,` or `=`";
 
 impl fmt::Display for ParameterFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Repeated => f.write_str("is declared twice: leave one"),
+            Self::Repeated => f.write_str("is declared twice: remove one"),
             Self::Unwritable => f.write_str(UNWRITABLE),
             Self::UnwritableWord(word) => write!(f, "has the word `{word}`, which {UNWRITABLE}"),
             Self::Default {

@@ -214,10 +214,10 @@ fn errors_about_axes() {
     assert_eq!(
         error("newreno/reno/none/1"),
         "stack `newreno/reno/none/1`, column 14: loss differentiation `none` and response `1` \
-         make no sense together: the response is asked only about losses judged to be the \
+         cannot be combined: the response is asked only about losses judged to be the \
          link's, and `none` judges none so: name a loss differentiation, or leave both out"
     );
-    assert!(error("newreno//veno/1").contains("a congestion control is to be named here: `reno`"));
+    assert!(error("newreno//veno/1").contains("missing congestion control: expected one of `reno`"));
 }
 
 #[test]
@@ -259,28 +259,28 @@ fn errors_about_parameters() {
          none): leave it out"
     );
     assert!(error("newreno/reno(count=byte)").ends_with(
-        "column 20: count: `byte` is no such value: write `acks` or `bytes`; did you mean `bytes`?"
+        "column 20: count: invalid value `byte`: expected `acks` or `bytes`; did you mean `bytes`?"
     ));
     assert!(error("newreno/fixed(window=0)").ends_with(
-        "column 22: window: `0` is no such value: write a whole number from 1 to 1000000 \
+        "column 22: window: invalid value `0`: expected a whole number from 1 to 1000000 \
          (segments)"
     ));
     assert!(
         error("newreno/reno(decrease=)")
-            .ends_with("decrease: no value is given: write a number from 0 to 1")
+            .ends_with("decrease: missing value: expected a number from 0 to 1")
     );
     assert!(error("newreno/reno(count)").ends_with("`count` has no value: write `count=…`"));
     assert!(
         error("newreno/fixed(window=4,window=5)")
-            .ends_with("column 24: `window` is given twice: leave one")
+            .ends_with("column 24: `window` is given twice: remove one")
     );
 }
 
 #[test]
 fn errors_about_parentheses() {
-    assert!(error("newreno/reno(count=bytes").contains("column 13: `(` has no partner"));
-    assert!(error("newreno/reno)").contains("column 13: `)` has no partner"));
-    assert!(error("newreno/reno()x").contains("column 15: `x` follows a closing parenthesis"));
+    assert!(error("newreno/reno(count=bytes").contains("column 13: unbalanced `(`"));
+    assert!(error("newreno/reno)").contains("column 13: unbalanced `)`"));
+    assert!(error("newreno/reno()x").contains("column 15: unexpected `x` after a closing parenthesis"));
 }
 
 #[test]
@@ -389,7 +389,7 @@ fn a_catalog_does_not_take_everything() {
     };
     assert_eq!(
         refused(entry(vec![fair.clone(), fair.clone()])),
-        "response `dynamically`: its parameter `n` is declared twice: leave one"
+        "response `dynamically`: its parameter `n` is declared twice: remove one"
     );
     let unwritable = ParameterSpec {
         name: "n m".into(),
@@ -423,7 +423,7 @@ fn a_name_stands_once_and_what_is_excluded_is_there() {
     for twice in ["mine", "own"] {
         assert_eq!(
             taken(draft().alias(twice)).unwrap_err(),
-            format!("response `mine`: it is called `{twice}` twice: leave one")
+            format!("response `mine`: it has the name `{twice}` twice: remove one")
         );
     }
     let excludes = |name: &'static str| {
