@@ -97,7 +97,7 @@ use super::delivery_rate::{Quiet, RateSample, Sampler};
 use super::max_filter::MaxFilter;
 use crate::catalog::{Axis, Context, Entry, Linux, Opponent};
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("bbr", file!())
@@ -197,7 +197,7 @@ pub struct Bbr {
 }
 
 impl Bbr {
-    /// One with these parameters.
+    /// Builds the algorithm with these parameters.
     #[must_use]
     pub fn new(parameters: &BbrParameters, context: &Context) -> Self {
         let constants = Constants::new(parameters, context);

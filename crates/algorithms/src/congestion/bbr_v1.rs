@@ -72,7 +72,7 @@ use super::max_filter::MaxFilter;
 use super::undo;
 use crate::catalog::{Axis, Context, Entry, InLinux, KernelVersion, Opponent};
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("bbr-v1", file!())
@@ -169,7 +169,7 @@ pub struct BbrV1 {
 }
 
 impl BbrV1 {
-    /// One with these parameters.
+    /// Builds the algorithm with these parameters.
     #[must_use]
     pub fn new(parameters: &BbrV1Parameters, context: &Context) -> Self {
         Self {

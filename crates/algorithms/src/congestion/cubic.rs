@@ -181,7 +181,7 @@ fn linux() -> InLinux {
     .knobs(aimd_control::knobs())
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("cubic", file!())

@@ -49,7 +49,7 @@ pub struct DctcpParameters {
     aimd: AimdParameters,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     let own = |parameter: &'static str| Place::module("tcp_dctcp", parameter);

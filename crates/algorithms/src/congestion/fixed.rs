@@ -49,7 +49,7 @@ pub struct FixedParameters {
     timeout: AtTimeout,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("fixed", file!())
@@ -76,7 +76,7 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// One with these parameters.
+    /// Builds the algorithm with these parameters.
     #[must_use]
     pub fn new(parameters: &FixedParameters, context: &Context) -> Self {
         let smss = f64::from(context.smss);

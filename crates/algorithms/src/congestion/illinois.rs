@@ -66,7 +66,7 @@ pub struct IllinoisParameters {
     aimd: AimdParameters,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("illinois", file!())

@@ -71,7 +71,7 @@ impl PragueParameters {
     }
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("prague", file!())

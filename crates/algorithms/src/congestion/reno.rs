@@ -43,7 +43,7 @@ pub struct RenoParameters {
     pacing: PacingParameters,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("reno", file!())

@@ -51,7 +51,7 @@ pub struct TcpRrParameters {
     aimd: AimdParameters,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("tcp-rr", file!())

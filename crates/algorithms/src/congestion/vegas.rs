@@ -121,7 +121,7 @@ pub struct VegasParameters {
     aimd: AimdParameters,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("vegas", file!())

@@ -71,7 +71,7 @@ pub use parameters::{CwndRule, Raise, WestwoodParameters};
 use estimate::Filter;
 use functions::Functions;
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("westwood", file!())

@@ -55,7 +55,7 @@ pub struct WestwoodLinuxParameters {
     aimd: AimdParameters,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("westwood-linux", file!())

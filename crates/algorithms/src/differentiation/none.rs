@@ -1,7 +1,7 @@
-//! No differentiation: every loss is congestion, as TCP has it (RFC 5681).
+//! No differentiation: every loss is congestion, as in TCP (RFC 5681).
 //!
-//! The null object of this axis. In the terms of Park et al. §3 it is right about every
-//! congestion loss and wrong about every wireless one: A_c = 100 %, A_w = 0 %.
+//! The null object of this axis. In the terms of Park et al. §3 it is right about every congestion loss and wrong about
+//! every wireless loss: A_c = 100 %, A_w = 0 %.
 
 use alloc::boxed::Box;
 
@@ -10,7 +10,7 @@ use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
 use crate::catalog::{Axis, Entry, InLinux, Opponent};
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("none", file!())

@@ -164,7 +164,7 @@ impl FullAck {
 }
 
 impl NewReno {
-    /// One with these parameters.
+    /// Builds the algorithm with these parameters.
     pub(super) fn new(parameters: &NewRenoParameters, context: &Context) -> Self {
         Self {
             policy: Policy::new(parameters),
