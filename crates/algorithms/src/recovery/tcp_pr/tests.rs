@@ -2,7 +2,7 @@ use super::*;
 use crate::recovery::adversary;
 use crate::testing::{Setup, Timeline, ack};
 
-/// Eight segments at once, of which the first is acknowledged: the longest RTT is 100 ms.
+/// Returns a timeline with eight segments at once, of which the first is acknowledged: the longest RTT is 100 ms.
 fn start() -> Timeline {
     let mut t = Setup::new(entry()).window(8.0).ssthresh(2.0).start(100);
     assert_eq!(t.receive(100, ack(1)), "new:8");
@@ -31,7 +31,7 @@ fn what_is_out_for_three_of_the_longest_round_trips_is_lost() {
     t.wait(330);
     let stats = t.sender().stats();
     assert_eq!((stats.loss_events, stats.timeouts), (1, 0));
-    // It is sent again as soon as the halved window has room.
+    // It is retransmitted as soon as the halved window has room.
     let mut sent = alloc::string::String::new();
     for (ms, end) in (331..336).zip(10..) {
         sent += t.receive(ms, ack(1).sack(2, end));
@@ -59,8 +59,8 @@ fn every_transfer_ends() {
 
 #[test]
 fn a_peer_that_is_gone_is_not_flooded() {
-    // The bound is 300 ms. Nothing is acknowledged any more: each segment is sent again once by the
-    // bound, and then by the retransmission timer, which backs off.
+    // The bound is 300 ms. Nothing is acknowledged any more: the bound retransmits each segment once, and then the
+    // retransmission timer does, which backs off.
     let mut t = start();
     for second in 1..=60 {
         t.wait(second * 1000);
