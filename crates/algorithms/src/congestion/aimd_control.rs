@@ -156,7 +156,7 @@ impl Aimd {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
     /// The control's own reduction: the loss was taken for congestion, or response 0 answered as if it had been. A
-    /// control keeps the same books for both, so that response 0 is TCP to the byte.
+    /// control updates its state in the same way for both, so that response 0 is exactly TCP.
     Own,
     /// Another window, chosen by a response.
     Other(Window),

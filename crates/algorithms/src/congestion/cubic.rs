@@ -14,33 +14,33 @@
 //!              W_max = cwnd                                                     (§4.8)
 //! ```
 //!
-//! Growth depends on time, not on ACKs: flows of different RTT grow alike, and a long fat path
-//! is filled in seconds where Reno takes hours. Slow start and the reduction's arithmetic are
-//! Reno's ([`Increase`], [`Decrease`]); HyStart++ ends the first slow start early, as §4.10 wants
-//! it where nothing speaks against it, or HyStart each of them, as in Linux (`slow_start`).
+//! Growth depends on time, not on ACKs: flows of different RTT grow alike, and CUBIC fills a path with a large
+//! bandwidth-delay product in seconds while Reno takes hours. Slow start and the reduction's arithmetic are Reno's
+//! ([`Increase`](super::aimd::Increase), [`Decrease`](super::aimd::Decrease)). HyStart++ ends the first slow start
+//! early, as §4.10 recommends, or HyStart ends each of them, as in Linux (`slow_start`).
 //!
-//! By dialect: `rfc` is the above in real numbers; `linux` grows in whole segments as Linux counts
-//! them (`cubic/counted.rs`), with Linux's binary fractions for C and β; `ns2` has the real numbers
-//! and slow start until a loss.
+//! By dialect: `rfc` is the above in real numbers; `linux` grows in whole segments as Linux counts them
+//! (`cubic/counted.rs`), with Linux's binary fractions for C and β; `ns2` has the real numbers and slow start until a
+//! loss.
 //!
 //! Readings and omissions:
 //! - The RFC has `(target − cwnd)/cwnd` per new ACK, and counts segments only in W_est. With
 //!   `count = bytes` both count segments, so that delayed ACKs do not halve the approach to the
-//!   target (as Linux and QUIC stacks do); `count = acks` is the letter.
+//!   target (as in Linux and QUIC stacks); `count = acks` is the RFC's letter.
 //! - A stage begins with the first ACK that may grow the window in congestion avoidance.
 //! - While the window is not used, nothing grows and t stands still (§5.8, `validate`). In whole
-//!   segments t stands still only while nothing is outstanding, as Linux has it.
+//!   segments t stands still only while nothing is outstanding, as in Linux.
 //! - After slow start without loss (the connection's first, or after an idle period) K = 0 and
-//!   W_max = cwnd (§4.10). A `cwnd` that a recovery limited below `ssthresh` is still the stage
+//!   W_max = cwnd (§4.10). A `cwnd` that a recovery limited below `ssthresh` still belongs to the stage
 //!   of the loss before it.
-//! - After a loss that a response answered in its own way, the stage goes on if the window is
-//!   what it was; otherwise a stage starts from the new window, W_max as it was.
-//! - Slow start that counts bytes leaves to congestion avoidance what an ACK acknowledged beyond
-//!   `ssthresh`, as in [`Increase`].
-//! - In whole segments a stage outlives a slow start that is not a loss's (after an idle period), as
+//! - After a loss that a response answered, the stage continues if the window did not change;
+//!   otherwise a stage starts from the new window, and W_max does not change.
+//! - In slow start that counts bytes, the bytes that an ACK acknowledged beyond `ssthresh` count for
+//!   congestion avoidance, as in [`Increase`](super::aimd::Increase).
+//! - In whole segments a stage outlives a slow start that no loss caused (after an idle period), as
 //!   Linux's epoch does.
-//! - An undone loss event brings back the stage that it ended (§4.9), unless the window has grown
-//!   beyond what it was; `undo_curve = anew` begins a stage from the restored window, as Linux does.
+//! - An undone loss event restores the stage that it ended (§4.9), unless the window has grown
+//!   beyond its earlier value; `undo_curve = anew` begins a stage from the restored window, as in Linux.
 
 mod counted;
 
@@ -62,46 +62,46 @@ use crate::catalog::kernel::KernelVersion;
 use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Choice, Entry, InLinux, Parameters};
 
-/// Where the window aims after a loss below its last maximum (§4.7).
+/// Target of the window after a loss below its last maximum (§4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum FastConvergence {
-    /// lower than the window of the loss, so that others get room
+    /// below the window of the loss, so that other flows get room
     On,
-    /// at the window of the loss
+    /// the window of the loss
     Off,
 }
 
-/// Whether the window grows at least as Reno's would (§4.3).
+/// Growth of the window at least as fast as Reno's (§4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum RenoFriendly {
-    /// it does
+    /// growth at least as fast as Reno's
     On,
-    /// it follows the cubic function alone
+    /// growth by the cubic function alone
     Off,
 }
 
-/// In what the window grows.
+/// Unit of growth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Arithmetic {
-    /// in real numbers
+    /// real numbers
     Real,
-    /// in whole segments, one for every so many acknowledged
+    /// whole segments, one for every n acknowledged
     Segments,
 }
 
-/// Which stage follows a loss event that is undone (§4.9).
+/// Stage after a loss event that is undone (§4.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum UndoCurve {
-    /// the one that it ended
+    /// the stage that the loss event ended
     Restore,
-    /// one that begins at the restored window
+    /// a new stage that begins at the restored window
     Anew,
 }
 
 /// CUBIC's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct CubicParameters {
-    /// how fast the window grows away from its last maximum (C)
+    /// steepness of the growth away from the last maximum of the window (C)
     #[parameter(
         source = "RFC 9438 §5.1; linux: bic_scale = 41, times 10/1024",
         range = 1e-6..=1000.0,
@@ -109,26 +109,26 @@ pub struct CubicParameters {
         default(rfc = 0.4, linux = 410.0 / 1024.0, ns2 = 0.4),
     )]
     c: f64,
-    /// what a congestion loss leaves of the window, as a factor (β)
+    /// share of the window that remains after a congestion loss (β)
     #[parameter(
         source = "RFC 9438 §4.6; linux: beta = 717, of 1024",
         range = 0.0..=1.0,
         default(rfc = 0.7, linux = 717.0 / 1024.0, ns2 = 0.7),
     )]
     beta: f64,
-    /// aim lower after a loss below the last maximum, to make room for others
+    /// lower target after a loss below the last maximum, to make room for others
     #[parameter(source = "RFC 9438 §4.7", default = FastConvergence::On)]
     fast_convergence: FastConvergence,
-    /// grow no slower than Reno would
+    /// growth no slower than Reno's
     #[parameter(source = "RFC 9438 §4.3", default = RenoFriendly::On)]
     reno_friendly: RenoFriendly,
-    /// in what congestion avoidance grows
+    /// unit of growth in congestion avoidance
     #[parameter(
         source = "RFC 9438 §4.4; linux: bictcp_update, tcp_cong_avoid_ai",
         default(rfc = Arithmetic::Real, linux = Arithmetic::Segments, ns2 = Arithmetic::Real),
     )]
     arithmetic: Arithmetic,
-    // Of the AIMD growth only slow start is used.
+    // Only slow start is used of the AIMD growth.
     #[embed(fix(increase = 0.0))]
     increase: IncreaseParameters,
     #[embed(fix(decrease = beta))]
@@ -146,7 +146,7 @@ pub struct CubicParameters {
     undo: UndoParameters,
     #[embed]
     pacing: PacingParameters,
-    /// the curve after a loss event that is undone
+    /// curve after a loss event that is undone
     #[parameter(
         source = "rfc: RFC 9438 §4.9; linux: tcp_cubic.c has tcp_reno_undo_cwnd",
         default(rfc = UndoCurve::Restore, linux = UndoCurve::Anew, ns2 = UndoCurve::Restore),
@@ -154,7 +154,7 @@ pub struct CubicParameters {
     undo_curve: UndoCurve,
 }
 
-/// Linux's, whose parameters can be set where it is built in, too.
+/// Returns the state in Linux. Its parameters can be set where it is built in, too.
 fn linux() -> InLinux {
     let own = |parameter: &'static str| Place::module("tcp_cubic", parameter);
     let switch = &[("on", "1"), ("off", "0")];
@@ -196,7 +196,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         })
 }
 
-/// Where a stage of congestion avoidance comes from.
+/// Origin of a stage of congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     /// Slow start without loss.
@@ -207,12 +207,12 @@ enum Origin {
     Timeout,
 }
 
-/// A stage of congestion avoidance.
+/// Stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
-    /// From here t is counted; moved on while the window is not used.
+    /// Start of t, which moves on while the window is not used.
     start: Instant,
-    /// The last ACK, or the end of an idle period.
+    /// Time of the last ACK, or of the end of an idle period.
     last: Instant,
     /// K in seconds.
     k: f64,
@@ -221,14 +221,14 @@ struct Stage {
 }
 
 impl Stage {
-    /// The time since the last ACK does not count.
+    /// Excludes the time since the last ACK.
     fn pause(&mut self, now: Instant) {
         self.start += now.since(self.last);
         self.last = now;
     }
 }
 
-/// What a loss event changes (§4.9).
+/// State that a loss event changes (§4.9).
 #[derive(Clone, Debug)]
 struct Remembered {
     w_max: f64,
@@ -273,13 +273,13 @@ impl Cubic {
         }
     }
 
-    /// §4.2: W_cubic, `t` seconds into `stage`.
+    /// Returns W_cubic, `t` seconds into `stage` (§4.2).
     fn w_cubic(&self, stage: &Stage, t: f64) -> f64 {
         let x = t - stage.k;
         self.c * x * x * x + self.w_max
     }
 
-    /// The stage that begins with a window of `cwnd`.
+    /// Begins a stage with a window of `cwnd`.
     fn begin(&mut self, now: Instant, cwnd: f64) -> Stage {
         if self.origin == Origin::SlowStart {
             self.cwnd_prior = cwnd;
@@ -296,7 +296,7 @@ impl Cubic {
         }
     }
 
-    /// Congestion avoidance (§4.2 to 4.5): the window after an ACK for so many segments.
+    /// Returns the window after an ACK for `acked` segments in congestion avoidance (§4.2 to 4.5).
     fn avoidance(&mut self, now: Instant, rtt: Duration, cwnd: f64, acked: f64) -> f64 {
         let mut stage = match self.stage {
             Some(stage) => stage,
@@ -328,12 +328,12 @@ impl Cubic {
         cwnd + (target - cwnd) * (acked / cwnd).min(1.0)
     }
 
-    /// §4.3: by how much W_est grows per window, as long as it is below `cwnd_prior`.
+    /// Returns the growth of W_est per window, as long as it is below `cwnd_prior` (§4.3).
     fn alpha(&self) -> f64 {
         3.0 * (1.0 - self.beta) / (1.0 + self.beta)
     }
 
-    /// The same in whole segments; `ahead` is how far ahead W_cubic is asked for.
+    /// Returns the same window in whole segments; W_cubic is evaluated `ahead` from now.
     fn counted_avoidance(&mut self, now: Instant, ahead: Duration, cwnd: f64, acked: f64) -> f64 {
         let mut stage = match self.stage {
             Some(stage) => stage,
@@ -358,7 +358,7 @@ impl Cubic {
         grown
     }
 
-    /// §4.6, §4.7: what a congestion event makes of W_max; `cwnd` is the window before it.
+    /// Updates W_max after a congestion event (§4.6, §4.7); `cwnd` is the window before it.
     fn note_congestion(&mut self, cwnd: f64, origin: Origin) {
         self.cwnd_prior = cwnd;
         let lower = self.fast_convergence == FastConvergence::On;
@@ -470,7 +470,7 @@ impl AimdVariant for Cubic {
         match (&mut self.stage, self.arithmetic) {
             (None, _) => {}
             (Some(stage), Arithmetic::Real) => stage.pause(now),
-            // Linux, `cubictcp_cwnd_event`: all the time since the last transmission does not count.
+            // Linux, `cubictcp_cwnd_event`: the time since the last transmission does not count.
             (Some(stage), Arithmetic::Segments) => {
                 stage.start = now.min(stage.start + now.since(last_sent));
             }

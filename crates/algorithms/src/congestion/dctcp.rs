@@ -1,7 +1,7 @@
-//! DCTCP: less window by the share of bytes that came marked, for the inside of a data centre.
+//! DCTCP: a reduction by the share of marked bytes, for data centres.
 //!
-//! Bensley, Thaler, Balasubramanian, Eggert, Judd, "Data Center TCP (DCTCP)", RFC 8257, whose names stand
-//! here; Alizadeh et al., SIGCOMM 2010, is where it comes from.
+//! Bensley, Thaler, Balasubramanian, Eggert, Judd, "Data Center TCP (DCTCP)", RFC 8257, whose names are used here; the
+//! origin is Alizadeh et al., SIGCOMM 2010.
 //!
 //! ```text
 //! M      = BytesMarked / BytesAcked of a window of data                          (§3.3, steps 1 to 5)
@@ -10,22 +10,20 @@
 //! growth   as Reno (§3.4);   loss, timeout: as Reno (§3.5)
 //! ```
 //!
-//! A switch marks whatever finds more than K packets in its queue, and a flow that sees few marks gives a
-//! little: the queue stays at about K, without running empty. [`prague`](super::prague) is its heir for the
-//! Internet: that asks for a receiver that counts (Accurate ECN) and leaves as ECT(1), where a queue of its
-//! own waits; DCTCP leaves as ECT(0), and gets more than its share beside Reno on one queue (§5). It is not for
-//! the Internet (§1).
+//! A switch marks every packet that finds more than K packets in its queue, and a flow that sees few marks reduces its
+//! window a little: the queue stays at about K, and does not run empty. [`prague`](super::prague) is its successor for
+//! the Internet: it needs a receiver that counts marks (Accurate ECN) and sends ECT(1), which gets a queue of its own.
+//! DCTCP sends ECT(0), and gets more than its share beside Reno on one queue (§5). It is not for the Internet (§1).
 //!
-//! The receiver has to tell of marks as they come (§3.2), which classic ECN does not: `ECE` is set on an ACK
-//! if and only if what it is the first to acknowledge was marked. Nothing negotiates that (§4.1); here the
-//! receiver is told that this sender needs it. With Accurate ECN the counts say the same. Without ECN it is
-//! Reno.
+//! The receiver has to report marks as they arrive (§3.2), which it does not with classic ECN: `ECE` is set on an ACK
+//! if and only if the data that it acknowledges first was marked. This is not negotiated (§4.1); here the receiver is
+//! told that this sender needs it. With Accurate ECN the counts carry the same information. Without ECN it is Reno.
 //!
 //! Readings:
 //! - The mark that begins a window of data reduces by the Alpha of the windows before, as in Linux; the
-//!   window does not grow before what was outstanding then is acknowledged.
-//! - What leaves as ECN-capable is new data, as RFC 3168 has it: SYNs and retransmissions (§3.6, §4.1) are not.
-//! - Linux counts what was selectively acknowledged, too, and has Alpha in parts of 1024.
+//!   window does not grow before the data outstanding at that time is acknowledged.
+//! - Only new data is ECN-capable, as in RFC 3168: SYNs and retransmissions (§3.6, §4.1) are not.
+//! - Linux also counts selectively acknowledged data, and has Alpha in parts of 1024.
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossFacts, LossRule, View};
@@ -38,13 +36,13 @@ use crate::catalog::{Entry, InLinux, KernelVersion, Needs, Parameters};
 /// DCTCP's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct DctcpParameters {
-    /// the weight of a window of data in Alpha is 2 to the minus this (g)
+    /// exponent n of the weight 2^−n that a window of data has in Alpha (g)
     #[parameter(source = "RFC 8257 §4.2: 1/16; linux: dctcp_shift_g", range = 1..=10, default = 4)]
     pub shift_g: u64,
     /// Alpha before the first window of data
     #[parameter(source = "RFC 8257 §3.3: 1; linux: dctcp_alpha_on_init", range = 0.0..=1.0, default = 1.0)]
     pub alpha: f64,
-    // Marks are answered by Alpha.
+    // Alpha answers marks.
     #[embed(fix(decrease.mark_decrease = 0.0))]
     aimd: AimdParameters,
 }
@@ -89,7 +87,7 @@ struct Dctcp {
     observed: Observed,
 }
 
-/// A window of data. Volumes are in bytes.
+/// Window of data. Volumes are in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Observed {
     /// DCTCP.BytesAcked.
@@ -109,7 +107,7 @@ impl Dctcp {
         }
     }
 
-    /// §3.3, steps 1 to 8.
+    /// Observes an ACK (§3.3, steps 1 to 8).
     fn observe(&mut self, ack: &AckFacts<'_>, nxt: u64, smss: f64) {
         let acked = ack.acked_bytes as f64;
         self.observed.acked += acked;
@@ -195,7 +193,7 @@ mod tests {
             }
         }
 
-        /// An ACK for so many segments; nothing is outstanding after it, so that it ends a window.
+        /// Passes an ACK for `segments` segments; nothing is outstanding after it, so it ends a window.
         fn ack(&mut self, segments: u64, echo: Bit, counted: Option<u64>) {
             self.una += segments * u64::from(SMSS);
             let mut ack = testing::ack_facts(Instant::ZERO);
@@ -212,7 +210,7 @@ mod tests {
                 .on_ack(&ack, Credit::new(1, ack.acked_bytes), &view);
         }
 
-        /// What a mark makes of 100 segments.
+        /// Returns the window after a mark at 100 segments.
         fn marked(&self) -> f64 {
             let mut loss = loss_facts(0, 100);
             loss.rule = LossRule::MARK;
@@ -238,7 +236,7 @@ mod tests {
         // None: 15/256.
         road.ack(10, Bit::Clear, None);
         assert!((road.alpha() - 15.0 / 256.0).abs() < 1e-12);
-        // After many windows with marks it is all, which halves as Reno does.
+        // After many windows with marks on everything, a mark halves as Reno does.
         for _ in 0..200 {
             road.ack(10, Bit::Set, None);
         }
@@ -281,7 +279,7 @@ mod tests {
         let road = Road::new(&[("alpha", Value::Real(0.0))], 100.0);
         let loss = road.control.reduction(&loss_facts(0, 100));
         assert_eq!(loss.cwnd, 50_000.0);
-        // Two segments at least.
+        // At least two segments.
         let mut mark = loss_facts(0, 2);
         mark.rule = LossRule::MARK;
         mark.window.cwnd = 2500.0;

@@ -1,9 +1,9 @@
-//! H-TCP: the longer nothing was lost, the faster the window grows; the emptier the queue, the less a loss
-//! takes.
+//! H-TCP: the longer the time without a loss, the faster the window grows; the emptier the queue, the smaller the
+//! reduction.
 //!
 //! D. Leith, R. Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004, and
-//! draft-leith-tcp-htcp. What was read is the kernel's source, `net/ipv4/tcp_htcp.c`, not these texts. Δ is
-//! the time since the last congestion event ended, in seconds; B the throughput of a round trip.
+//! draft-leith-tcp-htcp. The source of this file is the kernel, `net/ipv4/tcp_htcp.c`, not these texts. Δ is the time
+//! since the last congestion event ended, in seconds; B the throughput of a round trip.
 //!
 //! ```text
 //! f(Δ)      = 1 for Δ ≤ 1 s,  1 + 10·(Δ − 1) + ((Δ − 1)/2)²  beyond
@@ -15,17 +15,17 @@
 //! slow start, timeout  as Reno; the timeout's ssthresh by β
 //! ```
 //!
-//! Below a second it is Reno, so that it takes no more than Reno where Reno does well. CUBIC counts the time
-//! since a loss, too, but aims at the window of that loss; H-TCP knows none. [`illinois`](super::illinois)
-//! takes both factors from the queueing delay of the last round trip.
+//! Below a second it is Reno, so that it takes no more than Reno where Reno does well. CUBIC counts the time since a
+//! loss, too, but aims at the window of that loss; H-TCP has no such target. [`illinois`](super::illinois) takes both
+//! factors from the queueing delay of the last round trip.
 //!
 //! Readings:
-//! - Times are exact, not in ticks, and f is a real number, where the kernel cuts it to whole ones.
+//! - Times are exact, not in ticks, and f is a real number, while the kernel truncates it to whole numbers.
 //! - RTTmax is the longest sample of an undisturbed connection (nothing sacked or lost); one more than
 //!   20 ms above the longest is an outlier. After each loss it comes 5 % nearer to RTTmin.
 //! - The first loss, and any loss after the switch, has β = 0.5: the delays before it were not those of
 //!   one level of throughput.
-//! - A congestion event ends when what was outstanding at its beginning is acknowledged.
+//! - A congestion event ends when everything outstanding at its beginning is acknowledged.
 
 #[cfg(test)]
 mod tests;
@@ -48,22 +48,22 @@ pub struct HtcpParameters {
     /// time after a congestion event in which it grows as Reno does (Δ_L)
     #[parameter(source = "Linux, htcp_alpha_update: HZ", default = Duration::from_secs(1))]
     delta_low: Duration,
-    /// what a loss leaves of the window at least, as a factor
+    /// least share of the window that remains after a loss
     #[parameter(source = "Linux, tcp_htcp: BETA_MIN", range = 0.0..=1.0, default = 0.5)]
     beta_min: f64,
-    /// what a loss leaves of the window at most, as a factor
+    /// greatest share of the window that remains after a loss
     #[parameter(source = "Linux, tcp_htcp: BETA_MAX, 102/128", range = 0.0..=1.0, default = 0.796_875)]
     beta_max: f64,
-    /// grow in proportion to the least round-trip time: as it is at 100 ms, a tenth to twice as much
+    /// growth in proportion to the least round-trip time: unscaled at 100 ms, from a tenth to twice
     #[parameter(source = "Linux, tcp_htcp: use_rtt_scaling", default = Switch::On)]
     rtt_scaling: Switch,
-    /// halve after a loss if the throughput has changed since the one before
+    /// halving after a loss if the throughput has changed since the one before
     #[parameter(source = "Linux, tcp_htcp: use_bandwidth_switch", default = Switch::On)]
     bandwidth_switch: Switch,
     /// share by which the throughput may change
     #[parameter(source = "Linux, htcp_beta_update: 4/5 to 6/5", range = 0.0..=1.0, default = 0.2)]
     bandwidth_change: f64,
-    /// least round-trip time from which delays say something of the queue
+    /// least round-trip time above which delays say something about the queue
     #[parameter(source = "Linux, htcp_beta_update", default = Duration::from_millis(10))]
     rtt_least: Duration,
     // Congestion avoidance is H-TCP's own.
@@ -97,35 +97,35 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         })
 }
 
-/// The longest step by which the longest round-trip time grows.
+/// Longest step by which the longest round-trip time grows.
 const RTT_STEP: Duration = Duration::from_millis(20);
 
-/// Which part of the queueing delay the longest round-trip time keeps after a loss.
+/// Share of the queueing delay that the longest round-trip time keeps after a loss.
 const RTT_MEMORY: f64 = 0.95;
 
-/// The round-trip time at which the growth is not scaled, in seconds, and the limits of the ratio.
+/// Round-trip time at which the growth is not scaled, in seconds, and the limits of the ratio.
 const SCALE_RTT: f64 = 0.1;
 const SCALE_LEAST: f64 = 0.1;
 const SCALE_MOST: f64 = 2.0;
 
-/// Round trips after a loss whose throughput stands for itself.
+/// Number of round trips after a loss whose throughput is used unfiltered.
 const FRESH_ROUNDS: f64 = 3.0;
 
-/// The state that a loss event changes.
+/// State that a loss event changes.
 #[derive(Clone, Copy, Debug)]
 struct Memory {
     beta: f64,
-    /// β follows the delays from the next loss on.
+    /// `On` if β follows the delays from the next loss on.
     adapts: Switch,
-    /// When the last congestion event ended, or began if it has not.
+    /// Time when the last congestion event ended, or began if it has not ended.
     since: Instant,
     /// Round-trip times in seconds; 0 before there are samples.
     rtt_max: f64,
-    /// The greatest throughput before the last loss, in bytes per second.
+    /// Greatest throughput before the last loss, in bytes per second.
     old_max: f64,
 }
 
-/// The throughput since the last loss, in bytes per second.
+/// Throughput since the last loss, in bytes per second.
 #[derive(Clone, Copy, Debug, Default)]
 struct Throughput {
     delivered: f64,
@@ -140,10 +140,10 @@ struct Htcp {
     parameters: HtcpParameters,
     memory: Memory,
     throughput: Throughput,
-    /// In seconds.
+    /// Minimum round-trip time in seconds.
     rtt_min: Option<f64>,
-    /// A congestion event goes on until this is acknowledged; the inner `None` until an ACK says what
-    /// had been sent.
+    /// Offset whose acknowledgment ends the congestion event; the inner value is `None` until an ACK shows how much had
+    /// been sent.
     event: Option<Option<u64>>,
     remembered: Option<Box<Memory>>,
 }
@@ -166,7 +166,7 @@ impl Htcp {
         }
     }
 
-    /// α, in segments per round trip, at `now`.
+    /// Returns α, in segments per round trip, at `now`.
     fn alpha(&self, now: Instant) -> f64 {
         let delta = now.since(self.memory.since);
         let mut factor = 1.0;
@@ -183,7 +183,7 @@ impl Htcp {
         2.0 * (1.0 - self.memory.beta) * factor
     }
 
-    /// What the memory is after a loss event now.
+    /// Returns the memory after a loss event now.
     fn after_event(&self) -> Memory {
         let (parameters, memory) = (&self.parameters, &self.memory);
         let mut next = Memory {
@@ -212,7 +212,7 @@ impl Htcp {
         next
     }
 
-    /// A congestion event begins.
+    /// Begins a congestion event.
     fn begin_event(&mut self, now: Instant) {
         self.memory = Memory {
             since: now,
@@ -221,7 +221,7 @@ impl Htcp {
         self.event = Some(None);
     }
 
-    /// Whether a congestion event goes on. At its end Δ begins.
+    /// Returns `true` if a congestion event is in progress. At its end Δ begins.
     fn is_in_event(&mut self, ack: &AckFacts<'_>, nxt: u64) -> bool {
         let Some(point) = self.event else {
             return false;
@@ -247,7 +247,7 @@ impl Htcp {
         }
     }
 
-    /// So many bytes were acknowledged, at a window of `cwnd`.
+    /// Takes the acknowledgment of `acked` bytes, at a window of `cwnd`.
     fn measure_throughput(&mut self, now: Instant, acked: u64, cwnd: f64, smss: f64) {
         self.throughput.delivered += acked as f64;
         let Some(rtt) = self.rtt_min.filter(|rtt| *rtt > 0.0) else {

@@ -1,8 +1,8 @@
-//! Hybla: a long round-trip time costs no rate. Each flow grows as one of a short reference time does.
+//! Hybla: growth that does not depend on the round-trip time. Each flow grows as one with a short reference time does.
 //!
-//! C. Caini, R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International
-//! Journal of Satellite Communications and Networking 22(5), 2004. What was read is the kernel's source,
-//! `net/ipv4/tcp_hybla.c`, not the paper. W counts segments, RTT₀ = 25 ms.
+//! C. Caini, R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International Journal of
+//! Satellite Communications and Networking 22(5), 2004. The source of this file is the kernel, `net/ipv4/tcp_hybla.c`,
+//! not the paper. W counts segments, RTT₀ = 25 ms.
 //!
 //! ```text
 //! ρ          = max(RTT/RTT₀, 1), of the least smoothed round-trip time
@@ -12,14 +12,14 @@
 //! loss       as Reno, half;   timeout: as Reno, and Reno's growth until what was outstanding is acknowledged
 //! ```
 //!
-//! Reno adds a segment per round trip, and so grows its *rate* by 1/RTT² a second: a satellite's flow of
-//! 600 ms gains 576 times less than one of 25 ms. Here W/RTT grows by 1/RTT₀², whatever RTT is. CUBIC makes
-//! growth independent of RTT by counting time, Hybla by weighing each ACK; against both, Hybla begins
-//! with a larger window where the path is long, and fills it within the reference's few round trips.
+//! Reno adds a segment per round trip, and so its *rate* grows by 1/RTT² a second: a satellite's flow of 600 ms gains
+//! 576 times less than one of 25 ms. Here W/RTT grows by 1/RTT₀², whatever RTT is. CUBIC makes growth independent of
+//! RTT by counting time, Hybla by weighting each ACK. Unlike both Reno and CUBIC, Hybla begins with a larger window on
+//! a long path, and fills it within the reference's few round trips.
 //!
-//! Readings: ACKs are counted, as paper and kernel have it, so that delayed ACKs halve the growth
-//! (`count`). Where no handshake gives a round-trip time the configured window opens. The kernel has ρ in
-//! eighths and takes 2^ρ from a table; real numbers stand here.
+//! Readings: ACKs are counted, as in the paper and the kernel, so that delayed ACKs halve the growth (`count`). If no
+//! handshake gives a round-trip time, the connection opens with the configured window. The kernel has ρ in eighths and
+//! takes 2^ρ from a table; here both are real numbers.
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossFacts, View};
@@ -35,7 +35,7 @@ use crate::catalog::{Entry, InLinux, Parameters};
 /// Hybla's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct HyblaParameters {
-    /// round-trip time of the flow that all others grow like (RTT₀)
+    /// round-trip time of the reference flow (RTT₀)
     #[parameter(source = "Linux, tcp_hybla: rtt0", range = 1.0..=10_000.0, unit = "ms", default = 25.0)]
     rtt0: f64,
     /// largest window
@@ -85,20 +85,20 @@ pub fn entry() -> Entry<dyn CongestionControl> {
 /// The control.
 #[derive(Debug)]
 struct Hybla {
-    /// In nanoseconds.
+    /// Reference round-trip time in nanoseconds.
     rtt0: f64,
-    /// In segments.
+    /// Largest window in segments.
     window_max: f64,
-    /// The least smoothed round-trip time.
+    /// Minimum smoothed round-trip time.
     rtt_min: Option<Duration>,
     after_timeout: AfterTimeout,
 }
 
-/// Whether a timeout's losses are being repaired, while growth is Reno's.
+/// Repair of the losses of a timeout, while growth is Reno's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AfterTimeout {
     No,
-    /// Until this is acknowledged; `None` until the next ACK says what had been sent.
+    /// Until this offset is acknowledged; `None` until the next ACK shows how much had been sent.
     Until(Option<u64>),
 }
 
@@ -112,7 +112,7 @@ impl Hybla {
         }
     }
 
-    /// ρ.
+    /// Returns ρ.
     fn rho(&self) -> f64 {
         let ratio = |rtt: Duration| rtt.as_nanos() as f64 / self.rtt0;
         self.rtt_min.map_or(1.0, |rtt| ratio(rtt).max(1.0))
@@ -122,7 +122,7 @@ impl Hybla {
         self.rtt_min = Some(self.rtt_min.map_or(srtt, |least| least.min(srtt)));
     }
 
-    /// Whether the losses of a timeout are still being repaired.
+    /// Returns `true` if the losses of a timeout are still being repaired.
     fn is_repairing(&mut self, ack: &AckFacts<'_>, nxt: u64) -> bool {
         let AfterTimeout::Until(point) = self.after_timeout else {
             return false;
@@ -204,7 +204,7 @@ mod tests {
     use crate::recovery::sack;
     use crate::testing::{Setup, ack};
 
-    /// A bench whose control has seen a handshake of `rtt` milliseconds.
+    /// Returns a bench whose control has seen a handshake of `rtt` milliseconds.
     fn bench(rtt: u64, cwnd: f64, ssthresh: f64) -> Bench {
         let mut b = Bench::new(entry(), Dialect::Rfc, &[], cwnd, ssthresh);
         let opening = b.window;
@@ -235,7 +235,7 @@ mod tests {
         let mut b = bench(50, 2.0, 64.0);
         b.ack(1);
         assert_eq!(b.cwnd(), 5.0);
-        // Half a segment more: ρ = 1.5, 2^1.5 − 1.
+        // ρ = 1.6: 2^1.6 − 1 segments.
         let mut b = bench(40, 2.0, 64.0);
         b.ack(1);
         let wanted = 2.0 + libm::exp2(1.6) - 1.0;
@@ -259,8 +259,8 @@ mod tests {
 
     #[test]
     fn the_rate_grows_alike_whatever_the_round_trip_time() {
-        // In one second of avoidance W/RTT gains 1/RTT₀², 1600 segments/s²: the paper's claim, by the ACKs
-        // of each round trip. Windows are long enough that the sum of 1/W is about one a round trip.
+        // In one second of avoidance W/RTT gains 1/RTT₀², 1600 segments/s²: the paper's claim, by the ACKs of each
+        // round trip. Windows are long enough that the sum of 1/W is about one per round trip.
         let gain = |rtt: u64| {
             let mut b = bench(rtt, 20_000.0, 10.0);
             for _ in 0..1000 / rtt {
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(t.cwnd(), 1.0);
         t.receive(5100, ack(2));
         assert_eq!(t.cwnd(), 2.0, "Reno adds one");
-        // All that was outstanding arrives: it is Hybla again.
+        // Everything outstanding arrives: it is Hybla again.
         t.receive(5200, ack(24));
         let before = t.cwnd();
         t.receive(5300, ack(25));

@@ -1,7 +1,7 @@
-//! Prague: a window that falls by the share of packets that came marked, for L4S.
+//! Prague: a reduction by the share of marked packets, for L4S.
 //!
-//! De Schepper, Tilmans, Briscoe, Goel, draft-briscoe-iccrg-prague-congestion-control-04 (July 2024),
-//! after DCTCP (RFC 8257); RFC 9331 §4 says what a sender has to do before it may send ECT(1).
+//! De Schepper, Tilmans, Briscoe, Goel, draft-briscoe-iccrg-prague-congestion-control-04 (July 2024), after DCTCP (RFC
+//! 8257). RFC 9331 §4 has the requirements for a sender of ECT(1).
 //!
 //! ```text
 //! R_v    = max(SRTT, rtt_virt)                          the round trip that it acts by
@@ -11,19 +11,17 @@
 //! loss     as Reno, half
 //! ```
 //!
-//! Where others have one answer to a mark, and so leave the queue empty or full, this one answers few
-//! marks by little: in balance there are two marks per R_v, whatever the rate. That takes a receiver
-//! that counts marks: with Accurate ECN ([`MarkAnswer::ByShare`]) new data leaves with ECT(1), and a
-//! mark does not hold back the growth of what came unmarked. With classic ECN, or none, this is Reno.
+//! Other controls have one answer to a mark, and so leave the queue empty or full. Prague answers few marks by a small
+//! reduction: in equilibrium there are two marks per R_v, whatever the rate. This needs a receiver that counts marks:
+//! with Accurate ECN ([`MarkAnswer::ByShare`]) new data leaves with ECT(1), and a mark does not hold back the growth by
+//! unmarked packets. With classic ECN, or none, this is Reno.
 //!
-//! Flows whose round trips are shorter than `rtt_virt` get what one of `rtt_virt` would: they reduce
-//! as rarely, and grow in a round trip by (SRTT/rtt_virt)², which makes of the rate r a growth of one
-//! segment per rtt_virt².
+//! A flow whose round trip is shorter than `rtt_virt` gets the rate of a flow with `rtt_virt`: it reduces as rarely,
+//! and grows in a round trip by (SRTT/rtt_virt)², so its rate grows by one segment per rtt_virt².
 //!
-//! Readings: a share is taken when what was outstanding at the last time is acknowledged, but not
-//! sooner than R_v after it. A round in which nothing is marked takes alpha down alike. RFC 9331
-//! §4.3 wants a sender to notice a queue that marks and is no L4S queue, and to go on as Reno there:
-//! that is left out.
+//! Readings: a share is taken when everything outstanding at the last time is acknowledged, but not sooner than R_v
+//! after it. A round without marks lowers alpha in the same way. RFC 9331 §4.3 asks a sender to detect a queue that
+//! marks and is no L4S queue, and to act as Reno there: this is omitted.
 
 use dupack_tcp::congestion::{CongestionControl, Credit, MarkAnswer};
 use dupack_tcp::facts::{AckFacts, LimitedBy, LossFacts, LossRule, View};
@@ -39,16 +37,16 @@ use crate::catalog::{Entry, Linux, Needs, Parameters, Switch};
 /// Prague's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct PragueParameters {
-    /// the weight of the newest share of marks in alpha
+    /// weight of the newest share of marks in alpha
     #[parameter(source = "the draft: 1/16, as RFC 8257 §4.2", range = 0.001..=1.0, default = 0.0625)]
     pub gain: f64,
     /// alpha before the first share
     #[parameter(source = "the draft, RFC 8257 §4.2: the first mark halves, as a loss does", range = 0.0..=1.0, default = 1.0)]
     pub alpha: f64,
-    /// flows with a shorter round trip act as if it were this one; 0: by their own
+    /// round trip that a flow with a shorter one assumes; 0: its own
     #[parameter(source = "the draft: RTT_virt, 25 ms", range = 0.0..=1000.0, unit = "ms", default = 25.0)]
     pub rtt_virt: f64,
-    /// send at a pace of one window per round trip
+    /// pacing with one window per round trip
     #[parameter(source = "the draft; RFC 9331 §4.3, item 7, expects short bursts", default = Switch::On)]
     pub pace: Switch,
     #[embed]
@@ -93,12 +91,12 @@ struct Prague {
     rtt_virt: Duration,
     alpha: f64,
     share: Share,
-    /// When a mark was last answered.
+    /// Time when a mark was last answered.
     reduced: Option<Instant>,
     marks: Marks,
 }
 
-/// Whether the receiver counts marks, and whether there was one.
+/// Marks that the receiver has counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Marks {
     Uncounted,
@@ -106,12 +104,12 @@ enum Marks {
     Seen,
 }
 
-/// What came of a round.
+/// Delivery and marks of a round.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
-    /// In bytes.
+    /// Delivered bytes.
     delivered: u64,
-    /// In packets.
+    /// Marked packets.
     marked: u64,
     since: Instant,
     /// SND.NXT when it began.
@@ -131,7 +129,7 @@ impl Prague {
         }
     }
 
-    /// R_v.
+    /// Returns R_v.
     fn round(&self, srtt: Option<Duration>) -> Duration {
         srtt.unwrap_or(Duration::ZERO).max(self.rtt_virt)
     }
@@ -164,7 +162,7 @@ impl Prague {
         };
     }
 
-    /// (SRTT/R_v)².
+    /// Returns (SRTT/R_v)².
     fn damping(&self, srtt: Option<Duration>) -> f64 {
         let Some(srtt) = srtt.filter(|srtt| *srtt < self.rtt_virt) else {
             return 1.0;
@@ -173,7 +171,7 @@ impl Prague {
         ratio * ratio
     }
 
-    /// Whether this round has had its answer already.
+    /// Returns `true` if this round has had its answer already.
     fn has_answered(&self, loss: &LossFacts) -> bool {
         let round = self.round(loss.srtt);
         self.reduced.is_some_and(|at| loss.now.since(at) < round)
@@ -200,7 +198,7 @@ impl AimdVariant for Prague {
         if window.in_slow_start() {
             (window, credit) = aimd.increase.slow_start(window, credit);
         }
-        // What came marked lets nothing grow.
+        // Marked packets do not let the window grow.
         let packets = ack.delivered_bytes as f64 / aimd.smss;
         let marked = ack.marked_packets.unwrap_or(0) as f64;
         let unmarked = if marked > 0.0 {
@@ -248,7 +246,7 @@ mod tests {
     use crate::catalog::{Dialect, Value};
     use crate::congestion::bench::{CONTEXT, built, values};
 
-    /// A control with a round trip of so many milliseconds.
+    /// Control with a round trip of `rtt` milliseconds.
     struct Road {
         control: Box<dyn CongestionControl>,
         rtt: Duration,
@@ -276,8 +274,8 @@ mod tests {
             self.window.cwnd / f64::from(SMSS)
         }
 
-        /// A round trip later an ACK for so many segments, so many of which came marked; nothing else
-        /// is outstanding.
+        /// Passes, a round trip later, an ACK for `segments` segments, of which `marked` were marked; nothing else is
+        /// outstanding.
         fn round(&mut self, segments: u64, marked: u64) {
             self.now += self.rtt;
             self.una += segments * u64::from(SMSS);
@@ -318,7 +316,7 @@ mod tests {
         let before = road.cwnd();
         road.answer(LossRule::MARK);
         assert_eq!(road.cwnd(), before);
-        // A round without marks takes alpha down, too: 0.240625·15/16.
+        // A round without marks lowers alpha, too: 0.240625·15/16.
         road.round(80, 0);
         let before = road.cwnd();
         road.answer(LossRule::MARK);

@@ -9,15 +9,15 @@
 //! timeout           the same ssthresh, cwnd = 1 segment
 //! ```
 //!
-//! The yardstick on this axis: Westwood grows alike and reduces to what it measured, CUBIC grows
-//! by the time since the last loss, the fixed window does neither. Fast recovery's inflation of
-//! the window belongs to the recoveries. All of it is [`Increase`] and [`Decrease`]; the
-//! readings are told there.
+//! The baseline on this axis: Westwood grows in the same way and reduces to its bandwidth estimate, CUBIC grows by the
+//! time since the last loss, the fixed window does neither. Fast recovery's inflation of the window belongs to the
+//! recoveries. The whole control is [`Increase`](super::aimd::Increase) and [`Decrease`](super::aimd::Decrease); the
+//! readings are described there.
 //!
-//! By dialect: `rfc` halves FlightSize and counts bytes; `linux` halves `cwnd`, counts bytes
-//! without limit; `ns2` halves `cwnd`, counts ACKs, does not ask whether the window was used,
-//! keeps `cwnd` real (the sender cuts `ssthresh` to whole segments), and recomputes `ssthresh`
-//! at every timeout. Slow start may end early if `slow_start` says so (HyStart++, RFC 9406).
+//! By dialect: `rfc` halves FlightSize and counts bytes; `linux` halves `cwnd`, counts bytes without limit; `ns2`
+//! halves `cwnd`, counts ACKs, does not check whether the window was used, keeps `cwnd` real (the sender truncates
+//! `ssthresh` to whole segments), and recomputes `ssthresh` at every timeout. Slow start may end early with
+//! `slow_start` (HyStart++, RFC 9406).
 
 use dupack_tcp::congestion::CongestionControl;
 
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn growth_is_in_segments_of_the_size_that_the_path_carries_now() {
-        // Ten of 1000 bytes are twenty of 500 then; ACKs of the bench are for 1000 bytes.
+        // Ten segments of 1000 bytes are then twenty of 500; ACKs of the bench are for 1000 bytes.
         let grown = |ssthresh, changes: &[(&str, Value)]| {
             let mut b = bench(changes, 10.0, ssthresh);
             b.control().on_segment_size(SMSS, SMSS / 2);
@@ -109,7 +109,7 @@ mod tests {
             b.round(1);
             b.window.cwnd - before
         };
-        // Slow start with L = 1: 500 bytes for each of ten ACKs. With L = 2 all.
+        // Slow start with L = 1: 500 bytes for each of ten ACKs. With L = 2, all bytes.
         let two = ("limit", Value::Integer(2));
         assert_eq!(grown(64.0, &[BYTES]), 5000.0);
         assert_eq!(grown(64.0, &[BYTES, two]), 10_000.0);
@@ -187,7 +187,7 @@ mod tests {
         let mut b = bench(&[], 20.0, 10.0);
         b.loss(0, 15);
         assert_eq!((b.cwnd(), b.ssthresh()), (7.5, 7.5));
-        // Beyond cwnd FlightSize says nothing of what is in the network.
+        // Beyond cwnd, FlightSize says nothing about the data in the network.
         b.loss(1, 40);
         assert_eq!(b.cwnd(), 3.75);
         b.loss(2, 3);
@@ -211,11 +211,11 @@ mod tests {
         assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 8.0));
         b.timeout(0, 16);
         assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 8.0));
-        // Another segment is another matter.
+        // A timeout of another segment recomputes it.
         b.window.cwnd = 12_000.0;
         b.timeout(4, 12);
         assert_eq!(b.ssthresh(), 6.0);
-        // What lies unacknowledged beyond the window of one segment is not in flight.
+        // Unacknowledged data beyond the window of one segment is not in flight.
         b.timeout(8, 12);
         assert_eq!(b.ssthresh(), 2.0);
 
@@ -253,7 +253,7 @@ mod tests {
             let marked = b.control().reduction(&mark);
             assert_eq!(marked.cwnd, left * f64::from(SMSS));
             assert_eq!(marked.ssthresh, marked.cwnd);
-            // A loss is a loss.
+            // A loss halves in both cases.
             b.loss(0, 20);
             assert_eq!(b.cwnd(), 10.0);
         }
@@ -294,8 +294,8 @@ mod tests {
 
     #[test]
     fn a_reduction_is_its_own_if_window_and_threshold_are() {
-        // Half a window is counted when a loss of the link's leaves a window of 5: the other half opens
-        // it, unless the answer was the control's to the byte.
+        // Half a window has been counted when a loss of the link's leaves a window of 5: the other half opens it,
+        // unless the answer was exactly the control's.
         let grown = |ssthresh: f64| {
             let mut b = bench(&[BYTES], 10.0, 2.0);
             b.ack(5);

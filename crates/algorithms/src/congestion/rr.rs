@@ -1,7 +1,7 @@
-//! TCP-RR as LE simplifies it: only a timeout is congestion.
+//! TCP-RR in LE's simplified form: only a timeout is congestion.
 //!
-//! M. Kang, H. Park and J. Mo (LE), §5.2.2, who name RR-TCP (M. Zhang, B. Karp, S. Floyd, L. Peterson,
-//! ICNP 2003) as its origin and keep one thought of it.
+//! M. Kang, H. Park and J. Mo (LE), §5.2.2, who name RR-TCP (M. Zhang, B. Karp, S. Floyd, L. Peterson, ICNP 2003) as
+//! its origin and keep one idea of it.
 //!
 //! ```text
 //! duplicate ACKs   a wireless loss: cwnd and ssthresh stay
@@ -9,16 +9,14 @@
 //! timer            RTO' = factor · RTO, at least SRTT + min, at most RTO
 //! ```
 //!
-//! Growth and timeout are [`reno`](super::reno)'s. It is what Reno would be with a
-//! differentiation that takes every loss but a timeout for the link's and response 1, except for
-//! the timer: a sender that yields to nothing else has to yield to that sooner, or it takes the
-//! room of those that yield to losses.
+//! Growth and timeout are [`reno`](super::reno)'s. Except for the timer it is Reno with response 1 and a
+//! differentiation that takes every loss but a timeout for the link's. The timer expires earlier because a sender that
+//! reacts to timeouts alone has to react sooner, or it takes the bandwidth of senders that react to losses.
 //!
-//! Readings: LE gives no number for the earlier timeout. `factor` halves it. `min` keeps it from
-//! coming before the ACKs can: SRTT, and the 40 ms for which Linux's receivers, LE's testbed, delay
-//! an ACK at least. The factor is taken of the timeout in force, its dialect's minimum and backoff
-//! included, and everything that goes by the timeout sees the earlier one. Slow start does not
-//! end with a loss either.
+//! Readings: LE gives no number for the earlier timeout. `factor` halves it. `min` keeps it from expiring before the
+//! ACKs can arrive: SRTT, and the 40 ms by which Linux's receivers, LE's testbed, delay an ACK at least. The factor
+//! applies to the timeout in force, its dialect's minimum and backoff included, and everything that depends on the
+//! timeout uses the earlier one. A loss does not end slow start, either.
 
 use dupack_tcp::congestion::CongestionControl;
 use dupack_tcp::facts::LossFacts;
@@ -33,7 +31,7 @@ use crate::catalog::{Entry, Parameters};
 /// TCP-RR's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct TcpRrParameters {
-    /// what is left of the retransmission timeout, as a factor
+    /// share of the retransmission timeout that remains
     #[parameter(
         source = "LE §5.2.2 (a smaller value); a half is our reading",
         range = 0.01..=1.0,
@@ -110,7 +108,7 @@ mod tests {
         let mut b = Bench::new(entry(), Dialect::Rfc, &[], 16.0, 64.0);
         b.loss(0, 16);
         assert_eq!((b.cwnd(), b.ssthresh()), (16.0, 64.0));
-        // Slow start goes on.
+        // Slow start continues.
         b.ack(1);
         assert_eq!(b.cwnd(), 17.0);
         b.timeout(0, 17);
@@ -119,8 +117,8 @@ mod tests {
 
     #[test]
     fn the_timeout_comes_earlier() {
-        // One sample of 100 ms: SRTT + 4 · RTTVAR = 300 ms, at least 1 s: from 100 ms on that is
-        // 1100 ms. Half of it is 600 ms, later than SRTT + 50 ms.
+        // One sample of 100 ms: SRTT + 4 · RTTVAR = 300 ms, at least 1 s; counted from 100 ms this is 1100 ms. Half of
+        // it is 600 ms, later than SRTT + 50 ms.
         let rto_at = |entry| {
             let mut t = Setup::new(sack::entry()).controlled_by(entry).start(40);
             assert_eq!(t.rto_at(), Some(1000));

@@ -1,9 +1,8 @@
-//! Vegas: keep a few segments in the queue, no more and no fewer.
+//! Vegas: keep a small number of segments in the queue.
 //!
-//! L. S. Brakmo, L. L. Peterson, "TCP Vegas: end to end congestion avoidance on a global
-//! internet", IEEE JSAC 13(8), 1995. Once per round trip the rate that the window would have
-//! without a queue is compared with the one it has; the difference, times the least round-trip
-//! time, is N, the segments in the queue ([`backlog`]).
+//! L. S. Brakmo, L. L. Peterson, "TCP Vegas: end to end congestion avoidance on a global internet", IEEE JSAC 13(8),
+//! 1995. Once per round trip the rate that the window would have without a queue is compared with the actual rate; the
+//! difference, times the minimum round-trip time, is N, the segments in the queue ([`backlog`]).
 //!
 //! ```text
 //! slow start   doubles every other round trip; after one in between, N > γ ends it     (γ = 1)
@@ -11,20 +10,19 @@
 //! loss         as Reno;  timeout  as Reno
 //! ```
 //!
-//! The only control here that slows down before a queue is full, and so the first to yield beside
-//! Reno. [`veno`](super::veno) has the same N and never shrinks for it.
+//! Vegas is the only control here that slows down before a queue is full, and so the first to yield beside Reno.
+//! [`veno`](super::veno) has the same N and never shrinks its window because of it.
 //!
-//! Where implementations differ there is a parameter: which round-trip time is that of a round
-//! (`sample`), how often slow start doubles (`doubling`), and what is left of the window when it
-//! ends (`leave`). Linux also divides by the least round-trip time where the paper's N has the
-//! present one; that is not modelled. Nor are Vegas's own rules for retransmission, which belong
-//! to the recovery.
+//! There is a parameter for each difference between implementations: the round-trip time of a round (`sample`), the
+//! frequency of doubling in slow start (`doubling`), and the window after slow start (`leave`). Linux also divides by
+//! the minimum round-trip time where the paper's N has the present one; this is not modelled. Nor are Vegas's own rules
+//! for retransmission, which belong to the recovery.
 //!
 //! Readings:
 //! - The actual rate is `cwnd` over the round's RTT, and the change is made at once, when the
 //!   round ends.
-//! - A round ends when everything is acknowledged that was outstanding when it began. One with
-//!   a loss in it, without a sample, or that ends while the recovery holds the window, says nothing.
+//! - A round ends when everything outstanding at its beginning is acknowledged. A round is ignored if it has
+//!   a loss or no sample, or if it ends while the recovery holds the window.
 //! - The window does not fall below 2 segments, and does not grow unless it was used (`validate`).
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
@@ -37,18 +35,18 @@ use super::backlog::backlog;
 use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Choice, Context, Entry, InLinux, Parameters};
 
-/// Which round-trip time is that of a round.
+/// Round-trip time of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Sample {
-    /// that of the segment whose ACK ends the round
+    /// time of the segment whose ACK ends the round
     Last,
-    /// the least in the round
+    /// minimum in the round
     Min,
-    /// the mean over the round
+    /// mean over the round
     Mean,
 }
 
-/// In which round trips slow start doubles.
+/// Round trips in which slow start doubles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Doubling {
     /// every other one; the ones in between measure
@@ -57,14 +55,14 @@ pub enum Doubling {
     Every,
 }
 
-/// The window when a backlog ends slow start.
+/// Window when a backlog ends slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Leave {
-    /// stays
+    /// unchanged
     Keep,
-    /// what fills the path without a queue, and 1 segment
+    /// the window that fills the path without a queue, plus 1 segment
     Target,
-    /// loses an eighth
+    /// an eighth less
     Eighth,
 }
 
@@ -95,13 +93,13 @@ pub struct VegasParameters {
         default = 1.0,
     )]
     gamma: f64,
-    /// which round-trip time is that of a round
+    /// round-trip time of a round
     #[parameter(
         source = "rfc: Brakmo, Peterson 1995 §III; linux: tcp_vegas; ns2: tcp-vegas.cc",
         default(rfc = Sample::Last, linux = Sample::Min, ns2 = Sample::Mean),
     )]
     sample: Sample,
-    /// in which round trips slow start doubles the window
+    /// round trips in which slow start doubles the window
     #[parameter(
         source = "rfc, ns2: Brakmo, Peterson 1995 §III; linux: tcp_vegas",
         default(
@@ -111,7 +109,7 @@ pub struct VegasParameters {
         ),
     )]
     doubling: Doubling,
-    /// the window when a backlog ends slow start
+    /// window when a backlog ends slow start
     #[parameter(
         source = "rfc: Brakmo, Peterson 1995 tell of no cut; linux: tcp_vegas; ns2: tcp-vegas.cc",
         default(rfc = Leave::Keep, linux = Leave::Target, ns2 = Leave::Eighth),
@@ -136,7 +134,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         })
 }
 
-/// Linux's, whose parameters can be set once its module is there.
+/// Returns the state in Linux. Its parameters can be set once its module is loaded.
 fn linux() -> InLinux {
     let own = |parameter: &'static str| {
         let place = Place::module("tcp_vegas", parameter);
@@ -152,17 +150,17 @@ fn linux() -> InLinux {
     .knobs(aimd_control::knobs())
 }
 
-/// What slow start does in a round.
+/// Purpose of a round in slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Double,
     Measure,
 }
 
-/// A round trip.
+/// Round trip.
 #[derive(Clone, Copy, Debug)]
 struct Round {
-    /// It ends when everything before this stream offset is acknowledged.
+    /// Offset whose acknowledgment ends the round.
     end: u64,
     purpose: Purpose,
     last: Option<Duration>,
@@ -210,7 +208,7 @@ struct Vegas {
     sample: Sample,
     doubling: Doubling,
     leave: Leave,
-    /// None after a loss, until the next ACK.
+    /// Present round; `None` after a loss, until the next ACK.
     round: Option<Round>,
 }
 
@@ -228,7 +226,7 @@ impl Vegas {
         }
     }
 
-    /// The round that is going on, and the one that ended with this ACK.
+    /// Returns the round in progress, and the one that ended with this ACK.
     fn turn(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> (Round, Option<Round>) {
         let nxt = view.scoreboard.nxt();
         let Some(mut round) = self.round else {
@@ -247,7 +245,7 @@ impl Vegas {
         (Round::new(nxt, purpose), Some(round))
     }
 
-    /// The window when slow start ends with a round that took `rtt`.
+    /// Returns the window when slow start ends with a round that took `rtt`.
     fn leave_slow_start(&self, cwnd: f64, rtt: Duration, rtt_min: Duration, smss: f64) -> Window {
         let cwnd = match self.leave {
             Leave::Keep => cwnd,
@@ -264,7 +262,7 @@ impl Vegas {
         }
     }
 
-    /// The window in congestion avoidance, at the end of a round with a backlog of `n`.
+    /// Returns the window in congestion avoidance, at the end of a round with a backlog of `n`.
     fn steered(&self, ack: &AckFacts<'_>, window: Window, n: f64, aimd: &Aimd) -> Window {
         if n > self.beta {
             let cwnd = (window.cwnd - self.step).max(2.0 * aimd.smss);
@@ -298,7 +296,7 @@ impl AimdVariant for Vegas {
         if credit.acks == 0 && credit.bytes == 0 {
             return window;
         }
-        // What the round that ended tells: its RTT, and the backlog.
+        // RTT and backlog of the round that ended.
         let told = ended.and_then(|ended| {
             let rtt = ended.rtt(self.sample)?;
             let n = backlog(window.cwnd / aimd.smss, Some(rtt), view.rtt.min())?;

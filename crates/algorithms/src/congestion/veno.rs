@@ -1,7 +1,7 @@
 //! Veno: Reno that slows down, and halves, only if there is a backlog.
 //!
-//! C. P. Fu, S. C. Liew, "TCP Veno: TCP enhancement for transmission over wireless access
-//! networks", IEEE JSAC 21(2), 2003. N is Vegas's backlog ([`backlog`]), β = 3.
+//! C. P. Fu, S. C. Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks", IEEE JSAC 21(2),
+//! 2003. N is Vegas's backlog ([`backlog`]), β = 3.
 //!
 //! ```text
 //! slow start        as Reno
@@ -10,14 +10,12 @@
 //! timeout           as Reno
 //! ```
 //!
-//! [`vegas`](super::vegas) shrinks its window at a backlog; Veno only grows more slowly, so that
-//! it holds its own beside Reno. The differentiation of the same name is its judgement of a loss
-//! alone, for any control and response: here that judgement and its answer are part of the
-//! control, and need neither.
+//! [`vegas`](super::vegas) shrinks its window at a backlog; Veno only grows more slowly, so it keeps its share beside
+//! Reno. The differentiation of the same name is only Veno's judgement of a loss, for any control and response. This
+//! control contains that judgement and its answer, and needs neither.
 //!
-//! Readings: RTT is the smoothed one (`rtt = latest` takes the last sample), RTTmin the least of
-//! the connection. Before there are samples it is Reno. When bytes are counted, the bytes of every
-//! other ACK are left out.
+//! Readings: RTT is the smoothed one (`rtt = latest` takes the last sample), RTTmin the minimum of the connection.
+//! Before there are samples it is Reno. When bytes are counted, the bytes of every other ACK are ignored.
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossFacts, View};
@@ -29,7 +27,7 @@ use super::aimd_control::{self, Aimd, AimdParameters, AimdVariant};
 use super::backlog::backlog;
 use crate::catalog::{Choice, Context, Entry, InLinux, KernelVersion, Parameters};
 
-/// Which round-trip time is compared with the least.
+/// Round-trip time that is compared with the minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Delay {
     /// SRTT (RFC 6298)
@@ -41,13 +39,13 @@ pub enum Delay {
 /// Veno's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct VenoParameters {
-    /// backlog N from which there is congestion
+    /// backlog N above which there is congestion
     #[parameter(source = "Fu, Liew 2003", range = 0.0..=1e6, unit = "segments", default = 3.0)]
     beta: f64,
-    /// which round-trip time tells the delay
+    /// round-trip time that is compared with the least
     #[parameter(source = "Fu, Liew 2003 (smoothed)", default = Delay::Smoothed)]
     rtt: Delay,
-    /// what a loss without congestion leaves of the window, as a factor
+    /// share of the window that remains after a loss without congestion
     #[parameter(source = "Fu, Liew 2003 (4/5)", range = 0.0..=1.0, default = 0.8)]
     random_decrease: f64,
     #[embed]
@@ -88,7 +86,7 @@ impl Delay {
     }
 }
 
-/// What the next ACK at a backlog does.
+/// Effect of the next ACK at a backlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     Grow,
@@ -101,7 +99,7 @@ struct Veno {
     beta: f64,
     delay: Delay,
     turn: Turn,
-    /// The reduction without a backlog.
+    /// Reduction without a backlog.
     random: Decrease,
 }
 
@@ -119,7 +117,7 @@ impl Veno {
         }
     }
 
-    /// Whether this ACK is one of those that are left out at a backlog.
+    /// Returns `true` if this ACK is one of those that are ignored at a backlog.
     fn rests(&mut self, credit: Credit, view: &View<'_>, smss: f64) -> bool {
         let rtt = self.delay.of(view.rtt.srtt(), view.rtt.latest());
         let backlog = backlog(view.window.cwnd / smss, rtt, view.rtt.min());
@@ -201,11 +199,11 @@ mod tests {
         assert_eq!(b.ssthresh(), 5.0);
     }
 
-    /// The window after `acks` ACKs of one segment each, up to ten at a time and `rtt` ms apart,
-    /// from 10 segments on in congestion avoidance. The least RTT is 100 ms.
+    /// Returns the window after `acks` ACKs of one segment each, up to ten at a time and `rtt` ms apart, from 10
+    /// segments on in congestion avoidance. The minimum RTT is 100 ms.
     fn after(acks: u32, rtt: u64) -> f64 {
         let setup = Setup::new(sack::entry()).controlled_by(entry());
-        // One segment alone, and an idle sender.
+        // A single segment, and an idle sender.
         let mut t = setup.ssthresh(10.0).start(1);
         t.receive(100, ack(1));
         t.wait(10_000);
@@ -219,11 +217,10 @@ mod tests {
 
     #[test]
     fn growth_is_half_as_fast_at_a_backlog() {
-        // Counting bytes: 10 segments acknowledged make one more.
+        // Counting bytes: 10 acknowledged segments make one more.
         assert_eq!((after(9, 100), after(10, 100)), (10.0, 11.0));
-        // SRTT is 7/8 · 100 + 1/8 · 300 = 125 ms with the first ACK (N = 10 · 25/125 = 2), then
-        // 146.9 ms (N = 3.2) and more: from there on every other one counts, so that the tenth
-        // that does is the 18th.
+        // SRTT is 7/8 · 100 + 1/8 · 300 = 125 ms with the first ACK (N = 10 · 25/125 = 2), then 146.9 ms (N = 3.2) and
+        // more: from there on every other ACK counts, so the tenth that counts is the 18th.
         assert_eq!((after(17, 300), after(18, 300)), (10.0, 11.0));
     }
 

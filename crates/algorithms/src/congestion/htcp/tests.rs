@@ -8,7 +8,7 @@ use crate::testing::{Setup, ack};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
-/// One that had its last congestion event at 0, with these round-trip times in milliseconds.
+/// Returns a control that had its last congestion event at 0, with these round-trip times in milliseconds.
 fn control(changes: &[(&str, Value)], rtt_min: u64, rtt_max: u64) -> Htcp {
     let parameters = typed::parameters(Dialect::Rfc, changes).expect("they are known");
     let mut control = Htcp::new(&parameters);
@@ -71,7 +71,7 @@ fn a_loss_leaves_the_share_that_the_queue_was_not() {
     assert!((beta_after_two(60, 100) - 0.6).abs() < 1e-9);
     assert_eq!(beta_after_two(30, 100), 0.5);
     assert_eq!(beta_after_two(95, 100), 102.0 / 128.0);
-    // Too short to tell a queue.
+    // Too short to show a queue.
     assert_eq!(beta_after_two(10, 15), 0.5);
 }
 
@@ -145,8 +145,8 @@ fn an_ack_adds_a_segment_at_most() {
 
 #[test]
 fn time_counts_from_the_end_of_the_recovery() {
-    // A window of eight of which one is lost at 10 s; it is repaired at 10.1 s. A second later
-    // growth is still Reno's, 1/4 for an ACK; before the loss it was a segment for each.
+    // A window of eight segments of which one is lost at 10 s; it is repaired at 10.1 s. A second later growth is still
+    // Reno's, 1/4 per ACK; before the loss it was a segment per ACK.
     let setup = Setup::new(sack::entry()).controlled_by(entry());
     let mut t = setup.window(8.0).ssthresh(4.0).start(8);
     t.receive(100, ack(8));

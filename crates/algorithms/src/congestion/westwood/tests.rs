@@ -19,12 +19,12 @@ fn the_estimate_of_a_steady_stream_is_its_rate() {
         b.now = Instant::ZERO + Duration::from_millis(10 * n);
         b.ack(1);
     }
-    // 1000 B per 10 ms; what is left of the start is (19/21)^299 < 1e-12.
+    // 1000 B per 10 ms; the effect of the start is (19/21)^299 < 1e-12.
     let estimate = b.control().bandwidth_estimate().unwrap();
     assert!(close(estimate, 100_000.0), "{estimate}");
 }
 
-/// A path of 100,000 B/s with RTTmin 200 ms: it holds 20 segments.
+/// Returns a bench on a path of 100,000 B/s with RTTmin 200 ms: it holds 20 segments.
 fn measured(cwnd: f64, ssthresh: f64) -> Bench {
     measured_with(&[], cwnd, ssthresh)
 }
@@ -45,7 +45,7 @@ fn a_loss_in_congestion_avoidance_sets_the_window_to_the_pipe() {
     b.loss(0, 30);
     assert!(close(b.cwnd(), 20.0));
     assert!(close(b.ssthresh(), 20.0));
-    // A window below the pipe stays.
+    // A window below the pipe does not change.
     let mut b = measured(12.0, 10.0);
     b.loss(0, 12);
     assert!(close(b.cwnd(), 12.0));
@@ -72,7 +72,7 @@ fn a_loss_in_slow_start_divides_by_a_growing_factor() {
         b.loss(n, 4);
     }
     assert!(close(b.ssthresh(), 5.0));
-    // Above ssthresh it was right: a = 1.
+    // Above ssthresh the estimate was right: a = 1.
     b.window.cwnd = 30_000.0;
     b.loss(30, 30);
     assert!(close(b.ssthresh(), 20.0));
