@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_offers_what_had_come() {
+    fn a_version_offers_the_controls_that_existed_by_then() {
         let has = |kernel: &str, stack: &str| {
             let kernel: Kernel = kernel.parse().unwrap();
             commands(&kernel, stack).is_some()
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_kernel_is_an_error() {
+    fn a_text_that_names_no_kernel_is_an_error() {
         for text in ["kernel:", "6", "bsd", "kernel:six.one"] {
             let error = text.parse::<Kernel>().unwrap_err().to_string();
             assert!(error.contains("kernel:6.1"), "{error}");

@@ -438,7 +438,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_knob_sets_what_the_kernel_can_have() {
+    fn a_knob_sets_only_values_that_the_kernel_can_have() {
         let place = || Place::sysctl("net.ipv4.tcp_pacing_ca_ratio");
         let knob = Knob::number("pacing_avoidance", 100.0, place());
         let command = |value| knob.set(&value).map(|setting| setting.command());

@@ -55,7 +55,7 @@ mod tests {
     use crate::catalog::Catalog;
 
     #[test]
-    fn a_stack_that_needs_marks_as_they_come_asks_for_ecn_and_gives_them() {
+    fn a_stack_that_needs_an_exact_echo_offers_ecn_and_echoes_exactly() {
         let catalog = Catalog::builtin();
         let offered = |text: &str| {
             let stack = StackSpec::parse(text, &catalog).expect("it is a stack");

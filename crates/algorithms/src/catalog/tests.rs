@@ -178,7 +178,7 @@ fn needs_are_those_of_all_entries() {
 }
 
 #[test]
-fn aliases_and_conflicts_are_told() {
+fn aliases_and_conflicts_are_reported() {
     let previous = CATALOG.descriptions().find(|d| d.name == "1").unwrap();
     assert_eq!(previous.aliases, ["previous"]);
     let forbids = |names| CATALOG.forbids(names);
@@ -214,10 +214,12 @@ fn errors_about_axes() {
     assert_eq!(
         error("newreno/reno/none/1"),
         "stack `newreno/reno/none/1`, column 14: loss differentiation `none` and response `1` \
-         cannot be combined: the response is asked only about losses judged to be the \
-         link's, and `none` judges none so: name a loss differentiation, or leave both out"
+         cannot be combined: a response answers only losses judged to be the link's, and \
+         `none` judges no loss so: name a loss differentiation, or leave both out"
     );
-    assert!(error("newreno//veno/1").contains("missing congestion control: expected one of `reno`"));
+    assert!(
+        error("newreno//veno/1").contains("missing congestion control: expected one of `reno`")
+    );
 }
 
 #[test]
@@ -280,7 +282,9 @@ fn errors_about_parameters() {
 fn errors_about_parentheses() {
     assert!(error("newreno/reno(count=bytes").contains("column 13: unbalanced `(`"));
     assert!(error("newreno/reno)").contains("column 13: unbalanced `)`"));
-    assert!(error("newreno/reno()x").contains("column 15: unexpected `x` after a closing parenthesis"));
+    assert!(
+        error("newreno/reno()x").contains("column 15: unexpected `x` after a closing parenthesis")
+    );
 }
 
 #[test]
@@ -337,7 +341,7 @@ fn anyone_registers_and_clones_go_their_own_way() {
 }
 
 #[test]
-fn who_is_withdrawn_makes_room_and_stays_where_it_was_read() {
+fn a_withdrawn_entry_frees_its_name_and_stays_in_earlier_stacks() {
     let mut catalog = Catalog::builtin();
     catalog.register(mine("mine")).unwrap();
     let text = "newreno/reno/veno/mine";
@@ -410,7 +414,7 @@ fn a_catalog_does_not_take_everything() {
 }
 
 #[test]
-fn a_name_stands_once_and_what_is_excluded_is_there() {
+fn names_are_unique_and_excluded_entries_exist() {
     let draft = || Entry::response("mine", file!()).alias("own");
     let taken = |draft: Draft<dyn dupack_tcp::response::Response, ()>| {
         let entry = draft.build(|(), _| Box::new(crate::response::previous::Previous));
@@ -440,7 +444,7 @@ fn a_name_stands_once_and_what_is_excluded_is_there() {
 }
 
 #[test]
-fn whose_a_stack_is_is_known() {
+fn a_stack_knows_the_owner_of_its_entries() {
     assert!(CATALOG.stacks().all(|stack| stack.is_builtin()));
     let mut catalog = Catalog::builtin();
     catalog.register(mine("mine")).unwrap();
@@ -451,7 +455,7 @@ fn whose_a_stack_is_is_known() {
 
 #[cfg(feature = "suggest")]
 #[test]
-fn a_misspelt_name_is_like_one_that_there_is() {
+fn a_misspelt_name_suggests_an_existing_one() {
     assert_eq!(CATALOG.suggest("sakc"), Some("sack"));
     assert_eq!(CATALOG.suggest("westwod"), Some("westwood"));
     assert_eq!(CATALOG.suggest("qqqq"), None);

@@ -113,7 +113,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .conflict(
             Axis::Differentiation,
             Opponent::AnyButNull,
-            "BBR answers rates of loss, not single losses: the cause of one changes nothing",
+            "BBR answers loss rates, not single losses: the cause of a loss changes nothing",
         )
         .linux(Linux::missing(
             "its `bbr` is version 1, `bbr-v1` here; version 3 is in Google's kernels only",

@@ -87,7 +87,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .conflict(
             Axis::Differentiation,
             Opponent::AnyButNull,
-            "BBR does not answer losses: the cause of one changes nothing",
+            "BBR does not answer losses: the cause of a loss changes nothing",
         )
         .linux(
             InLinux::module(

@@ -134,7 +134,7 @@ pub struct CubicParameters {
     #[embed(fix(decrease = beta))]
     decrease: DecreaseParameters,
     #[embed(change(slow_start(
-        source = "rfc: RFC 9438 §4.10 (SHOULD use HyStart++); linux: hystart = 1; ns2: nothing",
+        source = "rfc: RFC 9438 §4.10 (SHOULD use HyStart++); linux: hystart = 1; ns2: none",
         default(
             rfc = SlowStartRule::HystartPlusPlus,
             linux = SlowStartRule::Hystart,

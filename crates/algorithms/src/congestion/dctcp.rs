@@ -52,7 +52,7 @@ pub struct DctcpParameters {
 pub fn entry() -> Entry<dyn CongestionControl> {
     let own = |parameter: &'static str| Place::module("tcp_dctcp", parameter);
     Entry::control("dctcp", file!())
-        .summary("for data centres: less window by the share of bytes that came marked (needs ECN)")
+        .summary("for data centres: reduces by the share of marked bytes (needs ECN)")
         .citation("RFC 8257")
         .needs(|_| Needs::NONE.and_exact_echo())
         .linux(
@@ -62,7 +62,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
                 "tcp_dctcp",
             )
             .since(KernelVersion::new(3, 18))
-            .differs("Linux's receiver tells of marks as they come only if it runs dctcp, too")
+            .differs("Linux's receiver echoes marks exactly only if it runs dctcp, too")
             .differs("Linux has alpha in parts of 1024, ours is a real number")
             .knobs([
                 Knob::number("shift_g", 1.0, own("dctcp_shift_g")),
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_ends_beyond_what_had_been_sent_when_it_began() {
+    fn a_window_ends_beyond_the_data_sent_when_it_began() {
         // Five segments of twenty are acknowledged with ECE: M = 1/4.
         let mut road = Road::new(&[("alpha", Value::Real(0.0))], 100.0);
         road.control.variant.observed.end = 20_000;

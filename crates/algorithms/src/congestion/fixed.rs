@@ -52,7 +52,7 @@ pub struct FixedParameters {
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("fixed", file!())
-        .summary("a window that never changes: what is left is the recovery's merit")
+        .summary("a window that never changes, to compare the recoveries alone")
         .citation("LE §3.3.2")
         .build(|parameters, context| Box::new(Fixed::new(parameters, context)))
 }

@@ -71,7 +71,7 @@ pub struct IllinoisParameters {
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("illinois", file!())
         .summary(
-            "Illinois: loss says when to reduce, queueing delay by how much, and how fast to grow",
+            "Illinois: loss decides when to reduce, queueing delay by how much, and how fast to grow",
         )
         .citation("Liu, Basar, Srikant, Performance Evaluation 65, 2008; Linux, tcp_illinois.c")
         .linux(

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_filter_says_nothing() {
+    fn the_maximum_of_an_empty_filter_is_zero() {
         assert_eq!(MaxFilter::default().max(), 0.0);
     }
 }

@@ -117,7 +117,7 @@ mod tests {
     use crate::congestion::{cubic, reno, rr, vegas, veno, westwood};
 
     #[test]
-    fn a_control_paces_as_it_was_told() {
+    fn a_control_paces_by_its_parameters() {
         let told = [
             ("pacing", Value::word("on")),
             ("pacing_slow_start", Value::Real(3.0)),

@@ -73,7 +73,7 @@ impl PragueParameters {
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("prague", file!())
-        .summary("L4S: less window by the share of packets that came marked (needs Accurate ECN)")
+        .summary("L4S: reduces by the share of marked packets (needs Accurate ECN)")
         .citation("draft-briscoe-iccrg-prague-congestion-control-04")
         .needs(|_| Needs::NONE.and_counted_marks())
         .linux(Linux::missing("`prague` is in the L4S team's kernels only"))
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_halves_and_so_does_a_mark_that_nobody_counts() {
+    fn a_loss_halves_and_so_does_a_mark_that_is_not_counted() {
         for rule in [LossRule::TIMEOUT, LossRule::MARK] {
             let mut road = Road::new(50, &[("alpha", Value::Real(0.1))], 40.0);
             road.answer(rule);

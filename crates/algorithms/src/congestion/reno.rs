@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_halves_what_is_in_flight_but_leaves_two_segments() {
+    fn a_loss_halves_the_bytes_in_flight_but_leaves_two_segments() {
         let mut b = bench(&[], 20.0, 10.0);
         b.loss(0, 15);
         assert_eq!((b.cwnd(), b.ssthresh()), (7.5, 7.5));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn linux_grows_in_slow_start_to_twice_what_was_outstanding() {
+    fn linux_grows_in_slow_start_to_twice_the_outstanding_data() {
         let mut b = Bench::new(entry(), Dialect::Linux, &[], 10.0, 64.0);
         b.limited_by = LimitedBy::Application;
         b.window_use = WindowUse::Partly { flight_max: 6000 };

@@ -54,7 +54,7 @@ pub struct TcpRrParameters {
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("tcp-rr", file!())
         .summary(
-            "only a timeout is congestion, and it comes earlier; other losses leave the window",
+            "only timeouts are congestion, and come earlier; other losses leave the window unchanged",
         )
         .citation("LE §5.2.2, after Zhang et al., RR-TCP, ICNP 2003")
         .build(|parameters: &TcpRrParameters, context| {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_acks_leave_the_window_and_what_is_lost_is_resent() {
+    fn duplicate_acks_leave_the_window_and_lost_segments_are_retransmitted() {
         let setup = Setup::new(sack::entry()).controlled_by(entry());
         let mut t = setup.ssthresh(10.0).start(40);
         t.receive(100, ack(0).sack(1, 2));

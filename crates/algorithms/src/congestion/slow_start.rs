@@ -48,7 +48,7 @@ pub enum Detect {
 pub struct SlowStartParameters {
     /// rule for an early end of slow start
     #[parameter(
-        source = "RFC 5681 §3.1 has nothing of the kind",
+        source = "RFC 5681 §3.1 has no such rule",
         default = SlowStartRule::Standard,
     )]
     pub slow_start: SlowStartRule,

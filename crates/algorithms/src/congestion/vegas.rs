@@ -111,7 +111,7 @@ pub struct VegasParameters {
     doubling: Doubling,
     /// window when a backlog ends slow start
     #[parameter(
-        source = "rfc: Brakmo, Peterson 1995 tell of no cut; linux: tcp_vegas; ns2: tcp-vegas.cc",
+        source = "rfc: Brakmo, Peterson 1995 describe no cut; linux: tcp_vegas; ns2: tcp-vegas.cc",
         default(rfc = Leave::Keep, linux = Leave::Target, ns2 = Leave::Eighth),
     )]
     leave: Leave,
@@ -145,7 +145,7 @@ fn linux() -> InLinux {
         "vegas",
         "tcp_vegas",
     )
-    .differs("Linux counts the queue by the least round-trip time, ours by the present one")
+    .differs("Linux estimates the queue with the least round-trip time, ours with the present one")
     .knobs(["alpha", "beta", "gamma"].map(own))
     .knobs(aimd_control::knobs())
 }

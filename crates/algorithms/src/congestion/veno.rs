@@ -56,7 +56,7 @@ pub struct VenoParameters {
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("veno", file!())
-        .summary("Reno that grows half as fast at a backlog, and without one gives up only a fifth")
+        .summary("Reno that grows half as fast at a backlog, and reduces by only a fifth without one")
         .citation("Fu, Liew, TCP Veno, IEEE JSAC 21(2), 2003")
         .linux(
             InLinux::module(
@@ -66,7 +66,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
             )
             .since(KernelVersion::of(2, 6, 18))
             .fixed("rtt", "latest")
-            .differs("Linux tells the queue by the last round-trip times, ours by the smoothed one")
+            .differs("Linux estimates the queue from the last round-trip times, ours from the smoothed one")
             .knobs(aimd_control::knobs()),
         )
         .build(|parameters: &VenoParameters, context| {

@@ -81,7 +81,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .citation("Mascolo et al., TCP Westwood, UCLA CSD TR 200017, 2000")
         .linux(
             Linux::missing(
-                "its `westwood` is Westwood+, which estimates otherwise: `westwood-linux` here",
+                "its `westwood` is Westwood+, with another estimate: `westwood-linux` here",
             )
             .near("westwood-linux"),
         )

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_duplicate_acks_counted_for_is_not_counted_again() {
+    fn segments_that_duplicate_acks_counted_are_not_counted_again() {
         let mut s = sampling();
         for _ in 0..20 {
             s.count(0.0, 1.0);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_sets_the_window_to_what_gets_through() {
+    fn a_loss_sets_the_window_to_the_delivered_rate() {
         // Ten segments of 1000 B are acknowledged in every round trip of 100 ms, for a hundred round trips.
         let setup = Setup::new(sack::entry()).controlled_by(entry());
         let mut t = setup.window(10.0).ssthresh(2.0).start(10_000);

@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_leaves_half_of_what_was_used() {
+    fn a_loss_leaves_half_of_the_used_window() {
         let mut b = bench();
         later(&mut b, 2000);
         b.ack(3);
@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_before_a_needless_reduction_counts_after_it() {
+    fn bytes_counted_before_a_spurious_reduction_count_after_it() {
         let mut b = bench();
         // Half a window, and the other half after a spurious loss.
         b.ack(10);
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_again_is_taken_off_before_the_window_is_halved() {
+    fn retransmissions_are_subtracted_before_the_window_is_halved() {
         let on = [("cwv", Value::word("on"))];
         let control = built(&reno::entry(), Dialect::Rfc, &on);
         let setup = Setup::new(sack::entry()).window(20.0).prepared();
@@ -540,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_period_leaves_the_window_and_paces_what_follows() {
+    fn an_idle_period_leaves_the_window_and_starts_pacing() {
         let mut b = bench();
         assert_eq!(b.control().pacing_rate(), None);
         later(&mut b, 60_000);

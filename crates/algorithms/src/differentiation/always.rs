@@ -16,7 +16,7 @@ use crate::catalog::Entry;
 #[must_use]
 pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("always", file!())
-        .summary("every loss is the link's")
+        .summary("takes every loss for the link's")
         .citation("Park et al., A comparative study on responding methods, §4.2")
         .build(|(), _| Box::new(Always))
 }

@@ -65,7 +65,7 @@ pub struct JtcpParameters {
     interval: f64,
     /// sum of the jitter of a round trip
     #[parameter(
-        source = "our reading: Jr tells growth, so the sign counts",
+        source = "our reading: Jr measures growth, so the sign counts",
         default = Jitter::Signed,
     )]
     jitter: Jitter,
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_queue_that_does_not_grow_is_none() {
+    fn a_long_queue_that_does_not_grow_is_no_congestion() {
         let mut bench = growing(&[]);
         // The next round trip, from 212 to 325 ms, begins and ends at 112 ms.
         for now in [250, 300, 325] {

@@ -29,7 +29,7 @@ use crate::catalog::{Entry, Parameters};
 pub struct LdaEqParameters {
     /// queue usage from which a loss is congestion
     #[parameter(
-        source = "our reading: half the queue; Park et al. §3 names no number",
+        source = "our reading: half the queue; Park et al. §3 give no number",
         range = 0.0..=1.0,
         default = 0.5,
     )]

@@ -19,10 +19,10 @@ pub fn entry() -> Entry<dyn Differentiation> {
         .conflict(
             Axis::Response,
             Opponent::AnyButNull,
-            "the response is asked only about losses judged to be the link's, and `none` \
-             judges none so: name a loss differentiation, or leave both out",
+            "a response answers only losses judged to be the link's, and `none` judges no loss \
+             so: name a loss differentiation, or leave both out",
         )
-        .linux(InLinux::always("what Linux does: every loss is congestion"))
+        .linux(InLinux::always("Linux takes every loss for congestion"))
         .build(|(), _| Box::new(NoDifferentiation))
 }
 

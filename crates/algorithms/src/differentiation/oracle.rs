@@ -39,7 +39,7 @@ mod tests {
     use crate::congestion::bench::loss_facts;
 
     #[test]
-    fn it_tells_the_truth_where_it_is_known() {
+    fn it_reports_the_truth_if_it_is_known() {
         let judge = |truth| {
             let mut facts = loss_facts(0, 10);
             facts.truth = truth;

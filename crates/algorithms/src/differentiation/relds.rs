@@ -31,7 +31,7 @@ use crate::catalog::{Entry, Parameters};
 pub struct ReldsParameters {
     /// weight of a new sample in the mean round-trip time
     #[parameter(
-        source = "our reading: as SRTT's (RFC 6298 §2.3)",
+        source = "our reading: as for SRTT (RFC 6298 §2.3)",
         range = 0.001..=1.0,
         default = 0.125,
     )]

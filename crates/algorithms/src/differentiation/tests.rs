@@ -97,7 +97,7 @@ impl Connection {
 }
 
 #[test]
-fn the_hole_is_as_long_as_sack_tells() {
+fn the_hole_is_as_long_as_sack_reports() {
     let mut with = Connection::new(&sack::entry(), LossCause::Congestion);
     with.receive(100, ack(2));
     with.lose(100, 2, 5);

@@ -60,7 +60,9 @@ pub struct ZigZagParameters {
 #[must_use]
 pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("zigzag", file!())
-        .summary("wireless if the delay is below its mean, the farther the fewer are lost in a row")
+        .summary(
+            "wireless if the delay is below its mean, by more the fewer segments are lost in a row",
+        )
         .citation("Cen, Cosman, Voelker, IEEE/ACM Trans. Networking 11(5), 2003")
         .build(|parameters, _| Box::new(ZigZag::new(parameters)))
 }

@@ -210,7 +210,7 @@ struct BulkRepeatParameters {
     timeout: TimeoutIs,
     /// timeouts in a row that may be taken for the link's (timeout = fixed)
     #[parameter(
-        source = "our reading: without a bound a sender may congest a path for good",
+        source = "our reading: without a bound a sender may congest a path permanently",
         range = 1..=1000,
         unit = "timeouts",
         default = 8,
@@ -222,7 +222,7 @@ struct BulkRepeatParameters {
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("bulk-repeat", file!())
-        .summary("resends the whole window after a loss of the link's; NewReno after others")
+        .summary("retransmits the whole window after a loss of the link's; NewReno after others")
         .citation(
             "G. Yang, R. Wang, M. Gerla and M. Y. Sanadidi, TCPW with Bulk Repeat, ICC 2003, \
              and Computer Communications 28(5), 2005",
@@ -230,8 +230,8 @@ pub fn entry() -> Entry<dyn Recovery> {
         .conflict(
             Axis::Differentiation,
             Opponent::Named("none".into()),
-            "it repeats in bulk only what a loss differentiation ascribes to the link; without \
-             one it would be NewReno",
+            "it retransmits in bulk only after losses that a differentiation attributes to the \
+             link; without one it is NewReno",
         )
         .linux(Linux::missing("with SACK it has RACK-TLP, without it NewReno").near("rack"))
         .build(|parameters, context| Box::new(BulkRepeat::new(parameters, context)))

@@ -477,14 +477,12 @@ fn new(why: SendReason) -> Next {
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("fack", file!())
-        .summary("what is not sacked below the highest SACK is lost")
+        .summary("every unsacked segment below the highest SACK is lost")
         .citation(
             "M. Mathis and J. Mahdavi, Forward Acknowledgment: Refining TCP Congestion \
              Control, SIGCOMM 1996",
         )
         .needs(|_| Needs::SACK)
-        .linux(
-            Linux::missing("it was taken out in 4.15; net.ipv4.tcp_fack does nothing").near("rack"),
-        )
+        .linux(Linux::missing("removed in 4.15; net.ipv4.tcp_fack has no effect").near("rack"))
         .build(|parameters, context| Box::new(Fack::new(parameters, context)))
 }

@@ -496,7 +496,7 @@ impl Recovery for Le {
 struct LeParameters {
     /// method to find the transmission that caused an ACK
     #[parameter(
-        source = "LE §2.2.1, §4.2; `inferred` is the only one that needs no help of the peer",
+        source = "LE §2.2.1, §4.2; `inferred` is the only one that needs no help from the peer",
         default = Cause::Inferred,
     )]
     cause: Cause,
@@ -568,7 +568,7 @@ pub fn entry() -> Entry<dyn Recovery> {
         .needs(needs)
         .linux(Linux::missing("with SACK it has RACK-TLP").near("rack"))
         .without_sack(
-            "le, whose duplicate ACKs stand for the oldest transmissions",
+            "le, which attributes duplicate ACKs to the oldest transmissions",
             |parameters, _| Box::new(WithoutSack::new(parameters)),
         )
         .build(|parameters, _| Box::new(Le::new(parameters)))

@@ -293,7 +293,7 @@ struct MomentaryParameters {
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("momentary", file!())
-        .summary("no recovery phase: halve once, slide by the forward ACK, go on increasing")
+        .summary("no recovery phase: halve once, slide by the forward ACK, keep increasing")
         .citation(
             "J.-H. Hwang, S.-H. Yoo and C. Yoo, Momentary Recovery Algorithm, IEICE Trans. \
              Commun. E92-B(12), 2009",

@@ -455,7 +455,7 @@ pub fn entry() -> Entry<dyn Recovery> {
         .citation("RFC 6582")
         .linux(
             Linux::missing(
-                "what Linux does where a peer declines SACK; to turn SACK off for all (net.ipv4.tcp_sack=0) is no way to choose a sender",
+                "used if a peer declines SACK; turning SACK off for all connections (net.ipv4.tcp_sack=0) is no way to choose a sender",
             )
             .near("rack"),
         )

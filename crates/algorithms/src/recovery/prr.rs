@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_safe_ack_lets_one_segment_more_go() {
+    fn a_safe_ack_releases_one_segment_more() {
         let mut prr = Prr::new(Bound::SafeAck, SMSS, 20_000);
         prr.on_ack(1000, Progress::Unsafe);
         assert_eq!(prr.sndcnt(10_000, 4_000), 1000);

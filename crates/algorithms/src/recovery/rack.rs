@@ -625,7 +625,7 @@ struct RackParameters {
     rtt_of: RttOf,
     /// tick of the reordering and probe timers, which are set in whole ticks plus two
     #[parameter(
-        source = "RFC 8985 §6.2 step 5 and §7.2 know no ticks; \
+        source = "RFC 8985 §6.2 step 5 and §7.2 have no ticks; \
                   linux: usecs_to_jiffies, TCP_TIMEOUT_MIN_US, HZ = 1000",
         default(
             rfc = Duration::ZERO,
@@ -666,7 +666,7 @@ struct RackParameters {
 fn linux() -> InLinux {
     let recovery = || Place::sysctl("net.ipv4.tcp_recovery");
     let probes = || Place::sysctl("net.ipv4.tcp_early_retrans");
-    InLinux::always("RACK-TLP with PRR: what Linux does with SACK, as its default since 4.18")
+    InLinux::always("RACK-TLP with PRR, Linux's default with SACK since 4.18")
         .usual(Place::sysctl("net.ipv4.tcp_sack"), "1")
         .usual(recovery(), "1")
         .usual(probes(), "3")

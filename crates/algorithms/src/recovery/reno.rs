@@ -231,7 +231,7 @@ struct RenoParameters {
     timer: TimerParameters,
     /// growth of the window on the ACK that ends the recovery
     #[parameter(
-        source = "RFC 5681 §3.2 step 6 sets the window and no more; Linux and ns-2 open it too",
+        source = "RFC 5681 §3.2 step 6 only sets the window; Linux and ns-2 open it too",
         default(rfc = Switch::Off, linux = Switch::On, ns2 = Switch::On),
     )]
     exit_growth: Switch,
@@ -421,7 +421,7 @@ mod tests {
     /// 0 of 8 is lost, the response sets `cwnd` to one segment and `ssthresh` to 65,535 bytes, and nine duplicate ACKs
     /// arrive before the ACK that advances.
     #[test]
-    fn what_a_response_leaves_apart_ends_as_the_deflation_says() {
+    fn the_deflation_sets_the_window_after_a_response() {
         for (deflation, left) in [("window", 1.0), ("inflated", 10.0), ("threshold", 65.535)] {
             let mut t = Setup::new(entry())
                 .set("deflation", deflation)
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn it_sends_what_ns2_sends() {
+    fn it_sends_the_same_packets_as_ns2() {
         agrees_with_ns2(Setup::new(entry()), "reno");
     }
 }

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rule_may_be_that_nothing_widens_it_or_that_there_is_none() {
+    fn the_window_may_be_static_or_zero() {
         for (rule, wanted) in [(Rule::Static, 25), (Rule::None, 0)] {
             let mut w = window(rule);
             w.overtaken();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn reordering_is_what_was_sent_once_and_comes_below_what_had_come() {
+    fn reordering_is_a_segment_sent_once_below_an_earlier_arrival() {
         // 5 had arrived before this segment does.
         let seen = |number: u64, transmissions: u32| {
             let mut w = window(Rule::Adaptive);

@@ -328,7 +328,7 @@ struct RobustParameters {
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("robust", file!())
-        .summary("NewReno by counting: duplicate ACKs per round trip tell of further losses")
+        .summary("NewReno by counting: duplicate ACKs per round trip show further losses")
         .citation(
             "H. Wang and K. G. Shin, Robust TCP Congestion Recovery, Journal of High Speed \
              Networks 13(2), 2004",

@@ -185,14 +185,14 @@ struct RrTcpParameters {
     sack: Rfc6675Parameters,
     /// share of the late segments seen that would have caused no false alarm
     #[parameter(
-        source = "Zhang et al. 2003 have a percentile; which is our choice",
+        source = "Zhang et al. 2003 use a percentile; the value is our choice",
         range = 0.0..=1.0,
         default = 0.9,
     )]
     share: f64,
     /// greatest threshold
     #[parameter(
-        source = "Linux, sysctl tcp_max_reordering; that there is a bound is ours",
+        source = "Linux, sysctl tcp_max_reordering; the bound is ours",
         range = 1..=1000,
         unit = "segments",
         default = 300,
@@ -204,7 +204,7 @@ struct RrTcpParameters {
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("rr-tcp", file!())
-        .summary("SACK whose threshold is a percentile of how far segments came late")
+        .summary("SACK whose threshold is a percentile of the lateness of segments")
         .citation("M. Zhang, B. Karp, S. Floyd and L. Peterson, RR-TCP, ICNP 2003")
         .needs(|_| Needs::SACK.and_dsack())
         .linux(Linux::missing("with SACK it has RACK-TLP").near("rack"))

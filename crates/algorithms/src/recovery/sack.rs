@@ -416,8 +416,8 @@ pub fn entry() -> Entry<dyn Recovery> {
         .needs(|_| Needs::SACK)
         .linux(
             Linux::missing(
-                "RACK-TLP took its place in 4.18; net.ipv4.tcp_recovery=0 brought it back until 6.16, \
-                 and does nothing since 6.17",
+                "RACK-TLP replaced it in 4.18; net.ipv4.tcp_recovery=0 brought it back until 6.16, \
+                 and has no effect since 6.17",
             )
             .near("rack"),
         )

@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duplicate_that_sacks_nothing_new_is_none() {
+    fn an_ack_that_sacks_nothing_new_is_no_duplicate() {
         let setup = fall_floyd().configure(|c| c.duplicate_ack = DuplicateAckRule::AckNumberOnly);
         let mut t = setup.window(10.0).ssthresh(2.0).start(100);
         assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:10");
@@ -558,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_timeout_what_is_sacked_is_left_out_or_not() {
+    fn after_a_timeout_sacked_segments_are_skipped_or_not() {
         // 2 lies below the cursor, and so counts as in flight.
         let mut t = timed_out(fall_floyd());
         assert_eq!(t.receive(1200, ack(1).sack(2, 3)), "rto:1");
@@ -569,7 +569,7 @@ mod tests {
     }
 
     #[test]
-    fn no_recovery_begins_before_more_than_what_timed_out_is_acknowledged() {
+    fn no_recovery_begins_before_more_than_the_timed_out_data_is_acknowledged() {
         // One SACK is enough here. 0 to 5 were outstanding at the timeout.
         let setup = fall_floyd().set_value("dup_threshold", Value::Integer(1));
         let mut t = timed_out(setup);

@@ -104,7 +104,7 @@ impl Recovery for Tahoe {
 #[derive(Clone, Copy, Debug, Parameters)]
 struct TahoeParameters {
     #[embed(change(careful(
-        source = "RFC 6582 §3.2 step 2; without it Tahoe takes the echo of its own repetitions for \
+        source = "RFC 6582 §3.2 step 2; without it Tahoe takes the echo of its own retransmissions for \
                   losses (ns-2 bugFix_)",
     )))]
     duplicates: DuplicateAckParameters,

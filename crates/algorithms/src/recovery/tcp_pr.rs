@@ -42,7 +42,7 @@ use crate::catalog::{Context, Entry, Linux, Needs, Parameters};
 /// Rule of a segment that is in flight for longer than any round trip takes (TCP-PR).
 pub const TOO_LONG: LossRule = LossRule::new(&RuleWords {
     name: "overdue",
-    meaning: "longer out than any round trip",
+    meaning: "longer in flight than any round trip",
 });
 
 /// TCP-PR. See the [module](self).
@@ -221,7 +221,9 @@ struct TcpPrParameters {
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("tcp-pr", file!())
-        .summary("what is out for longer than any round trip is lost; duplicate ACKs mean nothing")
+        .summary(
+            "a segment in flight longer than any round trip is lost; duplicate ACKs mean nothing",
+        )
         .citation("S. Bohacek, J. Hespanha, J. Lee, C. Lim and K. Obraczka, TCP-PR, ICDCS 2003")
         .needs(|_| Needs::SACK)
         .linux(Linux::missing("with SACK it has RACK-TLP").near("rack"))

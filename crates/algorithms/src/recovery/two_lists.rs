@@ -355,7 +355,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_lost_is_not_lost_again() {
+    fn a_lost_segment_is_not_lost_again() {
         let board = testing::outstanding(3, Instant::ZERO);
         let mut lists = TwoLists::new();
         for (id, segment) in board.iter_from(board.first()) {

@@ -99,7 +99,7 @@ struct DynamicParameters {
 #[must_use]
 pub fn entry() -> Entry<dyn Response> {
     Entry::response("dynamic", file!())
-        .summary("the window before if RTT follows the own window, else as TCP with slower growth")
+        .summary("the previous window if RTT follows the connection's window, else TCP with slower growth")
         .citation(
             "ours; the future work of Park et al., A comparative study on responding methods, §5",
         )
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_never_changed_tells_nothing() {
+    fn a_window_that_never_changed_shows_nothing() {
         let mut response = after(0, |_| 0);
         for _ in 0..60 {
             let rtt = Duration::from_millis(40);

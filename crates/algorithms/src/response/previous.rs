@@ -19,7 +19,7 @@ use crate::catalog::Entry;
 #[must_use]
 pub fn entry() -> Entry<dyn Response> {
     Entry::response("1", file!())
-        .summary("method 1 (`previous`): cwnd and ssthresh as they were before the loss")
+        .summary("method 1 (`previous`): cwnd and ssthresh before the loss")
         .citation("Park et al., A comparative study on responding methods, Table 1")
         .alias("previous")
         .build(|(), _| Box::new(Previous))

@@ -22,7 +22,7 @@ pub fn entry() -> Entry<dyn Response> {
         .citation("Park et al., A comparative study on responding methods, Table 1")
         .alias("tcp")
         .linux(InLinux::always(
-            "what Linux does: its congestion control answers every loss",
+            "Linux's congestion control answers every loss",
         ))
         .build(|(), _| Box::new(Tcp))
 }

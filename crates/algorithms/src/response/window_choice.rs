@@ -115,7 +115,7 @@ impl Method for GreatestSoFar {
 pub(super) struct SendersBuffer {
     /// the sender's buffer
     #[parameter(
-        source = "our reading of Park et al. §4.2: what their greatest window, 48 packets, takes",
+        source = "our reading of Park et al. §4.2: the size of their largest window, 48 packets",
         range = 1..=1_000_000,
         unit = "segments",
         default = 48,

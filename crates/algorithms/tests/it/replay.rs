@@ -231,7 +231,7 @@ fn replay(
 }
 
 #[test]
-fn a_replay_of_our_own_packets_learns_what_the_sender_learnt() {
+fn a_replay_of_our_own_packets_learns_what_the_sender_learned() {
     for stack in CATALOG.stacks_by_pairs() {
         for dialect in Dialect::ALL {
             for seed in 0..3 {
@@ -367,7 +367,7 @@ fn at(ms: u64) -> Instant {
 }
 
 #[test]
-fn what_was_not_seen_is_said_and_times_nothing() {
+fn unseen_segments_are_reported_and_time_nothing() {
     let mut replay = from_the_middle();
     // 5000 to 6999 are not in the capture.
     let sending = replay.sent(at(0), &segment(7000, 1000)).expect("usable");
@@ -411,7 +411,7 @@ fn a_large_segment_is_cut_up_and_repeated_in_parts() {
 }
 
 #[test]
-fn a_dsack_shows_which_repetition_was_needless() {
+fn a_dsack_shows_which_retransmission_was_spurious() {
     let mut replay = from_the_middle();
     replay.sent(at(0), &segment(5000, 2000)).expect("usable");
     replay.sent(at(300), &segment(5000, 1000)).expect("usable");
@@ -450,7 +450,7 @@ fn a_dsack_shows_which_repetition_was_needless() {
 }
 
 #[test]
-fn what_an_ack_sacks_beyond_what_was_seen_was_sent() {
+fn data_sacked_beyond_the_seen_data_was_sent() {
     let sacking = |start, end| {
         let mut replay = from_the_middle();
         replay.sent(at(0), &segment(5000, 1000)).expect("usable");

@@ -440,7 +440,9 @@ impl Table {
         self.row(
             "connection: mark counters that may have wrapped",
             match sender.wrapped_marks {
-                WrappedMarks::ByUsualAck => "have wrapped, unless ACKs report more than four packets each",
+                WrappedMarks::ByUsualAck => {
+                    "have wrapped, unless ACKs report more than four packets each"
+                }
                 _ => "have wrapped",
             },
             [

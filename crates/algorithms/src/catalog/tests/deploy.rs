@@ -21,7 +21,7 @@ fn obstacles(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_linux_has_of_the_catalog() {
+fn deployable_stacks_of_the_catalog() {
     let stacks = CATALOG.deployable();
     let stacks: Vec<String> = stacks.iter().map(ToString::to_string).collect();
     let controls = [
@@ -155,7 +155,7 @@ fn a_kernels_sender_is_like_a_stack_only_if_nothing_else_is_changed() {
 }
 
 #[test]
-fn what_comes_nearest_can_be_turned_on() {
+fn the_nearest_stack_can_be_enabled() {
     let near = |text| {
         CATALOG
             .nearest_deployable(&parse(text))
@@ -172,7 +172,7 @@ fn what_comes_nearest_can_be_turned_on() {
 }
 
 #[test]
-fn entries_name_what_there_is() {
+fn entries_name_existing_entries_and_parameters() {
     for entry in CATALOG.descriptions() {
         match &entry.linux {
             Linux::Missing(missing) => {
@@ -213,7 +213,7 @@ fn words_are_known(kind: &Kind, knob: &Knob) {
 /// On a Linux that has what it needs, every file exists that a command of the catalog writes to, and each value that is
 /// said to be Linux's default is the default of a new network namespace or has been changed on this machine.
 #[test]
-fn this_machines_kernel_has_what_is_set() {
+fn this_machines_kernel_has_the_settings() {
     if !Path::new("/proc/sys/net/ipv4/tcp_congestion_control").exists() {
         eprintln!("*** skipped: no Linux, or its /proc/sys is not to be seen");
         return;
@@ -316,7 +316,7 @@ fn all_parts_must_be_there_together() {
 }
 
 #[test]
-fn who_says_nothing_is_not_in_linux() {
+fn an_entry_without_a_declaration_is_not_in_linux() {
     let entry: Entry<dyn Differentiation> = Entry::differentiation("mine", file!())
         .build(|(), _| Box::new(crate::differentiation::always::Always));
     assert_eq!(entry.description().linux, Linux::missing("").into());

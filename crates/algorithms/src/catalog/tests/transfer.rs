@@ -206,7 +206,7 @@ fn ns2_log(agent: &str) -> Vec<(u64, f64)> {
 /// Compares the dialect as a whole (control, rounding, timer) with ns-2.35: the same packets with the same windows,
 /// which are 11.408 before the loss of packets 24 to 30 and 5.704 after it.
 #[test]
-fn in_the_dialect_ns2_stacks_send_what_ns2_sent() {
+fn in_the_dialect_ns2_stacks_send_the_same_packets_as_ns2() {
     let scene = Scene {
         // 1040 bytes at 1 Mbit/s; the bottleneck's 98 ms and the access links.
         service: Duration::from_micros(8320),

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_grows_by_what_is_acknowledged_up_to_its_bound() {
+    fn the_window_grows_by_acknowledged_data_up_to_its_bound() {
         let mut bbr = settled(State::ProbeBwCruise);
         bbr.cwnd = 50_000.0;
         bbr.set_cwnd(&sample());

@@ -390,7 +390,7 @@ fn dsacks_of_something_else_undo_nothing() {
 }
 
 #[test]
-fn the_control_goes_without_prr() {
+fn the_control_works_without_prr() {
     // A recovery under PRR may send no more than was delivered; BBR's window admits more.
     let mut w = World::new();
     w.run_until_state(ProbeBwCruise);
@@ -418,7 +418,7 @@ fn without_selective_acks_any_loss_in_a_probe_ends_it() {
 }
 
 #[test]
-fn what_arrives_twice_counts_as_delivered_if_it_was_sent_twice() {
+fn data_that_arrives_twice_counts_as_delivered_if_it_was_sent_twice() {
     // §2.2. A late segment is repaired, and a DSACK reports its second copy.
     let mut w = World::new();
     w.run_until_state(ProbeBwCruise);
@@ -441,7 +441,7 @@ fn what_arrives_twice_counts_as_delivered_if_it_was_sent_twice() {
 }
 
 #[test]
-fn what_was_sent_twice_arrives_again_once_and_what_was_sent_once_never() {
+fn a_dsack_counts_once_and_only_for_data_sent_twice() {
     let mut bbr = settled(ProbeBwCruise);
     let board = testing::outstanding(3, bbr.now);
     let rtt = RttEstimator::new(RttConfig::default());
@@ -466,7 +466,7 @@ fn what_was_sent_twice_arrives_again_once_and_what_was_sent_once_never() {
 }
 
 #[test]
-fn what_timers_send_for_an_idle_application_begins_a_bubble() {
+fn transmissions_by_timers_of_an_idle_application_begin_a_bubble() {
     // §4.1.2.4: at writes and timers; a retransmission that an ACK causes is not such an event.
     let after = |why, transmissions| {
         let mut bbr = settled(ProbeBwCruise);

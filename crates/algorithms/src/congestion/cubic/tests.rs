@@ -215,7 +215,7 @@ fn linux(cwnd: f64, ssthresh: f64) -> Bench {
 }
 
 #[test]
-fn in_whole_segments_the_window_grows_by_one_for_so_many_acknowledged() {
+fn in_whole_segments_the_window_grows_by_one_for_n_acknowledged() {
     // Slow start without loss: K = 0, W_max = 48, C = 0.4004. One segment for 20 until 48 + ⌊C · t³⌋ asks for more; t
     // is the time since the first ACK plus one round-trip time.
     let mut b = linux(48.0, 48.0);
@@ -344,7 +344,7 @@ fn a_limit_by_the_recovery_does_not_forget_the_maximum() {
 }
 
 #[test]
-fn after_a_needless_reduction_the_curve_goes_on_where_it_was() {
+fn after_a_spurious_reduction_the_curve_continues() {
     // Both have lost at 100 and grown for some round trips; then one takes a late segment for lost.
     let later = |curve: &'static str, needless: bool| {
         let mut b = bench(&[ALONE, ("undo_curve", Value::word(curve))], 100.0, 50.0);

@@ -188,7 +188,7 @@ fn one_dsack_of_two_undoes_nothing() {
 }
 
 #[test]
-fn a_dsack_of_what_was_sent_once_undoes_nothing() {
+fn a_dsack_of_a_segment_sent_once_undoes_nothing() {
     // RFC 3708 §3 (A.4): the network duplicated 3.
     let mut t = one_taken_for_lost(&[DSACK]);
     t.receive(106, ack(1).sack(3, 4).sack(2, 5).timestamp(0));
@@ -214,7 +214,7 @@ fn timed_out_in(setup: Setup, signs: &[(&str, Value)], segments: u64) -> Timelin
 }
 
 #[test]
-fn f_rto_sends_new_data_and_the_second_ack_tells() {
+fn f_rto_sends_new_data_and_the_second_ack_decides() {
     // RFC 5682 §2.1, without SACK.
     for recovery in [newreno::entry, tahoe::entry] {
         let mut t = timed_out(recovery(), &[FRTO_SECOND], 100);
@@ -234,7 +234,7 @@ fn f_rto_sends_new_data_and_the_second_ack_tells() {
 }
 
 #[test]
-fn f_rto_goes_on_as_usual_after_a_duplicate() {
+fn f_rto_continues_as_usual_after_a_duplicate() {
     // Step 3 (a): 1 was lost. Step 2 (a): a duplicate ACK comes first.
     let mut t = timed_out(newreno::entry(), &[FRTO_SECOND], 100);
     assert_eq!(t.receive(1100, ack(1)), "new:6 new:7");
@@ -247,7 +247,7 @@ fn f_rto_goes_on_as_usual_after_a_duplicate() {
 }
 
 #[test]
-fn f_rto_without_new_data_goes_on_as_usual() {
+fn f_rto_without_new_data_continues_as_usual() {
     let mut t = timed_out(newreno::entry(), &[FRTO_SECOND], 6);
     assert_eq!(t.receive(1100, ack(1)), "rto:1 rto:2");
     t.receive(1101, ack(2));
@@ -264,7 +264,7 @@ fn f_rto_learns_nothing_of_an_ack_of_everything() {
 }
 
 #[test]
-fn f_rto_with_sack_takes_what_was_sent_before_for_a_sign() {
+fn f_rto_with_sack_takes_an_earlier_transmission_for_a_sign() {
     // RFC 5682 §3.1 step 3 (b): 3 arrives, which was sent once, before the timeout.
     for recovery in [sack::entry, fack::entry, momentary::entry, le::entry] {
         let mut t = timed_out(recovery(), &[FRTO_SECOND], 100);
@@ -284,7 +284,7 @@ fn f_rto_with_sack_takes_what_was_sent_before_for_a_sign() {
 }
 
 #[test]
-fn linux_takes_the_first_ack_that_tells() {
+fn linux_takes_the_first_ack_that_is_a_sign() {
     let setup = Setup::new(rack::entry()).set("tlp", "off");
     let mut t = timed_out_in(setup, &[FRTO_ANY], 100);
     t.receive(1100, ack(1));
@@ -321,7 +321,7 @@ fn a_timeout_within_a_recovery_returns_to_the_window_before_it() {
 }
 
 #[test]
-fn cubic_goes_on_where_it_was() {
+fn cubic_continues_its_curve() {
     // RFC 9438 §4.9: the undoing of a second loss restores the curve of the first, at 20.
     let setup = |curve| {
         let undo_curve = ("undo_curve", Value::word(curve));
@@ -369,7 +369,7 @@ fn bbr_brings_its_bounds_back() {
 }
 
 #[test]
-fn a_response_to_what_was_taken_for_the_links_is_undone_too() {
+fn a_response_to_a_supposed_loss_of_the_links_is_undone_too() {
     let mut t = Setup::new(rack::entry())
         .window(10.0)
         .ssthresh(8.0)
@@ -389,7 +389,7 @@ fn a_response_to_what_was_taken_for_the_links_is_undone_too() {
 }
 
 #[test]
-fn what_an_earlier_event_sent_again_is_not_waited_for() {
+fn retransmissions_of_an_earlier_event_are_not_waited_for() {
     // The first loss was real: nothing explains its retransmission. The second was not, and one DSACK explains
     // everything that was retransmitted for it.
     let mut t = one_taken_for_lost(&[DSACK]);

@@ -120,7 +120,7 @@ fn losses_and_timeouts_are_renos() {
 }
 
 #[test]
-fn after_a_needless_timeout_slow_start_is_as_fast_as_before() {
+fn after_a_spurious_timeout_slow_start_is_as_fast_as_before() {
     // One ACK may add two segments, and one after a timeout.
     let limit = [("limit", Value::Integer(2))];
     let mut b = Bench::new(entry(), Dialect::Rfc, &limit, 10.0, 64.0);

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_announced_lasts_for_as_many_acks_as_it_has_segments() {
+    fn an_announcement_lasts_for_as_many_acks_as_it_has_segments() {
         let left = |counting| {
             let mut acked = AckedCount::new(counting, 1000, 65_535);
             for _ in 0..4 {

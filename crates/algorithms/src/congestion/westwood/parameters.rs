@@ -19,7 +19,7 @@ pub struct WestwoodParameters {
     pub(super) tau: f64,
     /// sampling time of the bandwidth filter
     #[parameter(
-        source = "Westwood §II; its footnote 2 leaves the other to further work",
+        source = "Westwood §II; footnote 2 leaves the other to further work",
         default = Sampling::Acks,
     )]
     pub(super) sampling: Sampling,
@@ -31,7 +31,7 @@ pub struct WestwoodParameters {
     pub(super) time_constant: Duration,
     /// count of an ACK in the estimate that covers less than duplicate ACKs have announced
     #[parameter(
-        source = "Westwood §II.A as printed; the authors' ns-2 module, tcp-westwood.cc, has what its example needs; Linux has it as printed",
+        source = "Westwood §II.A as printed; the authors' ns-2 module, tcp-westwood.cc, has what the example requires; Linux has it as printed",
         default(rfc = Counting::Once, linux = Counting::Printed, ns2 = Counting::Once),
     )]
     pub(super) acked: Counting,
@@ -45,7 +45,7 @@ pub struct WestwoodParameters {
     pub(super) acked_limit: u64,
     /// tick of RTTmin, which is counted in whole ticks and is at least one; 0s is exact
     #[parameter(
-        source = "Westwood §II says no more than what the timer uses; the authors' ns-2 module has that in ticks (tcpTick_)",
+        source = "Westwood §II only refers to the timer's RTT; the authors' ns-2 module has that in ticks (tcpTick_)",
         default = Duration::ZERO,
     )]
     pub(super) rtt_tick: Duration,

@@ -133,7 +133,7 @@ fn rtt_min_in_ticks_of_the_timer() {
 }
 
 #[test]
-fn three_duplicate_acks_leave_two_segments_at_least_if_told() {
+fn three_duplicate_acks_leave_at_least_two_segments_by_the_parameter() {
     let loss = |least: u64| {
         let least = Value::Integer(least);
         let mut b = measured_with(&[("dup_ack_min_ssthresh", least)], 30.0, 10.0);
@@ -148,7 +148,7 @@ fn three_duplicate_acks_leave_two_segments_at_least_if_told() {
 }
 
 #[test]
-fn what_duplicate_acks_announced_counts_once_but_in_linux_twice() {
+fn announced_segments_count_once_but_in_linux_twice() {
     let estimate = |dialect| {
         let mut b = Bench::new(entry(), dialect, &[], 10.0, 5.0);
         // 4 duplicate ACKs, 2 delayed ACKs for 4 segments and one for 4 more, 10 ms apart.
@@ -176,7 +176,7 @@ fn what_duplicate_acks_announced_counts_once_but_in_linux_twice() {
 }
 
 #[test]
-fn an_idle_path_raises_the_threshold_if_told() {
+fn an_idle_path_raises_the_threshold_by_the_parameter() {
     let raise = ("raise", Value::word("idle"));
     // x = 20 segments, the round-trip time its least: ssthresh follows, and the window is in slow start.
     let b = measured_with(&[raise], 12.0, 10.0);

@@ -15,7 +15,7 @@ fn third_duplicate(setup: Setup) -> Timeline {
 }
 
 #[test]
-fn the_whole_window_goes_out_again_at_once() {
+fn the_whole_window_is_retransmitted_at_once() {
     let mut t = third_duplicate(Setup::new(entry()).answered_by(previous::entry()));
     // The window is fixed at 8, and nothing counts as in flight: 0 to 7 of 0 to 9 are sent.
     assert_eq!(
@@ -123,7 +123,7 @@ fn with_backoff_timeouts_are_congestion_and_double() {
 }
 
 #[test]
-fn what_is_lost_again_waits_for_the_timer() {
+fn a_lost_retransmission_waits_for_the_timer() {
     // 0 is lost twice: the duplicate ACKs that its bulk causes are no second loss event.
     let mut t = third_duplicate(Setup::new(entry()).answered_by(previous::entry()));
     for ms in 200..215 {

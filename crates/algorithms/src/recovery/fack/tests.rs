@@ -6,7 +6,7 @@ use crate::recovery::storm::{SackedSegments, build, storm};
 use crate::testing::{Setup, ack, agrees_with_ns2};
 
 #[test]
-fn it_sends_what_ns2_sends() {
+fn it_sends_the_same_packets_as_ns2() {
     agrees_with_ns2(Setup::new(entry()), "fack");
 }
 
@@ -112,7 +112,7 @@ fn without_sacks_duplicate_acks_resend_nothing_again() {
 }
 
 #[test]
-fn after_a_timeout_what_was_resent_before_it_is_resent_and_not_waited_for() {
+fn after_a_timeout_earlier_retransmissions_are_repeated_without_waiting() {
     let mut t = Setup::new(entry())
         .set("lost_retransmission", "wait")
         .set("after_rto", "resume")
@@ -126,7 +126,7 @@ fn after_a_timeout_what_was_resent_before_it_is_resent_and_not_waited_for() {
 }
 
 #[test]
-fn ns2s_recovery_ends_with_more_than_what_was_out_when_it_began() {
+fn ns2s_recovery_ends_beyond_the_data_outstanding_at_its_beginning() {
     let mut t = Setup::new(entry())
         .set("exit", "beyond")
         .window(8.0)

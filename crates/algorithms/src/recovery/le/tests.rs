@@ -209,7 +209,7 @@ fn checked() -> Entry<dyn Recovery> {
 }
 
 #[test]
-fn the_third_largest_cause_tells_what_the_scan_tells() {
+fn the_third_largest_cause_finds_the_same_losses_as_the_scan() {
     for seed in 0..25_000 {
         adversary::transfer(checked(), seed, |setup, random| {
             let cause = random.of(&["timestamp", "order-echo", "inferred"]);
@@ -226,7 +226,7 @@ fn the_third_largest_cause_tells_what_the_scan_tells() {
 }
 
 #[test]
-fn what_is_sent_at_an_equal_timestamp_after_an_ack_is_not_counted() {
+fn a_segment_sent_at_an_equal_timestamp_after_an_ack_is_not_counted() {
     // Two transmissions of value 7, an ACK caused by value 7 between them, k = 1.
     let mut largest = LargestStamps::new(1);
     let before = Stamp { value: 7, acks: 4 };
@@ -272,7 +272,7 @@ fn three_later_transmissions_acknowledged_make_a_loss() {
 }
 
 #[test]
-fn only_the_first_retransmission_of_a_loss_event_goes_at_once() {
+fn only_the_first_retransmission_of_a_loss_event_leaves_at_once() {
     // LE §2.2.4. 1 and 2 are lost, and found with the same ACK.
     let mut t = lossy();
     assert_eq!(t.receive(101, ack(1).sack(3, 4)), "new:9");
@@ -472,7 +472,7 @@ fn a_segment_as_late_as_one_before_is_not_lost_again() {
 }
 
 #[test]
-fn a_dsack_tells_of_a_segment_that_came_late_in_its_own_time() {
+fn a_dsack_shows_a_late_segment_later() {
     // The new 1 arrives a round trip after it was sent: it is unknown which of the two it is.
     let mut t = Setup::new(entry())
         .set("threshold", "adaptive")

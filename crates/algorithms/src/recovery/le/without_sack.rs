@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acknowledged_is_no_longer_counted_as_gone() {
+    fn acknowledged_segments_are_no_longer_counted_as_gone() {
         let mut t = ten();
         // 1 is lost, and 2 to 10 arrive.
         for ms in 101..110 {

@@ -174,7 +174,7 @@ fn the_ack_that_ends_a_recovery_restarts_the_timer() {
 }
 
 #[test]
-fn the_impatient_variant_gives_up_where_the_steady_one_goes_on() {
+fn the_impatient_variant_gives_up_and_the_steady_one_continues() {
     for (variant, first, second) in [("impatient", 1250, 1250), ("slow-but-steady", 1250, 1400)] {
         let mut t = three_losses(Setup::new(entry()).set("variant", variant));
         assert_eq!(t.rto_at(), Some(1000), "since the first transmission");
@@ -264,7 +264,7 @@ fn a_lost_retransmission_waits_for_the_timer_and_is_resent_in_slow_start() {
 }
 
 #[test]
-fn both_variants_send_what_ns2_sends() {
+fn both_variants_send_the_same_packets_as_ns2() {
     agrees_with_ns2(Setup::new(entry()), "newreno");
     let steady = Setup::new(entry()).set("variant", "slow-but-steady");
     agrees_with_ns2(steady, "newreno-sbs");

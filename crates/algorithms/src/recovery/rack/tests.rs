@@ -115,7 +115,7 @@ fn fewer_than_three_wait_for_the_reordering_window() {
 }
 
 #[test]
-fn a_recovery_that_the_timer_begins_sends_for_what_arrives_from_then_on() {
+fn a_recovery_that_the_timer_begins_sends_for_later_arrivals() {
     // Of 1 to 12 all but 2 and 3 are in flight or lost: RecoverFS is 10, ssthresh 5.
     let mut t = ten(rack(), 40);
     assert_eq!(t.receive(101, ack(1).sack(2, 3)), "limited:11");
@@ -148,7 +148,7 @@ fn timers_with_ticks_are_set_in_whole_ticks_and_two_more() {
 }
 
 #[test]
-fn the_age_that_counts_is_that_of_what_was_sent_last_or_of_the_last_in_the_stream() {
+fn the_age_is_that_of_the_segment_sent_last_or_last_in_the_stream() {
     let found = |rtt_of| {
         let mut t = ten(rack().set("rtt_of", rtt_of), 40);
         assert_eq!(t.receive(150, ack(2)), "new:11");
@@ -287,7 +287,7 @@ fn the_loss_that_a_probe_repaired_is_that_of_its_segment() {
 }
 
 #[test]
-fn a_needless_probe_costs_nothing() {
+fn a_spurious_probe_costs_nothing() {
     let mut t = probe_repeats_nine();
     let before = t.cwnd();
     t.receive(430, ack(10));
@@ -334,7 +334,7 @@ fn a_lone_segment_waits_for_a_delayed_ack() {
 }
 
 #[test]
-fn after_a_timeout_what_is_not_overdue_stays_in_flight() {
+fn after_a_timeout_segments_not_overdue_stay_in_flight() {
     let setup = rack().set("tlp", "off");
     let setup = setup.configure(|c| c.rtt.min_rto = Duration::from_millis(200));
     // RTO = 100 + 4 · 50 after the first sample: it expires at 400.
@@ -382,7 +382,7 @@ fn there_is_no_second_probe_before_a_round_trip_sample() {
 }
 
 #[test]
-fn a_safe_ack_sends_one_more_and_one_that_tells_of_losses_does_not() {
+fn a_safe_ack_sends_one_more_and_one_that_reports_losses_does_not() {
     // RFC 9937 §6.2. 1 to 6 are lost, 7 to 9 arrive: ssthresh is 5, and 10 to 12 and the retransmission of 1 are in
     // flight.
     let mut t = ten(rack(), 60);

@@ -69,7 +69,7 @@ fn the_threshold_has_a_bound() {
 }
 
 #[test]
-fn a_needless_cut_is_taken_back() {
+fn a_spurious_cut_is_undone() {
     // Linux's controls do so.
     let setup = Setup::new(entry()).dialect(Dialect::Linux);
     let mut t = start(setup.controlled_by(reno::entry()));

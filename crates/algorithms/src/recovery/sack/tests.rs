@@ -185,7 +185,7 @@ fn it_survives_any_path_and_peer() {
 }
 
 #[test]
-fn two_limited_transmits_then_the_fast_retransmit_then_what_the_pipe_permits() {
+fn two_limited_transmits_then_the_fast_retransmit_then_as_the_pipe_permits() {
     let mut t = Setup::new(entry()).window(8.0).start(100);
     assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:8");
     assert_eq!(t.receive(101, ack(0).sack(1, 3)), "limited:9");
@@ -245,7 +245,7 @@ fn without_new_data_it_fills_holes_and_rescues_the_tail() {
 }
 
 #[test]
-fn a_timeout_keeps_what_is_sacked_and_forbids_a_recovery_until_all_is_covered() {
+fn a_timeout_keeps_the_sacks_and_forbids_a_recovery_until_all_is_covered() {
     let mut t = Setup::new(entry()).window(8.0).start(100);
     assert_eq!(t.receive(100, ack(0).sack(4, 6)), "limited:8 limited:9");
     assert_eq!(t.wait(1300), "rto:0");
@@ -276,7 +276,7 @@ fn the_careful_timer_restarts_with_each_retransmission() {
 /// two segments retransmitted per partial ACK, as in the Momentary paper's figure 3(b), the timer runs on from the
 /// first of these, and still expires before the last.
 #[test]
-fn fall_and_floyds_sends_what_ns2_sends() {
+fn fall_and_floyds_sends_the_same_packets_as_ns2() {
     agrees_with_ns2(Setup::new(entry()), "sack");
     agrees_with_ns2(Setup::new(entry()).set("partial_ack", "resend"), "sack-pa");
 }

@@ -16,7 +16,7 @@ fn overtaken(setup: Setup) -> Timeline {
 }
 
 #[test]
-fn what_comes_within_a_round_trip_was_not_lost() {
+fn a_segment_that_arrives_within_a_round_trip_was_not_lost() {
     let mut t = overtaken(Setup::new(entry()));
     t.receive(110, ack(6));
     let stats = t.sender().stats();

@@ -21,7 +21,7 @@ fn no_number_of_duplicate_acks_makes_a_loss() {
 }
 
 #[test]
-fn what_is_out_for_three_of_the_longest_round_trips_is_lost() {
+fn a_segment_in_flight_for_three_of_the_longest_round_trips_is_lost() {
     // 1 left at 0 ms, and the longest round trip was 107 ms.
     let mut t = start();
     for (ms, end) in (101..108).zip(3..) {
@@ -40,7 +40,7 @@ fn what_is_out_for_three_of_the_longest_round_trips_is_lost() {
 }
 
 #[test]
-fn losses_of_what_was_in_flight_together_are_one_event() {
+fn losses_of_segments_in_flight_together_are_one_event() {
     // All but the first two and the last of a window are lost: found one after the other.
     let mut t = start();
     t.receive(101, ack(1).sack(7, 8));

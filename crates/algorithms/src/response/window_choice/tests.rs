@@ -108,7 +108,7 @@ fn methods_11_and_21_take_one_segment() {
 }
 
 #[test]
-fn methods_12_and_22_take_what_tcp_would() {
+fn methods_12_and_22_take_tcps_window() {
     assert_eq!(cwnd(2, &[], &ACKS), 7000.0);
 }
 
@@ -170,13 +170,13 @@ fn methods_17_and_27_take_the_bandwidth_delay_product() {
 }
 
 #[test]
-fn without_an_estimate_methods_17_and_27_do_what_tcp_would() {
+fn without_an_estimate_methods_17_and_27_take_tcps_window() {
     assert_eq!(cwnd(7, &[], &[]), 7000.0);
     assert_eq!(cwnd(7, &[], &ROUNDS_OF_ACKS[..3]), 7000.0);
 }
 
 #[test]
-fn what_duplicate_acks_announced_is_not_delivered_again() {
+fn segments_that_duplicate_acks_announced_are_not_delivered_again() {
     // 4 duplicate ACKs, then one ACK for the hole and those 4: 5 segments in 100 ms, and the
     // next round has 2 in 100 ms.
     let acks = [
@@ -213,7 +213,7 @@ fn the_threshold_of_slow_start_is_a_parameter() {
 }
 
 #[test]
-fn a_window_beyond_what_sender_and_peer_allow_is_bounded() {
+fn a_window_beyond_the_senders_and_the_peers_limit_is_bounded() {
     // Ten segments are in flight, the first is lost; the response chooses 48.
     let wireless = |bound: fn(&mut dupack_tcp::SenderConfig), peer: u32| {
         let setup = Setup::new(sack::entry()).answered_by(avoidance::method_26());

@@ -98,7 +98,7 @@ fn the_pace_does_not_fall_before_the_pipe_is_full() {
 }
 
 #[test]
-fn the_window_approaches_its_target_by_what_arrives() {
+fn the_window_approaches_its_target_by_the_arrived_segments() {
     let mut bbr = settled(Mode::ProbeBw);
     bbr.cwnd = 50.0;
     bbr.set_cwnd(3.0);
@@ -124,7 +124,7 @@ fn the_window_approaches_its_target_by_what_arrives() {
 }
 
 #[test]
-fn packet_conservation_lets_go_what_arrived() {
+fn packet_conservation_releases_as_many_as_arrived() {
     let mut bbr = settled(Mode::ProbeBw);
     bbr.save_cwnd();
     bbr.phase = Phase::Recovery;
@@ -185,7 +185,7 @@ fn the_bandwidth_is_of_the_last_ten_round_trips() {
 }
 
 #[test]
-fn what_the_application_limits_does_not_lower_the_bandwidth() {
+fn application_limited_samples_do_not_lower_the_bandwidth() {
     let mut bbr = settled(Mode::ProbeBw);
     let limited = |rate| RateSample {
         supply: Supply::AppLimited,
@@ -224,7 +224,7 @@ fn a_probe_lasts_until_it_has_reached_its_volume_or_lost_something() {
 }
 
 #[test]
-fn what_leaves_the_network_before_the_next_burst_does_not_count() {
+fn segments_that_leave_the_network_before_the_next_burst_do_not_count() {
     let mut bbr = settled(Mode::ProbeBw);
     bbr.next_departure = bbr.now + Duration::from_millis(5);
     // Five segments arrive in 5 ms.
@@ -369,7 +369,7 @@ fn the_excess_of_acks_is_of_five_to_ten_round_trips() {
 }
 
 #[test]
-fn what_is_undone_was_no_loss() {
+fn an_undone_loss_event_resets_the_state() {
     let mut bbr = suspicious();
     interval(&mut bbr, 4, 16_400, 4_000);
     bbr.full_pipe.count = 2;

@@ -138,7 +138,7 @@ impl Recovery for Checked {
 }
 
 #[test]
-fn the_queue_tells_what_a_scan_tells() {
+fn the_queue_finds_the_same_losses_as_a_scan() {
     let checked = || {
         Entry::recovery("le-by-sequence", file!())
             .needs(needs)
