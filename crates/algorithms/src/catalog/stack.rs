@@ -366,7 +366,7 @@ impl<P: Plugin + ?Sized> Chosen<P> {
         let mut values = self.entry.defaults(dialect);
         for (index, value) in &self.given {
             let set = values.set(&specs[*index].name, value.clone());
-            debug_assert_eq!(set, Ok(()), "it was admitted when it was read");
+            debug_assert_eq!(set, Ok(()), "the value was admitted when it was read");
         }
         values
     }

@@ -36,7 +36,7 @@ fn another(spec: &ParameterSpec) -> Value {
     };
     let default = &spec.default.rfc;
     let other = candidates.into_iter().find(|value| value != default);
-    other.unwrap_or_else(|| panic!("`{}` has but one value", spec.name))
+    other.unwrap_or_else(|| panic!("`{}` has only one value", spec.name))
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn entries_are_well_formed() {
         let source = std::path::Path::new(workspace).join(&*entry.file);
         let source = std::fs::read_to_string(source).unwrap_or_default();
         let named = source.contains(&format!("\"{}\"", entry.name));
-        assert!(named, "{} names no `{}`", entry.file, entry.name);
+        assert!(named, "{} does not name `{}`", entry.file, entry.name);
         for spec in entry.parameters.iter() {
             let place = format!("{}({})", entry.name, spec.name);
             assert!(!spec.doc.is_empty() && !spec.source.is_empty(), "{place}");
@@ -435,7 +435,7 @@ fn names_are_unique_and_excluded_entries_exist() {
     };
     let error = taken(excludes("sakc")).unwrap_err();
     assert!(
-        error.contains("it excludes the loss recovery `sakc`, and there is none"),
+        error.contains("it excludes the loss recovery `sakc`, which does not exist"),
         "{error}"
     );
     let catalog = taken(excludes("sack")).unwrap();

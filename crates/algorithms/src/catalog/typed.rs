@@ -132,7 +132,7 @@ impl Parameters for () {
     fn read((): &(), _: &mut Reader<'_>) {}
 }
 
-/// An enum whose variants are the words that a parameter may be set to. Derived: see the
+/// Enum whose variants are the words that a parameter may be set to. Derived: see the
 /// [module](self). `#[choice("word")]` on a variant gives it another word than its name.
 pub trait Choice: Copy + Send + Sync + 'static {
     /// Words with their meanings.

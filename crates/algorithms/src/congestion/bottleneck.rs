@@ -364,7 +364,7 @@ impl<C: Observed> World<C> {
                 }
             }
         }
-        panic!("{state:?} is not reached: {:?}", self.states);
+        panic!("the control does not reach {state:?}: {:?}", self.states);
     }
 
     /// Runs until the retransmission timer has expired.

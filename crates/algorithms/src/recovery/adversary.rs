@@ -211,7 +211,7 @@ impl Network {
             .flatten()
             .min();
         let Some(next_ms) = next_ms else {
-            panic!("nothing will ever happen again: {:#?}", self.timeline);
+            panic!("no event is left: {:#?}", self.timeline);
         };
         self.now_ms = self.now_ms.max(next_ms);
         self.timeline.wait(self.now_ms);

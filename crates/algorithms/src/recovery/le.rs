@@ -451,7 +451,7 @@ impl Recovery for Le {
         self.fast_retransmit = false;
     }
 
-    /// What a timeout took for lost is in flight again. The judgement by the order of transmission stays, as the ACKs
+    /// The segments that a timeout took for lost are in flight again. The judgement by the order of transmission stays, as the ACKs
     /// have not changed: there is no recovery to leave.
     fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
         if spurious.after == Reduction::Timeout {

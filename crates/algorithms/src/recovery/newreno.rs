@@ -455,7 +455,7 @@ pub fn entry() -> Entry<dyn Recovery> {
         .citation("RFC 6582")
         .linux(
             Linux::missing(
-                "used if a peer declines SACK; turning SACK off for all connections (net.ipv4.tcp_sack=0) is no way to choose a sender",
+                "with SACK it has RACK-TLP, without it NewReno; turning SACK off for all connections (net.ipv4.tcp_sack=0) is no way to choose a sender",
             )
             .near("rack"),
         )

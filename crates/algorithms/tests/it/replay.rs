@@ -158,7 +158,7 @@ fn log(stack: &StackSpec, dialect: Dialect, seed: u64) -> (Vec<(Instant, Passed)
             sender.next_timeout(),
             receiver.next_timeout(),
         ];
-        now = first(&due).expect("something is still to happen").max(now);
+        now = first(&due).expect("an event is left").max(now);
         if data_at.is_some_and(|at| at <= now) {
             let index = data.iter().position(|(at, _)| *at <= now);
             let (_, segment) = data

@@ -102,7 +102,7 @@ fn run(
             receiver.next_timeout(),
         ];
         let next = next.into_iter().flatten().min();
-        now = next.expect("something is still to happen").max(now);
+        now = next.expect("an event is left").max(now);
         if data.front().is_some_and(|(at, _)| *at <= now) {
             let (_, segment) = data.pop_front().expect("it is there");
             receiver.handle_data(now, &segment);
@@ -114,7 +114,7 @@ fn run(
             receiver.handle_timeout(now);
         }
     }
-    panic!("{stack} in {dialect} does not come to an end: {sender:?}");
+    panic!("{stack} in {dialect} does not end: {sender:?}");
 }
 
 /// Returns the time that [`PLAIN`] takes with random loss.

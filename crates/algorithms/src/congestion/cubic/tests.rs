@@ -346,13 +346,13 @@ fn a_limit_by_the_recovery_does_not_forget_the_maximum() {
 #[test]
 fn after_a_spurious_reduction_the_curve_continues() {
     // Both have lost at 100 and grown for some round trips; then one takes a late segment for lost.
-    let later = |curve: &'static str, needless: bool| {
+    let later = |curve: &'static str, spurious: bool| {
         let mut b = bench(&[ALONE, ("undo_curve", Value::word(curve))], 100.0, 50.0);
         b.loss(0, 100);
         for _ in 0..20 {
             round(&mut b);
         }
-        if needless {
+        if spurious {
             let prior = Prior::new(b.window);
             b.control().remember();
             let reduced = b.loss(1, 70);

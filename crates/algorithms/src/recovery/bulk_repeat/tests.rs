@@ -143,7 +143,7 @@ fn the_whole_of_bulk_repeat_is_a_stack() {
     assert_eq!(stack.to_string(), text);
     let without =
         StackSpec::parse("bulk-repeat/westwood", &Catalog::builtin()).expect_err("nobody judges");
-    assert!(without.to_string().contains("it would be NewReno"));
+    assert!(without.to_string().contains("it is NewReno"));
 }
 
 #[test]

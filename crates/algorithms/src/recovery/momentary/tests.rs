@@ -68,7 +68,7 @@ impl Dumbbell {
         let data_at = self.data.front().map(|d| d.0);
         let ack_at = self.acks.front().map(|a| a.0);
         let next = [data_at, ack_at, self.sender.next_timeout()];
-        self.now = next.into_iter().flatten().min().expect("something happens");
+        self.now = next.into_iter().flatten().min().expect("an event is left");
         if data_at == Some(self.now) {
             let (_, transmit) = self.data.pop_front().expect("it is there");
             self.receiver.handle_data(self.now, &transmit.segment);

@@ -381,5 +381,5 @@ fn an_undone_loss_event_resets_the_state() {
     bbr.set_cwnd(1.0);
     assert_eq!(bbr.cwnd, 88.0);
     interval(&mut bbr, 4, 16_400, 4_000);
-    assert_eq!(bbr.long_term.rate(), None, "the sampling began anew");
+    assert_eq!(bbr.long_term.rate(), None, "the sampling restarted");
 }
