@@ -1,7 +1,7 @@
 //! `#[derive(Parameters)]`.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -95,9 +95,12 @@ struct Declaration {
 /// `#[embed(change(field(doc = "…")), fix(field = 3))]`.
 #[derive(Default)]
 struct Embed {
-    changes: Vec<(Ident, Changes)>,
-    fixed: Vec<(Ident, Expr)>,
+    changes: Vec<(Place, Changes)>,
+    fixed: Vec<(Place, Expr)>,
 }
+
+/// Field of a group, or of a group within it: `field`, `group.field`.
+type Place = Punctuated<Ident, Token![.]>;
 
 /// Declarations of a parameter, in any order.
 #[derive(Default)]
@@ -279,7 +282,7 @@ impl Embed {
 impl Changes {
     /// Refuses changes of a group's parameter that are not permitted: its type belongs to the group, and so do its
     /// name, range and unit.
-    fn check(&self, field: &Ident) -> Result<()> {
+    fn check(&self, field: &Place) -> Result<()> {
         let message = "a group's parameter keeps its name, range and unit: change its `doc`, \
                        `source` or `default`";
         if let Some(name) = &self.name {
@@ -381,14 +384,15 @@ fn by_dialect(input: ParseStream<'_>) -> Result<[Expr; 3]> {
 }
 
 /// Adds `word` to the words so far. A repeated word is an error.
-fn once(said: &mut Vec<Ident>, word: &Ident) -> Result<()> {
-    if said.contains(word) {
+fn once(said: &mut Vec<String>, word: &impl ToTokens) -> Result<()> {
+    let text = word.to_token_stream().to_string();
+    if said.contains(&text) {
         return Err(Error::new_spanned(
             word,
             "duplicate declaration: remove one",
         ));
     }
-    said.push(word.clone());
+    said.push(text);
     Ok(())
 }
 
@@ -420,7 +424,7 @@ impl Parse for Embed {
             parenthesized!(inside in input);
             if word == "change" {
                 while !inside.is_empty() {
-                    let field: Ident = inside.parse()?;
+                    let field = Place::parse_separated_nonempty(&inside)?;
                     once(&mut named, &field)?;
                     let said;
                     parenthesized!(said in inside);
@@ -432,10 +436,14 @@ impl Parse for Embed {
                     }
                 }
             } else if word == "fix" {
-                let fixed = Punctuated::<Assignment, Token![,]>::parse_terminated(&inside)?;
-                for Assignment { name, value } in fixed {
-                    once(&mut named, &name)?;
-                    embed.fixed.push((name, value));
+                while !inside.is_empty() {
+                    let field = Place::parse_separated_nonempty(&inside)?;
+                    once(&mut named, &field)?;
+                    inside.parse::<Token![=]>()?;
+                    embed.fixed.push((field, inside.parse()?));
+                    if !inside.is_empty() {
+                        inside.parse::<Token![,]>()?;
+                    }
                 }
             } else {
                 let message = "expected `change(field(source = …))` or `fix(field = …)`";

@@ -50,8 +50,9 @@ fn correct_declarations_are_accepted() {
             fix(o = 2)
         )),
         group(quote!(change(n(default = 4)), change(m(doc = "a")))),
+        group(quote!(change(inner.n(default = 4)), fix(inner.m = 3))),
     ];
-    assert_eq!(fair, ["", "", "", ""]);
+    assert_eq!(fair, ["", "", "", "", ""]);
 }
 
 #[test]
@@ -78,6 +79,7 @@ fn duplicate_declarations_are_refused() {
     assert_eq!(group(quote!(change(n(doc = "a"), n(source = "b")))), TWICE);
     assert_eq!(group(quote!(change(n(doc = "a")), fix(n = 1))), TWICE);
     assert_eq!(group(quote!(fix(n = 1, n = 2))), TWICE);
+    assert_eq!(group(quote!(fix(inner.n = 1, inner.n = 2))), TWICE);
     let attributes = refused(quote! {
         /// how many
         #[parameter(source = "a", range = 1..=9, default = 3)]
