@@ -1,4 +1,4 @@
-//! Where a connection begins and ends.
+//! Beginning and end of connections.
 
 use dupack_tcp::connection::Flags;
 
@@ -8,7 +8,7 @@ use crate::read::side::Side;
 use crate::read::vantage::Place;
 use crate::testing::{ack, capture, connections, data, handshake, told};
 
-/// The same packet, `ms` later, all numbers of the opener `by` on.
+/// Returns the packet `after` milliseconds later, with the opener's sequence numbers advanced by `by`.
 fn later(mut packet: Packet, after: f64, by: u32) -> Packet {
     packet.at += ms(after).since(ms(0.0));
     if packet.source == address(Side::Opener) {
@@ -19,7 +19,7 @@ fn later(mut packet: Packet, after: f64, by: u32) -> Packet {
     packet
 }
 
-/// A whole connection of one segment.
+/// Returns a complete connection of one segment.
 fn whole() -> Vec<Packet> {
     let rest = [
         data(50.0, 0, 1000).flags(Flags::FIN),
@@ -61,7 +61,7 @@ fn ports_are_used_again_after_a_silence_and_not_in_the_middle() {
         capture(unfinished.iter().copied().chain(second))
     };
     assert_eq!(segments(&again(5000.0)), [1, 2]);
-    // Somebody injects a SYN: it is of no connection, and harms none.
+    // An injected SYN belongs to no connection and harms none.
     let stray = later(unfinished[0], 55.0, 5_000_000);
     let rest = whole().into_iter().skip(4);
     let packets = unfinished.iter().copied().chain([stray]).chain(rest);
@@ -98,7 +98,7 @@ fn a_reset_ends_it_and_says_who_did() {
 
 #[test]
 fn what_begins_in_the_middle_is_read_ahead_until_the_place_is_known() {
-    // At the receiver, 30 ms from the sender: the opener sends one segment per round trip.
+    // Captured at the receiver, 30 ms from the sender. The opener sends one segment per round trip.
     let packets = (0..6_u32).flat_map(|n| {
         let at = 30.2 * f64::from(n);
         let value = 100 + 30 * n;
@@ -116,10 +116,10 @@ fn what_begins_in_the_middle_is_read_ahead_until_the_place_is_known() {
         (Place::Receiver, ms(30.1).since(ms(0.0)))
     );
     let lines = told(&packets, Side::Opener);
-    // The first ACK comes when the second segment shows it, not when it was captured.
+    // The first ACK takes effect when the second segment shows it, not when it was captured.
     let expected = ["0: #1 0..1000", "30.2: #2 ack 1000", "30.2: #3 1000..2000"];
     assert_eq!(lines.get(..3).expect("three"), expected);
-    // It begins with the first packet that was held back, not when the place was known.
+    // The stream begins with the first packet held back, not when the capture point became known.
     let stream = all.first().expect("one").stream(Side::Opener);
     assert_eq!(stream.expect("one").follower().beginning.at, ms(0.0));
 }
@@ -129,7 +129,7 @@ fn what_is_far_beyond_everything_is_another_connection() {
     let far = (0..20_u32).map(|n| data(60.0 + f64::from(n), 1_000_000_000 + n * 1000, 1000));
     let packets = whole().into_iter().take(4).chain(far);
     let told = segments(&capture(packets));
-    // Eight of them are given up.
+    // Eight of the packets are discarded.
     assert_eq!(told, [1, 12]);
 }
 

@@ -1,10 +1,10 @@
-//! Expressions, and the connections that they take.
+//! Filter expressions and the connections that pass them.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Two of IPv4 and one of IPv6, of which people capture some.
+/// Two connections over IPv4 and one over IPv6.
 const CONNECTIONS: [[&str; 2]; 3] = [
     ["10.0.0.1:40000", "192.168.1.9:443"],
     ["10.0.0.2:50000", "10.0.0.1:80"],
@@ -16,7 +16,7 @@ fn filter(text: &str) -> Filter {
     filter.unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// The numbers of the connections that pass, from 1. Both directions are asked.
+/// Returns the numbers of the connections that pass, from 1. Checks both directions.
 fn taken(text: &str) -> Vec<usize> {
     let filter = filter(text);
     let takes = |ends: [&str; 2]| {
@@ -98,7 +98,7 @@ fn a_direction_chooses_ends_and_takes_whole_connections() {
         ("tcp dst portrange 1-100", &[2]),
         ("src host 10.0.0.1 and dst host 10.0.0.2", &[2]),
         ("src host 10.0.0.1 and src host 10.0.0.2", &[]),
-        // True of the packets to it.
+        // True for the packets to that host.
         ("not src host 10.0.0.1", &[1, 2, 3]),
         ("not host 10.0.0.1", &[3]),
         ("not (src or dst host 10.0.0.1)", &[3]),
@@ -397,7 +397,7 @@ fn a_filter_is_displayed_as_it_was_written() {
     assert_eq!(filter("  port 80 or 443 ").to_string(), "port 80 or 443");
 }
 
-/// Words that expressions are made of, in any order.
+/// Words of expressions, in any order.
 fn words() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "host",
