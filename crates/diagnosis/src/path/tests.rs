@@ -1,4 +1,4 @@
-//! Simulated transfers over known paths, seen from either end, and what the survey makes of them.
+//! Simulated transfers over known paths, captured at either end, and the estimates of the survey.
 
 mod repairs;
 
@@ -19,7 +19,7 @@ use crate::analyse::cause::{Cause, Need, Retransmission};
 use crate::read::moment::{Arrival, Departure, Explained};
 use crate::told::Told;
 
-/// A survey that is told of a simulated flow what a capture would.
+/// Survey that receives the events of a simulated flow as a capture would show them.
 struct Bench {
     replay: Replay,
     survey: Survey,
@@ -150,7 +150,7 @@ fn trace(experiment: &str, seed: u64) -> Trace {
     Trace::record(plan.scenario(job), seed, &Interrupt::new()).unwrap()
 }
 
-/// The path as a capture at the sender tells it.
+/// Returns the estimates from a capture at the sender.
 fn at_sender(experiment: &str, seed: u64) -> Path {
     let trace = trace(experiment, seed);
     let mut bench = Bench::new(&trace);
@@ -164,7 +164,7 @@ fn at_sender(experiment: &str, seed: u64) -> Path {
     bench.survey.path()
 }
 
-/// The path as a capture at the receiver tells it, which is `round_trip` away.
+/// Returns the estimates from a capture at the receiver, `round_trip` away from the sender.
 fn at_receiver(experiment: &str, seed: u64, round_trip: Duration) -> Path {
     let trace = trace(experiment, seed);
     let sends: HashMap<u64, Sent> = trace.sends().map(|(_, sent)| (sent.order, *sent)).collect();
@@ -186,7 +186,7 @@ fn at_receiver(experiment: &str, seed: u64, round_trip: Duration) -> Path {
     bench.survey.path()
 }
 
-/// What the simulation lost, and sent.
+/// Returns the numbers of lost and of sent segments in the simulation.
 fn truly_lost(experiment: &str, seed: u64) -> (u64, u64) {
     let trace = trace(experiment, seed);
     let lost = |event: &&Event| matches!(event.what, What::DataDropped { .. });
@@ -269,7 +269,7 @@ fn bursts_have_both_their_probabilities() {
     let text = experiment("rack/bbr", path, "");
     let paths: Vec<Path> = (1..=6).map(|seed| at_sender(&text, seed)).collect();
     assert!(paths.iter().all(Path::has_bursts));
-    // Each interval holds the truth in 95 % of all cases.
+    // Each interval contains the true value in 95 % of all cases.
     let held = |of: fn(&Path) -> Told<f64>, truth: f64| {
         let holds = |path: &&Path| {
             let (low, high) = of(path).interval().unwrap();
@@ -287,7 +287,7 @@ fn a_sender_that_does_not_fill_the_path_tells_a_bound() {
     let text = experiment("rack/cubic", "", "[receiver]\nbuffer = \"12kB\"");
     let path = at_sender(&text, 1);
     assert_eq!(path.rate.value(), None, "{path:?}");
-    // 12 kB in 41 ms.
+    // 12 kB per 41 ms.
     let bound = path.rate.at_least().unwrap();
     assert!((1.5e6..3.5e6).contains(&bound), "{bound}");
     assert_eq!(path.room.value(), None);
@@ -429,7 +429,7 @@ fn what_was_written_when_is_found_again() {
     assert_eq!(writes::rhythm(&path.transfer.writes), writes::Rhythm::Clock);
 }
 
-/// A path of the sweep, and what is true of it.
+/// Path of the sweep and its true parameters.
 struct Known {
     text: String,
     name: String,
@@ -439,7 +439,7 @@ struct Known {
     loss: f64,
 }
 
-/// Paths of all kinds, each with some sender.
+/// Returns paths of many kinds, each with a sender.
 fn known_paths() -> Vec<Known> {
     let mut known = Vec::new();
     for rate in [1.0, 5.0, 20.0, 80.0] {
@@ -471,7 +471,7 @@ fn known_paths() -> Vec<Known> {
     known
 }
 
-/// How many of the paths of the sweep are told within the bounds that are promised, by quantity.
+/// Counts the estimates of the sweep that are within the promised bounds, by quantity.
 #[test]
 #[ignore = "takes minutes: a hundred transfers"]
 fn what_is_told_of_many_paths_is_true() {

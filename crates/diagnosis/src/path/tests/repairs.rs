@@ -1,4 +1,4 @@
-//! Repairs by hand: which of them stand for a loss, and for which one that may be none.
+//! Handwritten retransmissions: which of them count as losses, and which of those may not be.
 
 use dupack_tcp::SenderConfig;
 use dupack_tcp::options::Sack;
@@ -9,7 +9,7 @@ use super::*;
 
 const SEGMENT: u64 = 1000;
 
-/// A survey that is told what left and what came, by segments.
+/// Survey that receives departures and arrivals of whole segments.
 struct Hand {
     replay: Replay,
     survey: Survey,
@@ -18,7 +18,7 @@ struct Hand {
 }
 
 impl Hand {
-    /// Twenty segments have left.
+    /// Creates a survey after the departure of twenty segments.
     fn new(sack: Sack) -> Self {
         let mut config = SenderConfig::new(SEGMENT as u32);
         config.sack = sack;
@@ -83,7 +83,7 @@ impl Hand {
         self.leave(n, Some((cause, need)), Stage::Recovery);
     }
 
-    /// An ACK of everything before segment `n`, with a block of one segment.
+    /// Processes an ACK of everything before segment `n`, with a SACK block of one segment.
     fn ack(&mut self, n: u64, block: Option<u64>) {
         self.now += ms(1.0);
         self.packet += 1;
@@ -134,7 +134,7 @@ fn a_dsack_takes_back_the_loss_of_a_needless_repair_and_no_other() {
         hand.again(n, Cause::SackedBeyond, Need::Unknown);
     }
     assert_eq!(hand.losses(), 3);
-    // Those of 1 and 4 leave once more, though the first repairs had arrived.
+    // Segments 1 and 4 are retransmitted again, although the first retransmissions had arrived.
     for n in [1, 4] {
         hand.again(n, Cause::LostAgain, Need::NeedlessByTime);
     }
@@ -143,7 +143,7 @@ fn a_dsack_takes_back_the_loss_of_a_needless_repair_and_no_other() {
         hand.ack(10, Some(n));
     }
     assert_eq!(hand.losses(), 3);
-    // Of 7 nothing else was needless.
+    // Segment 7 had no other spurious retransmission.
     hand.ack(10, Some(7));
     assert_eq!(hand.losses(), 2);
 }
