@@ -75,8 +75,7 @@ const TIMESTAMPS: u64 = 12;
 /// Time within which segments count as sent together (ours: a host's own link sends a few segments in less time).
 const TOGETHER: Duration = Duration::from_micros(100);
 
-/// A segment is short if it lacks more than this fraction of a full one, as a divisor (ours: options reduce some
-/// segments by a few bytes).
+/// A segment is short if it lacks more than a tenth of a full one (ours: options reduce some segments by a few bytes).
 const FULL_PARTS: u64 = 10;
 
 /// Maximum number of retransmissions that wait for their ACKs (ours): those of one recovery.

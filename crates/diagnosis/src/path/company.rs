@@ -46,7 +46,7 @@ const WAITED_FOR: f64 = 0.5;
 /// Share of the packets that wait for something else because of hosts alone (ours: at most 0.9 % in the same captures).
 const FOREIGN: f64 = 0.012;
 
-/// Interval of the deliveries that are evaluated (ours: an evaluation takes time).
+/// One delivery of this many is evaluated (ours: an evaluation takes time).
 const ASKED_EACH: u64 = 4;
 
 /// Minimum length of a wait: this time, and this fraction of the minimum delay (ours: clocks, hosts, receivers).

@@ -22,7 +22,7 @@ const KEPT: usize = 4096;
 /// trips.
 const HISTORY: usize = 256;
 
-/// Fraction of the outstanding data, as a divisor, between two delays that are kept.
+/// Number of delays that are kept for the data in flight at one time.
 const PARTS: u64 = 64;
 
 /// Maximum distance from the longest queueing delay, as a share of it, of a delay that is near it (ours).
