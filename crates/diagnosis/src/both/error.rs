@@ -7,24 +7,24 @@ use dupack_packet::captured::ReadError;
 
 use super::Which;
 
-/// Why two captures cannot be joined.
+/// Reason why two captures cannot be joined.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BothError {
-    /// One of them cannot be read.
+    /// One of the captures cannot be read.
     Read(Which, ReadError),
-    /// No connection is in both.
+    /// No connection is in both captures.
     NothingShared,
-    /// They are copies of one another.
+    /// The captures are copies of one another.
     SameCapture,
-    /// They were taken at one place.
+    /// Both captures were taken at the same place.
     SamePlace,
-    /// Packets of one direction only are in both.
+    /// The captures share packets of one direction only.
     OneDirection,
 }
 
 impl BothError {
-    /// Advice.
+    /// Returns advice on how to avoid the error.
     #[must_use]
     pub const fn help(&self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl Error for BothError {
     }
 }
 
-/// Why one connection cannot be joined.
+/// Reason why one connection cannot be joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Apart {
     NotShared,
@@ -83,7 +83,7 @@ pub(super) enum Apart {
 }
 
 impl BothError {
-    /// Of connections none of which could be joined: the reason that tells most.
+    /// Returns the most informative reason if none of the connections could be joined.
     pub(super) fn of(apart: &[Apart]) -> Self {
         let has = |why| apart.contains(&why);
         if has(Apart::SameCapture) {
