@@ -1,4 +1,4 @@
-//! Findings that are made to contradict each other, one at a time.
+//! Findings that are modified to contradict each other, one at a time.
 
 use super::*;
 use crate::analyse::cause::Class;
@@ -7,7 +7,7 @@ use crate::sender::{Control, Recovery};
 use crate::testing::transfer;
 use crate::untold::Untold;
 
-/// What is found of a stream in which nothing contradicts anything.
+/// Returns the findings of a stream without contradictions.
 fn found() -> StreamFindings {
     let connection = transfer();
     let stream = connection.main_stream().unwrap();
@@ -15,14 +15,14 @@ fn found() -> StreamFindings {
     stream.clone()
 }
 
-/// Packets of a sender of which the capture has so many bytes twice.
+/// Returns the counts of a sender with this number of retransmitted bytes.
 fn counts(retransmitted_bytes: u64) -> Counts {
     let mut counts = Counts::default();
     counts.retransmitted_bytes = retransmitted_bytes;
     counts
 }
 
-/// What is left of the findings once `change` has been made to them.
+/// Returns the findings that remain after `change` and the comparison.
 fn settled(change: impl Fn(&mut StreamFindings)) -> StreamFindings {
     let mut found = found();
     change(&mut found);
@@ -39,7 +39,7 @@ const fn surely<T: Copy>(value: T) -> Told<T> {
     }
 }
 
-/// Why a quantity cannot be told.
+/// Returns the reason why a quantity is unknown.
 fn why<T>(told: &Told<T>) -> &'static str {
     match told {
         Told::CannotBeTold { why, .. } => why,
@@ -243,7 +243,7 @@ fn a_round_trip_is_no_shorter_than_the_ways_to_both_ends() {
 
 #[test]
 fn a_rate_at_which_packets_come_within_the_clocks_tick_is_none() {
-    // Three microseconds for a segment of 1460 bytes are 3.9 Gbit/s.
+    // Three microseconds per segment of 1460 bytes correspond to 3.9 Gbit/s.
     let of = |rate| {
         settled(|found| {
             found.smss = 1460;
@@ -273,7 +273,7 @@ fn where_options_are_cut_off_no_sender_is_told() {
         account.lost_again = 4;
     });
     assert_eq!(left.withdrawn, [Withdrawn::OptionsCut]);
-    // Nor which retransmissions were needed.
+    // The need of retransmissions is withdrawn, too.
     let account = &left.account;
     assert_eq!((account.needless(), account.of_unknown_need), (0, 20));
     assert_eq!((account.lost_first, account.lost_again), (0, 0));

@@ -35,7 +35,8 @@ fn nothing_came_of_a_stream_without_windows() {
     assert_eq!(find(all), none);
 }
 
-/// Two bundles whose rates are the rest of each other, with delays that go together by `r`, told by so many pairs.
+/// Returns the evidence of two bundles with complementary rates, whose delays have the correlation `r` over this many
+/// independent pairs.
 fn evidence(r: f64, independent: f64) -> Evidence {
     let rates = correlation::Correlation {
         r: -0.9,
@@ -55,7 +56,7 @@ fn evidence(r: f64, independent: f64) -> Evidence {
 #[test]
 fn queues_are_alike_where_delays_go_together_closely_and_not_by_chance() {
     assert!(may_join(&evidence(0.8, 40.0)));
-    // Of few windows that is chance; and over many even a little is none, but no queue in common.
+    // In few windows it may be chance; a weak correlation over many is not, but shows no common queue.
     assert!(!may_join(&evidence(0.8, 6.0)));
     assert!(!may_join(&evidence(0.3, 400.0)));
     let unknown = Evidence {
