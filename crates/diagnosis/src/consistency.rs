@@ -2,17 +2,18 @@
 //!
 //! Each analysis sees only its own part. The following rules must hold between the analyses:
 //!
-//! - A capture without ACKs, or one that lacks much of the data, shows nothing about limits, the path, the sender, or the triggers
-//!   of retransmissions.
+//! - A capture without ACKs, or one that lacks much of the data, shows nothing about limits, the path, the sender, or
+//!   the triggers of retransmissions.
 //! - At the sender every retransmission repeats bytes that the capture shows.
 //! - The bottleneck passes the data that arrived: its rate is at least the goodput.
-//! - If something before the capture point sets the rate, no pause is caused by the application, and no window is visible.
+//! - If something before the capture point sets the rate, no pause is caused by the application, and no window is
+//!   visible.
 //! - Without TCP options, which contain SACK blocks, timestamps and window scales, the sender is unknown.
-//! - A round trip is at least as long as the paths to both endpoints, and the clock of a capture cannot separate packets that are
-//!   closer together than its tick.
+//! - A round trip is at least as long as the paths to both endpoints, and the clock of a capture cannot separate
+//!   packets that are closer together than its tick.
 //! - The minimum round-trip time is at most the mean.
-//! - If other streams of the capture run in the same direction at the same time, the times between the packets of one stream show
-//!   nothing about the bottleneck.
+//! - If other streams of the capture run in the same direction at the same time, the times between the packets of one
+//!   stream show nothing about the bottleneck.
 //! - As many segments were lost as retransmissions were needed, and no more than were retransmitted.
 //! - No more segments were retransmitted than were sent.
 

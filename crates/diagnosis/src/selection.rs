@@ -87,7 +87,8 @@ impl Selector<'_> {
         self.first = Some(first);
     }
 
-    /// Returns the next TCP packet of the capture if it is selected, with its time after the first TCP packet of the capture.
+    /// Returns the next TCP packet of the capture if it is selected, with its time after the first TCP packet of the
+    /// capture.
     #[inline]
     pub fn take(&mut self, packet: &TcpPacket) -> Option<Packet> {
         let first = match self.first {

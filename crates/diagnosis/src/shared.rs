@@ -5,10 +5,11 @@
 //! And all of them wait in the same queue. So two conditions must hold in time windows in which the streams have data
 //! outstanding and a queue stands:
 //!
-//! 1. The delivered data of one stream grows as that of the others shrinks: the changes from one window to the next are correlated
-//!    negatively, by at least [`DEVIATIONS_MIN`] standard deviations. Changes of neighbouring windows depend on each other and carry
-//!    less information than independent ones; their autocorrelation shows how much less (Bartlett, 1935; Pyper and Peterman, 1998).
-//!    Changes are used because shares drift for seconds, and any two drifts are correlated.
+//! 1. The delivered data of one stream grows as that of the others shrinks: the changes from one window to the next are
+//!    correlated negatively, by at least [`DEVIATIONS_MIN`] standard deviations. Changes of neighbouring windows depend
+//!    on each other and carry less information than independent ones; their autocorrelation shows how much less
+//!    (Bartlett, 1935; Pyper and Peterman, 1998). Changes are used because shares drift for seconds, and any two drifts
+//!    are correlated.
 //! 2. Their queueing delays rise and fall together, from window to window.
 //!
 //! Each condition excludes cases that the other does not. Streams that begin, pause or lose packets at the same time

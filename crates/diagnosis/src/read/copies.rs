@@ -4,11 +4,13 @@
 //! packet twice. The headers are the same, except that the router has decremented the hop limit. Of two packets with
 //! the same header, one is a copy of the other if at least one of these conditions holds:
 //!
-//! - They have the same IPv4 identification, where the host numbers its packets (RFC 6864 §2: retransmissions have another).
+//! - They have the same IPv4 identification, where the host numbers its packets (RFC 6864 §2: retransmissions have
+//!   another).
 //! - They were captured on different interfaces or with different hop limits, closer together than any timeout.
-//! - They are SYNs, closer together than any timeout. If their identifications differ, a middlebox rewrites identifications.
+//! - They are SYNs, closer together than any timeout. If their identifications differ, a middlebox rewrites
+//!   identifications.
 //! - They carry data, and follow one another sooner than any sender retransmits.
-//! - Such copies were found before, and this packet comes with the same delay.
+//! - Such copies were found before, and this packet comes about as soon as they did.
 //!
 //! Where only the last condition holds, each packet has exactly one copy: duplicate ACKs are identical, and of four
 //! identical ones two are copies.
