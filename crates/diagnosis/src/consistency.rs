@@ -83,7 +83,7 @@ impl Withdrawn {
         match self {
             Self::WithoutAcks => "the ACKs are not in this capture",
             Self::PacketsMissing => "packets are missing from this capture",
-            Self::RateBelowGoodput => "data arrived faster than the rate that was found",
+            Self::RateBelowGoodput => "data arrived faster than the estimated rate",
             Self::LossesWithoutRepairs => "more losses were found than retransmissions",
             Self::RetransmissionsUnseen => {
                 "the capture does not show the bytes of some retransmissions twice"
@@ -91,12 +91,12 @@ impl Withdrawn {
             Self::RetransmissionsBeyondSegments => "more retransmissions were found than segments",
             Self::ConstantRate => "segments leave at a constant rate, which hides the window",
             Self::OptionsCut => "the TCP options of packets are cut off in this capture",
-            Self::RoundTripTooShort => "samples are shorter than the ways to both ends",
+            Self::RoundTripTooShort => "samples are shorter than the paths to both endpoints",
             Self::RateBeyondClock => {
-                "packets are closer together than the clock of a capture tells"
+                "packets are closer together than the clock of the capture can resolve"
             }
             Self::OthersBeside => {
-                "other connections of this capture may have had their part of it at the same time"
+                "other connections of this capture may have used the bottleneck at the same time"
             }
         }
     }
@@ -114,10 +114,10 @@ impl Withdrawn {
             Self::RetransmissionsBeyondSegments => {
                 "a capture in which connections with these addresses and ports do not overlap"
             }
-            Self::OptionsCut => "a capture of 128 bytes of each packet",
+            Self::OptionsCut => "a capture with 128 bytes of each packet",
             Self::RoundTripTooShort => "a capture at the sender",
             Self::RateBeyondClock => "a slower path",
-            Self::OthersBeside => "a transfer without others beside it",
+            Self::OthersBeside => "a capture in which no other transfer runs at the same time",
         }
     }
 

@@ -489,7 +489,7 @@ impl FromStr for Flow {
             return Ok(Self::Host(ip, None));
         }
         Err(
-            "write a connection's number as the table has it (3), an address (10.0.0.1), one with a port \
+            "expected the number of a connection in the table (3), an address (10.0.0.1), an address with a port \
              (10.0.0.1:443, [::1]:443) or a port (:443)"
                 .to_owned(),
         )
@@ -629,7 +629,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_that_nobody_asks_for_are_counted_too() {
+    fn unselected_connections_are_counted_too() {
         let (kept, one) = kept("#4".parse().unwrap(), 1000);
         assert_eq!(kept.all(), 5);
         let (found, beyond) = kept.finish();
@@ -638,7 +638,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_is_asked_for_by_number_address_or_port() {
+    fn a_flow_selects_by_number_address_or_port() {
         let ends = Both {
             opener: "10.0.0.1:4000".parse().unwrap(),
             answerer: "[2001:db8::1]:443".parse().unwrap(),
@@ -661,7 +661,10 @@ mod tests {
         assert!(Flow::All.takes(1, &ends));
         for text in ["", "x", "10.0.0", "10.0.0.1:x", ":99999", "-1"] {
             let error = text.parse::<Flow>().unwrap_err();
-            assert!(error.contains("write a connection's number"), "{text}");
+            assert!(
+                error.contains("expected the number of a connection"),
+                "{text}"
+            );
         }
     }
 }

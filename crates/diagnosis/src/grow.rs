@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_holds_no_more_than_a_quarter_too_much_and_not_more_than_its_bound() {
+    fn a_list_wastes_at_most_a_quarter_and_respects_its_bound() {
         let mut list = Vec::new();
         for n in 0..10_000_u32 {
             push(&mut list, n, 10_000);

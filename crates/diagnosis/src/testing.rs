@@ -55,7 +55,7 @@ impl Follower for Recorder {
         let kind = match departure.kind {
             SendingKind::First => "",
             SendingKind::Repeat => " again",
-            SendingKind::Both => " again and on",
+            SendingKind::Both => " again and new",
             SendingKind::Acknowledged => " acknowledged before",
             _ => " empty",
         };

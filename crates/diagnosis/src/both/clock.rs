@@ -250,11 +250,17 @@ fn skew(ahead: &[(f64, f64)], behind: &[(f64, f64)], least: f64) -> (f64, Told<f
             if (high - low) * span <= (least / 4.0).max(1e6) {
                 (value, Told::Between { value, low, high })
             } else {
-                (value, unknown("the least delays of both ways drift apart"))
+                (
+                    value,
+                    unknown("the minimum delays of both directions drift apart"),
+                )
             }
         }
-        [value] => (value, unknown("the least delay of one way drifts")),
-        _ => (0.0, unknown("the least delays drift as no clock does")),
+        [value] => (
+            value,
+            unknown("the minimum delay of one direction does not drift like a clock"),
+        ),
+        _ => (0.0, unknown("the minimum delays do not drift like a clock")),
     }
 }
 
@@ -296,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hull_has_the_slope_of_the_least_points() {
+    fn hull_slope_follows_the_lowest_points() {
         let points = (0..100_i32).map(|n| {
             let queue = if n % 7 == 0 { 0.0 } else { f64::from(n % 13) };
             (f64::from(n), 3.0 + 0.5 * f64::from(n) + queue)

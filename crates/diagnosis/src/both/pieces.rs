@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_larger_than_a_segment_is_several() {
+    fn a_packet_larger_than_a_segment_is_cut_into_several() {
         let whole = Piece {
             seq: u32::MAX - 999,
             len: 2500,

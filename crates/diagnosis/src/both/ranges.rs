@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_go_on_where_numbers_go_round() {
+    fn offsets_continue_when_sequence_numbers_wrap() {
         let mut offsets = Offsets::new(u32::MAX);
         let first = offsets.of(u32::MAX);
         assert_eq!(offsets.of(9), first + 10);

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn sequence_numbers_are_moved_where_packets_agree_on_by_how_much() {
+    fn sequence_numbers_are_shifted_if_packets_agree_on_the_shift() {
         let here: Vec<Piece> = (1..20).map(|n| data(n * 100, n)).collect();
         let there: Vec<Piece> = here
             .iter()

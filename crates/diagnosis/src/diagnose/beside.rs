@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn two_to_one_host_at_once_may_share_and_one_does_not() {
+    fn two_concurrent_streams_to_a_host_may_share_a_bottleneck() {
         let mut two = [transfer(), transfer()];
         settle(&mut two, &[]);
         assert_eq!(withdrawn(&two), [true, true]);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_to_be_shared_is_told_with_each_share() {
+    fn a_detected_shared_bottleneck_is_reported_with_each_share() {
         let one = transfer();
         let side = one.all_streams().next().expect("data").side;
         let sharer = |connection, share| Sharer {
@@ -192,7 +192,7 @@ mod tests {
 
     /// The situation of a loopback interface.
     #[test]
-    fn both_directions_within_a_host_are_not_beside_each_other() {
+    fn both_directions_within_a_host_share_no_bottleneck() {
         let mut one = transfer();
         let mut back = one.all_streams().next().cloned().expect("data");
         back.side = back.side.other();
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_those_of_all_that_run() {
+    fn sums_include_all_running_streams() {
         // 10 bytes/s from 1 s to 5 s, and 100 bytes/s from 2 s to 3 s.
         let sums = Sums::of(vec![[1.0, 10.0], [2.0, 100.0], [5.0, -10.0], [3.0, -100.0]]);
         for (at, bytes) in [

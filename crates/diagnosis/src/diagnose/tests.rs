@@ -79,7 +79,7 @@ fn diagnosed(capture: &[u8], threads: usize, batch: usize, watch: &mut dyn Watch
 }
 
 #[test]
-fn neither_threads_nor_batches_make_a_difference() {
+fn results_do_not_depend_on_threads_or_batches() {
     let capture = capture();
     let one = diagnosed(&capture, 1, 1, &mut ());
     assert_eq!(one.connections.len(), usize::from(CONNECTIONS));
@@ -102,7 +102,7 @@ impl Watch for Stopper {
 }
 
 #[test]
-fn what_was_read_before_a_stop_is_diagnosed() {
+fn packets_read_before_a_stop_are_diagnosed() {
     let capture = capture();
     for (threads, batch) in [(1, 1), (2, 1000), (2, 1 << 15)] {
         let found = diagnosed(&capture, threads, batch, &mut Stopper);
@@ -128,7 +128,7 @@ fn selected(capture: &[u8], select: impl FnOnce(&mut Selection)) -> Diagnosis {
 }
 
 #[test]
-fn a_filter_leaves_whole_connections_and_numbers_them_anew() {
+fn a_filter_keeps_whole_connections_and_renumbers_them() {
     let capture = capture();
     let all = selected(&capture, |_| {});
     let filter = "dst port 1003 or 1001";
@@ -155,7 +155,7 @@ fn a_filter_leaves_whole_connections_and_numbers_them_anew() {
 }
 
 #[test]
-fn a_time_range_cuts_and_keeps_times_and_packet_numbers() {
+fn a_time_range_keeps_times_and_packet_numbers() {
     let capture = capture();
     let all = selected(&capture, |_| {});
     let found = selected(&capture, |selection| {

@@ -111,7 +111,7 @@ impl Acks {
                     exactly(below as f64 / self.gaps.count().max(1) as f64)
                 }
                 None => Told::CannotBeTold {
-                    why: "the rate is not known that they would come at",
+                    why: "the bottleneck's rate is unknown",
                     remedy: "a capture of a transfer that fills the path",
                 },
             },
@@ -137,8 +137,8 @@ impl Acks {
                 Told::Between { value, low, high }
             }
             _ => Told::CannotBeTold {
-                why: "no ACK waited for the receiver's timer",
-                remedy: "a capture with segments that no other follows",
+                why: "no ACK waited for the receiver's delayed-ACK timer",
+                remedy: "a capture with single segments",
             },
         }
     }

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_told_within_half_a_bin() {
+    fn a_value_is_exact_to_half_a_bin() {
         for value in [0, 1, 63, 64, 1000, 123_456_789, 1 << 40, u64::MAX] {
             let mut bins = LogBins::<6>::default();
             bins.record(value);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_quantile_is_at_most_is_the_last_value_of_its_bin() {
+    fn an_upper_quantile_is_the_last_value_of_its_bin() {
         let upper = |value| {
             let mut bins = LogBins::<6>::default();
             bins.record(value);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_and_quantiles_count_from_the_least() {
+    fn ranks_and_quantiles_count_from_the_smallest() {
         let mut bins = LogBins::<7>::default();
         for value in [30, 10, 20, 40] {
             bins.record(value);

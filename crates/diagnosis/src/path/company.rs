@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_host_held_back_comes_out_at_once_after_it() {
+    fn data_delayed_by_a_host_comes_out_in_a_burst_afterwards() {
         // One of ten stretches takes half as long again, and the next is faster by the same amount.
         let paused = |n: u64| match n % 10 {
             8 => 30,
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn some_stretches_are_uneven_by_the_host_and_most_beside_others() {
+    fn hosts_make_some_stretches_uneven_and_cross_traffic_most() {
         let mut others = stretches([20; 80], Pattern::Smooth);
         others.rough = stretches([20; 15], Pattern::Rough).rough;
         assert_eq!(others.company(RATE), Company::NotSeen);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_more_than_its_own_is_not_alone() {
+    fn waiting_for_more_than_own_packets_shows_cross_traffic() {
         // Cross traffic takes half of the link's rate.
         let beside = |_| 60;
         let others = waits(beside, Rest::More);
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_for_a_host_is_followed_by_a_burst() {
+    fn a_wait_for_a_host_is_followed_by_a_burst() {
         // Nothing comes for 40 of 400 ms; then all of it comes within a millisecond.
         let held = |n: u64| match n % 200 {
             n @ 0..20 => 20 + 2 * (20 - n),

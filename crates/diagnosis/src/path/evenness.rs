@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_is_late_at_times_does_not_bend_the_line() {
+    fn occasional_host_delays_do_not_bend_the_line() {
         assert!(scatter(|_| 0) < 1e-6);
         let now_and_then = scatter(|n| if n % 9 == 0 { 3000 } else { 0 });
         assert!(now_and_then < 0.05, "{now_and_then}");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_others_do() {
+    fn cross_traffic_scatters_the_points() {
         // Foreign packets come in groups that take 3 ms each.
         let groups = scatter(|n| n / 7 * 3000 + u64::from(n > 20) * 4000);
         assert!(groups > 0.5, "{groups}");

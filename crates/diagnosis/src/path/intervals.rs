@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn wilson_as_in_the_tables() {
+    fn wilson_matches_the_tables() {
         // 10 of 100: 5.52 % to 17.44 %.
         let (low, high) = wilson(10.0, 100.0, 1.0);
         close(low, 0.0552);

@@ -433,8 +433,8 @@ impl Losses {
     pub(super) fn rate(&self, share: Share, clumping: f64) -> Told<f64> {
         if self.transmissions == 0 {
             return Told::CannotBeTold {
-                why: "the capture has no data of this direction",
-                remedy: "a capture that has it",
+                why: "the capture has no data in this direction",
+                remedy: "a capture of both directions",
             };
         }
         let trials = self.transmissions as f64;

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wait_is_what_the_least_does_not_explain() {
+    fn the_wait_is_the_delay_beyond_the_minimum() {
         let mut clock = OneWay::default();
         let ms = |millis| Instant::ZERO + Duration::from_millis(millis);
         assert_eq!(clock.wait(ms(100), 5000), Some(Duration::ZERO));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_may_be_slower_is_not_sure_before_it_is_counted() {
+    fn a_possibly_slower_clock_is_uncertain_until_its_tick_is_known() {
         let ms = |millis| Instant::ZERO + Duration::from_millis(millis);
         let mut slow = OneWay::default();
         for n in 0..20 {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_of_no_kind_is_no_good() {
+    fn an_unknown_clock_is_unusable() {
         let mut clock = OneWay::default();
         let ms = |millis| Instant::ZERO + Duration::from_millis(millis);
         clock.wait(ms(0), 0);

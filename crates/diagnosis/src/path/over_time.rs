@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_has_what_came_through() {
+    fn a_trace_contains_the_delivered_data() {
         let mut over = OverTime::default();
         // 1 s with a packet every millisecond, then 1 s with one every 4 ms.
         let half = stream(&mut over, 0, 1000, 1000);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_are_not_the_links() {
+    fn pauses_are_not_attributed_to_the_link() {
         let mut over = OverTime::default();
         stream(&mut over, 0, 1000, 500);
         stream(&mut over, 2_000_000, 1000, 500);

@@ -358,7 +358,8 @@ impl Rates {
 
     fn only_a_bound(&self) -> Told<f64> {
         const WHY: &str = "the sender never filled the path";
-        const REMEDY: &str = "a capture at the sender of a transfer that is long enough to fill it, from a sender that does";
+        const REMEDY: &str =
+            "a capture at the sender of a transfer that is long and fast enough to fill the path";
         if self.most > 0.0 {
             return Told::AtLeast {
                 bound: self.most,
@@ -470,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_path_tells_its_rate() {
+    fn a_full_path_shows_its_rate() {
         let rates = windowed(400, 40, &[]);
         let rate = rates.told().value().unwrap();
         assert!((rate / 1e7 - 1.0).abs() < 0.01, "{rate}");
@@ -479,14 +480,14 @@ mod tests {
     }
 
     #[test]
-    fn losses_after_the_queue_do_not_make_it_less() {
+    fn losses_after_the_queue_do_not_reduce_the_rate() {
         let lost: Vec<u64> = (20..400).step_by(20).collect();
         let rate = windowed(400, 40, &lost).told().value().unwrap();
         assert!((rate / 1e7 - 1.0).abs() < 0.01, "{rate}");
     }
 
     #[test]
-    fn a_sender_that_never_fills_the_path_tells_a_bound() {
+    fn a_sender_that_never_fills_the_path_shows_a_bound() {
         // Five packets in 20 ms: a quarter of the path's capacity.
         let told = windowed(400, 5, &[]).told();
         assert_eq!(told.value(), None);
@@ -499,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_back_and_let_go_at_once_does_not_tell_how_fast_it_goes() {
+    fn bursts_after_a_hold_do_not_show_the_rate() {
         // A packet every 10 ms; a radio releases those of 250 ms together.
         let mut rates = Rates::default();
         for n in 0..500 {
@@ -514,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn late_acks_of_lone_segments_are_no_queue() {
+    fn late_acks_of_lone_segments_show_no_queue() {
         // One segment every 100 ms, whose ACK is delayed by 40 ms.
         let mut rates = Rates::default();
         for n in 0..100 {

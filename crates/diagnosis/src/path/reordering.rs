@@ -102,7 +102,7 @@ impl Overtaking {
     pub(super) fn told(&self, order: Order) -> Reordering {
         let share = if self.arrived == 0 || order == Order::Unknown {
             Told::CannotBeTold {
-                why: "nothing tells in which order packets arrived",
+                why: "the capture does not show the order in which packets arrived",
                 remedy: "a capture at the receiver, or of a connection with SACK",
             }
         } else {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_a_later_one_was_overtaken() {
+    fn a_packet_that_arrives_after_a_later_one_was_overtaken() {
         let mut seen = Overtaking::default();
         for (order, at) in [(1, 10), (2, 11), (4, 13), (5, 14), (3, 18), (6, 19)] {
             seen.arrived(order, ms(at));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_ack_tells_of_has_no_order() {
+    fn segments_reported_by_one_ack_have_no_order() {
         let mut seen = Overtaking::default();
         seen.arrived(2, ms(10));
         seen.up_to(2, ms(10));

@@ -118,8 +118,8 @@ impl RoundTrips {
     pub(super) fn told(&self, packet: Duration, slowest: Duration) -> Told<Duration> {
         let Some((least, alone)) = self.least().zip(self.least_alone(packet)) else {
             return Told::CannotBeTold {
-                why: "no segment that was sent once is acknowledged in the capture",
-                remedy: "a capture that has data and its ACKs",
+                why: "the capture has no ACK of a segment that was sent only once",
+                remedy: "a capture with data and its ACKs",
             };
         };
         let last = self.len.checked_sub(1).and_then(|n| self.least.get(n));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_has_an_interval_by_the_spacing_of_the_samples_above_it() {
+    fn the_interval_of_the_minimum_follows_the_spacing_of_samples() {
         let trips = of(&[26, 22, 27, 21, 25, 20, 24, 23, 40]);
         assert_eq!(trips.least(), Some(ms(20)));
         // 20 to 27 ms: one sample per millisecond, so the path's minimum may be up to 3 ms smaller.
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_for_others_of_its_burst_is_known_with_the_rate() {
+    fn waits_within_a_burst_are_subtracted_once_the_rate_is_known() {
         let mut trips = RoundTrips::default();
         trips.observe(ms(26), 1, Length::Full);
         trips.observe(ms(28), 0, Length::Full);

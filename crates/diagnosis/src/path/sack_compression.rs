@@ -75,8 +75,8 @@ impl BeyondGaps {
     pub(super) fn told(&self) -> Told<f64> {
         if self.gaps < GAPS_MIN {
             return Told::CannotBeTold {
-                why: "few gaps were followed by five ACKs with SACK blocks",
-                remedy: "a capture with more losses, and SACK",
+                why: "too few gaps were followed by five ACKs with SACK blocks",
+                remedy: "a capture with SACK and more losses",
             };
         }
         let (held, gaps) = (self.held as f64, self.gaps as f64);

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn two_series_have_the_same_windows_once_the_finer_is_joined() {
+    fn two_series_have_the_same_windows_once_the_finer_is_merged() {
         let (mut long, mut short) = (Series::default(), Series::default());
         for n in 0..40_000 {
             long.delivered(&delivery(1005 + n, 100));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn time_without_anything_outstanding_is_kept_by_window() {
+    fn idle_time_is_kept_by_window() {
         let mut series = Series::default();
         for n in 0..100 {
             series.delivered(&delivery(1000 + n, 100));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_seldom_takes_little_memory() {
+    fn a_stream_that_sends_rarely_takes_little_memory() {
         let mut series = Series::default();
         for n in 0..200 {
             series.idle(at(n * 60_000 + 10));

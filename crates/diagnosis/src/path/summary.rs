@@ -29,8 +29,7 @@ const OURS: f64 = 1.25;
 const HALF_A_PACKET: f64 = 0.5;
 
 /// Reason why a policer hides the rate, and the capture that would show it.
-const PERHAPS_POLICED: &str =
-    "losses come as if a policer made them, and several rates explain them";
+const PERHAPS_POLICED: &str = "losses look like those of a policer, and several rates explain them";
 const LONGER: &str = "a capture of a longer transfer";
 
 /// Estimates of a path from one data stream.
@@ -229,8 +228,8 @@ impl Survey {
             room: match &policer {
                 None => self.room(&rate, &kinds, base, full_packet),
                 Some(_) => Told::CannotBeTold {
-                    why: "a policer drops before a queue is full",
-                    remedy: "a capture of another way",
+                    why: "a policer drops packets before a queue is full",
+                    remedy: "a capture of another path",
                 },
             },
             losses: self.losses.count(),
@@ -287,7 +286,7 @@ impl Survey {
                 }
             }
             Distance::Unknown => Told::CannotBeTold {
-                why: "nothing tells how far the sender is from where the capture was taken",
+                why: "the delay between the sender and the capture point is unknown",
                 remedy: "a capture at the sender, or one from the beginning of the connection",
             },
         }
@@ -308,13 +307,13 @@ impl Survey {
         }
         if self.rates.spread() == Spreading::Wide {
             return cannot(
-                "the rate varies, and with it how long a full queue takes",
+                "the rate varies, and with it the delay of a full queue",
                 "a capture at the bottleneck",
             );
         }
         let Some((value, (low, high))) = kinds.congestive(clumping) else {
             return cannot(
-                "nothing tells how long the queue was when segments were lost, or it is too short, or always full",
+                "the length of the queue at the losses is unknown, or the queue is too short or always full",
                 "a capture at the sender, or one with timestamps, of a longer queue that is not always full",
             );
         };
@@ -413,10 +412,10 @@ impl Survey {
             remedy: REMEDY,
         };
         let (Some(rate), Some((low, high))) = (rate.value(), rate.interval()) else {
-            return cannot("the bottleneck's rate is not known");
+            return cannot("the bottleneck's rate is unknown");
         };
         if self.rates.spread() == Spreading::Wide {
-            return cannot("the rate varies, and with it how long a full queue takes");
+            return cannot("the rate varies, and with it the delay of a full queue");
         }
         if kinds.overflow == Overflow::NotSeen {
             // A delay longer than all outstanding data explains has another cause.
@@ -427,7 +426,7 @@ impl Survey {
                     bytes,
                     packets: bytes / packet,
                 },
-                why: "nothing shows that the queue overflowed",
+                why: "there is no evidence that the queue overflowed",
                 remedy: REMEDY,
             };
         }
@@ -437,14 +436,18 @@ impl Survey {
             full.get(place).map(|delay| delay.as_secs_f64())
         };
         let (Some(tenth), Some(median), Some(ninth)) = (at(0.1), at(0.5), at(0.9)) else {
-            return cannot("nothing shows that the queue overflowed");
+            return cannot("there is no evidence that the queue overflowed");
         };
         if ninth - tenth > EARLY * median && (ninth - tenth) * rate / 8.0 > 3.0 * packet {
-            return cannot("losses begin at different lengths of the queue: it drops early");
+            return cannot(
+                "losses begin at different queue lengths: the queue drops packets early",
+            );
         }
         let ours = OURS * self.flight_max() as f64 + 2.0 * packet;
         if median * rate / 8.0 > ours {
-            return cannot("more waited in the queue than was outstanding: others were in it, too");
+            return cannot(
+                "the queue held more than this transfer had outstanding: it also held cross traffic",
+            );
         }
         let room = |delay: f64, rate: f64, more: f64| {
             let bytes = (delay * rate / 8.0 + more * packet).max(0.0);

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_a_write_however_soon_it_comes() {
+    fn a_response_is_a_write_however_soon_it_comes() {
         let mut writes = Writes::default();
         let at = |millis| Instant::ZERO + ms(millis);
         writes.departed(at(10), 1000);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_over_when_the_table_of_requests_says_so() {
+    fn the_table_of_requests_determines_the_end_of_a_response() {
         let mut writes = Writes::default();
         let at = |millis| Instant::ZERO + ms(millis);
         writes.departed(at(10), 1000);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_regular_is_the_rhythm() {
+    fn the_more_regular_intervals_determine_the_rhythm() {
         let write = |at, after| Write {
             at: ms(at),
             after: ms(after),

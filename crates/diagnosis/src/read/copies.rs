@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_with_the_same_identification_is_the_same() {
+    fn a_packet_with_the_same_identification_is_a_copy() {
         let mut copies = Copies::default();
         assert!(!copies.is_copy(&data(0.0, 1).id(7)));
         assert!(!copies.is_copy(&data(0.1, 1001).id(8)));
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_that_comes_again_too_soon_for_a_timer_makes_a_habit() {
+    fn a_syn_repeated_too_soon_for_a_timer_establishes_a_habit() {
         let plain = on_two_interfaces(|packet| packet);
         // No sign shows that these are copies.
         assert_eq!(count(&plain, &mut Copies::default()), 0);
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_firewall_changes_identifications_they_tell_nothing() {
+    fn identifications_rewritten_by_a_firewall_are_ignored() {
         let mut next = 0;
         let mut firewall = move |mut packet: Packet| {
             next += 1;
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_ahead_finds_the_habit_without_a_syn() {
+    fn looking_ahead_finds_the_habit_without_a_syn() {
         let plain = on_two_interfaces(|packet| packet);
         let mut copies = Copies::default();
         copies.learn(plain.iter());
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_copy_was_found_more_are_looked_for_behind_a_queue() {
+    fn after_a_copy_more_are_found_behind_a_queue() {
         let mut copies = Copies::default();
         assert!(!copies.is_copy(&data(0.0, 1).id(1)));
         assert!(copies.is_copy(&data(0.0, 1).id(1)));
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn an_identification_that_never_changes_tells_nothing() {
+    fn a_constant_identification_is_ignored() {
         let mut copies = Copies::default();
         let ack = |at| from(Side::Answerer, at, 1).id(1);
         assert!(!copies.is_copy(&ack(0.0).ack(1)));
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn without_one_only_data_is_a_copy_and_only_at_once() {
+    fn without_identification_only_immediate_data_is_a_copy() {
         let mut copies = Copies::default();
         assert!(!copies.is_copy(&data(0.0, 1)));
         assert!(copies.is_copy(&data(0.01, 1)));

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_of_a_syn_acknowledges_it() {
+    fn a_reset_that_answers_a_syn_acknowledges_it() {
         let syn = from(Side::Opener, 0.0, 99).syn(1460);
         let refused = ending(&[syn, reset(Side::Answerer, 0).ack(100)]);
         assert_eq!(refused.reset.map(|reset| reset.side), Some(Side::Answerer));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_on_has_not_reset_the_connection() {
+    fn an_endpoint_that_keeps_sending_did_not_reset_the_connection() {
         let open = from(Side::Answerer, 1.0, 300).ack(1000);
         let more = from(Side::Opener, 9.0, 1000).len(100);
         let one = ending(&[open, reset(Side::Opener, 1000), more]);

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_ask_for_is_agreed_on() {
+    fn options_that_both_request_are_agreed_on() {
         let both = handshake(|_| {}, |syn| syn.segment.options.window_scale = Some(20));
         assert_eq!(both.sack(), Agreement::Agreed);
         assert_eq!(both.timestamps(), Agreement::Agreed);
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_does_not_ask_for_is_refused() {
+    fn options_that_one_does_not_request_are_refused() {
         let none = |syn: &mut Packet| {
             syn.segment.options = dupack_tcp::connection::Options::NONE;
         };
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_ack_alone_tells_what_is_agreed_on_and_a_syn_alone_only_what_is_not() {
+    fn a_syn_ack_alone_shows_agreement_and_a_syn_alone_does_not() {
         let both = handshake(|_| {}, |_| {});
         let mut answer = both.clone();
         answer.syns.opener = None;
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn ecn_is_as_the_bits_of_both_syns_say() {
+    fn ecn_follows_the_bits_of_both_syns() {
         let with = |syn: u8, answer: u8| {
             let set = |ace: u8| move |p: &mut Packet| *p = p.flags(Flags::of_ace(ace));
             handshake(set(syn), set(answer)).ecn()
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn the_third_packet_establishes_it() {
+    fn the_third_packet_establishes_the_connection() {
         let mut both = handshake(|_| {}, |_| {});
         both.take(Side::Answerer, &from(Side::Answerer, 2.0, 300).ack(100));
         assert_eq!(both.established_at, None);
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_that_comes_again_is_counted() {
+    fn a_retransmitted_syn_is_counted() {
         let mut both = handshake(|_| {}, |_| {});
         both.take(Side::Opener, &from(Side::Opener, 1000.0, 99).syn(1460));
         let syn = both.syns.opener.expect("a SYN");
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_sent_again_by_a_timer_or_because_the_question_was() {
+    fn a_syn_ack_is_retransmitted_by_a_timer_or_because_the_syn_was() {
         let mut both = handshake(|_| {}, |_| {});
         let again = |side: Side, at: f64, isn: u32| from(side, at, isn).syn(1460);
         both.take(Side::Answerer, &again(Side::Answerer, 1001.0, 299).ack(100));
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn who_repeats_a_syn_for_ever_fills_no_memory() {
+    fn endless_syns_take_bounded_memory() {
         let mut both = handshake(|_| {}, |_| {});
         for n in 0..100 {
             let at = 1000.0 * f64::from(n + 1);
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn both_have_opened_it_at_once_if_each_has_acknowledged_the_others_syn() {
+    fn an_open_is_simultaneous_if_each_acknowledges_the_others_syn() {
         // The second SYN of each endpoint acknowledges these numbers; the first has no ACK.
         let opened = |by_opener: u32, by_answerer: u32| {
             let mut handshake = Handshake::default();

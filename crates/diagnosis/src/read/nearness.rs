@@ -105,7 +105,7 @@ mod tests {
     use crate::read::packet::tests::from;
 
     #[test]
-    fn the_end_that_answers_sooner_most_of_the_time_is_nearer() {
+    fn the_endpoint_that_mostly_answers_sooner_is_nearer() {
         let mut nearness = Nearness::default();
         for n in 0..20 {
             assert_eq!(nearness.nearest(), (n > 4).then_some(Side::Opener));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_that_are_alike_are_not_told_apart() {
+    fn equally_fast_endpoints_are_indistinguishable() {
         let mut nearness = Nearness::default();
         for n in 0..100 {
             let at = f64::from(n);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fewest_hops_of_an_end_count() {
+    fn the_fewest_hops_of_an_endpoint_count() {
         let mut nearness = Nearness::default();
         let mut take = |side, hop_limit| {
             let mut packet = from(side, 0.0, 1);

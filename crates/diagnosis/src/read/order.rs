@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_late_goes_to_its_place_and_others_wait_for_it() {
+    fn a_late_record_moves_to_its_position_and_later_ones_wait() {
         let mut order = InOrder::default();
         // Of every five packets, the last was captured first.
         for n in 0..200_u32 {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_one_time_are_in_the_order_of_their_numbers() {
+    fn packets_with_equal_times_are_sorted_by_their_numbers() {
         let wanted: Vec<u64> = core::iter::once(100).chain(0..12).collect();
         let orders = [
             [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_records_stands_where_no_time_goes_back() {
+    fn records_keep_their_order_if_no_time_goes_back() {
         let mut order = InOrder::default();
         for n in [3, 1, 2] {
             let packet = from(Side::Opener, 5.0, n * 100).len(100);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_is_no_disorder() {
+    fn a_clock_set_back_is_not_disorder() {
         let mut order = InOrder::default();
         for (n, at) in [(1, 5000.0), (2, 10.0), (3, 9.0)] {
             order.push(from(Side::Opener, at, 1).numbered(n));
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn no_record_goes_farther_than_the_last_places() {
+    fn a_record_moves_a_bounded_number_of_positions() {
         let mut order = InOrder::default();
         for n in 0..100_u32 {
             let packet = from(Side::Opener, f64::from(n) + 1.0, 1);

@@ -204,7 +204,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_packet_knows_what_of_the_stream_it_carries() {
+    fn a_packet_knows_its_part_of_the_stream() {
         let syn = from(Side::Opener, 0.0, 9).syn(1000).len(5);
         assert_eq!((syn.data_seq(), syn.data_len()), (SeqNumber(10), 5));
         let fin = from(Side::Opener, 0.0, 9).flags(Flags::FIN);
@@ -221,7 +221,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_order_of_numbers_goes_round() {
+    fn the_order_of_numbers_wraps_around() {
         assert!(is_after(5, u32::MAX) && !is_after(u32::MAX, 5) && !is_after(5, 5));
     }
 }

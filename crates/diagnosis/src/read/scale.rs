@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_that_is_filled_tells_its_scale() {
+    fn a_filled_window_shows_its_scale() {
         let mut scale = Scale::default();
         for n in 0..60_u64 {
             // Nearly every stop fills a window of 500 << 7 bytes.
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_shrinks_by_what_arrives_tells_its_scale() {
+    fn a_window_that_shrinks_by_the_arriving_bytes_shows_its_scale() {
         for shift in [0_u32, 7, 10] {
             let mut scale = Scale::default();
             let unit = 1_u64 << shift;
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_shrinks_by_less_than_arrives_tells_nothing() {
+    fn a_window_that_shrinks_by_less_shows_nothing() {
         let mut scale = Scale::default();
         for _ in 0..200 {
             // The window shrinks by one unit of 128 bytes, and grows again.
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_seldom_reached_is_not_what_stops() {
+    fn a_rarely_reached_window_does_not_limit() {
         let mut scale = Scale::default();
         for n in 0..63_u64 {
             scale.stopped(3000 + 1460 * (n % 9), 500, 1460);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_with_room_tells_nothing() {
+    fn a_window_with_room_shows_nothing() {
         let mut scale = Scale::default();
         for n in 0..1000_u64 {
             scale.stopped(20_000 + 1460 * (n % 7), 500, 1460);

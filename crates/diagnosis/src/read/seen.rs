@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_comes_again_and_what_was_passed_over_is_out_of_order() {
+    fn repeated_bytes_are_retransmitted_and_skipped_ones_out_of_order() {
         let mut seen = SeenBytes::default();
         assert_eq!(add(&mut seen, 100, 200), (0, false));
         // 200..300 is skipped.
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acknowledged_and_was_never_seen_is_missing() {
+    fn acknowledged_but_uncaptured_bytes_are_missing() {
         let mut seen = SeenBytes::default();
         add(&mut seen, 1000, 2000);
         add(&mut seen, 3000, 4000);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_probes_a_shut_window_is_seen_when_the_receiver_takes_it() {
+    fn a_window_probe_counts_when_the_receiver_accepts_it() {
         let mut seen = SeenBytes::default();
         add(&mut seen, 1000, 2000);
         // The receiver accepts the byte of each probe.
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_stream_that_is_never_seen_acks_tell_how_much_it_was() {
+    fn acks_show_the_size_of_an_uncaptured_stream() {
         let mut seen = SeenBytes::default();
         for ack in [u32::MAX - 999, u32::MAX, 500, 100, 1000] {
             seen.acknowledged(SeqNumber(ack));
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_before_the_first_is_out_of_order() {
+    fn data_before_the_first_byte_is_out_of_order() {
         let mut seen = SeenBytes::default();
         add(&mut seen, 1000, 2000);
         assert_eq!(add(&mut seen, 0, 1000), (0, true));
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_go_round_and_holes_are_bounded() {
+    fn numbers_wrap_around_and_holes_are_bounded() {
         let mut seen = SeenBytes::default();
         add(&mut seen, u32::MAX - 99, 0);
         assert_eq!(add(&mut seen, 0, 100), (0, false));

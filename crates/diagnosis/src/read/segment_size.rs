@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_announced_holds() {
+    fn the_announced_size_holds() {
         let mut size = SegmentSize::new(Some(1448));
         for len in [
             100, 1448, 2896, 1448, 14_480, 1448, 28_960, 5000, 5000, 5000,
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_mtu_is_seen_where_offload_puts_segments_together() {
+    fn a_smaller_mtu_is_recognized_despite_offload() {
         let mut size = SegmentSize::new(Some(1448));
         for len in [1400, 1400, 700, 1400] {
             assert!(!size.take(len));

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_asked_again_and_sends_nothing_is_silent() {
+    fn an_endpoint_that_ignores_repeated_requests_is_silent() {
         let before = from(Side::Answerer, 0.0, 5000).ack(1000);
         let asked = [data(100.0), data(400.0), data(1300.0)];
         let found = silence(&[[before].as_slice(), &asked].concat()).unwrap();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_and_what_is_soon_shows_no_silence() {
+    fn new_data_and_quick_repetitions_show_no_silence() {
         let before = from(Side::Answerer, 0.0, 5000).ack(1000);
         let new = |n: u32| from(Side::Opener, f64::from(n) * 1000.0, 1000 + n * 300).len(300);
         assert_eq!(silence(&[before, new(0), new(1), new(2), new(3)]), None);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn keep_alives_and_fins_ask() {
+    fn keep_alives_and_fins_ask_for_an_ack() {
         for len in [0, 1] {
             let probe = |at| from(Side::Opener, at, 1299).ack(5000).len(len);
             let all = [data(0.0), ack(100.0), probe(10e3), probe(12e3), probe(14e3)];

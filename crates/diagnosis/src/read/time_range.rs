@@ -77,8 +77,8 @@ impl std::error::Error for TimePointError {}
 impl fmt::Display for TimePointError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "expected a time after the first packet (30s, 1.5s, 2min), a time of day in UTC (12:30:05) or a time as \
-             RFC 3339 has it (2026-11-28T12:30:05Z)",
+            "expected a time after the first packet (30s, 1.5s, 2min), a time of day in UTC (12:30:05) or a time in \
+             the form of RFC 3339 (2026-11-28T12:30:05Z)",
         )
     }
 }
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_those_of_utc() {
+    fn times_are_in_utc() {
         for (text, expected) in [
             ("2026-11-28T12:30:05Z", at(THEN)),
             ("2026-11-28t12:30:05z", at(THEN)),
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_range_is_known_without_a_capture_if_both_bounds_are_alike() {
+    fn an_empty_range_is_known_without_a_capture_if_both_bounds_have_the_same_form() {
         for (since, until, empty) in [
             ("2s", "2s", true),
             ("3s", "2s", true),

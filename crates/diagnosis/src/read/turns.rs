@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_over_when_the_next_request_is_answered() {
+    fn a_turn_ends_when_the_next_request_is_answered() {
         let found = turns(&[
             // A greeting is not a response.
             answers(0.0, 1, 1),
@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_sent_before_the_answer_is_over_are_joined() {
+    fn requests_sent_during_a_response_are_joined() {
         // Captured at the client: the response continues without acknowledging the second request.
         let crossing = turns(&[
             asks(0.0, 1, 1),
@@ -545,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_ends_with_its_last_repair_before_it_is_acknowledged() {
+    fn a_message_ends_with_its_last_retransmission_before_it_is_acknowledged() {
         let found = turns(&[
             asks(0.0, 1, 1),
             asks(200.0, 1, 1),
@@ -561,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_an_answer_is_no_turn() {
+    fn a_request_without_a_response_is_not_a_turn() {
         assert_eq!(turns(&[asks(0.0, 1, 1)]), []);
         assert_eq!(turns(&[answers(0.0, 1, 1)]), []);
     }

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn without_timestamps_an_ack_takes_the_least_time() {
+    fn without_timestamps_an_ack_takes_the_minimum_delay() {
         let mut queue = waiting(50, &[(0.0, None), (10.0, None), (20.0, None)]);
         assert!(arrivals(&mut queue, 49.0, None).is_empty());
         assert_eq!(arrivals(&mut queue, 65.0, None), [50.0, 60.0]);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_shows_which_acks_have_come_and_which_have_not() {
+    fn an_echo_shows_which_acks_have_arrived() {
         let acks = [(0.0, Some(1)), (10.0, Some(2)), (20.0, Some(3))];
         let mut queue = waiting(50, &acks);
         // A queue delayed the segment: it left after the first ACK arrived and before the second.
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn of_acks_with_one_value_the_first_has_come_and_the_others_go_by_time() {
+    fn of_acks_with_one_value_only_the_first_certainly_arrived() {
         let acks = [
             (0.0, Some(1)),
             (0.2, Some(1)),
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_that_stands_still_is_not_waited_for_for_ever() {
+    fn acks_do_not_wait_forever_for_an_echo() {
         let mut queue = waiting(50, &[(0.0, Some(1)), (10.0, Some(2))]);
         assert_eq!(arrivals(&mut queue, 50.0, Some(1)), [50.0]);
         assert!(arrivals(&mut queue, 1000.0, Some(1)).is_empty());
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_that_was_lost_makes_the_way_no_longer() {
+    fn a_lost_ack_does_not_lengthen_the_delay() {
         // The third of four ACKs is lost. The sender writes every 150 ms.
         let acks = [
             (0.0, Some(1)),
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_that_was_overtaken_tells_nothing() {
+    fn an_overtaken_segment_is_ignored() {
         let acks = [(0.0, Some(1)), (10.0, Some(2)), (20.0, Some(3))];
         let mut queue = waiting(50, &acks);
         assert_eq!(arrivals(&mut queue, 60.0, Some(2)).len(), 2);
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_that_waits_is_bounded() {
+    fn the_number_of_held_acks_is_bounded() {
         let mut queue = waiting(50, &[]);
         let mut out = 0;
         for n in 0..2 * WAITING_MAX {

@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn the_handshake_tells_both_ways() {
+    fn the_handshake_shows_both_paths() {
         let [short, long] = [0.5, 40.0].map(|ms| Duration::from_secs_f64(ms / 1e3));
         let at_opener = handshake(40.0, 0.5);
         let told = place_of(&at_opener, Side::Opener);
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_ends_in_one_room_the_one_behind_no_router_is_here() {
+    fn of_two_near_endpoints_the_one_behind_no_router_is_here() {
         // The server's packets have passed a router, the client's have not.
         let mut packets = handshake(0.02, 0.02);
         packets[1].hop_limit = 63;
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_that_was_sent_again_tells_nothing_by_its_ack() {
+    fn the_ack_of_a_retransmitted_syn_is_ambiguous() {
         let [syn, mut answer, mut ack] = handshake(0.0, 20.0);
         let again = from(Side::Opener, 1000.0, 9).syn(1000);
         answer.at = again.at + Duration::from_millis(40);
@@ -506,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_handshake_timestamps_tell_and_the_least_counts() {
+    fn without_a_handshake_the_fastest_timestamp_echo_counts() {
         let packets = [
             from(Side::Opener, 0.0, 1).len(100).stamps(50, 7),
             from(Side::Answerer, 0.3, 1).ack(101).stamps(70, 50),
@@ -522,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn without_either_data_that_follows_an_ack_at_once_tells() {
+    fn without_timestamps_data_right_after_an_ack_counts() {
         let packets = [
             from(Side::Opener, 0.0, 1).len(100),
             from(Side::Answerer, 30.0, 1).ack(101),
@@ -535,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_answered_is_not_waited_for_for_ever() {
+    fn an_unanswered_packet_is_not_awaited_forever() {
         let packets = [
             from(Side::Opener, 0.0, 1).len(100),
             // Two minutes later another segment is answered after 30 ms.
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn one_direction_alone_tells_nothing() {
+    fn one_direction_alone_shows_nothing() {
         let packets = [0.0, 1.0].map(|at| from(Side::Opener, at, at as u32 * 100).len(100));
         let (place, _, _, reason) = place_of(&packets, Side::Opener);
         assert_eq!((place, reason), (Place::Unknown, Reason::Nothing));

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_window_that_reaches_beyond_its_stream_is_idle_there() {
+    fn a_wide_window_that_extends_beyond_its_stream_is_idle_there() {
         // 60 ms to 110 ms: half of the window from 40 ms to 80 ms, and three quarters of that from 80 ms to 120 ms.
         let five = bundle(6, &[1.0, 2.0, 4.0, 8.0, 16.0]);
         let (first, cells) = five.at_width(ms(40));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn two_bundles_are_held_beside_each_other_where_both_have_windows() {
+    fn two_bundles_are_compared_where_both_have_windows() {
         let (early, late) = (
             bundle(4, &[1.0, 2.0, 3.0, 4.0]),
             bundle(6, &[5.0, 6.0, 7.0]),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn both_together_carry_the_sum_and_are_idle_where_neither_has_anything_outstanding() {
+    fn a_joined_bundle_carries_the_sum_and_is_idle_only_if_both_are() {
         let mut early = bundle(4, &[1.0, 2.0]);
         early.round_trips = (ms(50), ms(30));
         let both = early.join(&bundle(5, &[10.0, 20.0, 40.0]));

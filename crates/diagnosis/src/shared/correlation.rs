@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_rest_of_the_other_is_correlated_by_minus_one() {
+    fn complementary_series_have_a_correlation_of_minus_one() {
         let x: Vec<f64> = noise(1).take(100).collect();
         let y: Vec<f64> = x.iter().map(|x| 10.0 - x).collect();
         let found = Correlation::of(&x, &y).unwrap();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_is_within_some_deviations() {
+    fn chance_stays_within_a_few_deviations() {
         let far = (0..200).filter(|seed| {
             let x: Vec<f64> = noise(*seed).take(60).collect();
             let y: Vec<f64> = noise(seed + 1000).take(60).collect();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_slowly_tells_less() {
+    fn slow_series_carry_less_information() {
         // Sums of noise: neighbours are similar, and any two series are strongly correlated.
         let walk = |seed| -> Vec<f64> {
             let steps = noise(seed).map(|step| step - 0.5);

@@ -12,7 +12,7 @@ fn candidate(connection: u64, hosts: [[u8; 4]; 2]) -> Candidate {
 }
 
 #[test]
-fn data_of_the_two_directions_runs_over_no_common_link() {
+fn opposite_directions_share_no_link() {
     let (here, there, elsewhere) = ([10, 0, 0, 1], [10, 0, 0, 2], [10, 0, 0, 3]);
     let out = candidate(1, [here, there]);
     assert!(out.runs_along(&candidate(2, [here, elsewhere])));
@@ -23,7 +23,7 @@ fn data_of_the_two_directions_runs_over_no_common_link() {
 }
 
 #[test]
-fn nothing_came_of_a_stream_without_windows() {
+fn streams_without_windows_are_not_compared() {
     let mut all = Candidates::default();
     for number in 0..300 {
         all.push(2, vec![candidate(number, [[10, 0, 0, 1], [10, 0, 0, 2]])]);
@@ -54,7 +54,7 @@ fn evidence(r: f64, independent: f64) -> Evidence {
 }
 
 #[test]
-fn queues_are_alike_where_delays_go_together_closely_and_not_by_chance() {
+fn queues_are_alike_if_delays_are_strongly_correlated() {
     assert!(may_join(&evidence(0.8, 40.0)));
     // In few windows it may be chance; a weak correlation over many is not, but shows no common queue.
     assert!(!may_join(&evidence(0.8, 6.0)));

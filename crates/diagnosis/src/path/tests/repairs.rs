@@ -128,7 +128,7 @@ impl Hand {
 }
 
 #[test]
-fn a_dsack_takes_back_the_loss_of_a_needless_repair_and_no_other() {
+fn a_dsack_revokes_only_the_loss_of_a_spurious_retransmission() {
     let mut hand = Hand::new(Sack::Permitted);
     for n in [1, 4, 7] {
         hand.again(n, Cause::SackedBeyond, Need::Unknown);
@@ -149,7 +149,7 @@ fn a_dsack_takes_back_the_loss_of_a_needless_repair_and_no_other() {
 }
 
 #[test]
-fn a_probe_of_the_peer_is_no_loss() {
+fn a_keep_alive_is_not_a_loss() {
     let mut hand = Hand::new(Sack::Permitted);
     hand.again(19, Cause::KeepAlive, Need::Unknown);
     assert_eq!(hand.losses(), 0);
@@ -160,7 +160,7 @@ fn a_probe_of_the_peer_is_no_loss() {
 }
 
 #[test]
-fn without_sack_what_a_timeout_repeats_may_have_arrived_and_what_duplicate_acks_repeat_was_lost() {
+fn without_sack_retransmissions_after_a_timeout_may_have_arrived() {
     let low = |cause, need| {
         let mut hand = Hand::new(Sack::Absent);
         hand.ack(1, None);
@@ -170,7 +170,7 @@ fn without_sack_what_a_timeout_repeats_may_have_arrived_and_what_duplicate_acks_
         }
         let loss = hand.survey.path().loss;
         assert_eq!(loss.value(), Some(0.2), "5 of 25");
-        loss.interval().expect("it is told").0
+        loss.interval().expect("an estimate").0
     };
     let sure = low(Cause::DuplicateAcks, Need::Unknown);
     assert!(sure > 0.05, "{sure}");

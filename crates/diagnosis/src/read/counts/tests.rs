@@ -17,7 +17,7 @@ fn counts(packets: &[Packet]) -> [Counts; 2] {
 }
 
 #[test]
-fn what_comes_again_is_told_from_what_comes_late() {
+fn retransmissions_differ_from_late_packets() {
     let [opener, answerer] = counts(&[
         data(50.0, 0, 1000),
         data(50.1, 2000, 1000),
@@ -53,7 +53,7 @@ fn what_comes_again_is_told_from_what_comes_late() {
 }
 
 #[test]
-fn data_that_the_peer_is_not_seen_to_answer_probes_no_window() {
+fn data_without_captured_answers_is_not_a_window_probe() {
     let all = connections(&capture([data(0.0, 0, 1000), data(1.0, 1000, 1000)]));
     let opener = all[0].counts(Side::Opener);
     assert_eq!(
@@ -63,7 +63,7 @@ fn data_that_the_peer_is_not_seen_to_answer_probes_no_window() {
 }
 
 #[test]
-fn syn_and_fin_are_sent_again_but_are_no_data() {
+fn retransmitted_syns_and_fins_are_not_data() {
     let [opener, _] = counts(&[
         data(50.0, 0, 1000).flags(Flags::FIN),
         data(90.0, 0, 1000).flags(Flags::FIN),
@@ -98,7 +98,7 @@ fn a_duplicate_ack_repeats_number_and_window_without_data() {
 }
 
 #[test]
-fn sacks_and_dsacks_are_counted_by_packets() {
+fn sacks_and_dsacks_are_counted_per_packet() {
     let [_, answerer] = counts(&[
         data(50.0, 0, 1000),
         ack(90.0, 1000),
@@ -114,7 +114,7 @@ fn sacks_and_dsacks_are_counted_by_packets() {
 }
 
 #[test]
-fn what_comes_while_the_window_is_closed_is_a_probe() {
+fn a_packet_during_a_closed_window_is_a_probe() {
     let [opener, answerer] = counts(&[
         data(50.0, 0, 1000),
         ack(90.0, 1000).granting(0),
@@ -154,7 +154,7 @@ fn a_reset_acknowledges_and_grants_nothing() {
 }
 
 #[test]
-fn the_byte_of_a_probe_that_is_taken_is_in_the_capture() {
+fn an_accepted_probe_byte_counts_as_captured() {
     let [opener, _] = counts(&[
         data(50.0, 0, 1000),
         ack(90.0, 1000).granting(0),

@@ -25,7 +25,7 @@ fn taken(text: &str) -> Vec<usize> {
         assert_eq!(
             there,
             filter.takes(other, one),
-            "{text}: one direction alone"
+            "{text}: only one direction passes"
         );
         there
     };
@@ -36,11 +36,11 @@ fn taken(text: &str) -> Vec<usize> {
 
 fn error(text: &str) -> FilterError {
     let parsed = text.parse::<Filter>();
-    parsed.err().unwrap_or_else(|| panic!("{text} is parsed"))
+    parsed.err().unwrap_or_else(|| panic!("{text} was parsed"))
 }
 
 #[test]
-fn an_expression_takes_what_tcpdump_takes() {
+fn an_expression_passes_the_packets_that_tcpdump_prints() {
     for (text, numbers) in [
         ("host 10.0.0.1", &[1, 2][..]),
         ("10.0.0.2", &[2]),
@@ -84,7 +84,7 @@ fn an_expression_takes_what_tcpdump_takes() {
 }
 
 #[test]
-fn a_direction_chooses_ends_and_takes_whole_connections() {
+fn a_direction_chooses_ends_and_passes_whole_connections() {
     for (text, numbers) in [
         ("src host 10.0.0.1", &[1, 2][..]),
         ("dst 10.0.0.1", &[1, 2]),
@@ -148,7 +148,7 @@ fn a_value_without_keywords_has_those_before_it() {
 }
 
 #[test]
-fn not_binds_tightest_and_the_others_go_from_left_to_right() {
+fn not_binds_tightest_and_the_others_associate_to_the_left() {
     for (text, numbers) in [
         ("port 80 or port 443 and ip", &[1, 2][..]),
         ("port 80 or (port 443 and ip6)", &[2, 3]),
@@ -170,7 +170,7 @@ fn not_binds_tightest_and_the_others_go_from_left_to_right() {
 }
 
 #[test]
-fn display_filters_of_the_simplest_kind_are_parsed() {
+fn simple_display_filters_are_parsed() {
     for (text, numbers) in [
         ("ip.addr == 10.0.0.1", &[1, 2][..]),
         ("ip.addr==10.0.0.1&&tcp.port==443", &[1]),
@@ -190,7 +190,7 @@ fn display_filters_of_the_simplest_kind_are_parsed() {
 }
 
 #[test]
-fn an_error_names_the_column_and_an_expression_that_is_right() {
+fn an_error_names_the_column_and_a_valid_expression() {
     for (text, column, parts) in [
         (
             "",
@@ -348,7 +348,7 @@ fn an_error_names_the_column_and_an_expression_that_is_right() {
 }
 
 #[test]
-fn an_example_of_an_error_is_right() {
+fn the_example_in_an_error_is_valid() {
     let quoted = |said: &str| said.rsplit('`').nth(1).map(ToOwned::to_owned);
     for text in [
         "",

@@ -20,7 +20,7 @@ const AT_SENDER: (f64, f64) = (40.0, 0.1);
 const AT_RECEIVER: (f64, f64) = (0.1, 40.0);
 
 #[test]
-fn at_the_sender_everything_counts_when_it_is_captured() {
+fn at_the_sender_everything_takes_effect_when_it_is_captured() {
     let lines = after(
         AT_SENDER,
         &[
@@ -74,7 +74,7 @@ fn at_the_receiver_an_ack_waits_until_the_sender_has_it() {
 }
 
 #[test]
-fn at_the_receiver_what_was_lost_before_is_not_seen_and_its_repair_is_told_as_that() {
+fn at_the_receiver_an_uncaptured_loss_shows_by_its_retransmission() {
     let lines = after(
         AT_RECEIVER,
         &[
@@ -98,7 +98,7 @@ fn at_the_receiver_what_was_lost_before_is_not_seen_and_its_repair_is_told_as_th
 }
 
 #[test]
-fn timestamps_tell_of_a_queue_between_the_sender_and_the_capture() {
+fn timestamps_show_a_queue_between_the_sender_and_the_capture() {
     let stamped = |packet: Packet, value, echo| packet.stamps(value, echo);
     let [mut syn, mut answer, mut third] = handshake(0.1, 40.0);
     syn = stamped(syn, 1, 0);
@@ -129,7 +129,7 @@ fn timestamps_tell_of_a_queue_between_the_sender_and_the_capture() {
 }
 
 #[test]
-fn data_beside_an_ack_that_says_nothing_is_no_duplicate_ack() {
+fn an_ack_without_news_in_a_data_packet_is_not_a_duplicate() {
     let two_way = |at, seq| from(Side::Answerer, at, seq).ack(1001).len(500);
     let lines = after(
         AT_SENDER,
@@ -146,7 +146,7 @@ fn data_beside_an_ack_that_says_nothing_is_no_duplicate_ack() {
 }
 
 #[test]
-fn probes_are_told_as_what_they_are() {
+fn probes_are_recognized() {
     let lines = after(
         AT_SENDER,
         &[
@@ -173,7 +173,7 @@ fn probes_are_told_as_what_they_are() {
 }
 
 #[test]
-fn a_fin_takes_a_number_and_a_reset_none() {
+fn a_fin_takes_a_sequence_number_and_a_reset_none() {
     let lines = after(
         AT_SENDER,
         &[
@@ -186,7 +186,7 @@ fn a_fin_takes_a_number_and_a_reset_none() {
 }
 
 #[test]
-fn what_is_left_of_the_window_is_known_where_its_scale_is() {
+fn the_window_edge_is_known_if_its_scale_is() {
     let packets = |scale: Option<u8>| {
         let [mut syn, mut answer, third] = handshake(40.0, 0.1);
         syn.segment.options.window_scale = scale;
@@ -231,7 +231,7 @@ fn a_large_segment_stands_for_several() {
 }
 
 #[test]
-fn sack_is_believed_where_it_is_seen() {
+fn the_first_sack_block_enables_sack() {
     let lines = after(AT_SENDER, &[]);
     assert!(lines.is_empty());
     // The capture begins in the middle, and the SACK block comes after the capture point was determined.
@@ -252,7 +252,7 @@ fn sack_is_believed_where_it_is_seen() {
 }
 
 #[test]
-fn a_stream_begins_with_what_was_outstanding_when_the_capture_did() {
+fn a_stream_begins_with_the_data_outstanding_at_the_start() {
     let packets = capture([
         ack(0.0, 10_000),
         data(0.1, 14_000, 1000),
@@ -280,7 +280,7 @@ fn a_stream_begins_with_what_was_outstanding_when_the_capture_did() {
 }
 
 #[test]
-fn followers_are_told_what_was_agreed_on() {
+fn followers_receive_the_agreed_options() {
     let [syn, answer, third] = handshake(40.0, 0.1);
     let packets = capture([
         syn.flags(Flags::of_ace(0b011)),
@@ -307,7 +307,7 @@ fn followers_are_told_what_was_agreed_on() {
 }
 
 #[test]
-fn a_timer_that_expired_backs_the_timeout_off() {
+fn an_expired_timer_backs_off_the_timeout() {
     let packets = [
         data(50.0, 0, 1000),
         ack(90.0, 1000),

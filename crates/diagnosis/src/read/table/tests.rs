@@ -71,7 +71,7 @@ fn the_number_of_connections_is_bounded_and_busy_ones_outlive_a_scan() {
     assert!(finished.iter().all(|connection| !connection.has_data()));
     let rest = table.finish(&mut Nobody);
     assert_eq!((rest.len() + finished.len()) as u64, 5001);
-    let first = rest.first().expect("the busy one");
+    let first = rest.first().expect("the busy connection");
     assert_eq!(first.number(), 1);
     assert_eq!(first.counts(Side::Opener).data_packets, 250);
 }
@@ -94,7 +94,7 @@ fn memory_is_bounded_over_all_connections() {
 }
 
 #[test]
-fn what_is_over_is_handed_out_after_a_while() {
+fn a_closed_connection_is_handed_out_after_a_while() {
     let mut table = Table::<Recorder>::new(Limits::default());
     let end = from(Side::Answerer, 50.0, 1).flags(Flags::RST);
     for packet in handshake(40.0, 0.1).into_iter().chain([end]) {
@@ -109,7 +109,7 @@ fn what_is_over_is_handed_out_after_a_while() {
         let other = of_port(from(Side::Opener, 70_000.0, n), 5000);
         table.take(&other, &mut Nobody);
     }
-    let finished = table.take_finished().expect("one is over");
+    let finished = table.take_finished().expect("a finished connection");
     assert_eq!(finished.number(), 1);
     assert!(table.take_finished().is_none());
 }
@@ -188,7 +188,7 @@ proptest! {
 
     /// Any packets in any order: nothing panics, events never go back in time, and memory is bounded.
     #[test]
-    fn nothing_in_a_capture_brings_it_down(
+    fn no_capture_breaks_the_table(
         packets in proptest::collection::vec(packets_of_any_kind(), 1..200),
     ) {
         let bound = 1 << 18;
@@ -258,7 +258,7 @@ proptest! {
     /// The batch size and the number of threads change neither the results, nor the connections that are finished early
     /// because there are too many, nor their numbers.
     #[test]
-    fn a_batch_is_taken_as_its_packets_one_by_one(
+    fn a_batch_gives_the_same_result_as_single_packets(
         packets in proptest::collection::vec(packets_of_any_kind(), 1..300),
         most in 1_usize..6,
         batch in 1_usize..80,
@@ -275,7 +275,7 @@ proptest! {
     /// The connections that are finished early for lack of memory depend only on the packets after which the memory is
     /// checked.
     #[test]
-    fn memory_is_looked_at_after_as_many_packets_in_a_batch(
+    fn memory_is_checked_after_the_same_packets_in_a_batch(
         packets in proptest::collection::vec(packets_of_any_kind(), 1..300),
         memory in (0_usize..1 << 16),
         batch in 1_usize..80,
@@ -329,7 +329,7 @@ fn the_addresses_of_ipv4_are_no_prefix_of_others() {
 
 /// Checks the memory of a connection that the module documentation states.
 #[test]
-fn a_connection_without_data_takes_some_two_kilobytes() {
+fn a_connection_without_data_takes_about_two_kilobytes() {
     let slot = size_of::<Slot<Recorder>>() + size_of::<(Pair, usize)>();
     let connection = size_of::<Connection<Recorder>>();
     assert!(slot + connection <= 2048, "{slot} + {connection}");
