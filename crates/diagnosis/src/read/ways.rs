@@ -4,10 +4,9 @@
 //! data or an echo of its timestamp. SYNs count like other packets, so the handshake gives the first two values. The
 //! minimum is kept: delays at an endpoint (delayed ACKs, a slow application) only add to it.
 //!
-//! If there is little other evidence, retransmissions bound the time: a segment that three duplicate ACKs requested,
-//! and that was sent after the segments around the hole, takes at least the time of an ACK to the sender and of a
-//! segment back. A handshake that took much longer, for example over a radio link that wakes up, is then known not to
-//! show a round trip.
+//! If there is little other evidence, retransmissions bound the time: one that three duplicate ACKs triggered takes at
+//! least the time of an ACK to the sender and of a segment back. A handshake that took much longer, for example over a
+//! radio link that wakes up, is then known not to show a round trip.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::seq::SeqNumber;
@@ -70,7 +69,8 @@ const DUP_THRESHOLD: u32 = 3;
 /// Number of retransmissions whose times are kept.
 const REPAIRS: usize = 8;
 
-/// Minimum number of retransmissions that must agree if nothing shows that they were sent late (ours).
+/// Minimum number of retransmissions that must agree if no identification shows that they were sent after the packets
+/// before them (ours).
 const REPAIRS_MIN: u32 = 3;
 
 /// Fraction of the answers' time below which the retransmissions' time casts doubt on the answers (ours).
