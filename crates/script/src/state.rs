@@ -1,4 +1,4 @@
-//! How a connection stands, on a few lines.
+//! A summary of a connection's state on a few lines.
 
 use dupack_tcp::recovery::Phase;
 use dupack_tcp::scoreboard::{Reported, Scoreboard};
@@ -9,10 +9,10 @@ use crate::info::Tally;
 use crate::run::clock;
 use crate::stage::Stage;
 
-/// Ranges of the scoreboard that are shown.
+/// Maximum number of sacked ranges shown.
 const MOST_RANGES: usize = 4;
 
-/// How the connection with this index stands: names and values.
+/// Returns the state of the connection with this index: names and values.
 pub(crate) fn of(stage: &Stage, index: usize) -> Vec<(&'static str, String)> {
     let line = &stage.lines[index];
     let connection = &line.connection;
@@ -106,7 +106,7 @@ fn phase(phase: Option<Phase>) -> &'static str {
     }
 }
 
-/// The sacked ranges in the script's numbers.
+/// Returns the sacked ranges in the script's numbers.
 fn sacked(board: &Scoreboard) -> String {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for (_, segment) in board.iter_from(board.first()) {

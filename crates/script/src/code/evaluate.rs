@@ -1,4 +1,4 @@
-//! What expressions come to.
+//! Evaluates expressions.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,18 +9,18 @@ use super::parse::{Expression, Statement};
 use super::value::{Number, Value};
 use crate::parse::DEEPEST;
 
-/// Why there is no value.
+/// Reasons why an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Error {
-    /// Python would have stopped too.
+    /// An error in Python, too.
     Wrong(String),
-    /// It is not known here.
+    /// Valid in Python but not supported here.
     Beyond(String),
 }
 
 type Evaluated = Result<Value, Error>;
 
-/// One statement's view of the world.
+/// Variables and endpoint state that a statement can use.
 pub(super) struct Evaluation<'e> {
     variables: &'e BTreeMap<String, Value>,
     state: &'e dyn Fn(&str) -> Lookup,
@@ -40,7 +40,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// What is assigned, if anything is.
+    /// Executes a statement and returns the assignment, if it is one.
     pub(super) fn execute(&self, statement: &Statement) -> Result<Option<(String, Value)>, Error> {
         match statement {
             Statement::Assign(name, value) => Ok(Some((name.clone(), self.value(value)?))),
@@ -106,7 +106,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// The first that `ends` the search, or the last.
+    /// Evaluates `parts` in order and returns the first value that `ends` the search, or the last value.
     fn first(&self, parts: &[Expression], ends: impl Fn(&Value) -> bool) -> Evaluated {
         let mut last = Value::None;
         for part in parts {
@@ -238,7 +238,7 @@ fn whole(left: i64, sign: &str, right: i64) -> Evaluated {
         "+" => left.checked_add(right),
         "-" => left.checked_sub(right),
         "*" => left.checked_mul(right),
-        // Python rounds down, and the remainder has the divisor's sign.
+        // Python rounds down, and the remainder has the sign of the divisor.
         "//" => left.checked_div_euclid(right).map(|quotient| {
             if right < 0 && left.rem_euclid(right) != 0 {
                 quotient - 1
@@ -253,7 +253,7 @@ fn whole(left: i64, sign: &str, right: i64) -> Evaluated {
                 rest
             }
         }),
-        // Python's is a real number then.
+        // In Python the result is a real number then.
         "**" if right < 0 => return power(left as f64, right as f64),
         "**" => left.checked_pow(shift()?),
         "<<" => match shift()? {
@@ -285,7 +285,7 @@ fn real(left: f64, sign: &str, right: f64) -> Evaluated {
     .value())
 }
 
-/// `base ** exponent` of real numbers.
+/// Returns `base ** exponent` of real numbers.
 fn power(base: f64, exponent: f64) -> Evaluated {
     if base == 0.0 && exponent < 0.0 {
         return Err(Error::Wrong("zero to a power below zero".to_owned()));
@@ -300,7 +300,7 @@ fn power(base: f64, exponent: f64) -> Evaluated {
     }
 }
 
-/// `int('7')`
+/// Evaluates `int('7')`.
 fn read_int(text: &str) -> Evaluated {
     use std::num::IntErrorKind::{NegOverflow, PosOverflow};
     let read = text.trim().parse::<i64>();
@@ -310,13 +310,13 @@ fn read_int(text: &str) -> Evaluated {
     })
 }
 
-/// `float('7.5')`
+/// Evaluates `float('7.5')`.
 fn read_float(text: &str) -> Evaluated {
     let read = text.trim().parse().map(Value::Float);
     read.map_err(|_| Error::Wrong(format!("`float` of '{text}', which is no number")))
 }
 
-/// `x = x, x`, written often enough, would fill any memory, and what is nested is walked by recursion.
+/// Limits the size of a value: repeating `x = x, x` would fill any memory, and nested values are walked recursively.
 fn bounded(value: Value) -> Evaluated {
     let (parts, depth) = value.extent();
     match parts <= MOST_PARTS && depth <= DEEPEST {
@@ -327,7 +327,7 @@ fn bounded(value: Value) -> Evaluated {
     }
 }
 
-/// How many numbers and characters a value may have.
+/// Maximum number of numbers and characters in a value.
 const MOST_PARTS: usize = 10_000;
 
 fn too_large() -> Error {

@@ -1,9 +1,9 @@
-//! `'%d' % value`.
+//! String formatting: `'%d' % value`.
 
 use super::evaluate::Error;
 use super::value::{Number, Value};
 
-/// Puts values into a text as Python's `%` does, as far as scripts use it.
+/// Formats values as Python's `%` operator does, as far as scripts use it.
 pub(super) fn format(text: &str, values: &Value) -> Result<String, Error> {
     let wrong = |message: &str| Error::Wrong(message.to_owned());
     let mut values = match values {
@@ -48,7 +48,7 @@ fn converted(width: &str, conversion: char, value: &Value) -> Result<String, Err
             .ok_or_else(|| Error::Wrong(format!("the format `%{conversion}` of what is no number")))
     };
     let places = match width.split_once('.') {
-        // What does not fit is more than a text can be printed with.
+        // A precision that does not fit is larger than any text can have.
         Some((_, places)) => places
             .parse::<u16>()
             .map_err(|_| beyond(width, conversion))?,

@@ -1,4 +1,4 @@
-//! Reads scripts.
+//! The parser of scripts.
 
 mod call;
 mod cursor;
@@ -19,11 +19,11 @@ use crate::syntax::{Command, Event, Script, Setting, What, When};
 use cursor::{Cursor, Parsed};
 use lex::Kind;
 
-/// Reads a script.
+/// Parses a script.
 ///
 /// # Errors
-/// With the place and what would be right there, if it is none; or if it asks for what is not
-/// there ([`Fault::Missing`]).
+/// Returns an error with the place and what was expected if the script is invalid, or [`Fault::Missing`] if it needs
+/// something unsupported.
 pub fn parse(source: &str) -> Result<Script, ParseError> {
     let tokens = lex::tokens(source)?;
     let mut cursor = Cursor::new(source, &tokens);
@@ -35,7 +35,7 @@ pub fn parse(source: &str) -> Result<Script, ParseError> {
     }
     script.preparation = shell(&mut cursor);
     while cursor.peek().is_some() {
-        // What cleans up after the last event concerns a kernel.
+        // Commands after the last event clean up a kernel.
         if !script.events.is_empty() && shell(&mut cursor).is_some() {
             if cursor.peek().is_some() {
                 return Err(cursor.wrong(
@@ -77,7 +77,7 @@ fn setting(text: &str, line: usize) -> Setting {
     }
 }
 
-/// Shell commands, if they are next.
+/// Takes shell commands if they are next.
 fn shell(cursor: &mut Cursor<'_, '_>) -> Option<Command> {
     let Some(Kind::Shell(text)) = cursor.peek() else {
         return None;
@@ -131,7 +131,7 @@ fn when(cursor: &mut Cursor<'_, '_>) -> Parsed<When> {
     })
 }
 
-/// A time in seconds.
+/// Parses a time in seconds.
 fn time(cursor: &mut Cursor<'_, '_>) -> Parsed<Duration> {
     const MEANT: &str = "a time in seconds, such as 0.1 or +.1";
     let seconds = match cursor.peek() {
@@ -139,7 +139,7 @@ fn time(cursor: &mut Cursor<'_, '_>) -> Parsed<Duration> {
         Some(Kind::Decimal(text)) => text.parse().map_err(|_| cursor.expected(MEANT))?,
         _ => return Err(cursor.expected(MEANT)),
     };
-    // Far below 2^53 nanoseconds, and microseconds are what is written.
+    // Exact: far below 2^53 nanoseconds, and written in microseconds.
     let nanos = (seconds * 1e9).round();
     if nanos > MOST_NANOS {
         return Err(cursor.wrong("a script takes less than a hundred days"));

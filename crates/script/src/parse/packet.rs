@@ -13,7 +13,7 @@ pub(super) enum Direction {
     Outbound,
 }
 
-/// A packet, from behind its direction on.
+/// Parses a packet after its direction.
 pub(super) fn packet(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Packet> {
     let ecn = ip_fields(cursor, direction)?;
     other_protocols(cursor)?;
@@ -50,7 +50,7 @@ pub(super) fn packet(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parse
     })
 }
 
-/// `[ect0]` and the like.
+/// Parses fields of the IP header such as `[ect0]`.
 fn ip_fields(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option<EcnField>> {
     let closing = match cursor.peek() {
         Some(Kind::Sign('[')) => ']',
@@ -88,7 +88,7 @@ fn other_protocols(cursor: &Cursor<'_, '_>) -> Parsed<()> {
     }
 }
 
-/// `S`, `P.`, `.`, `-` and the like. With `.5` or `5.` the flags AE, CWR and ECE are the number 5.
+/// Parses flags: `S`, `P.`, `.`, `-` and so on. In `.5` and `5.`, the number 5 stands for the flags AE, CWR and ECE.
 fn flags(cursor: &mut Cursor<'_, '_>) -> Parsed<u16> {
     const MEANT: &str =
         "flags: letters of FSRPEWAU, an ACE field of 0 to 7 and a point for ACK, or `-`";
@@ -147,11 +147,11 @@ fn flags(cursor: &mut Cursor<'_, '_>) -> Parsed<u16> {
     if flags & Packet::ACE != 0 {
         return Err(cursor.wrong("the ACE field is said twice, by letters and a number"));
     }
-    // A digit of base 8.
+    // An octal digit.
     Ok(flags | Flags::of_ace(ace as u8).bits())
 }
 
-/// `1:1001(1000)`
+/// Parses `1:1001(1000)`.
 pub(super) fn range(cursor: &mut Cursor<'_, '_>) -> Parsed<(u32, u32)> {
     const MEANT: &str = "sequence numbers and length, such as 1:1001(1000)";
     let start = cursor.position();
@@ -167,7 +167,7 @@ pub(super) fn range(cursor: &mut Cursor<'_, '_>) -> Parsed<(u32, u32)> {
     Ok((first, u32::from(len)))
 }
 
-/// The options, from behind the opening bracket on.
+/// Parses the options after the opening bracket.
 fn options(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option<Vec<TcpOption>>> {
     if cursor.peek() == Some(Kind::Ellipsis) {
         if direction == Direction::Inbound {
@@ -210,14 +210,13 @@ fn options(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option<V
     }
 }
 
-/// Bytes of options that a header has room for (RFC 9293 §3.1).
+/// Room for options in a header, in bytes (RFC 9293 §3.1).
 const OPTION_ROOM: usize = 40;
 
-/// Bytes of a word, in which a header's length is counted (RFC 9293 §3.1). packetdrill refuses what is no
-/// whole number of them, too.
+/// Unit of a header's length, in bytes (RFC 9293 §3.1). packetdrill also rejects options that do not fill whole words.
 const WORD: usize = 4;
 
-/// Bytes of an option on the wire.
+/// Returns the length of an option on the wire, in bytes.
 fn length(option: &TcpOption) -> usize {
     match option {
         TcpOption::End | TcpOption::Nop => 1,
@@ -288,7 +287,7 @@ fn timestamps(cursor: &mut Cursor<'_, '_>) -> Parsed<TcpOption> {
     Ok(TcpOption::Timestamps { value, echo })
 }
 
-/// `e0b 1 ceb 0 e1b 1`, or from the other end; those at the end may be missing.
+/// Parses `e0b 1 ceb 0 e1b 1`, in either order; trailing counters are optional.
 fn counters(cursor: &mut Cursor<'_, '_>) -> Parsed<TcpOption> {
     const MEANT: &str = "a counter of 24 bits";
     let order = match cursor.peek() {

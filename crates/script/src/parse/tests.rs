@@ -25,7 +25,7 @@ fn call(source: &str) -> crate::syntax::Call {
     }
 }
 
-/// Line, column and message.
+/// Returns line, column and message of the error.
 fn wrong(source: &str) -> (usize, usize, String) {
     let error = parse(source).expect_err("no script");
     assert_eq!(error.fault, Fault::Script, "{error}");
@@ -272,11 +272,11 @@ fn what_is_nested_too_deeply_is_told_and_not_followed() {
         for levels in [DEEPEST, 10_000] {
             let told = (2, "nested too deeply: at most 50 levels".to_owned());
             assert_eq!(deep(open, close, levels), Err(told), "{open}");
-            // What is never closed is deep, too.
+            // Unclosed brackets count as nesting, too.
             deep(open, "", levels).expect_err("no script");
         }
     }
-    // What is long is not deep.
+    // A long list is not deep.
     let long = format!("0 poll(a{}, 1, 0) = 0", "|a".repeat(20_000));
     parse(&long).expect("a script");
 }

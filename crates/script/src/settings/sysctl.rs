@@ -58,7 +58,7 @@ pub(crate) const HARMLESS: &[(&str, &str)] = &[
 ];
 
 impl Settings {
-    /// The arguments of `sysctl`.
+    /// Applies the arguments of `sysctl`.
     pub(super) fn take_sysctls(&mut self, words: &[&str]) -> Result<(), String> {
         for word in words {
             if word.starts_with('-') {
@@ -108,7 +108,7 @@ impl Settings {
             ("tcp_rmem", [_, _, most]) => {
                 self.receive_buffer = u32::try_from(*most).unwrap_or(u32::MAX);
             }
-            // These are what the stack does anyway.
+            // The stack behaves like this anyway.
             ("tcp_recovery", [1]) | ("tcp_reordering", [3]) => {}
             ("tcp_ecn", [0]) => self.ecn = Some(EcnOffer::Off),
             ("tcp_ecn", [1]) => self.ecn = Some(EcnOffer::Offered),
@@ -119,7 +119,7 @@ impl Settings {
             ("tcp_ecn_option", [0]) => self.accurate_option = Some(AccurateOption::Off),
             ("tcp_ecn_option", [1]) => self.accurate_option = Some(AccurateOption::Changed),
             ("tcp_ecn_option", [2]) => self.accurate_option = Some(AccurateOption::Always),
-            // A SYN that is not answered is repeated without ECN, always.
+            // An unanswered SYN is always retransmitted without ECN.
             ("tcp_ecn_fallback", [1]) => {}
             ("tcp_ecn_fallback", _) => {
                 return Err("trust in ECN fields that the path has changed".to_owned());
@@ -144,7 +144,7 @@ fn short(bytes: u64) -> u16 {
     u16::try_from(bytes).unwrap_or(u16::MAX)
 }
 
-/// So many seconds, but a year at most: nothing lasts longer in a script.
+/// Returns this many seconds, but at most a year: nothing lasts longer in a script.
 fn lasting(seconds: u64) -> Duration {
     Duration::from_secs(seconds.min(366 * 86_400))
 }

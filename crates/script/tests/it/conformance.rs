@@ -1,4 +1,4 @@
-//! Our own scripts: each is written from a clause of an RFC, and passes.
+//! Our conformance scripts, each written from a clause of an RFC: all must pass.
 
 use std::path::{Path, PathBuf};
 

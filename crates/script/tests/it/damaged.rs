@@ -1,4 +1,4 @@
-//! Whatever stands in a script, playing it comes to an end and does not panic.
+//! Playing a damaged script ends and does not panic.
 
 use std::path::Path;
 

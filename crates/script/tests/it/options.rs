@@ -1,4 +1,4 @@
-//! Socket options with values that Linux refuses, as `do_tcp_setsockopt` has it.
+//! Socket options with values that Linux rejects (`do_tcp_setsockopt`).
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ fn outcome(line: &str) -> Outcome {
     run(&source, Path::new("."), &Options::default())
 }
 
-/// Each value is refused, which a script may expect, and may not expect to be otherwise.
+/// Each value is rejected: a script passes if it expects the error, and fails if it expects success.
 #[test]
 fn what_linux_refuses_is_refused() {
     for (option, value, error) in [
@@ -61,14 +61,14 @@ fn what_linux_takes_is_taken() {
     }
 }
 
-/// A kernel may have it, and nothing is known of what it does.
+/// A kernel may have the control, but this crate does not know its behaviour.
 #[test]
 fn a_control_of_linux_that_is_not_here_is_skipped() {
     let call = "+0 setsockopt(3, SOL_TCP, TCP_CONGESTION, \"dctcp-reno\", 10) = 0";
     assert!(matches!(outcome(call), Outcome::Skipped(_)));
 }
 
-/// Zero takes back what was asked for.
+/// Zero resets the option.
 #[test]
 fn a_segment_size_of_zero_is_none() {
     let offered = |sizes: &str| {
@@ -86,7 +86,7 @@ fn a_segment_size_of_zero_is_none() {
     assert_eq!(offered("1000 0"), Outcome::Passed);
 }
 
-/// How memory is shared shows in a script, and there is none here.
+/// Scripts can observe memory shared with the kernel, and there is none here.
 #[test]
 fn zero_copy_is_skipped() {
     let call = "+0 setsockopt(3, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0";
@@ -95,7 +95,7 @@ fn zero_copy_is_skipped() {
     assert!(matches!(outcome(call), Outcome::Skipped(_)));
 }
 
-/// What a script sets holds for a stack that is named, unless that says something else.
+/// The script's settings apply to a given stack unless the stack's text sets the parameter.
 #[test]
 fn a_stack_that_is_named_keeps_what_the_script_sets() {
     let source = "`sysctl -q net.ipv4.tcp_early_retrans=0`\n\
@@ -118,6 +118,6 @@ fn a_stack_that_is_named_keeps_what_the_script_sets() {
     for stack in ["rack/cubic", "rack/reno", "sack/reno"] {
         assert_eq!(played(stack), Outcome::Passed, "{stack}");
     }
-    // A tail loss probe is the last segment.
+    // A tail loss probe retransmits the last segment.
     assert!(matches!(played("rack(tlp=on)/cubic"), Outcome::Failed(_)));
 }

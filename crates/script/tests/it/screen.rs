@@ -1,4 +1,4 @@
-//! What a script that fails shows, and what each kind of event can fail for.
+//! The output for a failed script, and failures of each kind of event.
 
 use std::path::Path;
 
@@ -54,7 +54,7 @@ fn a_script_that_cannot_be_read_shows_the_place() {
     );
 }
 
-/// The lines of the screen: the one that failed, and the one below it.
+/// Returns the failed line on the screen and the line below it.
 fn marked(screen: &str) -> (&str, &str) {
     let mut lines = screen.lines().skip_while(|line| !line.starts_with('>'));
     let pair = (lines.next(), lines.next());
@@ -149,7 +149,8 @@ fn a_mark_of_the_byte_order_is_no_part_of_a_script() {
     assert_eq!(outcome, Outcome::Passed);
 }
 
-/// The line that fails, counted from the first after the handshake, and words of the message.
+/// Each entry has an event, the line that fails, counted from the first line after the handshake, and words of the
+/// message.
 #[test]
 fn each_kind_of_event_can_fail() {
     for (rest, line, words) in [
