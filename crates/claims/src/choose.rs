@@ -144,11 +144,13 @@ pub(crate) fn stack_in(
     let Some(stack) = wanted else {
         return match stacks.as_slice() {
             [_] => Ok(0),
-            _ => Err(Fault::new(span, "the expression names no stack").help(format!(
-                "{} compares {}; name one of them: `goodput[STACK]`",
-                titled(scene),
-                stacks.join(", ")
-            ))),
+            _ => Err(
+                Fault::new(span, "the expression names no stack").help(format!(
+                    "{} compares {}; name one of them: `goodput[STACK]`",
+                    titled(scene),
+                    stacks.join(", ")
+                )),
+            ),
         };
     };
     let among = |texts: &[String]| {
@@ -168,7 +170,11 @@ pub(crate) fn stack_in(
             Err(fault.meant(&stack.name, stacks.iter().map(String::as_str)))
         }
         (Some(_), Some(_)) => {
-            let message = format!("`{}` stands for several stacks of {}", stack.name, titled(scene));
+            let message = format!(
+                "`{}` stands for several stacks of {}",
+                stack.name,
+                titled(scene)
+            );
             Err(Fault::new(span, message).help("give each stack its own name in `[names]`"))
         }
     }

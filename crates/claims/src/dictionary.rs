@@ -227,7 +227,10 @@ fn definition(key: &str, text: &str, source: &Source) -> Result<Definition, Expe
     let name = name.trim();
     for (n, word) in inputs.iter().map(String::as_str).chain([name]).enumerate() {
         if !is_name(word) || WORDS.contains(&word) {
-            let message = format!("`{}` in `{shown}` is not a valid name", word.escape_default());
+            let message = format!(
+                "`{}` in `{shown}` is not a valid name",
+                word.escape_default()
+            );
             return wrong(message, NAME);
         }
         if n < inputs.len() && inputs[..n].iter().any(|other| other == word) {

@@ -109,7 +109,10 @@ impl<'b> Evaluator<'b> {
             Value::Missing => Ok(None),
             other => Err(Fault::new(
                 &(0..text.len()),
-                format!("expected a rule that is true or false, found {}", other.kind()),
+                format!(
+                    "expected a rule that is true or false, found {}",
+                    other.kind()
+                ),
             )
             .help(match other {
                 Value::List(_) => "wrap the list in `all(…)` or `any(…)`",
@@ -148,8 +151,7 @@ impl<'b> Evaluator<'b> {
             return Ok(());
         }
         let message = format!("the rule takes more than {STEPS_MAX} steps; it stopped here");
-        Err(Fault::new(span, message)
-            .help("nest fewer loops or definitions"))
+        Err(Fault::new(span, message).help("nest fewer loops or definitions"))
     }
 
     fn part(&mut self, of: &Expression) -> Outcome {
@@ -324,7 +326,8 @@ impl<'b> Evaluator<'b> {
                 ));
             }
             let Node::Select { name, choices } = &body.node else {
-                let message = "expected a printed quantity after `paper.`, such as `paper.throughput[…]`";
+                let message =
+                    "expected a printed quantity after `paper.`, such as `paper.throughput[…]`";
                 return Err(Fault::new(span, message));
             };
             return self.printed(name, choices, span);

@@ -45,8 +45,9 @@ pub(crate) fn words(text: &str) -> Result<Vec<(Word, Range<usize>)>, Fault> {
             '0'..='9' => number(rest, at)?,
             '"' => {
                 let Some(end) = rest[1..].find('"') else {
-                    return Err(Fault::new(&(at..text.len()), "unclosed text")
-                        .help("close it with \""));
+                    return Err(
+                        Fault::new(&(at..text.len()), "unclosed text").help("close it with \"")
+                    );
                 };
                 (Word::Text(rest[1..=end].to_owned()), end + 2)
             }

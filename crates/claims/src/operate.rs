@@ -174,10 +174,7 @@ fn compare(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) 
         Operator::Equal => Ok(Value::Truth(Verdict::of(same))),
         Operator::Unequal => Ok(Value::Truth(Verdict::of(!same))),
         _ => {
-            let message = format!(
-                "`{}` needs values that have an order",
-                operator.sign()
-            );
+            let message = format!("`{}` needs values that have an order", operator.sign());
             Err(Fault::new(span, message).help("these can only be compared by `=` and `!=`"))
         }
     };
@@ -197,7 +194,10 @@ fn compare(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) 
         }
         _ => {
             if matches!(operator, Operator::Equal | Operator::Unequal) {
-                let message = format!("{} has a spread and cannot be compared by `=` or `!=`", one.kind());
+                let message = format!(
+                    "{} has a spread and cannot be compared by `=` or `!=`",
+                    one.kind()
+                );
                 return Err(
                     Fault::new(span, message).help("use `within(x, low, high)`, or `mean(x)`")
                 );

@@ -22,7 +22,10 @@ pub(crate) fn parse(text: &str) -> Result<Expression, Fault> {
     match parser.peek() {
         Word::End => Ok(whole),
         other => {
-            let message = format!("expected the end of the expression, found {}", other.shown());
+            let message = format!(
+                "expected the end of the expression, found {}",
+                other.shown()
+            );
             Err(Fault::new(&parser.span(), message))
         }
     }
@@ -84,18 +87,16 @@ impl Parser {
             self.operators += 1;
             if self.operators > OPERATORS_MAX {
                 let message = format!("the expression has more than {OPERATORS_MAX} operators");
-                return Err(Fault::new(&self.span(), message).help(
-                    "move parts to `[define]`, or use a list: `all(…)`, `sum(…)`",
-                ));
+                return Err(Fault::new(&self.span(), message)
+                    .help("move parts to `[define]`, or use a list: `all(…)`, `sum(…)`"));
             }
             self.next();
             let right = self.expression(operator.strength() + 1)?;
             if operator.compares() {
                 if compared {
                     let span = left.span.start..right.span.end;
-                    return Err(
-                        Fault::new(&span, "two comparisons follow each other").help("join them with `and`")
-                    );
+                    return Err(Fault::new(&span, "two comparisons follow each other")
+                        .help("join them with `and`"));
                 }
                 compared = true;
             }
@@ -115,7 +116,10 @@ impl Parser {
     fn deeper(&mut self) -> Result<(), Fault> {
         self.depth += 1;
         match self.depth > DEPTH_MAX {
-            true => Err(Fault::new(&self.span(), "the expression is nested too deeply")),
+            true => Err(Fault::new(
+                &self.span(),
+                "the expression is nested too deeply",
+            )),
             false => Ok(()),
         }
     }
@@ -199,9 +203,13 @@ impl Parser {
                     Expression { span, ..inner }
                 }
                 other => {
-                    let message = format!("expected a measure after `{name}.`, found {}", other.shown());
-                    return Err(Fault::new(&at, message)
-                        .help(format!("write `{name}.goodput[…]`, or an expression in parentheses: `{name}.(…)`")));
+                    let message = format!(
+                        "expected a measure after `{name}.`, found {}",
+                        other.shown()
+                    );
+                    return Err(Fault::new(&at, message).help(format!(
+                        "write `{name}.goodput[…]`, or an expression in parentheses: `{name}.(…)`"
+                    )));
                 }
             };
             self.depth -= 1;

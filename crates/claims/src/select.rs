@@ -214,7 +214,8 @@ impl Evaluator<'_> {
             .split_first()
             .map(|(first, rest)| (&first.node, rest))
         else {
-            return Err(Fault::new(span, "the key of the setting is missing").help("write `setting(\"path.rate\")`"));
+            return Err(Fault::new(span, "the key of the setting is missing")
+                .help("write `setting(\"path.rate\")`"));
         };
         let chosen = self.choose(at, choices)?;
         let of = |place: &Place| {
@@ -276,7 +277,10 @@ impl Evaluator<'_> {
                 }
             };
             if again {
-                return Err(Fault::new(&choice.span, "the brackets already have a choice of this kind"));
+                return Err(Fault::new(
+                    &choice.span,
+                    "the brackets already have a choice of this kind",
+                ));
             }
         }
         Ok(chosen)

@@ -424,8 +424,16 @@ fn an_error_points_at_the_place_and_suggests_a_correction() {
             "within(goodput[LE, loss = 0%], 1)",
             "within(x, low, high)",
         ),
-        ("figure.goodput[LE] > 1", "figure", "unknown experiment `figure`"),
-        ("goodput[LE] > 1", "goodput[LE] > 1", "wrap the list in `all(…)`"),
+        (
+            "figure.goodput[LE] > 1",
+            "figure",
+            "unknown experiment `figure`",
+        ),
+        (
+            "goodput[LE] > 1",
+            "goodput[LE] > 1",
+            "wrap the list in `all(…)`",
+        ),
         (
             "goodput[LE, loss = 0%]",
             "goodput[LE, loss = 0%]",
@@ -451,11 +459,7 @@ fn an_error_points_at_the_place_and_suggests_a_correction() {
         ("(1 < 2", "'", "expected `)`"),
         ("mean(1) # 2 > 3", "#", "unexpected character"),
         ("1 < 2 3", "3", "expected the end"),
-        (
-            "max(goodput[LE]) > 1",
-            "goodput[LE]",
-            "use their `mean(…)`",
-        ),
+        ("max(goodput[LE]) > 1", "goodput[LE]", "use their `mean(…)`"),
         (
             "goodput[\"fack/reno\", loss = 0%] > 1",
             "goodput[\"fack/reno\", loss = 0%]",

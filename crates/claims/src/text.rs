@@ -126,10 +126,7 @@ impl Evaluator<'_> {
             out.push_str(&text[at..at + open]);
             let start = at + open + 1;
             let Some(length) = text[start..].find('}') else {
-                return Err(Fault::new(
-                    &(start - 1..text.len()),
-                    "unclosed brace",
-                ));
+                return Err(Fault::new(&(start - 1..text.len()), "unclosed brace"));
             };
             let inner = &text[start..start + length];
             let (expression, format) = match inner.rsplit_once(':') {

@@ -36,7 +36,8 @@ fn run_of_a_million_packets(bencher: Bencher<'_, '_>) {
     let packets = ItemsCount::new(1_000_000_usize);
     bencher.counter(packets).bench(|| {
         let mut columns = Columns::default();
-        follow(&scenario, (1, 0), &mut columns, &Interrupt::new()).expect("the same scenario was built above");
+        follow(&scenario, (1, 0), &mut columns, &Interrupt::new())
+            .expect("the same scenario was built above");
         black_box(columns.take())
     });
 }

@@ -153,12 +153,18 @@ fn numbers_of(row: &SummaryRow) -> [Option<f64>; NUMBERS.len()] {
 }
 
 fn summary_fields() -> Vec<Field> {
-    let unit = "Unit of the mean, its interval, the deviation and the extremes; empty if there is none.";
+    let unit =
+        "Unit of the mean, its interval, the deviation and the extremes; empty if there is none.";
     let mut fields = vec![
         stack_field("stack", "The stack under comparison."),
         field("measure", words(), "", "The measure."),
         field("unit", words(), "", unit),
-        field("runs", DataType::UInt64, "", "Number of runs in the summary."),
+        field(
+            "runs",
+            DataType::UInt64,
+            "",
+            "Number of runs in the summary.",
+        ),
     ];
     let number = |(name, about): (&str, &str)| optional(name, DataType::Float64, "", about);
     fields.extend(NUMBERS.map(number));

@@ -127,7 +127,12 @@ fn comparison_fields() -> [Field; 9] {
         stack_field("one", "The first of the two stacks."),
         stack_field("other", "The second of the two stacks."),
         field("measure", words(), "", "The measure under comparison."),
-        field("pairs", DataType::UInt64, "", "Number of seeds that both stacks have."),
+        field(
+            "pairs",
+            DataType::UInt64,
+            "",
+            "Number of seeds that both stacks have.",
+        ),
         number(
             "ratio_other_to_one",
             "Geometric mean of the ratios, if the measure is compared by ratio.",

@@ -78,7 +78,12 @@ fn policy(name: &str) -> Result<Policy> {
             settings: preset("aurora")?,
             action: to_and_fro,
         },
-        _ => return Err(format!("unknown agent `{name}`: expected one of window, pace, orca, aurora").into()),
+        _ => {
+            return Err(format!(
+                "unknown agent `{name}`: expected one of window, pace, orca, aurora"
+            )
+            .into());
+        }
     })
 }
 

@@ -71,7 +71,8 @@ impl Action {
     /// Returns an error if there is no such preset.
     pub fn preset(name: &str) -> Result<Self, EnvironmentError> {
         Self::find(name).map_err(|message| {
-            let remedy = "choose one of these presets, or write a kind of action with its parameters";
+            let remedy =
+                "choose one of these presets, or write a kind of action with its parameters";
             EnvironmentError::setting("action", message, remedy)
         })
     }

@@ -307,8 +307,7 @@ fn check_stack(scenario: &Scenario, hold: Hold) -> Result<(), EnvironmentError> 
         return Ok(());
     }
     if spec.name(Axis::Recovery) == "tahoe" {
-        let message =
-            "Tahoe recovers by slow start from one segment, which conflicts with an agent that sets window or pace";
+        let message = "Tahoe recovers by slow start from one segment, which conflicts with an agent that sets window or pace";
         return refuse(
             message.to_owned(),
             "use another recovery, such as rack or sack",

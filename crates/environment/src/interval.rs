@@ -48,7 +48,9 @@ impl FromStr for Interval {
             Ok(time) if time.as_nanos() > 0 => {
                 Ok(Self::Time(Duration::from_nanos(time.as_nanos())))
             }
-            Ok(_) => Err("an interval of 0 makes no progress: expected a time such as \"10ms\"".to_owned()),
+            Ok(_) => Err(
+                "an interval of 0 makes no progress: expected a time such as \"10ms\"".to_owned(),
+            ),
             Err(error) => Err(format!(
                 "{error}; expected a time (\"10ms\"), round trips (\"rtt\", \"0.5rtt\"), or \"ack\" for a step until the next ACK"
             )),

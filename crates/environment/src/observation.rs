@@ -49,7 +49,11 @@ impl Observation {
     /// Returns an error if there is no such preset.
     pub fn preset(name: &str) -> Result<Self, EnvironmentError> {
         Self::find(name).map_err(|message| {
-            EnvironmentError::setting("observation", message, "choose one of these presets, or list features")
+            EnvironmentError::setting(
+                "observation",
+                message,
+                "choose one of these presets, or list features",
+            )
         })
     }
 
@@ -97,7 +101,11 @@ impl Observation {
             if seen.contains(feature) {
                 let place = format!("observation.features.{n}");
                 let message = format!("the feature `{feature}` is listed twice");
-                return Err(EnvironmentError::setting(place, message, "remove one of them"));
+                return Err(EnvironmentError::setting(
+                    place,
+                    message,
+                    "remove one of them",
+                ));
             }
             seen.push(*feature);
         }
@@ -200,10 +208,7 @@ mod tests {
         let twice = Observation::new(&[Feature::Acks, Feature::Acks], 1);
         for (observation, part) in [
             (Observation::new(&[], 1), "learn nothing"),
-            (
-                Observation::new(&[Feature::Acks], 0),
-                "history of 0 steps",
-            ),
+            (Observation::new(&[Feature::Acks], 0), "history of 0 steps"),
             (
                 Observation::new(&[Feature::Acks], 1001),
                 "history of 1001 steps",

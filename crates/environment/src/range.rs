@@ -352,11 +352,6 @@ mod tests {
             assert!(error.contains(part), "{error}");
         }
         let nothing = Drawing::new("path.queue", &Range::one_of(Vec::new()));
-        assert!(
-            nothing
-                .unwrap_err()
-                .to_string()
-                .contains("is empty")
-        );
+        assert!(nothing.unwrap_err().to_string().contains("is empty"));
     }
 }

@@ -109,5 +109,9 @@ fn check_finite(place: &str, value: f64) -> Result<(), EnvironmentError> {
         return Ok(());
     }
     let message = format!("{value} is not finite");
-    Err(EnvironmentError::setting(place, message, "write a finite number"))
+    Err(EnvironmentError::setting(
+        place,
+        message,
+        "write a finite number",
+    ))
 }

@@ -191,7 +191,12 @@ impl VectorEnvironment {
     ) -> Result<(), EnvironmentError> {
         let count = self.environments.len();
         let each = || format!("one for each of {count} environments");
-        check_length("selection of environments to reset", which.len(), count, each)?;
+        check_length(
+            "selection of environments to reset",
+            which.len(),
+            count,
+            each,
+        )?;
         if let Seeds::Each(seeds) = seeds {
             check_length("seeds", seeds.len(), count, each)?;
         }

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn little_may_wait_to_be_sent() {
+    fn notsent_lowat_bounds_unsent_data() {
         let mut buffer = SendBuffer::default();
         buffer.set_unsent(4000);
         buffer.note_window(16_000);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_begun_while_there_is_room_and_then_filled() {
+    fn a_packet_is_started_while_there_is_room_and_then_filled() {
         let mut buffer = buffer(5000, 16_000);
         buffer.grew(stand(0, 0, 0), 8000);
         // 8000 of 10000 bytes and their overhead are in use.

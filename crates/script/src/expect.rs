@@ -40,11 +40,11 @@ impl Player<'_> {
         window: Window,
     ) -> Result<(), Stop> {
         let Some(first) = self.next_departed(line, window.deadline)? else {
-            let mut failure = Failure::new(line, "the endpoint sends nothing".to_owned());
+            let mut failure = Failure::new(line, "the endpoint sent nothing".to_owned());
             failure.expected = Some(format!("{} {packet}", expected_at(&window)));
             failure.came = Some(match self.stage.next_timeout() {
-                Some(next) => format!("nothing until {}: the next timer expires then", clock(next)),
-                None => "nothing, and no timer runs".to_owned(),
+                Some(next) => format!("nothing before the next timer at {}", clock(next)),
+                None => "nothing, and no timer is running".to_owned(),
             });
             return Err(self.with_state(failure));
         };
@@ -63,8 +63,8 @@ impl Player<'_> {
             return Ok(());
         }
         let message = match differences.len() {
-            1 => "the endpoint sends something else".to_owned(),
-            n => format!("the endpoint sends something else: {n} things differ"),
+            1 => "the endpoint sent a different packet".to_owned(),
+            n => format!("the endpoint sent a different packet: {n} differences"),
         };
         let mut failure = Failure::new(line, message);
         failure.expected = Some(format!("{} {packet}", expected_at(&window)));
@@ -138,7 +138,7 @@ impl Player<'_> {
         let mut list = Vec::new();
         let mut compare = |what: &str, expected: u32, came: u32| {
             if expected != came {
-                list.push(format!("{what}: {expected} expected, {came} came"));
+                list.push(format!("{what}: expected {expected}, got {came}"));
             }
         };
         compare("sequence number", expected.seq, actual.seq);
@@ -154,7 +154,7 @@ impl Player<'_> {
         };
         if (expected.flags ^ actual.flags) & !ignored != 0 {
             list.push(format!(
-                "flags: {} expected, {} came",
+                "flags: expected {}, got {}",
                 letters(expected.flags),
                 letters(actual.flags)
             ));
@@ -163,7 +163,7 @@ impl Player<'_> {
         if let Some(field) = expected.ecn
             && !field.covers(came_field)
         {
-            list.push(format!("ECN field: {field} expected, {came_field} came"));
+            list.push(format!("ECN field: expected {field}, got {came_field}"));
         }
         self.compare_options(expected, actual, &mut list);
         self.compare_time(came.at, window, &mut list);
@@ -187,7 +187,7 @@ impl Player<'_> {
             });
         if !alike {
             list.push(format!(
-                "options: {} expected, {} came",
+                "options: expected {}, got {}",
                 Listed(expected),
                 Listed(came)
             ));
@@ -218,7 +218,7 @@ impl Player<'_> {
             false => ("early", window.earliest.since(at)),
         };
         list.push(format!(
-            "time: {:.3} ms too {word}, with {:.3} ms of tolerance",
+            "time: {:.3} ms too {word}, tolerance {:.3} ms",
             apart.as_secs_f64() * 1e3,
             slack.as_secs_f64() * 1e3
         ));

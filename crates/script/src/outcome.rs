@@ -87,7 +87,7 @@ impl Failure {
         match (&self.differences[..], &self.expected, &self.came) {
             ([first, ..], ..) => format!("{}: {first}", self.message),
             ([], Some(expected), Some(came)) => {
-                format!("{}: {expected} expected, {came} came", self.message)
+                format!("{}: expected {expected}, got {came}", self.message)
             }
             _ => self.message.clone(),
         }
@@ -124,7 +124,7 @@ impl fmt::Display for Failure {
             writeln!(f)?;
         }
         write_wrapped(f, "", &self.message)?;
-        for (name, text) in [("expected", &self.expected), ("came", &self.came)] {
+        for (name, text) in [("expected", &self.expected), ("got", &self.came)] {
             if let Some(text) = text {
                 write_wrapped(f, &format!("  {name:<9}"), text)?;
             }
@@ -141,6 +141,11 @@ impl fmt::Display for Failure {
 
 impl fmt::Display for Skip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: not there: {}", self.line, plain(&self.reason))
+        write!(
+            f,
+            "line {}: unsupported: {}",
+            self.line,
+            plain(&self.reason)
+        )
     }
 }

@@ -86,7 +86,7 @@ impl<'s> Player<'s> {
         if window.earliest < self.stage.now {
             return Err(self.failed(
                 event.line,
-                "it is too late for this: the event before took longer",
+                "the event is overdue: the previous event took longer",
             ));
         }
         self.advance(event.line, window.earliest)?;
@@ -202,7 +202,7 @@ impl<'s> Player<'s> {
         while let Some(waiting) = self.waiting {
             if self.expire_before(waiting.line, waiting.deadline)? == Expired::Nothing {
                 let name = &waiting.call.name;
-                return Err(self.failed(waiting.line, format!("{name} does not return")));
+                return Err(self.failed(waiting.line, format!("{name} did not return")));
             }
         }
         Ok(())
@@ -220,8 +220,10 @@ impl<'s> Player<'s> {
                 expected,
                 came,
             } => {
-                let mut failure =
-                    Failure::new(waiting.line, format!("{} gives another answer", call.name));
+                let mut failure = Failure::new(
+                    waiting.line,
+                    format!("{} gave a different value", call.name),
+                );
                 failure.expected = Some(format!("{what} {expected}"));
                 failure.came = Some(format!("{what} {came}"));
                 return Err(self.with_state(failure));
@@ -232,7 +234,7 @@ impl<'s> Player<'s> {
         {
             let mut failure = Failure::new(
                 waiting.line,
-                format!("{} returns something else", call.name),
+                format!("{} returned a different value", call.name),
             );
             failure.expected = Some(expected);
             failure.came = Some(came);
@@ -247,7 +249,7 @@ impl<'s> Player<'s> {
         }
         let mut failure = Failure::new(
             waiting.line,
-            format!("{} returns at another time", call.name),
+            format!("{} returned at a different time", call.name),
         );
         failure.expected = Some(format!("at {}", clock(at)));
         failure.came = Some(format!("at {}", clock(now)));

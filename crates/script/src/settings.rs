@@ -143,7 +143,8 @@ impl Settings {
             "tcp_ts_ecr_scaled" => self.scaled_echoes = true,
             "strict_segments" => self.strict_segments = true,
             "mtu" => {
-                let mtu = u16::try_from(number()?).map_err(|_| "a longer MTU than IPv4's")?;
+                let mtu =
+                    u16::try_from(number()?).map_err(|_| "an MTU larger than IPv4's maximum")?;
                 self.mtu = Some(mtu);
             }
             "ip_version" if value == "ipv6" => self.headers = IPV6_HEADERS,
@@ -191,8 +192,8 @@ impl Settings {
                 }
                 ["echo", redirection, path] if redirection.ends_with('>') => {
                     return Err(format!(
-                        "`echo` with nothing to write into `{path}`: a digit just before `>` is a \
-                         descriptor to a shell; write a space between"
+                        "`echo` without a value for `{path}`: to a shell, a digit directly before `>` is \
+                         a descriptor; insert a space"
                     ));
                 }
                 [file, rest @ ..] if file.ends_with("set_sysctls.py") => {
@@ -206,7 +207,7 @@ impl Settings {
                     let path = folder.join(file);
                     let beside = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
                     let text = std::fs::read_to_string(&path).map_err(|error| {
-                        format!("commands of `{file}`, which cannot be read: {error}")
+                        format!("the commands of the unreadable file `{file}`: {error}")
                     })?;
                     self.take_commands_from(&text, &beside, depth + 1)?;
                 }

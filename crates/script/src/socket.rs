@@ -100,7 +100,7 @@ impl Stage {
 
     fn socket(&mut self, call: &Call, kind: &Expression) -> Attempted {
         if !flag(kind, "SOCK_STREAM") {
-            return beyond("sockets other than TCP's");
+            return beyond("sockets other than TCP");
         }
         let fd = self.make(call, Role::Fresh)?;
         if flag(kind, "SOCK_NONBLOCK")
@@ -116,7 +116,7 @@ impl Stage {
     fn make(&mut self, call: &Call, role: Role) -> Result<i64, Refusal> {
         let fd = match number(&call.result) {
             Some(fd) if fd >= 0 => fd,
-            _ => return beyond(format!("{} that fails", call.name)),
+            _ => return beyond(format!("a failing {}", call.name)),
         };
         let socket = Socket {
             role,

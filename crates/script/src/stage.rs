@@ -131,7 +131,7 @@ impl Stage {
     /// Delivers an ICMP error of the script to the host.
     pub(crate) fn hear_of(&mut self, icmp: &Icmp) -> Result<(), String> {
         let index = self.subject_line();
-        let index = index.ok_or("there is no connection that the ICMP error can be about")?;
+        let index = index.ok_or("no connection matches the ICMP error")?;
         let line = &mut self.lines[index];
         let error = IcmpError::new(line.numbers.quoted(icmp.seq), icmp.says);
         line.hear_of(self.now, &error);
@@ -239,7 +239,7 @@ impl Budget {
     fn spend(&mut self, at_once: bool) -> Result<(), String> {
         self.spent = if at_once { self.spent + 1 } else { 0 };
         match self.spent > MOST_AT_ONCE {
-            true => Err("a timer expires again and again at one time".to_owned()),
+            true => Err("a timer keeps expiring at the same time".to_owned()),
             false => Ok(()),
         }
     }

@@ -37,10 +37,7 @@ pub(crate) fn of(stage: &Stage, index: usize) -> Vec<(&'static str, String)> {
         rows.push(("next timer", clock(next)));
     }
     if !line.departed.is_empty() {
-        rows.push((
-            "not looked at",
-            format!("{} packets sent", line.departed.len()),
-        ));
+        rows.push(("unchecked", format!("{} packets sent", line.departed.len())));
     }
     rows
 }
@@ -67,7 +64,7 @@ fn of_sender(sender: &Sender, now: Instant) -> Vec<(&'static str, String)> {
         (
             "recovery",
             format!(
-                "{}; {} outstanding, {} sacked, {} lost, {} sent again",
+                "{}; {} outstanding, {} sacked, {} lost, {} retransmitted",
                 phase(sender.phase()),
                 tally.outstanding,
                 board.sacked_segments(),
@@ -78,7 +75,7 @@ fn of_sender(sender: &Sender, now: Instant) -> Vec<(&'static str, String)> {
         (
             "round trip",
             format!(
-                "srtt {}, rttvar {}, least {}, rto {}",
+                "srtt {}, rttvar {}, minimum {}, rto {}",
                 span(rtt.srtt()),
                 span(Some(rtt.rttvar())),
                 span(rtt.min()),
@@ -102,7 +99,7 @@ fn phase(phase: Option<Phase>) -> &'static str {
         Some(Phase::Reducing) => "reducing",
         Some(Phase::Recovery) => "recovery",
         Some(Phase::Loss) => "loss",
-        _ => "of no known phase",
+        _ => "unknown phase",
     }
 }
 

@@ -86,11 +86,11 @@ fn unread(path: &Path, error: io::Error) -> String {
         false => error,
     };
     let remedy = match error.kind() {
-        io::ErrorKind::NotFound => "name a file or a folder that is there",
-        io::ErrorKind::PermissionDenied => "allow it to be read",
-        _ => "name another file",
+        io::ErrorKind::NotFound => "give an existing file or folder",
+        io::ErrorKind::PermissionDenied => "make it readable",
+        _ => "give another file",
     };
-    format!("cannot be read: {error}: {remedy}")
+    format!("cannot read the file: {error}: {remedy}")
 }
 
 /// Numbers of scripts by outcome.
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_searched_in_order_and_counted_apart() {
+    fn folders_are_searched_in_order_and_counted_separately() {
         let suite = suite();
         assert_eq!(
             suite.table(),
@@ -321,15 +321,15 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "FAILED   x/a.pkt:1: close returns something else: 0 expected, -1 EBADF came",
+                "FAILED   x/a.pkt:1: close returned a different value: expected 0, got -1 EBADF",
                 "passed   x/b.pkt",
-                "skipped  x/inner/c.pkt:1: sockets other than TCP's",
+                "skipped  x/inner/c.pkt:1: sockets other than TCP",
             ]
         );
     }
 
     #[test]
-    fn other_programs_get_everything() {
+    fn json_and_csv_have_all_outcomes() {
         let suite = suite();
         let json = suite.json();
         assert_eq!(json["failed"], 1);
@@ -341,12 +341,12 @@ mod tests {
         assert_eq!(lines[2], "x/b.pkt,passed,,");
         assert_eq!(
             lines[1],
-            "x/a.pkt,failed,1,\"close returns something else: 0 expected, -1 EBADF came\""
+            "x/a.pkt,failed,1,\"close returned a different value: expected 0, got -1 EBADF\""
         );
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_is_told_and_the_others_are_played() {
+    fn an_unreadable_file_is_reported_and_the_others_are_played() {
         let folder = tempfile::tempdir().expect("a folder");
         let good = folder.path().join("good.pkt");
         std::fs::write(&good, PASSES).expect("a file");
@@ -362,11 +362,11 @@ mod tests {
         }
         let line = suite.played[0].line();
         assert!(
-            line.starts_with("UNREAD   x/nosuch.pkt: cannot be read: "),
+            line.starts_with("UNREAD   x/nosuch.pkt: cannot read the file: "),
             "{line}"
         );
         assert!(
-            line.ends_with(": name a file or a folder that is there"),
+            line.ends_with(": give an existing file or folder"),
             "{line}"
         );
         assert_eq!(
@@ -379,12 +379,12 @@ mod tests {
         assert!(
             suite
                 .csv()
-                .contains("\nx/nosuch.pkt,unread,,cannot be read: ")
+                .contains("\nx/nosuch.pkt,unread,,cannot read the file: ")
         );
     }
 
     #[test]
-    fn what_is_no_utf_8_is_told_with_its_place_unless_it_is_in_a_comment() {
+    fn invalid_utf_8_outside_of_comments_is_reported_with_its_place() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("latin-1.pkt");
         let played = |text: &[u8]| {
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_is_named_twice_is_played_once() {
+    fn a_script_that_is_given_twice_is_played_once() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.pkt");
         std::fs::write(&path, PASSES).expect("a file");

@@ -195,7 +195,7 @@ impl Stamps {
                 Ok(first.wrapping_add(echo.wrapping_sub(script)))
             }
             _ => Err(format!(
-                "it echoes the timestamp {echo}, which no packet was expected to carry"
+                "the packet echoes the timestamp {echo}, which no expected packet carries"
             )),
         }
     }

@@ -362,7 +362,8 @@ mod tests {
         ];
         let text = beside_ns3(&rows);
         assert!(
-            text.contains("perform 200 times") && text.contains("64 environments perform 400 times"),
+            text.contains("perform 200 times")
+                && text.contains("64 environments perform 400 times"),
             "{text}"
         );
         assert_eq!(beside_ns3(&rows[..3]), "");

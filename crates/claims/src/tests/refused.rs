@@ -175,11 +175,17 @@ fn an_error_says_what_to_write_instead() {
 fn invalid_names_are_refused() {
     for (line, part) in [
         ("\"f(x\" = \"x\"", "unclosed parenthesis"),
-        ("\"f(x,x)\" = \"x\"", "two inputs of `f(x,x)` are called `x`"),
+        (
+            "\"f(x,x)\" = \"x\"",
+            "two inputs of `f(x,x)` are called `x`",
+        ),
         ("\"f()\" = \"1\"", "is not a valid name"),
         ("\"f g\" = \"1\"", "is not a valid name"),
         ("\"\" = \"1\"", "is not a valid name"),
-        ("SACK = \"1\"", "a stack in `[names]` is already called `SACK`"),
+        (
+            "SACK = \"1\"",
+            "a stack in `[names]` is already called `SACK`",
+        ),
         ("goodput = \"1\"", "a measure is already called `goodput`"),
         ("flow_goodput = \"1\"", "a measure is already called"),
         ("points = \"1\"", "is not a valid name"),
@@ -189,10 +195,7 @@ fn invalid_names_are_refused() {
         ),
         ("f = \"godput[SACK]\"", "did you mean `goodput`"),
         ("\"f(x)\" = \"maen(x)\"", "did you mean `mean`"),
-        (
-            "\"f(x)\" = \"each s in x: gain(ss)\"",
-            "unknown name `ss`",
-        ),
+        ("\"f(x)\" = \"each s in x: gain(ss)\"", "unknown name `ss`"),
         ("f = \"goodput[SAK]\"", "did you mean `SACK`"),
         ("f = \"other.goodput[SACK]\"", "unknown experiment `other`"),
     ] {
@@ -215,7 +218,12 @@ fn invalid_names_are_refused() {
     }
     for id in ["", "a\\nb", "a\\u001bb"] {
         let claim = format!("[[claim]]\nid = \"{id}\"\nstatement = \"x\"\nholds_if = \"1 > 0\"\n");
-        assert!(refused(&claim).0.contains("must be a non-empty name on one line"), "{id}");
+        assert!(
+            refused(&claim)
+                .0
+                .contains("must be a non-empty name on one line"),
+            "{id}"
+        );
     }
 }
 
@@ -248,7 +256,9 @@ fn items_of_lists_are_shown_after_their_names() {
 fn the_schema_and_the_checks_of_a_claim_agree() {
     let schema = dupack_lab::experiment::json_schema();
     let claim = &schema["$defs"]["Claim"];
-    let required = claim["required"].as_array().expect("the schema lists required fields");
+    let required = claim["required"]
+        .as_array()
+        .expect("the schema lists required fields");
     let whole = ["id = \"x\"", "statement = \"x\"", "holds_if = \"1 > 0\""];
     for line in whole {
         let field = line.split(' ').next().unwrap_or_default();

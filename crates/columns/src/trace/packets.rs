@@ -96,7 +96,8 @@ fn schema() -> SchemaRef {
     let packet = "For a data segment, its offset in segments. For an ACK, the first segment that it asks for; not a \
         whole number within a segment. For a dropped ACK, its index in sending order, from 0.";
     let transmission = "For a data segment, its index in the order of transmissions, from 1.";
-    let blocks = "SACK blocks of an ACK: the first segment of each block, and the first segment after it.";
+    let blocks =
+        "SACK blocks of an ACK: the first segment of each block, and the first segment after it.";
     let list = DataType::List(Arc::new(block_field()));
     Arc::new(Schema::new(vec![
         field("time_s", DataType::Float64, "s", "Time of the event."),

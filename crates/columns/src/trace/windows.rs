@@ -132,7 +132,12 @@ fn schema() -> SchemaRef {
     use DataType::{Float64, Int64, UInt32, UInt64};
     let inflation = "Textbook window minus cwnd.";
     Arc::new(Schema::new(vec![
-        field("time_s", Float64, "s", "Time at which the sender entered this state."),
+        field(
+            "time_s",
+            Float64,
+            "s",
+            "Time at which the sender entered this state.",
+        ),
         field("cwnd_bytes", Float64, "bytes", "Congestion window."),
         optional(
             "ssthresh_bytes",

@@ -55,7 +55,10 @@ impl RateFactor {
     pub(super) fn check(&self, experiment: &Experiment) -> Result<(), EnvironmentError> {
         let setting = EnvironmentError::setting;
         if !(self.alpha > 0.0 && self.alpha <= 1.0) {
-            let message = format!("invalid value {}: expected a number above 0 and at most 1", self.alpha);
+            let message = format!(
+                "invalid value {}: expected a number above 0 and at most 1",
+                self.alpha
+            );
             return Err(setting("action.alpha", message, "the paper uses 0.025"));
         }
         if !(self.bound > 0.0 && self.bound.is_finite()) {

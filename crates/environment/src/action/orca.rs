@@ -43,7 +43,10 @@ impl Default for WindowFactor {
 impl WindowFactor {
     pub(super) fn check(&self) -> Result<(), EnvironmentError> {
         if !(self.bound > 0.0 && self.bound <= 20.0) {
-            let message = format!("invalid bound {}: expected a number above 0 and at most 20", self.bound);
+            let message = format!(
+                "invalid bound {}: expected a number above 0 and at most 20",
+                self.bound
+            );
             return Err(EnvironmentError::setting(
                 "action.bound",
                 message,

@@ -96,7 +96,11 @@ impl WindowScale {
         for (place, window) in [("action.low", self.low), ("action.first", self.first)] {
             if window == 0 {
                 let message = "with a window of 0 segments, nothing is ever sent";
-                return Err(EnvironmentError::setting(place, message, "write at least 1"));
+                return Err(EnvironmentError::setting(
+                    place,
+                    message,
+                    "write at least 1",
+                ));
             }
         }
         if self.low >= self.high {

@@ -52,7 +52,9 @@ impl Crew {
         };
         if !(1..=MOST).contains(&size) {
             let message = format!("{size} threads");
-            let remedy = format!("choose a number from 1 to {MOST}; more threads than processors are no faster");
+            let remedy = format!(
+                "choose a number from 1 to {MOST}; more threads than processors are no faster"
+            );
             return Err(EnvironmentError::setting("threads", message, remedy));
         }
         Ok(Self {

@@ -184,7 +184,11 @@ fn invalid_experiments_are_refused() {
     );
     let flows = experiment("rack/reno", 5, "") + "[[flows]]\ncount = 1\n";
     let drawn = "[ranges]\n\"flows.0.count\" = { low = 1, high = 3 }";
-    refused(&flows, drawn, &["ranges", "3 agents, but the experiment has 1"]);
+    refused(
+        &flows,
+        drawn,
+        &["ranges", "3 agents, but the experiment has 1"],
+    );
 }
 
 #[test]

@@ -299,7 +299,9 @@ fn an_invalid_action_changes_nothing() {
         let mut actions = [0.1; 6];
         actions[5] = wrong;
         let error = many.step(&actions).unwrap_err().to_string();
-        let expected = format!("invalid action {said} of agent 1 in environment 2: expected a number from -1 to 1");
+        let expected = format!(
+            "invalid action {said} of agent 1 in environment 2: expected a number from -1 to 1"
+        );
         assert_eq!(error, expected);
         assert_eq!((many.bits(), many.hashes()), (bits.clone(), hashes.clone()));
     }

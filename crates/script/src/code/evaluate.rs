@@ -50,11 +50,8 @@ impl<'e> Evaluation<'e> {
                     return Ok(None);
                 }
                 let said = match message {
-                    Some(message) => format!(
-                        "the assertion does not hold: {}",
-                        self.value(message)?.shown()
-                    ),
-                    None => "the assertion does not hold".to_owned(),
+                    Some(message) => format!("assertion failed: {}", self.value(message)?.shown()),
+                    None => "assertion failed".to_owned(),
                 };
                 Err(Error::Wrong(said))
             }
@@ -102,7 +99,7 @@ impl<'e> Evaluation<'e> {
             Lookup::Is(value) => Ok(value),
             Lookup::Beyond(reason) => Err(Error::Beyond(reason)),
             Lookup::Wrong(message) => Err(Error::Wrong(message)),
-            Lookup::Unknown => Err(Error::Wrong(format!("there is no `{name}`"))),
+            Lookup::Unknown => Err(Error::Wrong(format!("unknown name `{name}`"))),
         }
     }
 
@@ -139,7 +136,7 @@ impl<'e> Evaluation<'e> {
             let mut values = values.iter();
             let mut best = values
                 .next()
-                .ok_or_else(|| Error::Wrong(format!("`{name}` of nothing")))?;
+                .ok_or_else(|| Error::Wrong(format!("`{name}` needs at least one value")))?;
             for value in values {
                 if value.order(best) == Some(wanted) {
                     best = value;
@@ -177,7 +174,7 @@ impl<'e> Evaluation<'e> {
                 None => Err(not_numbers("float")),
             },
             ("str", [one]) => Ok(Value::Text(one.shown())),
-            _ => Err(Error::Beyond(format!("Python's `{name}` in code"))),
+            _ => Err(Error::Beyond(format!("Python's `{name}`"))),
         }
     }
 }
@@ -230,7 +227,7 @@ fn whole(left: i64, sign: &str, right: i64) -> Evaluated {
     }
     let shift = || match right < 0 {
         true => Err(Error::Wrong(format!(
-            "`{sign}` by {right}, which is below zero"
+            "`{sign}` by the negative number {right}"
         ))),
         false => u32::try_from(right).map_err(|_| too_large()),
     };
@@ -288,10 +285,10 @@ fn real(left: f64, sign: &str, right: f64) -> Evaluated {
 /// Returns `base ** exponent` of real numbers.
 fn power(base: f64, exponent: f64) -> Evaluated {
     if base == 0.0 && exponent < 0.0 {
-        return Err(Error::Wrong("zero to a power below zero".to_owned()));
+        return Err(Error::Wrong("zero to a negative power".to_owned()));
     }
     if base < 0.0 && exponent.fract() != 0.0 {
-        return Err(Error::Beyond("complex numbers in code".to_owned()));
+        return Err(Error::Beyond("complex numbers".to_owned()));
     }
     let result = base.powf(exponent);
     match result.is_infinite() && base.is_finite() && exponent.is_finite() {
@@ -306,14 +303,14 @@ fn read_int(text: &str) -> Evaluated {
     let read = text.trim().parse::<i64>();
     read.map(Value::Int).map_err(|error| match error.kind() {
         PosOverflow | NegOverflow => too_large(),
-        _ => Error::Wrong(format!("`int` of '{text}', which is no whole number")),
+        _ => Error::Wrong(format!("`int('{text}')` is not a whole number")),
     })
 }
 
 /// Evaluates `float('7.5')`.
 fn read_float(text: &str) -> Evaluated {
     let read = text.trim().parse().map(Value::Float);
-    read.map_err(|_| Error::Wrong(format!("`float` of '{text}', which is no number")))
+    read.map_err(|_| Error::Wrong(format!("`float('{text}')` is not a number")))
 }
 
 /// Limits the size of a value: repeating `x = x, x` would fill any memory, and nested values are walked recursively.
@@ -322,7 +319,7 @@ fn bounded(value: Value) -> Evaluated {
     match parts <= MOST_PARTS && depth <= DEEPEST {
         true => Ok(value),
         false => Err(Error::Beyond(format!(
-            "values of more than {MOST_PARTS} parts or {DEEPEST} levels in code"
+            "values with more than {MOST_PARTS} parts or {DEEPEST} levels"
         ))),
     }
 }
@@ -331,9 +328,9 @@ fn bounded(value: Value) -> Evaluated {
 const MOST_PARTS: usize = 10_000;
 
 fn too_large() -> Error {
-    Error::Beyond("numbers of more than 64 bits in code".to_owned())
+    Error::Beyond("numbers of more than 64 bits".to_owned())
 }
 
 fn not_numbers(sign: &str) -> Error {
-    Error::Wrong(format!("`{sign}` of what has no such thing"))
+    Error::Wrong(format!("`{sign}` does not apply to these values"))
 }

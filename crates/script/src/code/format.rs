@@ -18,12 +18,12 @@ pub(super) fn format(text: &str, values: &Value) -> Result<String, Error> {
         rest = &rest[at + 1..];
         let end = rest
             .find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-')
-            .ok_or_else(|| wrong("a format that ends in `%`"))?;
+            .ok_or_else(|| wrong("the format ends in `%`"))?;
         let (width, after) = rest.split_at(end);
         let mut after = after.chars();
         let conversion = after
             .next()
-            .ok_or_else(|| wrong("a format that ends in `%`"))?;
+            .ok_or_else(|| wrong("the format ends in `%`"))?;
         rest = after.as_str();
         if conversion == '%' {
             out.push('%');
@@ -31,13 +31,13 @@ pub(super) fn format(text: &str, values: &Value) -> Result<String, Error> {
         }
         let value = values
             .next()
-            .ok_or_else(|| wrong("a format with more places than values"))?;
+            .ok_or_else(|| wrong("the format has more places than values"))?;
         out.push_str(&converted(width, conversion, &value)?);
     }
     out.push_str(rest);
     match values.next() {
         None => Ok(out),
-        Some(_) => Err(wrong("a format with fewer places than values")),
+        Some(_) => Err(wrong("the format has fewer places than values")),
     }
 }
 
@@ -45,7 +45,7 @@ fn converted(width: &str, conversion: char, value: &Value) -> Result<String, Err
     let number = || {
         value
             .number()
-            .ok_or_else(|| Error::Wrong(format!("the format `%{conversion}` of what is no number")))
+            .ok_or_else(|| Error::Wrong(format!("the format `%{conversion}` needs a number")))
     };
     let places = match width.split_once('.') {
         // A precision that does not fit is larger than any text can have.

@@ -73,13 +73,11 @@ fn unread(before: &str, rest: &str) -> Error {
         Some(quote @ ('\'' | '"'))
             if !before.ends_with([quote; 2].iter().collect::<String>().as_str()) =>
         {
-            Error::Wrong(format!(
-                "a text begins at `{start}` and has no end: write `{quote}`"
-            ))
+            Error::Wrong(format!("unclosed text at `{start}`: add `{quote}`"))
         }
-        Some(sign @ ('$' | '?' | '!')) => Error::Wrong(format!("Python has no `{sign}`")),
+        Some(sign @ ('$' | '?' | '!')) => Error::Wrong(format!("`{sign}` is not Python")),
         _ => Error::Beyond(format!(
-            "Python beyond assertions and arithmetic: `{start}`"
+            "Python other than assertions and arithmetic: `{start}`"
         )),
     }
 }

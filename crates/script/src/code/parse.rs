@@ -177,7 +177,8 @@ impl<'t> Reader<'t> {
         match (&statement, self.peek()) {
             (_, None) => Ok(statement),
             (Statement::Assert(..), Some(Token::Sign(","))) => Err(Error::Wrong(
-                "`assert` takes a condition and a message: write brackets around more".to_owned(),
+                "`assert` takes a condition and a message: put further values in parentheses"
+                    .to_owned(),
             )),
             // `x = y = 1`, `x, y = 1, 2`
             (Statement::Assign(..) | Statement::Evaluate(_), Some(Token::Sign("="))) => {
@@ -384,7 +385,7 @@ impl<'t> Reader<'t> {
     fn beyond(&self) -> Error {
         let found = named(self.peek());
         Error::Beyond(format!(
-            "Python beyond assertions and arithmetic, at {found}"
+            "Python other than assertions and arithmetic, at {found}"
         ))
     }
 
@@ -403,7 +404,7 @@ impl<'t> Reader<'t> {
     /// Creates the error for a missing closing bracket.
     fn unclosed(&self) -> Error {
         match self.peek() {
-            None => Error::Wrong("`(` is not closed: write `)`".to_owned()),
+            None => Error::Wrong("unclosed `(`: add `)`".to_owned()),
             Some(_) => self.surplus(),
         }
     }
@@ -423,12 +424,12 @@ impl<'t> Reader<'t> {
             (_, Some(Token::Sign("="))) => {
                 Error::Wrong("`=` assigns: write `==` to compare".to_owned())
             }
-            (_, Some(Token::Sign(")"))) => Error::Wrong("`)` closes nothing".to_owned()),
+            (_, Some(Token::Sign(")"))) => Error::Wrong("unmatched `)`".to_owned()),
             (
                 before,
                 found @ Some(Token::Word(_) | Token::Int(_) | Token::Float(_) | Token::Text(_)),
             ) => Error::Wrong(format!(
-                "found {} after {}: write an operator or a comma between them",
+                "found {} after {}: expected an operator or a comma between them",
                 named(found),
                 named(before)
             )),

@@ -23,7 +23,7 @@ pub(super) fn call(cursor: &mut Cursor<'_, '_>) -> Parsed<Call> {
     if let Some(message) = miscounted(name, arguments.len()) {
         return Err(cursor.wrong_at(at, &message));
     }
-    cursor.sign('=', "what the call returns")?;
+    cursor.sign('=', "the result of the call")?;
     let result = expression(cursor)?;
     let error = match cursor.peek() {
         Some(Kind::Word(name)) => {
@@ -111,7 +111,9 @@ fn miscounted(name: &str, count: usize) -> Option<String> {
         (least, most) => format!("{least} or {most} arguments"),
     };
     let arguments = arguments.join(", ");
-    Some(format!("{name} takes {takes}: {arguments}; got {count}"))
+    Some(format!(
+        "{name} takes {takes} ({arguments}), but {count} are given"
+    ))
 }
 
 /// Skips the text in parentheses after an error, which is for readers only.

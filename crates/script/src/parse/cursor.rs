@@ -98,7 +98,7 @@ impl<'s, 't> Cursor<'s, 't> {
     pub(super) fn sign(&mut self, sign: char, meant: &str) -> Parsed<()> {
         match self.take_sign(sign) {
             true => Ok(()),
-            false => Err(self.expected(&format!("`{sign}`: {meant}"))),
+            false => Err(self.expected(&format!("`{sign}` ({meant})"))),
         }
     }
 
@@ -116,14 +116,14 @@ impl<'s, 't> Cursor<'s, 't> {
     /// Creates the error for an unexpected next token.
     pub(super) fn expected(&self, meant: &str) -> ParseError {
         let found = match self.tokens.get(self.next) {
-            None => "the script ends".to_owned(),
+            None => "the end of the script".to_owned(),
             Some(token) => {
                 let text = self.source[token.span.clone()].lines().next();
                 let text: String = text.unwrap_or_default().chars().take(20).collect();
-                format!("found `{text}`")
+                format!("`{text}`")
             }
         };
-        self.wrong(&format!("{found} in place of {meant}"))
+        self.wrong(&format!("expected {meant}, found {found}"))
     }
 
     pub(super) fn wrong(&self, message: &str) -> ParseError {

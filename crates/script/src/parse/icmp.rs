@@ -43,7 +43,7 @@ pub(super) fn icmp(cursor: &mut Cursor<'_, '_>) -> Parsed<Icmp> {
                 return Err(cursor.missing("UDP"));
             }
             let (first, _) = range(cursor)?;
-            cursor.sign(']', "the end of what it quotes")?;
+            cursor.sign(']', "the end of the quoted packet")?;
             first
         }
     };
@@ -77,7 +77,7 @@ fn report(cursor: &mut Cursor<'_, '_>) -> Parsed<IcmpReport> {
         | "information_reply"
         | "address_mask_request"
         | "address_mask_reply" => {
-            return Err(cursor.missing("ICMP messages that are no errors"));
+            return Err(cursor.missing("ICMP messages other than errors"));
         }
         _ => return Err(cursor.expected(TYPES)),
     };
@@ -104,7 +104,7 @@ fn code(cursor: &mut Cursor<'_, '_>) -> Parsed<IcmpReport> {
     };
     cursor.advance();
     if cursor.take_word("mtu") {
-        return Err(cursor.wrong("an MTU belongs to frag_needed and packet_too_big"));
+        return Err(cursor.wrong("only frag_needed and packet_too_big have an MTU"));
     }
     Ok(IcmpReport::Unreachable(what))
 }

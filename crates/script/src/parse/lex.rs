@@ -78,24 +78,20 @@ fn foreign(source: &str, at: usize) -> ParseError {
     ParseError::wrong(
         source,
         at..end,
-        "this is not UTF-8, which is read in comments alone: save the script as UTF-8".to_owned(),
+        "invalid UTF-8, which is allowed only in comments: save the script as UTF-8".to_owned(),
     )
 }
 
 /// Creates the error for a token without an end.
 fn unfinished(source: &str, at: usize) -> ParseError {
-    let (what, closing) = match source[at..].chars().next() {
-        Some('`') => ("shell commands", "a back quote"),
-        Some('"') => ("text", "a double quote"),
-        Some('%') => ("code", "`}%`"),
-        Some('/') => ("a comment", "`*/`"),
-        _ => ("a number", "fewer digits"),
+    let message = match source[at..].chars().next() {
+        Some('`') => "unclosed shell commands: add a back quote",
+        Some('"') => "unclosed text: add a double quote",
+        Some('%') => "unclosed code: add `}%`",
+        Some('/') => "unclosed comment: add `*/`",
+        _ => "the number has too many digits",
     };
-    ParseError::wrong(
-        source,
-        at..at + 1,
-        format!("{what} begins here and has no end: write {closing}"),
-    )
+    ParseError::wrong(source, at..at + 1, message.to_owned())
 }
 
 fn white(input: &mut Input<'_>) -> Lexed<()> {

@@ -39,7 +39,7 @@ pub fn parse(source: &str) -> Result<Script, ParseError> {
         if !script.events.is_empty() && shell(&mut cursor).is_some() {
             if cursor.peek().is_some() {
                 return Err(cursor.wrong(
-                    "commands without a time end a script: write a time before them, such as +0",
+                    "only the last commands of a script may lack a time: add one, such as +0",
                 ));
             }
             break;
@@ -47,11 +47,11 @@ pub fn parse(source: &str) -> Result<Script, ParseError> {
         script.events.push(event(&mut cursor)?);
     }
     match script.events.first() {
-        None => Err(cursor.wrong("nothing happens: write an event, such as `0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3`")),
+        None => Err(cursor.wrong("the script has no events: add one, such as `0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3`")),
         Some(first) if !begins(first.at) => Err(ParseError::at_line(
             source,
             first.line,
-            "the first event happens at time 0: write 0 before it",
+            "the first event must be at time 0: write 0 before it",
         )),
         Some(_) => Ok(script),
     }
@@ -99,7 +99,7 @@ fn event(cursor: &mut Cursor<'_, '_>) -> Parsed<Event> {
     if !outbound && !matches!(at, When::At(_) | When::After(_)) {
         return Err(cursor.wrong_at(
             start,
-            "only packets that the endpoint sends may come at any time or within a range",
+            "only packets that the endpoint sends may have the time `*` or a range",
         ));
     }
     Ok(Event { at, what, line })
@@ -142,7 +142,7 @@ fn time(cursor: &mut Cursor<'_, '_>) -> Parsed<Duration> {
     // Exact: far below 2^53 nanoseconds, and written in microseconds.
     let nanos = (seconds * 1e9).round();
     if nanos > MOST_NANOS {
-        return Err(cursor.wrong("a script takes less than a hundred days"));
+        return Err(cursor.wrong("the time is too large: a script takes less than a hundred days"));
     }
     cursor.advance();
     Ok(Duration::from_nanos(nanos as u64))
@@ -169,7 +169,9 @@ fn what(cursor: &mut Cursor<'_, '_>) -> Parsed<What> {
             Ok(What::Code(text.to_owned()))
         }
         Some(Kind::Word(_) | Kind::Ellipsis) => call::call(cursor).map(What::Call),
-        _ => Err(cursor
-            .expected("what happens: `<` or `>` with a packet, a call, `commands` or %{ code }%")),
+        _ => {
+            Err(cursor
+                .expected("an event: `<` or `>` with a packet, a call, `commands` or %{ code }%"))
+        }
     }
 }

@@ -33,7 +33,7 @@ fn discipline(mut words: &[&str]) -> Result<HostQueue, String> {
         words = match words {
             ["dev" | "handle", _, rest @ ..] | ["root", rest @ ..] => rest,
             [kind, options @ ..] => return of_kind(kind, options),
-            [] => return Err("a queue of this host's of no kind (`tc qdisc`)".to_owned()),
+            [] => return Err("a host queue without a kind (`tc qdisc`)".to_owned()),
         };
     }
 }
@@ -41,10 +41,7 @@ fn discipline(mut words: &[&str]) -> Result<HostQueue, String> {
 fn of_kind(kind: &str, options: &[&str]) -> Result<HostQueue, String> {
     let beyond = |option: &str| {
         let option = format!("{kind} {option}");
-        Err(format!(
-            "a queue of this host's (`tc qdisc … {}`)",
-            option.trim_end()
-        ))
+        Err(format!("a host queue (`tc qdisc … {}`)", option.trim_end()))
     };
     let mut queue = match kind {
         // Without a bottleneck these queues stay empty, so CoDel neither marks nor drops.

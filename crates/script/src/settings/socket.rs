@@ -8,8 +8,8 @@ use crate::hold::{Cork, Delay};
 
 /// Socket options that make no difference here, each with the reason.
 pub(crate) const HARMLESS: &[(&str, &str)] = &[
-    ("SO_REUSEADDR", "no address is ever taken"),
-    ("SO_REUSEPORT", "no port is ever taken"),
+    ("SO_REUSEADDR", "no address is ever in use"),
+    ("SO_REUSEPORT", "no port is ever in use"),
     ("SO_MARK", "packets carry no mark"),
     ("SO_PRIORITY", "packets have no priority"),
     ("SO_BINDTODEVICE", "there are no devices"),
@@ -21,7 +21,7 @@ pub(crate) const HARMLESS: &[(&str, &str)] = &[
     ("IP_TRANSPARENT", "no address is ever refused"),
     (
         "TCP_INQ",
-        "recvmsg is compared with what it says of it, asked for or not",
+        "recvmsg is always compared with the expected value",
     ),
 ];
 
@@ -180,7 +180,7 @@ impl SocketSettings {
         match connected {
             Connected::No => Ok(()),
             Connected::Yes => Err(format!(
-                "the socket option {name} on a connection that is there already"
+                "the socket option {name} on an existing connection"
             )),
         }
     }

@@ -11,7 +11,7 @@ pub(crate) const HARMLESS: &[(&str, &str)] = &[
         "tcp_wmem",
         "the send buffer has no limit unless the script sets one (`SO_SNDBUF`)",
     ),
-    ("tcp_fack", "gone from Linux"),
+    ("tcp_fack", "removed from Linux"),
     ("tcp_tso_win_divisor", "single segments leave, not bursts"),
     ("tcp_tso_rtt_log", "single segments leave, not bursts"),
     ("tcp_limit_output_bytes", "nothing queues in the host"),
@@ -31,20 +31,17 @@ pub(crate) const HARMLESS: &[(&str, &str)] = &[
         "tcp_fastopen_cookies",
         "a script that uses Fast Open is skipped for that",
     ),
-    ("tcp_syncookies", "no queue overflows"),
-    (
-        "tcp_no_metrics_save",
-        "nothing is kept from one connection to the next",
-    ),
+    ("tcp_syncookies", "the queue of a listener never overflows"),
+    ("tcp_no_metrics_save", "connections share no cached metrics"),
     (
         "tcp_ecn_option_beacon",
-        "the option is sent whenever it is wanted and has room",
+        "the option is sent whenever it is needed and fits",
     ),
     (
         "tcp_moderate_rcvbuf",
         "the receive buffer has its largest size from the start",
     ),
-    ("tcp_autocorking", "what is written goes out"),
+    ("tcp_autocorking", "written data is sent at once"),
     ("tcp_shrink_window", "the receive buffer never shrinks"),
     (
         "tcp_invalid_ratelimit",
@@ -122,7 +119,7 @@ impl Settings {
             // An unanswered SYN is always retransmitted without ECN.
             ("tcp_ecn_fallback", [1]) => {}
             ("tcp_ecn_fallback", _) => {
-                return Err("trust in ECN fields that the path has changed".to_owned());
+                return Err("trusting ECN fields that the path has changed".to_owned());
             }
             ("tcp_mtu_probing", [0]) => self.path.probing = Some(ProbingRule::Off),
             ("tcp_mtu_probing", [1]) => self.path.probing = Some(ProbingRule::BlackHole),

@@ -95,7 +95,7 @@ impl Stage {
 fn read_transfer<'c>(name: &str, arguments: &'c [Expression]) -> Result<Transfer<'c>, Refusal> {
     use Direction::{In, Out};
     let nowhere = arguments.get(1).is_some_and(|buffer| flag(buffer, "NULL"));
-    let wrong = || Refusal::Wrong(format!("{name} with these arguments"));
+    let wrong = || Refusal::Wrong(format!("invalid arguments of {name}"));
     let plain = |fd, bytes, direction, flags| {
         Ok(Transfer {
             fd,
@@ -186,7 +186,7 @@ impl Line {
         let limited = self.buffer.is_bounded();
         let cut = number(&call.result).is_some_and(|expected| (0..bytes).contains(&expected));
         if !limited && (call.error.as_deref() == Some("EAGAIN") || cut || call.until.is_some()) {
-            return beyond("a send buffer that is full");
+            return beyond("a full send buffer");
         }
         let Ok(length) = u64::try_from(bytes) else {
             return error("EINVAL");

@@ -28,7 +28,7 @@ impl Stage {
             return error("EAGAIN");
         };
         let expected = read(message).ok_or_else(|| {
-            Refusal::Beyond("messages of the queue of errors other than times".to_owned())
+            Refusal::Beyond("error queue messages other than timestamps".to_owned())
         })?;
         if let Some(kind) = expected.kind
             && !flag(kind, stamp.kind.name())

@@ -21,14 +21,11 @@ impl Stage {
         let Expression::List(items) = descriptors else {
             return beyond("poll without a list");
         };
-        let asked: Vec<Asked<'_>> =
-            items
-                .iter()
-                .map(read)
-                .collect::<Option<_>>()
-                .ok_or_else(|| {
-                    Refusal::Wrong("poll of what is not {fd=…, events=…, revents=…}".to_owned())
-                })?;
+        let asked: Vec<Asked<'_>> = items
+            .iter()
+            .map(read)
+            .collect::<Option<_>>()
+            .ok_or_else(|| Refusal::Wrong("poll expects {fd=…, events=…, revents=…}".to_owned()))?;
         let ready: Vec<Vec<&str>> = asked.iter().map(|asked| self.ready(asked)).collect();
         let count = ready.iter().filter(|events| !events.is_empty()).count();
         if count == 0 && number(timeout) != Some(0) {

@@ -81,7 +81,7 @@ impl Stage {
                 socket.settings.abort_at_close = on == Some(1) && seconds == Some(0);
                 match (on, seconds) {
                     (Some(0), _) | (_, Some(0)) => Ok(()),
-                    _ => Err("closing that waits".to_owned()),
+                    _ => Err("lingering close".to_owned()),
                 }
             }
             other => match number(other) {
@@ -108,7 +108,7 @@ impl Stage {
         let Role::Connected(index) = socket.role else {
             return match (flag(name, "TCP_MAXSEG"), socket.settings.mss()) {
                 (true, Some(mss)) => compare("the option's value", number(got), i64::from(mss)),
-                _ => beyond("options of a socket without a connection"),
+                _ => beyond("reading options of a socket without a connection"),
             };
         };
         let line = &mut self.lines[index];
@@ -135,7 +135,7 @@ impl Stage {
             return compare("the option's value", number(got), came.unwrap_or(0));
         }
         beyond(format!(
-            "asking for the socket option {}",
+            "reading the socket option {}",
             words(name).join("|")
         ))
     }

@@ -82,7 +82,7 @@ fn ten_times_the_events_take_ten_times_as_long() {
 }
 
 #[test]
-fn a_comment_without_an_end_is_no_script() {
+fn an_unclosed_comment_is_an_error() {
     let outcome = run(&"/*".repeat(500_000), Path::new("."), &Options::default());
     let Outcome::Failed(failure) = outcome else {
         panic!("{outcome:?}");
