@@ -50,11 +50,11 @@ const AGENTS: [(&str, &str); 4] = [
     ("pace", "keeps a pace that fills the link"),
     (
         "orca",
-        "Orca's preset, with factors of √2 and √½ on CUBIC's window in turn",
+        "has Orca's preset, with factors of √2 and √½ on CUBIC's window, alternating",
     ),
     (
         "aurora",
-        "Aurora's preset, with factors of 1.0125 and its inverse on the pace in turn",
+        "has Aurora's preset, with factors of 1.0125 and its inverse on the pace, alternating",
     ),
 ];
 
@@ -245,22 +245,22 @@ fn section(rows: &[Row], machine: &Machine, speed: &str, args: &EnvironmentsArgs
     let words: Vec<String> = std::env::args().skip(1).collect();
     let lines = machine.lines();
     let mut text = format!(
-        "{HEADING}\nThis section is written by `cargo measure {}`, {}; {}; {}.\n\n",
+        "{HEADING}\n`cargo measure {}` wrote this section {}; {}; {}.\n\n",
         words.join(" "),
         lines[0],
         lines[1],
         lines[2]
     );
-    text += "An environment is a path of 10 Mbit/s and 40 ms of round trip with a buffer of 50 packets and one flow; steps are of 10 ms, \
-         8.3 packets of 1500 bytes where the link is full; an episode is of 10 s, and its reset is a step like \
-         any other, as in a vector with autoreset. What agents do:\n\n";
+    text += "An environment is a path of 10 Mbit/s with a round trip of 40 ms, a buffer of 50 packets and one flow. A step takes \
+         10 ms, or 8.3 packets of 1500 bytes on a full link. An episode takes 10 s, and its reset counts as a step, as in a vector \
+         with autoreset. The agents:\n\n";
     for (agent, words) in AGENTS {
         text += &format!("- `{agent}` {words}\n");
     }
     text += &format!(
-        "\nSteps a second over all environments, least / median / most of {} rounds. Memory is what one environment adds to the \
-         process (of ns-3, the whole process).\n\n\
-         | what | on | steps/s | packets/step | kB each | aim | reached |\n| --- | --- | --: | --: | --: | --: | --- |\n",
+        "\nSteps per second over all environments: minimum / median / maximum of {} rounds. Memory is what one environment adds to the \
+         process (for ns-3, the whole process).\n\n\
+         | setup | on | steps/s | packets/step | kB each | target | reached |\n| --- | --- | --: | --: | --: | --: | --- |\n",
         args.rounds
     );
     for row in rows {
@@ -268,10 +268,10 @@ fn section(rows: &[Row], machine: &Machine, speed: &str, args: &EnvironmentsArgs
     }
     text += &beside_ns3(rows);
     text += &format!("\n{speed}\n");
-    text += "\nOurs: `target/release/examples/steps COUNT THREADS AGENT EPISODES` (`crates/environment/examples/steps.rs`).";
+    text += "\nCommand for our rows: `target/release/examples/steps COUNT THREADS AGENT EPISODES` (`crates/environment/examples/steps.rs`).";
     if let Some(row) = rows.iter().find(|row| row.name.starts_with("ns-3")) {
         text += &format!(
-            " ns-3's, without any agent, observation or Python: `{}`; each process has one path, as in ns3-gym.",
+            " Command for the ns-3 rows, without any agent, observation or Python: `{}`; each process has one path, as in ns3-gym.",
             row.command
         );
     }
@@ -315,8 +315,8 @@ fn beside_ns3(rows: &[Row]) -> String {
     };
     match (of("1024 "), of("64 "), of("ns-3")) {
         (Some(many), Some(some), Some(ns3)) => format!(
-            "\nWith the same window on the same path, 1024 environments make {} times the steps of as many processes of ns-3 as there are \
-             processors, and 64 make {} times.\n",
+            "\nWith the same window on the same path, 1024 environments perform {} times as many steps per second as one ns-3 \
+             process per processor, and 64 environments perform {} times as many.\n",
             short(many / ns3),
             short(some / ns3)
         ),
@@ -362,7 +362,8 @@ mod tests {
         ];
         let text = beside_ns3(&rows);
         assert!(
-            text.contains("make 200 times") && text.contains("64 make 400 times"),
+            text.contains("perform 200 times")
+                && text.contains("64 environments perform 400 times"),
             "{text}"
         );
         assert_eq!(beside_ns3(&rows[..3]), "");

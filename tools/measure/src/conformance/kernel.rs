@@ -105,7 +105,7 @@ impl<'p> Kernel<'p> {
         let said_of = String::from_utf8_lossy(&said.stderr).into_owned();
         let (line, reason) = told(&said_of);
         match (line, said.status.code()) {
-            (0, Some(124)) => Ok(Some((0, "packetdrill does not come to an end".to_owned()))),
+            (0, Some(124)) => Ok(Some((0, "packetdrill did not terminate".to_owned()))),
             (0, _) => Ok(Some((
                 0,
                 said_of.lines().next().unwrap_or_default().to_owned(),

@@ -64,11 +64,11 @@ impl Page<'_> {
     pub fn text(&self) -> String {
         let mut text = "# Conformance\n\n".to_owned();
         text.push_str(
-            "Scripts in packetdrill's language, played against our endpoint as `dupack script` plays them: `rack/cubic`, \
-             dialect `linux`,\n4 ms of tolerance unless a script says something else. A script is skipped if it asks for \
-             what is not there; what is skipped\nis never counted as passed. Of the scripts of others nothing is copied: \
-             `peers/packetdrill` has their names, what came of\nthem, and why some fail. Written by `cargo xtask \
-             conformance`; [scripts.md](scripts.md) describes the language.\n\n",
+            "The results of packetdrill scripts against our endpoint. `dupack script` plays them with `rack/cubic`, dialect \
+             `linux` and a\ntolerance of 4 ms, unless a script sets something else. A script that needs an unsupported feature \
+             is skipped, and a skipped\nscript never counts as passed. The repository has no copies of third-party scripts: \
+             `peers/packetdrill` has their names,\nresults, and reasons for failures. `cargo xtask conformance` generates this \
+             page; [scripts.md](scripts.md) describes the\nlanguage.\n\n",
         );
         text.push_str(&self.overview());
         for (suite, results) in self.suites {
@@ -139,7 +139,7 @@ impl Page<'_> {
         }
         text.push('\n');
         if !suite.counted.is_empty() {
-            text.push_str("**Bold**: about recovery and congestion control.\n\n");
+            text.push_str("Folders in **bold** are about recovery and congestion control.\n\n");
         }
         text.push_str(&self.failures(&suite.key, &results.played, &|p| {
             suite.scope(&p.script) != Scope::Out
@@ -166,7 +166,8 @@ impl Page<'_> {
             return String::new();
         }
         let mut text =
-            "| fails | at | what differs | why |\n| --- | --- | --- | --- |\n".to_owned();
+            "| failed script | line | difference | reason |\n| --- | --- | --- | --- |\n"
+                .to_owned();
         for one in played.iter().filter(failed) {
             let why = match self.reasons.find(key, &one.script) {
                 None => "**not explained**".to_owned(),
@@ -191,8 +192,7 @@ impl Page<'_> {
     fn ours(&self) -> String {
         let mut text = "## Our own scripts\n\n".to_owned();
         text.push_str(
-            "`crates/script/conformance`: each is written from a clause of an RFC, which its first line names, and is a \
-             test.\n\n| RFC | scripts | passed | sections |\n| --- | ---: | ---: | --- |\n",
+            "Each script in `crates/script/conformance` tests a clause of an RFC, which its first line names.\n\n| RFC | scripts | passed | sections |\n| --- | ---: | ---: | --- |\n",
         );
         let mut rfcs: BTreeMap<u32, Vec<&Played>> = BTreeMap::new();
         for played in &self.ours.played {
@@ -216,8 +216,8 @@ impl Page<'_> {
 
     /// How many of our scripts each stack passes.
     fn by_stack(&self) -> String {
-        let mut text = "The same scripts with other stacks. They are written for `rack/cubic`: what another recovery \
-             may do otherwise, or another\ncontrol's window, counts as failed here.\n\n"
+        let mut text = "The same scripts with explicit stacks. They are written for `rack/cubic`, so that legitimate differences of \
+             another recovery, or another\ncontrol's window, count as failures here.\n\n"
             .to_owned();
         text.push_str(HEAD);
         for name in STACKS {
@@ -230,11 +230,11 @@ impl Page<'_> {
     }
 
     fn kernel(&self, kernel: &Results) -> String {
-        let mut text = "## Where the kernel and the RFCs differ\n\n".to_owned();
+        let mut text = "## Differences between the kernel and the RFCs\n\n".to_owned();
         let _ = writeln!(
             text,
-            "Our own scripts against {} by packetdrill, each in a network namespace of its own, with CUBIC and 10 ms of\n\
-             tolerance: {}. A script that fails is tried three times.\n",
+            "packetdrill plays our own scripts against {}, each in its own network namespace, with CUBIC and a tolerance\n\
+             of 10 ms: {}. A failing script is tried three times.\n",
             kernel.revision,
             kernel.in_short()
         );
@@ -256,7 +256,7 @@ fn skips(results: &Results, suite: &Suite) -> String {
     if reasons.is_empty() {
         return String::new();
     }
-    let mut text = "| skipped, for it asks for | |\n| --- | --- |\n".to_owned();
+    let mut text = "| unsupported feature | skipped scripts |\n| --- | --- |\n".to_owned();
     for (reason, scripts) in &reasons {
         let _ = writeln!(text, "| {} | {} |", cell(reason), scripts.join(", "));
     }

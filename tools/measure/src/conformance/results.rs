@@ -73,7 +73,7 @@ impl PrintedScript {
             _ if self.outcome == Outcome::Skipped => self.reason.clone(),
             ([first, ..], ..) => format!("{}: {first}", self.message),
             ([], Some(expected), Some(came)) => {
-                format!("{}: {expected} expected, {came} came", self.message)
+                format!("{}: expected {expected}, got {came}", self.message)
             }
             _ => self.message.clone(),
         }
