@@ -1,15 +1,15 @@
 use super::*;
 
-/// What one stack is made of: its mean and spread by measure.
+/// Means of a synthetic stack by measure.
 struct Made {
     name: &'static str,
     /// Goodput in Mbit/s.
     goodput: f64,
     /// 95th percentile of the queueing delay in ms.
     delay: f64,
-    /// Resent share in percent.
+    /// Retransmitted share in percent.
     waste: f64,
-    /// Harm to a standing flow's goodput.
+    /// Harm to a competing flow's goodput.
     harm: f64,
 }
 
@@ -23,10 +23,10 @@ const fn made(name: &'static str, goodput: f64, delay: f64, waste: f64, harm: f6
     }
 }
 
-/// Ten seeds; each value wanders by `spread` of itself, every stack in its own order, so that a
-/// difference of several times `spread` can be told and a smaller one cannot.
+/// Creates a contender with ten seeds. Each value varies by `spread`, relative to itself, in a different order for each
+/// stack. A difference of several times `spread` is then significant, and a smaller one is not.
 fn contender(n: usize, made: &Made, spread: f64) -> Contender {
-    // Every multiplier visits all ten digits, so that the mean stays where it is.
+    // Every multiplier permutes all ten digits, so the mean does not change.
     let times = [3, 7, 9, 1][n % 4];
     let wander = |seed: u64| ((seed * times + n as u64) % 10) as f64 / 4.5 - 1.0;
     let samples = |value: f64| {
@@ -104,9 +104,9 @@ fn where_more_than_half_would_have_one_there_is_no_answer_until_it_is_said_what_
     let text = verdict.no_answer().unwrap();
     for part in [
         "no answer by these measures: 3 of 4",
-        "--prefer goodput leads to c",
-        "--prefer delay leads to a",
-        "--prefer friendly leads to c",
+        "--prefer goodput selects c",
+        "--prefer delay selects a",
+        "--prefer friendly selects c",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -150,7 +150,7 @@ fn who_starves_or_wastes_is_warned_of_and_beats_nobody() {
     assert!(matches!(verdict.stacks[1].warnings[..], [Warning::Waste(own)] if own == 23.7));
     assert!(verdict.sentence(0).contains("starves CUBIC: harm 0.90"));
     assert!(verdict.sentence(1).contains("23.7 %"));
-    // Better by goodput than all, and no reason not to have a ★.
+    // This stack has more goodput than all others, which does not earn it a ★.
     let greedy = verdict_of(
         &[
             made("harmful and best by all else", 9.5, 5.0, 0.5, 0.51),
@@ -172,7 +172,7 @@ fn what_links_lose_is_no_waste_of_the_sender_s() {
         flow_goodputs: vec![1.0],
         trace_hash: 0,
     };
-    // 120 of 1000 segments were sent again; 100 were lost on a link.
+    // 120 of 1000 segments were retransmitted; 100 were lost on a link.
     run.values.set(Measure::Retransmissions, 120.0);
     run.values.set(Measure::RetransmissionShare, 12.0);
     run.values.set(Measure::LinkLosses, 100.0);
@@ -183,7 +183,7 @@ fn what_links_lose_is_no_waste_of_the_sender_s() {
 
 #[test]
 fn what_the_seeds_do_not_tell_is_no_difference() {
-    // By 3 %, while each run wanders by up to 10 %.
+    // The difference is 3 %, and each run varies by up to 10 %.
     let all = [
         made("first", 5.0, 20.0, 1.0, 0.2),
         made("second", 5.15, 20.0, 1.0, 0.2),
@@ -194,7 +194,7 @@ fn what_the_seeds_do_not_tell_is_no_difference() {
     let noisy = contenders.map(|(n, made)| contender(n, made, 0.1));
     let verdict = Verdict::among(noisy.collect(), &Margins::default(), None);
     assert_eq!(verdict.answer, Answer::Stars(vec![1, 0]));
-    // The same means without noise are told apart.
+    // Without noise the same means differ significantly.
     assert_eq!(verdict_of(&all, None).answer, Answer::Stars(vec![1]));
 }
 
@@ -203,7 +203,7 @@ fn many_comparisons_ask_for_more_than_one_does() {
     let pair = |pairs: usize| {
         let all: Vec<Contender> = (0..pairs * 2)
             .map(|n| {
-                // Of each two the second is ahead by 1 ± 1: p is about 0.03 by itself.
+                // The second stack is ahead by 1 ± 1 in each pair: p is about 0.03 uncorrected.
                 let values = [0.4, 2.0, 0.6, 1.4, 2.2, 0.0];
                 let ahead = |v: f64| if n % 2 == 1 { 50.0 + v } else { 50.0 };
                 let samples = values.iter().zip(1..).map(|(v, seed)| (seed, ahead(*v)));
@@ -341,8 +341,8 @@ fn a_sentence_says_what_a_star_costs() {
     for part in [
         "2.00 × (",
         "the goodput of base",
-        "its queue: 50.0 ms (95th percentile), 40.0 ms above base",
-        "resends 4.0 %, base 1.0 %",
+        "queueing delay 50.0 ms (95th percentile), 40.0 ms above base",
+        "retransmits 4.0 % of its segments, base 1.0 %",
         "takes 30 % of a CUBIC flow's goodput",
     ] {
         assert!(fast.contains(part), "{part}: {fast}");
@@ -357,13 +357,13 @@ fn one_stack_alone_has_nothing_to_beat() {
     assert_eq!(marks(&verdict), " ");
 }
 
-/// Seeds at which `values` were measured.
+/// Pairs `values` with seeds.
 fn by_seed(values: &[f64]) -> Vec<(u64, f64)> {
     (1..).zip(values.iter().copied()).collect()
 }
 
-/// A stack with what was measured of it, and timeouts that tell nothing of any two: comparisons
-/// that the others are corrected for.
+/// Creates a contender with these values, and with timeouts that do not differ between stacks: additional comparisons
+/// that the correction counts.
 fn measured(name: &str, n: usize, measured: &[(Measure, &[f64])]) -> Contender {
     let own = measured.iter().map(|(m, values)| (*m, by_seed(values)));
     let seeds = measured[0].1.len();
@@ -386,8 +386,8 @@ fn who_leads_by_what_one_comparison_tells_is_not_beaten() {
         let delays = [0.0, 0.1, 0.0, 0.2, 0.1, 0.0].map(|off| delay + off);
         measured(name, n, &[(Goodput, goodput), (DelayP95, &delays)])
     };
-    // "wild" has more goodput than "calm" with nearly every seed: p is 0.026 by itself, and above 0.05
-    // among all. Its queue is longer for certain.
+    // "wild" has more goodput than "calm" with nearly every seed: p is 0.026 uncorrected, and above 0.05 corrected. Its
+    // queue is significantly longer.
     let all = [
         stack("base", 0, &[2.0, 2.1, 2.2, 2.0, 2.1, 2.2], 30.0),
         stack("calm", 1, &[8.0, 8.1, 8.0, 8.1, 8.0, 8.1], 10.0),
@@ -404,12 +404,12 @@ fn who_leads_by_what_one_comparison_tells_is_not_beaten() {
     );
     assert_eq!((here.better, here.leans_to(2)), (Side::Neither, true));
     assert_eq!(verdict.answer, Answer::Stars(vec![2, 1]));
-    // What the sentence shows is not called untold.
+    // The sentence must not deny a difference that it shows.
     let [base, calm, wild, worst] = all;
     let other = Verdict::among(vec![calm, wild, base, worst], &Margins::default(), None);
     let sentence = other.sentence(1);
     assert!(
-        sentence.contains("the goodput of calm, but too few seeds"),
+        sentence.contains("the goodput of calm, but not significant"),
         "{sentence}"
     );
 }
@@ -429,10 +429,10 @@ fn what_is_preferred_must_tell_the_stacks_apart() {
     assert_eq!(marks(&verdict), "☆☆☆");
     let text = verdict.no_answer().unwrap();
     assert!(
-        text.contains("no answer by goodput, either: 3 of 3"),
+        text.contains("no answer by goodput either: 3 of 3"),
         "{text}"
     );
-    assert!(verdict.sentence(1).contains("no cost that 4 seeds tell"));
+    assert!(verdict.sentence(1).contains("no significant cost over 4 seeds"));
 }
 
 #[test]
@@ -442,7 +442,7 @@ fn who_says_what_counts_asks_less_at_once() {
         let delays = [0.0, 0.1, -0.1, 0.0, 0.2].map(|off| delay + off);
         measured(name, n, &[(Goodput, goodput), (DelayP95, &delays)])
     };
-    // That "fast" is ahead of "slow" has p = 0.015 by itself: enough for two comparisons, not for all.
+    // The lead of "fast" over "slow" has p = 0.015 uncorrected: enough for two comparisons, but not for all.
     let all = || {
         vec![
             stack("fast", 0, &[9.0, 9.4, 8.9, 9.5, 9.1], 40.0),
@@ -463,7 +463,7 @@ fn who_says_what_counts_asks_less_at_once() {
     assert_eq!(told.answer, Answer::Stars(vec![0]));
 }
 
-/// A difference that is one at its point may be none among all of a sweep.
+/// A difference that is significant at its point may not be significant in the whole sweep.
 #[test]
 fn over_a_sweep_a_difference_must_stand_among_all() {
     use crate::experiment::load::Source;
@@ -481,7 +481,7 @@ fn over_a_sweep_a_difference_must_stand_among_all() {
     let mut results = plan.empty_results();
     for point in 0..12 {
         for stack in 0..2 {
-            // The second is ahead by 1 ± 1: p is about 0.03 at each point.
+            // The second stack is ahead by 1 ± 1: p is about 0.03 at each point.
             for (value, seed) in [0.4, 2.0, 0.6, 1.4, 2.2, 0.0].into_iter().zip(1..) {
                 let mut values = Values::default();
                 values.set(
