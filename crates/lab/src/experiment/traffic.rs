@@ -1,9 +1,10 @@
 //! Traffic sources in an experiment file.
 
+use dupack_net::web::FlowSizes as Distribution;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ReceiverOptions, SenderOptions, is_default};
+use super::{Experiment, ReceiverOptions, SenderOptions, is_default};
 use crate::units::{ByteCount, Delay, Rate};
 
 /// Start times of flows and UDP sources, and the positions at which runs begin in recorded traces.
@@ -139,6 +140,37 @@ pub enum FlowSizes {
     WebSearch,
     /// A data-mining cluster (VL2, SIGCOMM 2009): 12.7 MB on average.
     DataMining,
+}
+
+impl FlowGroup {
+    /// Returns the number of flows of the group in a run of `experiment`.
+    pub(crate) fn flows_in(&self, experiment: &Experiment) -> u64 {
+        let Some(web) = &self.web else {
+            return u64::from(self.count);
+        };
+        let seconds = self.sending(experiment).as_seconds();
+        let bytes = web.load.as_bits_per_second() as f64 / 8.0 * seconds;
+        let each = bytes / web.sizes.distribution().mean_bytes();
+        (each * f64::from(self.count)).round() as u64
+    }
+
+    /// Returns the time during which the short flows of the group arrive: from its start to the end of the run.
+    pub(crate) fn sending(&self, experiment: &Experiment) -> Delay {
+        let start = self.start.unwrap_or_default();
+        let end = experiment.duration;
+        Delay::from_nanos(end.as_nanos().saturating_sub(start.as_nanos()))
+    }
+}
+
+impl FlowSizes {
+    /// Returns the distribution.
+    pub(crate) const fn distribution(self) -> Distribution {
+        match self {
+            Self::WebObjects => Distribution::WebObjects,
+            Self::WebSearch => Distribution::WebSearch,
+            Self::DataMining => Distribution::DataMining,
+        }
+    }
 }
 
 fn one() -> u32 {

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::{Results, Run};
 use crate::experiment::Experiment;
-use crate::run::flows_in;
 use crate::stats::{Summary, jain_index};
 
 /// Groups of flows of an experiment, in the order of its file.
@@ -31,7 +30,7 @@ impl Groups {
         let described = experiment.flows.iter().enumerate();
         let groups = described.map(|(place, group)| {
             let start = end;
-            end += usize::try_from(flows_in(experiment, group)).unwrap_or(usize::MAX);
+            end += usize::try_from(group.flows_in(experiment)).unwrap_or(usize::MAX);
             Group {
                 name: match group.name.as_str() {
                     "" => format!("group {}", place + 1),

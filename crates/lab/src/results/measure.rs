@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Stack of the competing flow in measurements of harm: the one that most servers send with, as in Linux.
+pub const STANDING: &str = "rack/cubic";
+
 /// Direction in which a measure is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {

@@ -3,9 +3,9 @@
 use super::contrast::{Side, better_side, paired};
 use super::limits::{HARM_MOST, Margins, WASTE_MOST_PERCENT};
 use super::{Answer, JUDGED, Prefer, Verdict};
+use crate::results::measure::STANDING;
 use crate::results::medium::{NO_ANSWER_HERE, SOUND_LEAST};
 use crate::results::{Better, HarmRecord, Measure, Medium, Results};
-use crate::run::STANDING;
 use crate::significance::Family;
 use crate::stats::{ratio, times};
 
