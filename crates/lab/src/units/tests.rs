@@ -1,4 +1,4 @@
-//! What is read, what is printed, and what is said about everything else.
+//! Tests of accepted text, printed text, and error messages.
 
 use super::*;
 
@@ -54,16 +54,16 @@ fn reads_probabilities() {
     assert_eq!(fraction("100%"), Ok(1.0));
 }
 
-/// In files as in flags: nobody can tell what `0.5` means.
+/// In files and flags alike, `0.5` is ambiguous.
 #[test]
 fn a_bare_number_is_no_probability() {
     assert_eq!(
         message::<Probability>("0.01"),
-        "`0.01` could be a share or a percentage: write 1% or 0.01%"
+        "`0.01` could be a fraction or a percentage: write 1% or 0.01%"
     );
     assert_eq!(
         message::<Probability>("1"),
-        "`1` could be a share or a percentage: write 100% or 1%"
+        "`1` could be a fraction or a percentage: write 100% or 1%"
     );
 }
 
@@ -154,7 +154,7 @@ fn says_what_was_meant() {
     assert_eq!(message::<Delay>("20"), "`20` has no unit: write 20ms");
     assert_eq!(
         message::<Delay>("20m"),
-        "`20m` can be read in two ways: write 20ms or 20min"
+        "`20m` is ambiguous: write 20ms or 20min"
     );
     assert_eq!(
         message::<Delay>("20msec"),
@@ -166,7 +166,7 @@ fn says_what_was_meant() {
     );
     assert_eq!(
         message::<Delay>("0.5ns"),
-        "`0.5ns` is finer than can be held: write a multiple of 1ns"
+        "`0.5ns` is finer than the resolution: write a multiple of 1ns"
     );
     assert_eq!(
         message::<Delay>("1e3ms"),
