@@ -1,4 +1,4 @@
-//! Journals of shards together are what one execution is.
+//! Tests that merged shards equal a single execution.
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ fn plan() -> (Plan, Source) {
     (plan.measuring_harm(&catalog), source)
 }
 
-/// The folders of all shards, done one after the other.
+/// Performs all shards one after the other. Returns their folders.
 fn done(split: &Split<'_>, name: &str) -> Vec<(String, PathBuf)> {
     let base = std::env::temp_dir().join(format!("dupack-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&base);
@@ -50,7 +50,7 @@ fn stored(folders: &[(String, PathBuf)]) -> Vec<(String, Stored)> {
     folders.iter().map(read).collect()
 }
 
-/// Writes another number for the goodput of the last run in the journal of `folder`.
+/// Changes the goodput of the last run in the journal of `folder`.
 fn edit(folder: &std::path::Path) {
     let file = folder.join(NAME);
     let text = fs::read_to_string(&file).unwrap();
@@ -128,7 +128,7 @@ fn a_run_that_came_out_in_two_ways_is_told_with_its_places() {
 #[test]
 fn a_journal_that_does_not_come_out_again_is_told() {
     let (plan, source) = plan();
-    // Every shard has one run: all of them can be the shortest.
+    // Every shard has one run, so all of them can be the shortest.
     let split = Split::of_plan(&plan, plan.work() as u32, &source).unwrap();
     let folders = done(&split, "merge-again");
     let first = stored(&folders);
@@ -145,10 +145,10 @@ fn a_journal_that_does_not_come_out_again_is_told() {
         .unwrap_err();
     assert_eq!(error.first, folders[name].0);
     assert!(
-        error.to_string().contains("when it is done again here"),
+        error.to_string().contains("when repeated here"),
         "{error}"
     );
-    // Who was interrupted says nothing.
+    // An interrupted check is inconclusive.
     let interrupt = Interrupt::new();
     interrupt.ask();
     merge.check(Execution::default(), &interrupt).unwrap();

@@ -1,4 +1,4 @@
-//! Every run is in one shard, all shards know which, and none has much more than another.
+//! Tests that every run is in exactly one shard, that the split is reproducible, and that shards are balanced.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -18,7 +18,7 @@ fn plan(head: &str, tail: &str) -> (Plan, Source) {
     (plan.unwrap(), source)
 }
 
-/// Points of very different lengths, and harm.
+/// Points with very different lengths, and harm.
 fn uneven() -> (Plan, Source) {
     let tail = "[sweep]\n\"path.rate\" = [\"1Mbit/s\", \"3Mbit/s\", \"10Mbit/s\", \"33Mbit/s\"]\n";
     let (plan, source) = plan("seeds = 7\n", tail);
@@ -62,7 +62,7 @@ fn whoever_splits_the_same_plan_comes_to_the_same_split() {
         (split.places.clone(), split.fingerprint())
     };
     assert_eq!(split(&one), split(&other));
-    // Neither the title nor a comment is the runs'; another seed is.
+    // Titles and comments do not affect the runs; another seed does.
     let (titled, _) = plan("title = \"x\"\nseeds = 7\n", "");
     let (bare, _) = plan("seeds = 7\n", "");
     let (more, _) = plan("seeds = 8\n", "");
@@ -75,7 +75,7 @@ fn whoever_splits_the_same_plan_comes_to_the_same_split() {
     );
 }
 
-/// Graham's bound: 4/3 − 1/(3m) of the best, which is no shorter than the mean and the longest run.
+/// Graham's bound is 4/3 − 1/(3m) of the optimum, which is at least the mean and the longest run.
 #[test]
 fn no_shard_has_much_more_than_another() {
     let (plan, source) = uneven();
@@ -94,7 +94,7 @@ fn no_shard_has_much_more_than_another() {
     }
 }
 
-/// However wrong the estimate is: what differs by its seed alone is spread evenly.
+/// Runs that differ only in their seed are distributed evenly, however wrong the estimate is.
 #[test]
 fn every_shard_has_as_many_runs_of_a_kind_or_one_more() {
     let tail = "[sweep]\n\"path.buffer\" = [\"10pkt\", \"20pkt\", \"40pkt\", \"80pkt\"]\n";
@@ -138,7 +138,7 @@ fn what_is_compared_stays_together_where_that_costs_nothing() {
         let split = Split::of_plan(&plan, of, &source).unwrap();
         assert_eq!(together(&split), whole, "{of}");
     }
-    // Four shards have five runs at the most, or two seeds, which are six.
+    // Four shards have at most five runs, or two seeds, which are six runs.
     let split = Split::of_plan(&plan, 4, &source).unwrap();
     let costs = costs(&split);
     assert_eq!(
@@ -174,7 +174,7 @@ fn costs_of_any_size_are_split() {
     assert!(places(&[], 3).is_empty());
     let deal = |costs: [(u64, u64); 4]| deal(&costs.map(|(cost, kind)| (cost, Kind(kind))), 2);
     assert_eq!(deal([(1, 0), (5, 0), (3, 0), (3, 0)]), [0, 0, 1, 1]);
-    // Two of each kind for each: in their order it would be both of one kind.
+    // Two of each kind for each shard. In listed order, each shard would get both runs of one kind.
     assert_eq!(deal([(1, 1), (1, 2), (1, 1), (1, 2)]), [0, 0, 1, 1]);
 }
 

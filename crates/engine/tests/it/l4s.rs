@@ -1,4 +1,4 @@
-//! Prague through DualPI2, and what is said where it cannot work.
+//! Prague with DualPI2, and the warnings where it cannot work.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -12,7 +12,7 @@ fn plan(text: &str) -> Plan {
     Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
 }
 
-/// Two flows of a stack alone: wait at the 95th percentile in ms, and the link's use in per cent.
+/// Two flows of a stack alone: 95th percentile of the queueing delay in ms, and link utilisation in percent.
 fn alone(stack: &str, queue: &str) -> [f64; 2] {
     let text = format!(
         "stacks = [\"{stack}\"]\nseeds = 1\nduration = \"30s\"\nwarm_up = \"10s\"\n\
@@ -42,7 +42,7 @@ fn where_nobody_counts_marks_a_warning_says_so() {
         let plan = plan(&text);
         plan.warnings()
             .iter()
-            .any(|text| text.contains("it is Reno"))
+            .any(|text| text.contains("it behaves like Reno"))
     };
     assert!(warned("false") && warned("true"));
     assert!(!warned("\"accurate\""));
@@ -70,5 +70,5 @@ fn without_ecn_dctcp_is_reno_and_a_warning_says_so() {
     assert_eq!(goodput("rack/dctcp"), goodput("rack/reno"));
     let told = plan_of("rack/dctcp");
     let mut warnings = told.warnings().iter();
-    assert!(warnings.any(|text| text.contains("it is Reno")));
+    assert!(warnings.any(|text| text.contains("it behaves like Reno")));
 }

@@ -1,4 +1,4 @@
-//! Queues of experiment files: what a table says is what the network gets.
+//! Queues of experiment files: the options of a table reach the network.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -46,7 +46,7 @@ fn every_kind_keeps_the_wait_shorter_than_a_fifo_and_a_higher_target_longer() {
             "{queue}: {short} {long} {fifo}"
         );
     }
-    // At half the rate 400 packets wait twice as long; behind a policer nobody waits.
+    // At half the rate, 400 packets wait twice as long. Behind a policer no packet waits.
     let shaped = "queue = \"shaper\"\ntoken_bucket = { rate = \"5Mbit/s\", burst = \"15kB\" }";
     assert!(wait_p95(shaped) > 1.5 * fifo);
     let policed = "queue = \"policer\"\ntoken_bucket = { rate = \"5Mbit/s\", burst = \"15kB\" }";

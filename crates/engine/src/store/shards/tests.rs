@@ -1,4 +1,4 @@
-//! A shard's folder is begun once, gone on with by the same command alone, and finished for good.
+//! Tests that the folder of a shard is only resumed by the same command, and that it stays finished.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::run::{Interrupt, Plan};
@@ -41,7 +41,7 @@ impl Case {
         Identity::new(shard, &split, "test", Harm::LeftOut)
     }
 
-    /// Begins the shard in the folder of that name, and does it.
+    /// Begins and performs the shard in a folder with this name.
     fn finished(&self, name: &str, shard: &str) -> PathBuf {
         let path = self.base.join(name);
         let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
@@ -85,7 +85,7 @@ fn what_was_finished_says_so_and_whose_runs_they_are() {
         .check(&case.identity("1/2"), &case.experiment())
         .unwrap();
     found.runs().unwrap();
-    // More shards than runs: one without any is finished, too.
+    // A shard without runs, because there are more shards than runs, is finished, too.
     let empty = case.finished("empty", "9/9");
     assert!(ShardFolder::read(&empty).unwrap().is_finished());
 }
@@ -165,10 +165,10 @@ fn what_was_changed_since_is_told_with_its_line() {
         ),
         (
             text.replacen("\"seed\":2", "\"seed\":7", 1),
-            "is not what shard 1/1 was finished with",
+            "has changed since shard 1/1 was finished",
         ),
         (text[..text.len() - 5].to_owned(), "line 5 is unreadable"),
-        (String::new(), "is not what shard 1/1"),
+        (String::new(), "has changed since shard 1/1"),
     ] {
         fs::write(&journal, changed).unwrap();
         let error = ShardFolder::read(&path).unwrap().runs().unwrap_err();
@@ -187,11 +187,11 @@ fn damaged_marks_are_errors() {
         (
             FINISHED,
             "{\"shard\":\"2/2\",\"runs\":1,\"journal\":\"0\"}",
-            "speaks of shard 2/2",
+            "names shard 2/2",
         ),
-        (FINISHED, "", "cannot be used"),
-        ("shard.json", "{\"shard\":\"0/2\"}", "they are 1/2 to 2/2"),
-        ("shard.json", "nonsense", "cannot be used"),
+        (FINISHED, "", "cannot use"),
+        ("shard.json", "{\"shard\":\"0/2\"}", "the shards are 1/2 to 2/2"),
+        ("shard.json", "nonsense", "cannot use"),
     ] {
         fs::write(path.join(file), text).unwrap();
         assert!(error(&path).contains(says), "{}", error(&path));
@@ -224,5 +224,5 @@ fn folders_of_one_whole_are_gathered_and_others_are_told_apart() {
     let strange = fs::read_to_string(b.join("shard.json")).unwrap();
     fs::write(b.join("shard.json"), strange.replace(&engine, "0.0.1 0")).unwrap();
     assert!(error(&[&a, &b]).contains("the engine is 0.0.1 0, and was "));
-    assert!(error(&[&b]).contains("was made by the engine 0.0.1 0"));
+    assert!(error(&[&b]).contains("is 0.0.1 0, but this one is"));
 }
