@@ -434,7 +434,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_holds_something_is_never_reused() {
+    fn a_folder_that_is_not_empty_is_never_reused() {
         let base = std::env::temp_dir().join(format!("dupack-store-{}", std::process::id()));
         let path = base.join("out");
         let first = OutputFolder::create(&path, IfPresent::Number).unwrap();
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_whole_takes_no_folder() {
+    fn incomplete_files_do_not_block_a_folder() {
         let base = std::env::temp_dir().join(format!("dupack-whole-{}", std::process::id()));
         let path = base.join("out");
         let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_flag_that_named_the_folder() {
+    fn an_error_mentions_the_flag_that_named_the_folder() {
         let base = std::env::temp_dir().join(format!("dupack-flag-{}", std::process::id()));
         fs::create_dir_all(&base).unwrap();
         let file = base.join("file");
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_finished_runs_is_to_be_resumed() {
+    fn a_folder_with_finished_runs_suggests_resuming() {
         let base = std::env::temp_dir().join(format!("dupack-journal-{}", std::process::id()));
         let path = base.join("a b");
         let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_abandoned_leaves_what_was_there() {
+    fn abandoning_a_folder_keeps_what_existed_before() {
         let base = std::env::temp_dir().join(format!("dupack-abandoned-{}", std::process::id()));
         fs::create_dir_all(&base).unwrap();
         let new = |name: &str| OutputFolder::create(&base.join(name), IfPresent::Number).unwrap();

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_noted_reads_back_to_the_last_bit() {
+    fn runs_are_read_back_to_the_last_bit() {
         let path = folder("journal-bits");
         // Numbers that need all of their digits.
         let goodputs = [1.0 / 3.0, 0.1 + 0.2, 1e22 / 3.0, f64::MIN_POSITIVE];
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_last_line_is_ignored_and_the_next_is_not_glued_to_it() {
+    fn an_incomplete_last_line_is_ignored_and_removed() {
         let path = folder("journal-torn");
         let journal = Journal::open(&path).unwrap();
         journal.append(&id(1), &done(1.0)).unwrap();
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn two_at_a_time_are_refused_and_so_is_a_folder_without_one() {
+    fn a_second_process_and_a_missing_journal_are_errors() {
         let path = folder("journal-busy");
         assert!(matches!(
             Journal::reopen(&path),
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_another_engine_do_not_count_and_it_says_so() {
+    fn runs_of_another_engine_are_reported_and_ignored() {
         let path = folder("journal-engine");
         let journal = Journal::open(&path).unwrap();
         journal.append(&id(1), &done(1.0)).unwrap();
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_changed_is_not_taken() {
+    fn a_modified_line_is_ignored() {
         let path = folder("journal-changed");
         let journal = Journal::open(&path).unwrap();
         journal.append(&id(1), &done(1.0)).unwrap();
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_another_run_than_its_fingerprint_names_is_refused() {
+    fn a_line_that_contradicts_its_fingerprint_is_ignored() {
         let path = folder("journal-stranger");
         let journal = Journal::open(&path).unwrap();
         journal.append(&id(1), &done(1.0)).unwrap();
@@ -465,7 +465,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_in_its_place_is_not_followed() {
+    fn a_link_in_place_of_the_journal_is_not_followed() {
         let path = folder("journal-link");
         fs::create_dir_all(&path).unwrap();
         let theirs = path.join("theirs");
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_another_making_does_not_count() {
+    fn a_line_with_unknown_measures_is_ignored() {
         let path = folder("journal-other");
         Journal::open(&path).unwrap();
         let other = "{\"fingerprint\":\"1\",\"point\":\"loss 1%\",\"stack\":\"sack/reno\",\"seed\":3,\"cpu_seconds\":1.0,\

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn it_reads_back_where_it_belongs_and_nowhere_else() {
+    fn a_parcel_is_read_by_its_own_plan_only() {
         let catalog = Catalog::builtin();
         let (ours, other) = (plan("1Mbit/s"), plan("2Mbit/s"));
         let order = order(&ours);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_or_of_another_engine_is_refused() {
+    fn damaged_parcels_and_those_of_another_engine_are_refused() {
         let plan = plan("1Mbit/s");
         let order = order(&plan);
         let bytes = write(&plan, 7, &fulfil(&plan, &order, &Interrupt::new()));
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interruption_leaves_what_is_done() {
+    fn an_interruption_keeps_finished_runs() {
         let plan = plan("1Mbit/s");
         let interrupt = Interrupt::new();
         interrupt.ask();

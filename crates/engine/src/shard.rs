@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_what_was_read() {
+    fn shards_are_written_as_they_are_read() {
         for text in ["1/1", "3/64", "100000/100000"] {
             let shard: Shard = text.parse().unwrap();
             assert_eq!(shard.to_string(), text);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_says_what_one_is() {
+    fn errors_explain_valid_shards() {
         for (text, says) in [
             ("a", "such as 3/64"),
             ("", "such as 3/64"),

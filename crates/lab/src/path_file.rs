@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn path_application_and_endpoints_are_taken_and_nothing_else() {
+    fn only_path_application_and_endpoints_are_used() {
         let text = format!(
             "stacks = [\"rack/cubic\"]\ndialect = \"linux\"\nduration = \"7s\"\n{PATH}loss = \"1%\"\n\
              [[flows]]\nname = \"near\"\ncount = 3\nstack = \"sack/reno\"\n\
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn traces_are_named_from_the_root_on() {
+    fn traces_have_absolute_paths() {
         let text = "[path]\ntrace = \"down\"\ndelay = \"30ms\"\nreverse = { trace = \"../up\" }\n";
         let opportunities = || "1\n5\n9\n".to_owned();
         let files = ["/traces/down", "/traces/../up"];
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_path_file_has_is_pointed_at() {
+    fn contents_outside_a_path_file_are_located() {
         for (more, expected) in [
             (
                 "[sweep]\n\"path.loss\" = [\"1%\", \"2%\"]",
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_the_path_is_pointed_at_in_the_file() {
+    fn errors_in_the_path_are_located() {
         let misspelt = complaint("[path]\nrate = \"4Mbit/s\"\ndleay = \"30ms\"\n");
         assert!(misspelt.ends_with("|dleay"), "{misspelt}");
         let no_trace = complaint("[path]\ntrace = \"none.down\"\ndelay = \"30ms\"\n");

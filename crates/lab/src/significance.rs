@@ -114,20 +114,20 @@ mod tests {
     }
 
     #[test]
-    fn a_p_value_does_not_care_which_side_is_called_which() {
+    fn a_p_value_is_symmetric() {
         let p = paired_p(&[0.3, 0.1, 0.5, -0.1]);
         assert_eq!(p, paired_p(&[-0.3, -0.1, -0.5, 0.1]));
         assert!(p.unwrap() > 0.05);
     }
 
     #[test]
-    fn differences_without_spread_are_exact() {
+    fn constant_differences_are_exact() {
         assert_eq!(paired_p(&[0.0, 0.0, 0.0]), Some(1.0));
         assert_eq!(paired_p(&[0.25, 0.25, 0.25]), Some(0.0));
     }
 
     #[test]
-    fn one_pair_says_nothing() {
+    fn a_single_pair_has_no_p_value() {
         assert_eq!(paired_p(&[]), None);
         assert_eq!(paired_p(&[7.0]), None);
         assert_eq!(paired_p(&[7.0, f64::NAN]), None);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn over_a_sweep_all_comparisons_count() {
+    fn a_sweep_corrects_all_comparisons() {
         let sweep = Family::of_sweep(vec![0.02, 0.5, 0.01, 0.03]);
         for (found, wanted) in sweep.correct(&[0.01, 0.5]).iter().zip([0.04, 0.5]) {
             close(*found, wanted);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_one_difference_alone_is_none_among_many() {
+    fn a_difference_may_vanish_among_many_comparisons() {
         let alone = holm(&[0.03]);
         let among = holm(&[0.03, 0.8, 0.4, 0.9]);
         assert!(alone[0] < LEVEL);

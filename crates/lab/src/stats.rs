@@ -191,7 +191,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn fairness() {
+    fn jain_index_of_known_shares() {
         assert_eq!(jain_index(&[3.0, 3.0, 3.0]), Some(1.0));
         assert_eq!(jain_index(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
         close(jain_index(&[1.0, 2.0]).expect("positive"), 0.9);

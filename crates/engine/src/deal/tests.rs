@@ -111,7 +111,7 @@ fn assert_same(theirs: &Results, ours: &Results) {
 }
 
 #[test]
-fn whoever_does_the_runs_and_in_whatever_order_the_results_are_the_same() {
+fn results_do_not_depend_on_workers_or_order() {
     let plan = plan();
     let ours = plan.execute(Execution::default(), &(), &Interrupt::new());
     for at_a_time in [1, 4] {
@@ -125,7 +125,7 @@ fn whoever_does_the_runs_and_in_whatever_order_the_results_are_the_same() {
 }
 
 #[test]
-fn what_does_not_come_back_is_dealt_out_again() {
+fn orders_that_do_not_return_are_dealt_again() {
     let plan = plan();
     let mut deal = deal(&plan, Keeping::nowhere(), &());
     let told = Told::default();
@@ -155,7 +155,7 @@ fn what_does_not_come_back_is_dealt_out_again() {
 }
 
 #[test]
-fn a_batch_is_no_larger_than_asked_for_but_for_one_run() {
+fn a_batch_respects_its_limits_unless_it_is_a_single_run() {
     let plan = plan();
     let mut deal = deal(&plan, Keeping::nowhere(), &());
     let (one, cost) = deal.order(size(1, 9), &()).unwrap();
@@ -179,7 +179,7 @@ fn a_batch_is_no_larger_than_asked_for_but_for_one_run() {
 }
 
 #[test]
-fn what_was_given_up_is_missing_and_not_due_again() {
+fn runs_that_were_given_up_are_missing_and_not_due_again() {
     let source = Source::new(
         "test.toml",
         TEXT.replace("precision", "# precision")
@@ -227,7 +227,7 @@ fn runs_that_were_not_ordered_are_refused_and_the_order_stays_out() {
 }
 
 #[test]
-fn what_was_kept_is_not_dealt_out_again() {
+fn kept_runs_are_not_dealt_again() {
     let path = folder("kept");
     let plan = plan();
     let journal = || Keeping::within(Arc::new(Journal::open(&path).unwrap()));

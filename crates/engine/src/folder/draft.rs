@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_there_with_all_of_its_files_or_not_at_all() {
+    fn a_folder_exists_with_all_of_its_files_or_not_at_all() {
         let base = base("whole");
         let path = base.join("a/out");
         let draft = Draft::beside(&path, IfPresent::Refuse).unwrap();
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_stays() {
+    fn existing_files_stay() {
         let base = base("taken");
         let path = base.join("out");
         fs::create_dir_all(&path).unwrap();

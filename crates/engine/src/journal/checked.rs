@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_byte_that_is_changed_or_missing_is_noticed() {
+    fn every_changed_or_missing_byte_is_detected() {
         let line = line(&serde_json::json!({ "a": 1, "b": "x" })).unwrap();
         let line = &line[..line.len() - 1];
         assert!(is_whole(line));

@@ -29,7 +29,7 @@ fn plan() -> Plan {
 }
 
 #[test]
-fn whoever_does_the_runs_the_results_are_the_same() {
+fn results_do_not_depend_on_the_execution() {
     let plan = plan();
     let interrupt = Interrupt::new();
     let mut ledger = Ledger::new(Arc::new(plan.clone()));
@@ -57,7 +57,7 @@ fn whoever_does_the_runs_the_results_are_the_same() {
 }
 
 #[test]
-fn a_run_has_as_many_seeds_as_it_takes_and_no_more() {
+fn a_precision_takes_as_many_seeds_as_necessary() {
     let head = "seeds = 3\nprecision = \"4%\"\nseeds_max = 60\n";
     let tail = "[sweep]\n\"path.loss\" = [\"0%\", \"3%\"]\n";
     let plan = plan_of(head, tail);
@@ -83,7 +83,7 @@ fn a_run_has_as_many_seeds_as_it_takes_and_no_more() {
 }
 
 #[test]
-fn a_precision_that_is_not_reached_is_said() {
+fn a_missed_precision_is_reported() {
     let plan = plan_of(
         "seeds = 2\nprecision = \"0.01%\"\nseeds_max = 5\n",
         "loss = \"3%\"\n",
@@ -95,7 +95,7 @@ fn a_precision_that_is_not_reached_is_said() {
 }
 
 #[test]
-fn every_run_is_told_of() {
+fn every_run_is_reported_to_the_watch() {
     struct Count(AtomicUsize);
     impl Watch for Count {
         fn run_done(&self, _: u64) {

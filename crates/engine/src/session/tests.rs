@@ -140,7 +140,7 @@ fn done(
 }
 
 #[test]
-fn the_longest_goes_first_and_what_is_one_run_is_performed_once() {
+fn the_longest_run_is_first_and_shared_runs_are_performed_once() {
     let toy = Toy {
         shares: true,
         ..Toy::default()
@@ -157,7 +157,7 @@ fn the_longest_goes_first_and_what_is_one_run_is_performed_once() {
 }
 
 #[test]
-fn held_runs_are_taken_if_their_samples_come_out_again_and_none_if_one_does_not() {
+fn held_runs_are_used_only_if_all_samples_are_reproduced() {
     let path = folder("held");
     let keeping = || Keeping::within(Arc::new(Journal::open(&path).unwrap()));
     let tasks: Vec<Task> = (0..2)
@@ -189,7 +189,7 @@ fn held_runs_are_taken_if_their_samples_come_out_again_and_none_if_one_does_not(
 }
 
 #[test]
-fn each_part_has_the_journal_that_it_is_given() {
+fn each_part_uses_its_own_journal() {
     let path = folder("parts");
     let open = |name: &str| Some(Arc::new(Journal::open(&path.join(name)).unwrap()));
     let toy = Toy::default();

@@ -34,7 +34,7 @@ fn costs(split: &Split<'_>) -> Vec<u64> {
 }
 
 #[test]
-fn every_run_is_in_one_shard_those_that_measure_harm_too() {
+fn every_run_is_in_one_shard_including_harm_runs() {
     let (plan, source) = uneven();
     assert!(plan.harm_jobs(0, 1).count() > 0);
     for of in [1, 2, 3, 7, 64, 1000] {
@@ -54,7 +54,7 @@ fn every_run_is_in_one_shard_those_that_measure_harm_too() {
 }
 
 #[test]
-fn whoever_splits_the_same_plan_comes_to_the_same_split() {
+fn the_same_plan_is_always_split_in_the_same_way() {
     let (one, source) = uneven();
     let (other, _) = uneven();
     let split = |plan: &Plan| {
@@ -77,7 +77,7 @@ fn whoever_splits_the_same_plan_comes_to_the_same_split() {
 
 /// Graham's bound is 4/3 − 1/(3m) of the optimum, which is at least the mean and the longest run.
 #[test]
-fn no_shard_has_much_more_than_another() {
+fn shards_are_balanced() {
     let (plan, source) = uneven();
     for of in [2, 3, 5, 8, 13, 40] {
         let split = Split::of_plan(&plan, of, &source).unwrap();
@@ -96,7 +96,7 @@ fn no_shard_has_much_more_than_another() {
 
 /// Runs that differ only in their seed are distributed evenly, however wrong the estimate is.
 #[test]
-fn every_shard_has_as_many_runs_of_a_kind_or_one_more() {
+fn runs_of_a_kind_are_distributed_evenly() {
     let tail = "[sweep]\n\"path.buffer\" = [\"10pkt\", \"20pkt\", \"40pkt\", \"80pkt\"]\n";
     let (plan, source) = plan("seeds = 7\n", tail);
     let plan = plan.measuring_harm(&Catalog::builtin());
@@ -119,7 +119,7 @@ fn every_shard_has_as_many_runs_of_a_kind_or_one_more() {
 }
 
 #[test]
-fn what_is_compared_stays_together_where_that_costs_nothing() {
+fn compared_runs_stay_together_if_that_is_free() {
     let together = |split: &Split<'_>| {
         let mut places: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
         for (task, place) in split.tasks.iter().zip(&split.places) {
@@ -179,7 +179,7 @@ fn costs_of_any_size_are_split() {
 }
 
 #[test]
-fn what_is_not_known_beforehand_cannot_be_split() {
+fn a_precision_cannot_be_split() {
     let (plan, source) = plan("seeds = 3\nprecision = \"2%\"\n", "");
     let error = Split::of_plan(&plan, 2, &source).unwrap_err();
     let ExperimentError::Invalid(complaint) = error else {

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_same_experiment_is_gone_on_with_until_it_is_complete() {
+    fn only_the_same_experiment_is_resumed_until_it_is_complete() {
         let base = std::env::temp_dir().join(format!("dupack-begun-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&base);
         let path = base.join("out");

@@ -74,7 +74,7 @@ fn alone_it_fills_the_link_and_not_the_buffer() {
 }
 
 #[test]
-fn the_seed_of_a_run_reaches_the_waits_between_probes() {
+fn the_seed_affects_the_waits_between_probes() {
     // Nothing else in these runs is random.
     let hashes = |stack| {
         let plan = plan_spread(stack, 4, "0%", 1, "0s");
@@ -103,7 +103,7 @@ fn random_loss_below_the_threshold_costs_little() {
 }
 
 #[test]
-fn two_flows_share() {
+fn two_flows_share_the_link() {
     for run in runs(&plan("rack/bbr", 5, "0%", 2)) {
         let [one, other] = run.flow_goodputs[..] else {
             panic!("two flows: {:?}", run.flow_goodputs)
@@ -114,7 +114,7 @@ fn two_flows_share() {
 }
 
 #[test]
-fn the_window_falls_for_a_moment_every_five_seconds() {
+fn the_window_drops_briefly_every_five_seconds() {
     let plan = plan("rack/bbr", 1, "0%", 1);
     let job = plan.jobs()[0];
     let trace = Trace::record(&plan.scenario(job), job.seed, &Interrupt::new()).unwrap();
@@ -136,7 +136,7 @@ fn the_window_falls_for_a_moment_every_five_seconds() {
 }
 
 #[test]
-fn every_recovery_it_may_be_paired_with_delivers_under_loss() {
+fn every_compatible_recovery_delivers_under_loss() {
     for recovery in ["reno", "newreno", "sack", "fack", "momentary", "le", "rack"] {
         let bbr = runs(&plan(&format!("{recovery}/bbr"), 2, "1%", 1));
         let reno = runs(&plan(&format!("{recovery}/reno"), 2, "1%", 1));

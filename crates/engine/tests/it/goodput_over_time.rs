@@ -13,7 +13,7 @@ const TEXT: &str = "stacks = [\"sack/reno\"]\nseeds = 1\nduration = \"20s\"\n[pa
     delay = \"20ms\"\nbuffer = \"500pkt\"\ndrop = [\"9000\", \"9000#2\"]\n";
 
 #[test]
-fn no_path_carries_more_than_its_rate() {
+fn goodput_never_exceeds_the_rate_of_the_path() {
     let source = Source::new("test.toml", TEXT);
     let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
     let conduct = Conduct {

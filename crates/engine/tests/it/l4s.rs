@@ -25,7 +25,7 @@ fn alone(stack: &str, queue: &str) -> [f64; 2] {
 }
 
 #[test]
-fn through_dualpi2_prague_fills_the_link_and_hardly_waits() {
+fn prague_fills_a_dualpi2_link_with_a_short_queue() {
     let [prague, used] = alone("rack/prague", "dualpi2");
     assert!(prague < 2.0 && used > 95.0, "{prague} ms, {used} %");
     let [cubic, _] = alone("rack/cubic", "dualpi2");
@@ -33,7 +33,7 @@ fn through_dualpi2_prague_fills_the_link_and_hardly_waits() {
 }
 
 #[test]
-fn where_nobody_counts_marks_a_warning_says_so() {
+fn a_receiver_that_does_not_count_marks_causes_a_warning() {
     let warned = |ecn: &str| {
         let text = format!(
             "stacks = [\"rack/prague\"]\nseeds = 1\n[sender]\necn = {ecn}\n[path]\n\
@@ -49,14 +49,14 @@ fn where_nobody_counts_marks_a_warning_says_so() {
 }
 
 #[test]
-fn the_example_is_planned() {
+fn the_example_is_valid() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/l4s.toml");
     let text = std::fs::read_to_string(path).unwrap();
     assert_eq!(plan(&text).points().len(), 3);
 }
 
 #[test]
-fn without_ecn_dctcp_is_reno_and_a_warning_says_so() {
+fn without_ecn_dctcp_equals_reno_with_a_warning() {
     let plan_of = |stack: &str| {
         plan(&format!(
             "stacks = [\"{stack}\"]\nseeds = 1\nduration = \"10s\"\n[path]\n\

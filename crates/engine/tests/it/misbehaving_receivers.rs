@@ -76,7 +76,7 @@ fn divided_acks_do_not_make_the_window_grow_faster() {
 }
 
 #[test]
-fn acks_of_what_was_never_sent_are_thrown_away() {
+fn acks_of_data_that_was_never_sent_are_ignored() {
     // RFC 9293 §3.10.7.4. Ten thousand segments ahead of the received data, no ACK is acceptable: the sender transmits
     // only the initial window, and again at every timeout.
     for factor in factors(FULL, "optimistic 10000pkt", Measure::Goodput) {
@@ -85,7 +85,7 @@ fn acks_of_what_was_never_sent_are_thrown_away() {
 }
 
 #[test]
-fn optimistic_acks_hide_losses_and_what_was_lost_never_comes() {
+fn optimistic_acks_hide_losses_that_are_never_repaired() {
     // TCP cannot distinguish an ACK of received data from one of data in transit. The sender sees no loss and repairs
     // none, and the receiver has only the in-order data before the first loss.
     let path = format!("{FULL}\nloss = \"1%\"");

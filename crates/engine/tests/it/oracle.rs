@@ -56,7 +56,7 @@ fn halving(trace: &Trace) -> (u64, u64) {
 }
 
 #[test]
-fn the_window_is_11_408_before_and_5_704_after() {
+fn the_window_is_11_408_before_the_loss_and_5_704_after() {
     for recovery in [
         "reno",
         "newreno",

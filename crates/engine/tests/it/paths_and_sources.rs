@@ -40,7 +40,7 @@ fn mean(results: &Results, point: usize, stack: usize, measure: Measure) -> f64 
 }
 
 #[test]
-fn every_example_can_be_planned() {
+fn every_example_is_valid() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let mut planned = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -99,7 +99,7 @@ fn the_same_seed_gives_the_same_packets_on_every_new_path() {
 }
 
 #[test]
-fn who_crosses_three_bottlenecks_shares_each_of_them() {
+fn a_flow_over_three_bottlenecks_shares_each_of_them() {
     let results = run("parking-lot.toml", short);
     for run in &results.runs {
         let [through, others @ ..] = &run.flow_goodputs[..] else {
@@ -128,7 +128,7 @@ fn a_duty_cycle_carries_its_share() {
 }
 
 #[test]
-fn a_handover_that_loses_what_waits_costs_losses() {
+fn a_handover_that_drops_its_queue_causes_losses() {
     let results = run("handovers.toml", |e| {
         short(e);
         e.duration = "60s".parse().unwrap();
@@ -139,7 +139,7 @@ fn a_handover_that_loses_what_waits_costs_losses() {
 }
 
 #[test]
-fn thinned_acks_do_not_wait_for_each_other() {
+fn thinned_acks_have_a_shorter_queue() {
     let results = run("asymmetric-uplink.toml", short);
     let done = |point| mean(&results, point, 0, Measure::Completion);
     // A queue of 30 ACKs adds 125 ms to each round trip of 30 ms.
@@ -149,7 +149,7 @@ fn thinned_acks_do_not_wait_for_each_other() {
 }
 
 #[test]
-fn short_flows_wait_for_the_queue_that_a_long_one_builds() {
+fn short_flows_wait_in_the_queue_of_a_long_flow() {
     let results = run("web-flows.toml", |e| {
         short(e);
         e.stacks = vec!["rack/cubic".to_owned(), "rack/bbr".to_owned()];
@@ -169,7 +169,7 @@ fn short_flows_wait_for_the_queue_that_a_long_one_builds() {
 }
 
 #[test]
-fn media_adapts_and_what_does_not_is_hurt() {
+fn adaptive_media_suffers_less_than_media_at_a_fixed_rate() {
     let late = |rates: &[&str]| {
         let results = run("real-time-beside-long-flow.toml", |e| {
             short(e);
@@ -194,7 +194,7 @@ fn media_adapts_and_what_does_not_is_hurt() {
 }
 
 #[test]
-fn media_alone_on_a_changing_path_follows_it() {
+fn media_alone_follows_a_changing_path() {
     // The competing flow is so small that the media has the path almost alone.
     let results = run("real-time-variable-capacity.toml", |e| {
         short(e);
@@ -209,7 +209,7 @@ fn media_alone_on_a_changing_path_follows_it() {
 }
 
 #[test]
-fn pauses_are_part_of_the_time_that_a_transfer_takes() {
+fn completion_time_includes_pauses() {
     let results = run("pauses.toml", short);
     let took = |point| mean(&results, point, 0, Measure::Completion);
     // 20 responses, each 200 ms after the previous one was acknowledged: they take longer on a longer path.

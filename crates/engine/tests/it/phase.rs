@@ -35,7 +35,7 @@ const ROUND: [&str; 2] = ["12.5ms", "42.5ms"];
 const ODD: [&str; 2] = ["12.505ms", "42.515ms"];
 
 #[test]
-fn microseconds_of_round_trip_time_decide_nothing() {
+fn microseconds_of_round_trip_time_have_no_effect() {
     for stack in ["rack/cubic", "newreno/reno"] {
         let off = "processing_jitter = \"0s\"";
         let [(round, _), (odd, _)] = [ROUND, ODD].map(|delays| fairness(delays, stack, off));
@@ -54,7 +54,7 @@ fn microseconds_of_round_trip_time_decide_nothing() {
 }
 
 #[test]
-fn who_turns_it_off_under_several_round_trips_is_warned() {
+fn turning_off_jitter_with_several_round_trip_times_causes_a_warning() {
     let warned = |jitter| {
         let plan = plan(file(ROUND, "rack/cubic", jitter));
         let warnings = plan.warnings();
@@ -70,7 +70,7 @@ fn who_turns_it_off_under_several_round_trips_is_warned() {
 }
 
 #[test]
-fn a_flow_that_is_alone_has_nobody_to_be_in_phase_with() {
+fn a_single_flow_needs_no_jitter() {
     let path = "stacks = [\"rack/cubic\"]\nseeds = 2\nduration = \"5s\"\n[path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\n";
     let hashes = |more: &str| {
         let plan = plan(format!("{path}{more}"));

@@ -32,7 +32,7 @@ fn goodput(up: &str) -> f64 {
 }
 
 #[test]
-fn acks_that_need_not_wait_behind_an_upload_let_the_download_run() {
+fn fair_queueing_of_acks_helps_a_download_beside_an_upload() {
     let fifo = goodput("");
     for up in [
         "queue = \"fq_codel\"",
@@ -55,7 +55,7 @@ fn cake_shapes_to_its_own_rate() {
 }
 
 #[test]
-fn hosts_share_alike_however_many_flows_each_has() {
+fn hosts_have_equal_shares_regardless_of_their_flows() {
     let others = |fair: &str| {
         let rest = format!(
             "[path]\nrate = \"10Mbit/s\"\ndelay = \"10ms\"\nbuffer = \"400pkt\"\nqueue = \"cake\"\n\
@@ -97,7 +97,7 @@ fn parameters_of_both_directions_are_listed() {
 }
 
 #[test]
-fn mistakes_name_the_direction_and_the_remedy() {
+fn errors_name_the_direction_and_a_correction() {
     for (rest, place, said) in [
         (
             "[path.reverse]\nqueue = \"red\"",

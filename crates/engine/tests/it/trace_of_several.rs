@@ -59,7 +59,7 @@ fn the_nth_packet_on_the_link_meets_the_same_draw_for_every_stack() {
 }
 
 #[test]
-fn a_list_of_losses_is_by_packet_for_every_stack() {
+fn a_loss_script_drops_the_same_packets_of_every_stack() {
     let path =
         "[path]\nrate = \"1Mbit/s\"\ndelay = \"98ms\"\nbuffer = \"1000pkt\"\ndrop = [\"24-30\"]";
     for trace in traces(&plan("\"sack/reno\", \"reno/reno\", \"rack/cubic\"", path)) {
@@ -86,7 +86,7 @@ fn phases(trace: &Trace) -> Vec<(Instant, Phase)> {
 }
 
 #[test]
-fn a_repair_lasts_from_the_reduction_or_retransmission_until_all_that_was_sent_is_acknowledged() {
+fn a_recovery_lasts_from_reduction_or_retransmission_until_all_sent_data_is_acknowledged() {
     let path = "[path]\nrate = \"1Mbit/s\"\ndelay = \"98ms\"\nbuffer = \"1000pkt\"\ndrop = [\"40\"]\n[sender]\ninitial_ssthresh = \"16pkt\"";
     for stack in [
         "reno/reno",
@@ -132,7 +132,7 @@ fn a_repair_lasts_from_the_reduction_or_retransmission_until_all_that_was_sent_i
 }
 
 #[test]
-fn a_timeout_is_a_phase_of_its_own() {
+fn a_timeout_is_a_separate_phase() {
     let path = "[path]\nrate = \"1Mbit/s\"\ndelay = \"50ms\"\nbuffer = \"1000pkt\"\ndrop = [\"2s..2500ms\"]";
     let trace = &traces(&plan("\"newreno/reno\"", path))[0];
     let timeouts = phases(trace)
@@ -147,7 +147,7 @@ fn a_timeout_is_a_phase_of_its_own() {
 }
 
 #[test]
-fn a_model_of_the_path_has_no_slow_start_to_tell() {
+fn a_model_of_the_path_has_no_slow_start_phase() {
     let path = "[path]\nrate = \"2Mbit/s\"\ndelay = \"20ms\"";
     let told = phases(&traces(&plan("\"rack/bbr\"", path))[0]);
     assert!(told.iter().any(|p| p.1 == Phase::Model), "{told:?}");
@@ -168,7 +168,7 @@ impl Onlooker for First {
 }
 
 #[test]
-fn any_flow_may_be_followed_and_is_told_by_its_own_stack() {
+fn any_flow_may_be_followed_with_its_own_stack() {
     let rest = "[path]\nrate = \"2Mbit/s\"\ndelay = \"20ms\"\n[[flows]]\n[[flows]]\nstack = \"rack/cubic\"\nstart = \"1s\"";
     let plan = plan("\"sack/reno\"", rest);
     let job = plan.jobs()[0];
@@ -197,7 +197,7 @@ fn any_flow_may_be_followed_and_is_told_by_its_own_stack() {
 /// RFC 5681 §3.2: three segments at the third duplicate ACK (step 3), one more for each further one (step 4), none
 /// after new data (step 6), and none in a recovery that uses SACK.
 #[test]
-fn the_inflation_is_that_of_the_textbook() {
+fn inflation_follows_the_textbook() {
     let path = "[path]\nrate = \"1Mbit/s\"\ndelay = \"98ms\"\nbuffer = \"1000pkt\"\ndrop = [\"40\"]\n[sender]\ninitial_ssthresh = \"16pkt\"";
     let all = traces(&plan(
         "\"reno/reno\", \"newreno/reno\", \"sack/reno\"",

@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_read_back_as_they_are_written() {
+    fn rules_parse_as_they_are_printed() {
         for text in [
             "24",
             "24-30",
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_the_remedy() {
+    fn invalid_text_is_rejected_with_a_correction() {
         for text in [
             "",
             "x",

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lies_read_back_as_they_are_written() {
+    fn lies_parse_as_they_are_printed() {
         for text in ["none", "divide 8", "optimistic 20pkt", "sack 3000B"] {
             let lie: Lie = text.parse().unwrap();
             assert_eq!(lie.to_string().parse::<Lie>().unwrap(), lie, "{text}");
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_the_remedy() {
+    fn invalid_text_is_rejected_with_a_correction() {
         for text in [
             "",
             "no",

@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_pointed_at_with_what_was_meant() {
+    fn an_unknown_key_is_located_with_a_suggestion() {
         let text = "stacks = [\"sack/reno\"]\n[path]\nrate = \"1Mbit/s\"\ndleay = \"2ms\"\n";
         let out = rendered(&source(text).parse().unwrap_err());
         assert!(out.contains("did you mean the key `delay`"), "{out}");
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_a_sweep_that_there_is_not_is_pointed_at() {
+    fn an_unknown_key_of_a_sweep_is_located() {
         let text = "stacks = [\"sack/reno\"]\n[path]\nrate = \"1Mbit/s\"\n[sweep]\n\"path.los\" = [\"1%\"]\n";
         let source = source(text);
         let experiment = source.parse().unwrap();
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_the_wrong_kind_is_told_without_the_words_of_the_parser() {
+    fn a_value_of_the_wrong_type_is_described_without_names_of_rust_types() {
         for (line, wanted) in [
             (
                 "sweep = { \"path.loss\" = \"1%\" }",
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_the_wrong_kind_is_told_in_words() {
+    fn a_number_of_the_wrong_type_is_described_in_words() {
         let text = "stacks = [\"sack/reno\"]\n[[flows]]\ncount = -2\n";
         let out = rendered(&source(text).parse().unwrap_err());
         assert!(
@@ -472,14 +472,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_unit_is_pointed_at_with_the_remedy() {
+    fn a_wrong_unit_is_located_with_a_correction() {
         let text = "stacks = [\"sack/reno\"]\n[path]\nrate = \"1Mbit\"\n";
         let out = rendered(&source(text).parse().unwrap_err());
         assert!(out.contains("line 3") && out.contains("Mbit/s"), "{out}");
     }
 
     #[test]
-    fn a_value_that_is_none_of_the_choices_is_pointed_at_with_the_choices() {
+    fn an_invalid_choice_is_located_with_the_valid_ones() {
         for (line, choices) in [
             ("[sender]\necn = \"classic\"", "`false`, `true` or `\"accurate\"`"),
             ("[sender]\necn = 1", "`false`, `true` or `\"accurate\"`"),
@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complaint_names_the_field() {
+    fn an_error_names_the_field() {
         for (line, field) in [
             ("[path]\nrate = \"1Mbit\"", "path.rate"),
             ("[path]\nspeed = \"1Mbit/s\"", "path.speed"),

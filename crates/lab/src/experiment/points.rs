@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_end_alike_are_told_once_or_apart() {
+    fn keys_with_equal_ends_are_merged_or_distinguished() {
         let point = |forward: &str, reverse: &str| Point {
             values: [("links.1.loss", forward), ("links.3.reverse.loss", reverse)]
                 .map(|(key, value)| (key.to_owned(), SweepValue::Text(value.to_owned())))
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_can_be_swept() {
+    fn a_default_can_be_swept() {
         let text = format!("{BASE}\"receiver.delayed_ack\" = [\"0s\", \"200ms\"]\n");
         let points = unroll(&text).unwrap();
         assert_eq!(
@@ -413,7 +413,7 @@ mod tests {
     const LISTED: &str = "stacks = [\"sack/reno\"]\n[path]\nrate = \"1Mbit/s\"\n";
 
     #[test]
-    fn points_may_be_listed() {
+    fn points_may_be_explicit() {
         let text = format!(
             "{LISTED}[[points]]\n\"path.loss\" = \"1%\"\n\"path.delay\" = \"5ms\"\n\
              [[points]]\n\"path.loss\" = \"3%\"\n\"path.delay\" = \"7ms\"\n"
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_points_that_does_not_hang_together_is_an_error() {
+    fn inconsistent_explicit_points_are_errors() {
         for (lines, part) in [
             (
                 "[[points]]\n\"path.loss\" = \"1%\"\n[[points]]\n\"path.delay\" = \"1ms\"\n",
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complaint_points_at_the_key_or_at_the_second_of_two_values() {
+    fn an_error_points_at_the_key_or_at_the_second_of_two_equal_values() {
         let twice = "\"path.delay\" = [\"5ms\", \"7ms\",  \"5ms\"]\n";
         let text = format!("{BASE}{twice}");
         let source = Source::new("test.toml", &text);
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_values_that_do_not_fit_are_errors() {
+    fn invalid_keys_and_values_are_errors() {
         for (line, part) in [
             ("\"path.lsos\" = [\"1%\"]", "unknown field `lsos`"),
             ("\"path.loss\" = [\"5\"]", "5"),

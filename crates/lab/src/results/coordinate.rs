@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn all_values_of_a_key_are_in_one_unit() {
+    fn all_values_of_a_key_have_one_unit() {
         let rates = numbers("\"path.rate\" = [\"500kbit/s\", \"10Mbit/s\", \"1Gbit/s\"]");
         assert_eq!(
             rates,
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_stays_what_it_is() {
+    fn values_that_are_not_numbers_are_kept() {
         let dialects = along("\"dialect\" = [\"rfc\", \"linux\"]");
         let word = |text: &str| Coordinate::Word(text.to_owned());
         assert_eq!(dialects, [word("rfc"), word("linux")]);
@@ -198,7 +198,7 @@ mod tests {
 
     /// A number with its unit parses back to the quantity that was swept.
     #[test]
-    fn a_number_with_its_unit_reads_back_to_the_same_quantity() {
+    fn a_number_with_its_unit_parses_to_the_same_quantity() {
         for nanos in [
             1_u64,
             100_000,

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_without_a_group_are_one() {
+    fn a_flow_without_a_group_forms_one() {
         let results = results("", &[&[2.0]]);
         assert!(!results.has_groups());
         assert_eq!(Groups::of(&results.experiment).all().len(), 1);

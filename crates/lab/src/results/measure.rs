@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_of_a_measure_names_its_unit() {
+    fn descriptions_and_labels_name_the_unit() {
         for measure in Measure::ALL {
             let (unit, label) = (measure.unit(), measure.label());
             let about = measure.description();
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_apply_is_nothing_and_is_the_same_everywhere() {
+    fn values_that_do_not_apply_are_none_and_compare_equal() {
         let mut one = Values::default();
         assert_eq!(one, Values::default());
         one.set(Measure::Goodput, 0.0);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn each_has_a_key_of_its_own_and_is_found_by_it() {
+    fn keys_are_unique_and_identify_measures() {
         for measure in Measure::ALL {
             assert_eq!(Measure::of_key(measure.key()), Some(measure));
         }

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn every_moment_of_a_recording_is_drawn_as_often() {
+    fn start_positions_are_uniform() {
         // The mean of 4000 numbers below 1000: 500 ± 4 · 1000/√12/√4000 = 18.
         let beginning = Beginning::DrawnWithin(1000);
         let mean = (1..=4000)
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_seeds_see_together_is_counted_once() {
+    fn overlapping_parts_are_counted_once() {
         let all_of_it = recorded(1000, 5000, Beginning::DrawnWithin(1000));
         assert_eq!((all_of_it.seen_ms, all_of_it.rounds()), (1000, Some(5.0)));
         assert_eq!(all_of_it.seen_together_ms([1, 2, 3]), 1000);

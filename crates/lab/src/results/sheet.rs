@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_that_a_spreadsheet_would_run_are_quoted_and_numbers_are_not() {
+    fn texts_that_look_like_formulas_are_quoted_and_numbers_are_not() {
         for text in [
             "=1+1",
             "+cmd|' /C calc'!A0",

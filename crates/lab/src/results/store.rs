@@ -434,7 +434,7 @@ mod tests {
         "[sweep]\n\"path.delay\" = [\"500us\", \"20ms\"]\n\"path.rate\" = [\"900kbit/s\"]\n";
 
     #[test]
-    fn every_file_has_the_swept_keys_as_numbers_with_a_unit() {
+    fn every_file_has_the_swept_keys_as_numbers_with_units() {
         let results = results(SWEEP);
         for csv in [
             runs_csv(&results),
@@ -466,14 +466,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_sweep_there_is_no_place_to_tell() {
+    fn without_a_sweep_there_are_no_position_columns() {
         let results = results("");
         assert_eq!(columns(&summary_csv(&results))[0].0, "stack");
         assert_eq!(json(&results)["runs"][0]["point"], json!({}));
     }
 
     #[test]
-    fn ratios_are_written_with_the_count_of_their_pairs() {
+    fn ratios_are_written_with_their_number_of_pairs() {
         let results = results(SWEEP);
         // A stack without losses to classify has no pair for that measure.
         let all_are_two = |csv: &[u8], head: &str| {

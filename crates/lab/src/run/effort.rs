@@ -187,7 +187,7 @@ mod tests {
     const CARRIED: u64 = 75_000;
 
     #[test]
-    fn losses_keep_a_run_from_what_its_path_carries() {
+    fn losses_reduce_the_estimate() {
         assert_eq!(packets("delay = \"20ms\"\n"), (CARRIED, CARRIED));
         // 1500 round trips of √(1.5/0.015) = 10 segments, averaged with the capacity.
         let lossy = packets("delay = \"20ms\"\nloss = \"1.5%\"\n");
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shut_or_shaped_or_has_little_to_send_is_no_full_link() {
+    fn duty_cycles_shapers_and_limited_applications_reduce_the_estimate() {
         let likely = |path: &str| packets(&format!("delay = \"20ms\"\n{path}")).1;
         let duty = "duty = { period = \"100ms\", share = \"10%\" }\n";
         assert_eq!(likely(duty), CARRIED / 10);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_carries_what_it_has() {
+    fn a_recorded_trace_determines_the_estimate() {
         let file = std::env::temp_dir().join(format!("dupack-effort-{}.down", std::process::id()));
         // 1500 bytes every 3 ms: 4 Mbit/s.
         let lines: String = (1..1000).map(|n| format!("{}\n", 3 * n)).collect();

@@ -426,7 +426,7 @@ mod tests {
     use crate::run::Plan;
 
     #[test]
-    fn what_nobody_gave_is_not_said_to_be_given() {
+    fn replaced_sources_are_not_listed_as_given() {
         let source = Source::new(
             "test",
             "stacks = [\"sack/reno\"]\nseeds = 3\n[path]\nrate = \"1Mbit/s\"\n[access]\n\
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_default_given_or_swept_and_none_is_left_out() {
+    fn every_value_is_listed_as_default_given_or_swept() {
         let source = Source::new(
             "test",
             "stacks = [\"sack/reno\"]\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\n\

@@ -214,7 +214,7 @@ mod tests {
     const BASE: &str = "stacks = [\"sack/reno\", \"le/reno\"]\nseeds = 2\n[path]\nrate = \"1Mbit/s\"\n[sweep]\n\"path.loss\" = [\"1%\", \"2%\"]\n";
 
     #[test]
-    fn every_run_of_a_plan_has_a_fingerprint_of_its_own() {
+    fn every_run_of_a_plan_has_its_own_fingerprint() {
         let plan = plan(BASE);
         let mut prints: Vec<_> = plan.jobs().iter().map(|j| plan.fingerprint(*j)).collect();
         prints.sort_unstable();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn it_depends_on_what_is_run_and_on_nothing_else() {
+    fn it_depends_only_on_what_affects_the_run() {
         let of = |text: &str| {
             let plan = plan(text);
             let job = plan.jobs()[0];
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_all_runs_depends_on_all_of_them_and_on_no_words() {
+    fn the_fingerprint_of_all_runs_ignores_titles() {
         let of = |text: &str| plan(text).fingerprint_of_all();
         let base = of(BASE);
         let other = |from: &str, to: &str| of(&BASE.replace(from, to));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn it_names_the_sources_as_they_are() {
+    fn it_covers_the_sources() {
         let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let names = ["tcp", "algorithms", "derive", "net", "lab"];
         for (name, hash) in names.into_iter().zip(ENGINE) {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn it_names_the_program_where_an_algorithm_is_somebody_else_s() {
+    fn it_covers_the_program_for_external_algorithms() {
         let mut catalog = Catalog::builtin();
         let theirs = Entry::differentiation("theirs", file!()).build(|(), _| Box::new(Always));
         catalog.register(theirs).unwrap();
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn it_names_the_sources_of_somebody_else_s_algorithm_where_they_are_told() {
+    fn it_covers_the_description_of_external_algorithms() {
         let print = |sources: &'static str| {
             let mut catalog = Catalog::builtin();
             let theirs = Entry::differentiation("theirs", file!()).made_of(sources);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn it_reads_back() {
+    fn it_parses_as_it_is_printed() {
         let print = Fingerprint(0x0123_4567_89ab_cdef);
         let text = serde_json::to_string(&print).unwrap();
         assert_eq!(text, "\"0123456789abcdef\"");

@@ -288,7 +288,7 @@ mod tests {
 
     /// On this path, two flows of LE over Westwood leave almost nothing to two CUBIC flows.
     #[test]
-    fn beside_its_own_kind_a_flow_bears_no_harm_and_beside_a_greedy_one_much() {
+    fn harm_is_zero_beside_the_same_stack_and_high_beside_a_greedy_one() {
         let text = "stacks = [\"sack/reno\", \"rack/cubic\", \"le/westwood\"]\nseeds = 2\n\
                     duration = \"30s\"\ndialect = \"linux\"\n[path]\nrate = \"20Mbit/s\"\n\
                     delay = \"20ms\"\nbuffer = \"67pkt\"\n[[flows]]\ncount = 2\n";
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_matter_whether_the_own_kind_is_compared_too() {
+    fn harm_does_not_depend_on_other_compared_stacks() {
         let with = run(&plan("\"sack/reno\", \"rack/cubic\"", ""));
         let without = run(&plan("\"sack/reno\"", ""));
         for measure in [
@@ -322,7 +322,7 @@ mod tests {
 
     /// If each flow has its own queue, the queue of a greedy flow does not delay its neighbour.
     #[test]
-    fn the_delay_is_that_of_the_standing_flow() {
+    fn the_delay_is_that_of_the_competing_flow() {
         let text = "stacks = [\"le/westwood\"]\nseeds = 1\nduration = \"20s\"\n[path]\n\
                     rate = \"10Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"200pkt\"\nqueue = \"fq_codel\"\n";
         let source = Source::new("test.toml", text);
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn harm_has_an_interval_where_the_runs_themselves_have_none() {
+    fn harm_has_an_interval_even_if_the_runs_are_not_random() {
         let results = run(&plan("\"sack/reno\"", ""));
         assert!(results.is_without_chance(0, 0));
         let of = |measure| results.summary(0, 0, measure).unwrap().half_width_95;
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn the_runs_under_comparison_are_the_same_without() {
+    fn harm_does_not_affect_compared_runs() {
         let plan = plan("\"sack/reno\"", "[[flows]]\ncount = 2\n");
         let with = run(&plan);
         let mut bare = plan.clone();
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn where_it_makes_no_sense_the_results_say_why() {
+    fn results_explain_why_harm_is_not_meaningful() {
         for (more, why) in [
             (
                 "[[flows]]\n[[flows]]\nstack = \"sack/reno\"\n",
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_over_links_meet_it_on_their_own_way() {
+    fn in_a_topology_the_competing_flow_uses_the_same_route() {
         let text = "stacks = [\"sack/reno\"]\nseeds = 1\nduration = \"5s\"\n[[links]]\n\
                     between = [\"a\", \"b\"]\nrate = \"5Mbit/s\"\n[[flows]]\nfrom = \"a\"\nto = \"b\"\n";
         let source = Source::new("test.toml", text);

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_was_given_up_is_told_once_with_its_first_reason() {
+    fn a_run_that_was_given_up_is_reported_once_with_its_first_fault() {
         let (plan, interrupt) = (plan(), Interrupt::new());
         let job = plan.jobs()[1];
         let scenario = plan.scenario(job);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_put_until_the_answer_is_yes() {
+    fn the_callback_is_called_until_it_returns_true() {
         let asked = Arc::new(AtomicBool::new(false));
         let answer = Arc::clone(&asked);
         let interrupt = Interrupt::by(move || answer.load(Ordering::Relaxed));

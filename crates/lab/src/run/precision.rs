@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_half_the_interval_as_a_share_of_the_mean() {
+    fn precision_is_the_half_width_relative_to_the_mean() {
         // 9, 10, 11: deviation 1, t = 4.303 for two degrees of freedom: 4.303/√3 = 2.484 on a mean of 10.
         let spread: &[f64] = &[9.0, 10.0, 11.0];
         let same: &[f64] = &[5.0; 3];
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn more_seeds_of_the_same_run_are_not_asked_for() {
+    fn identical_runs_need_no_more_seeds() {
         assert_eq!(wanted("1%", 100, [&[5.0; 3], &[7.0; 3]]), None);
         assert_eq!(wanted("1%", 100, [&[0.0; 3], &[7.0; 3]]), None);
         // One seed has no interval.
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_an_error() {
+    fn invalid_precisions_are_errors() {
         for (head, part) in [
             ("precision = \"0%\"\n", "0%"),
             ("seeds_max = 20\n", "without a precision"),

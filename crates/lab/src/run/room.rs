@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_lines_are_read_in_kilobytes() {
+    fn kernel_lines_are_parsed_in_kilobytes() {
         let text = "MemTotal:       24684084 kB\nMemAvailable:   23760668 kB\n";
         assert_eq!(kilobytes(text, "MemAvailable:"), Some(23_760_668 * 1024));
         assert_eq!(kilobytes(text, "VmSize:"), None);

@@ -160,7 +160,7 @@ mod tests {
 
     /// Setting a value gives the same scenario as a file with that value.
     #[test]
-    fn values_that_are_set_are_those_of_a_point() {
+    fn setting_values_equals_a_point_of_a_sweep() {
         let mut template = template(TEXT).unwrap();
         let values = [
             ("path.rate".to_owned(), text("5Mbit/s")),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_stand_there_is_refused() {
+    fn invalid_values_are_refused() {
         let mut template = template(TEXT).unwrap();
         for (key, value, part) in [
             ("path.rate", "fast", "fast"),

@@ -314,7 +314,7 @@ mod tests {
     /// Reno on a path without losses other than those of its queue: half of the window after each loss, then one
     /// segment more per round trip.
     #[test]
-    fn a_sawtooth_is_seen_at_two_samples_a_round_trip() {
+    fn a_sawtooth_is_resolved_by_two_samples_per_round_trip() {
         let over_time = over_time("");
         let round_trip = over_time.round_trip_s.unwrap();
         assert!(over_time.interval_s <= round_trip / 2.0);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn goodput_over_time_adds_up_to_what_was_delivered() {
+    fn goodput_over_time_adds_up_to_the_delivered_data() {
         let over_time = over_time("[[flows]]\ncount = 3\n");
         for timeline in &over_time.timelines {
             let numbers: Vec<usize> = timeline.flows.iter().map(|flow| flow.flow).collect();
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn however_many_flows_there_are_the_samples_are_bounded() {
+    fn the_number_of_samples_is_bounded() {
         let over_time = over_time("[[flows]]\ncount = 100\n");
         assert_eq!(over_time.flows, 100);
         let samples: usize = over_time
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_trace_carries_is_read_from_where_the_run_begins() {
+    fn the_capacity_of_a_trace_starts_where_the_run_begins() {
         // 10 opportunities in the first second, and one at the end of the next second.
         let times = (0..10).map(|n| n * 100 + 50).chain([2000]).collect();
         let trace = DeliveryTrace::new(times).unwrap();

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_zero_ratios_are_those_of_the_pairs() {
+    fn without_zeros_the_ratio_is_that_of_the_pairs() {
         let result = paired_ratio(&[1.0, 2.0, 4.0], &[2.0, 4.0, 8.0]);
         let summary = result.ratio.unwrap();
         assert_eq!((result.pairs, result.skipped), (3, 0));
@@ -262,7 +262,7 @@ mod tests {
 
     /// Four of twelve seeds had zero goodput, which a mean over the other eight would hide.
     #[test]
-    fn a_zero_counts() {
+    fn zeros_count() {
         let base = [1.0; 12];
         let mut other = [1.2; 12];
         other[..4].fill(0.0);
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_not_told_where_an_interval_reaches_zero() {
+    fn a_ratio_is_not_shown_if_an_interval_reaches_zero() {
         // The logarithms are spread so widely that the interval covers many powers of ten.
         let base = [1.0, 1.0, 1e-5];
         let found = ratio(&base, &[2.0, 2.0, 2.0]).unwrap();
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_ratio_has_none() {
+    fn invalid_ratios_are_none() {
         assert_eq!(ratio(&[0.0, 0.0], &[1.0, 2.0]), None);
         assert_eq!(ratio(&[], &[]), None);
         assert_eq!(ratio(&[-1.0], &[1.0]), None);

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_is_reached_wholly_or_in_part_or_not_at_all() {
+    fn a_rule_is_reached_completely_partly_or_not_at_all() {
         let reach = Reach {
             packets: 30,
             acks: 10,

@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_in_a_row_are_a_range() {
+    fn consecutive_numbers_form_a_range() {
         assert_eq!(ranges(&[]), "");
         assert_eq!(ranges(&[2]), "2");
         assert_eq!(ranges(&[1, 2, 4, 6, 7, 8]), "1-2,4,6-8");

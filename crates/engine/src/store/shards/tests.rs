@@ -74,7 +74,7 @@ impl Drop for Case {
 }
 
 #[test]
-fn what_was_finished_says_so_and_whose_runs_they_are() {
+fn a_finished_shard_is_marked_with_its_identity() {
     let case = Case::new("finished", TEXT);
     let path = case.finished("a", "1/2");
     let found = ShardFolder::read(&path).unwrap();
@@ -91,7 +91,7 @@ fn what_was_finished_says_so_and_whose_runs_they_are() {
 }
 
 #[test]
-fn only_the_same_part_of_the_same_whole_is_gone_on_with() {
+fn only_the_same_shard_of_the_same_experiment_is_resumed() {
     let case = Case::new("other", TEXT);
     let path = case.finished("a", "1/2");
     let found = ShardFolder::read(&path).unwrap();
@@ -126,7 +126,7 @@ fn only_the_same_part_of_the_same_whole_is_gone_on_with() {
 }
 
 #[test]
-fn whatever_was_written_when_it_was_ended_the_same_command_goes_on() {
+fn the_same_command_resumes_after_an_end_at_any_time() {
     let case = Case::new("ended", TEXT);
     let path = case.base.join("a");
     let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
@@ -152,7 +152,7 @@ fn whatever_was_written_when_it_was_ended_the_same_command_goes_on() {
 }
 
 #[test]
-fn what_was_changed_since_is_told_with_its_line() {
+fn changes_of_a_finished_shard_are_reported_with_their_line() {
     let case = Case::new("changed", TEXT);
     let path = case.finished("a", "1/1");
     let journal = path.join(JOURNAL);
@@ -199,7 +199,7 @@ fn damaged_marks_are_errors() {
 }
 
 #[test]
-fn folders_of_one_whole_are_gathered_and_others_are_told_apart() {
+fn folders_of_one_experiment_are_gathered_and_others_are_refused() {
     let case = Case::new("gathered", TEXT);
     let other = Case::new("gathered-other", &TEXT.replace("seeds = 4", "seeds = 5"));
     let (a, b) = (case.finished("a", "1/2"), case.finished("b", "2/2"));

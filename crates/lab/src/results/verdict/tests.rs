@@ -60,7 +60,7 @@ fn marks(verdict: &Verdict) -> String {
 }
 
 #[test]
-fn who_is_worse_by_one_measure_and_better_by_none_is_out() {
+fn a_dominated_stack_has_no_star() {
     let verdict = verdict_of(
         &[
             made("slow", 5.0, 20.0, 1.0, 0.2),
@@ -78,7 +78,7 @@ fn who_is_worse_by_one_measure_and_better_by_none_is_out() {
 }
 
 #[test]
-fn a_trade_is_two_stars_the_preferred_first() {
+fn a_trade_off_has_two_stars_the_preferred_first() {
     let all = [
         made("slow and long", 5.0, 60.0, 1.0, 0.2),
         made("slow and short", 5.0, 10.0, 1.0, 0.2),
@@ -92,7 +92,7 @@ fn a_trade_is_two_stars_the_preferred_first() {
 }
 
 #[test]
-fn where_more_than_half_would_have_one_there_is_no_answer_until_it_is_said_what_counts() {
+fn too_many_undominated_stacks_need_a_criterion() {
     let all = [
         made("a", 3.0, 10.0, 1.0, 0.3),
         made("b", 6.0, 30.0, 1.0, 0.2),
@@ -116,7 +116,7 @@ fn where_more_than_half_would_have_one_there_is_no_answer_until_it_is_said_what_
 }
 
 #[test]
-fn exactly_half_is_an_answer() {
+fn half_of_the_stacks_is_an_answer() {
     let verdict = verdict_of(
         &[
             made("short", 5.0, 10.0, 1.0, 0.2),
@@ -130,7 +130,7 @@ fn exactly_half_is_an_answer() {
 }
 
 #[test]
-fn who_starves_or_wastes_is_warned_of_and_beats_nobody() {
+fn excessive_harm_or_waste_causes_a_warning_and_dominates_nobody() {
     let verdict = verdict_of(
         &[
             made("starves", 9.5, 10.0, 1.0, 0.9),
@@ -163,7 +163,7 @@ fn who_starves_or_wastes_is_warned_of_and_beats_nobody() {
 }
 
 #[test]
-fn what_links_lose_is_no_waste_of_the_sender_s() {
+fn link_losses_are_not_waste() {
     let mut run = super::super::Run {
         point: 0,
         stack: 0,
@@ -182,7 +182,7 @@ fn what_links_lose_is_no_waste_of_the_sender_s() {
 }
 
 #[test]
-fn what_the_seeds_do_not_tell_is_no_difference() {
+fn insignificant_differences_do_not_count() {
     // The difference is 3 %, and each run varies by up to 10 %.
     let all = [
         made("first", 5.0, 20.0, 1.0, 0.2),
@@ -199,7 +199,7 @@ fn what_the_seeds_do_not_tell_is_no_difference() {
 }
 
 #[test]
-fn many_comparisons_ask_for_more_than_one_does() {
+fn many_comparisons_need_stronger_evidence() {
     let pair = |pairs: usize| {
         let all: Vec<Contender> = (0..pairs * 2)
             .map(|n| {
@@ -232,7 +232,7 @@ fn many_comparisons_ask_for_more_than_one_does() {
 }
 
 #[test]
-fn exact_ties_are_ties_and_exact_differences_differences() {
+fn exact_ties_and_exact_differences_are_recognised() {
     let same = contender(0, &made("a", 5.0, 20.0, 1.0, 0.2), 0.0);
     let twin = Contender {
         name: "b".to_owned(),
@@ -260,7 +260,7 @@ fn exact_ties_are_ties_and_exact_differences_differences() {
 }
 
 #[test]
-fn a_difference_that_nobody_acts_on_is_none() {
+fn differences_within_the_margin_do_not_count() {
     let contender = |name, goodput| contender(0, &made(name, goodput, 20.0, 1.0, 0.2), 0.0001);
     let verdict = Verdict::among(
         vec![
@@ -282,7 +282,7 @@ fn a_difference_that_nobody_acts_on_is_none() {
 }
 
 #[test]
-fn without_chance_there_is_no_star() {
+fn without_randomness_there_is_no_star() {
     let of = |chance: [Chance; 3]| {
         let all = [
             made("slow", 5.0, 20.0, 1.0, 0.2),
@@ -303,7 +303,7 @@ fn without_chance_there_is_no_star() {
 }
 
 #[test]
-fn only_the_seeds_that_both_have_are_compared() {
+fn only_common_seeds_are_compared() {
     let mut one = contender(0, &made("a", 5.0, 20.0, 1.0, 0.2), 0.01);
     let other = contender(1, &made("b", 6.0, 20.0, 1.0, 0.2), 0.01);
     one.measured[0].1.retain(|(seed, _)| seed % 2 == 0);
@@ -326,7 +326,7 @@ fn a_goodput_of_zero_is_compared_as_a_difference() {
 }
 
 #[test]
-fn a_sentence_says_what_a_star_costs() {
+fn a_sentence_reports_the_costs() {
     let verdict = verdict_of(
         &[
             made("base", 4.0, 10.0, 1.0, 0.05),
@@ -351,7 +351,7 @@ fn a_sentence_says_what_a_star_costs() {
 }
 
 #[test]
-fn one_stack_alone_has_nothing_to_beat() {
+fn a_single_stack_has_no_verdict() {
     let verdict = verdict_of(&[made("only", 5.0, 20.0, 1.0, 0.2)], None);
     assert_eq!(verdict.answer, Answer::Alone);
     assert_eq!(marks(&verdict), " ");
@@ -380,7 +380,7 @@ fn measured(name: &str, n: usize, measured: &[(Measure, &[f64])]) -> Contender {
 }
 
 #[test]
-fn who_leads_by_what_one_comparison_tells_is_not_beaten() {
+fn a_stack_ahead_in_an_uncorrected_comparison_is_undominated() {
     use Measure::{DelayP95, Goodput};
     let stack = |name, n, goodput: &[f64], delay: f64| {
         let delays = [0.0, 0.1, 0.0, 0.2, 0.1, 0.0].map(|off| delay + off);
@@ -415,7 +415,7 @@ fn who_leads_by_what_one_comparison_tells_is_not_beaten() {
 }
 
 #[test]
-fn what_is_preferred_must_tell_the_stacks_apart() {
+fn the_criterion_must_distinguish_the_stacks() {
     use Measure::Goodput;
     let noisy = |name, n, off: f64| {
         let goodput = [5.0 + off, 7.0 - off, 6.0 + 2.0 * off, 5.5 - off];
@@ -436,7 +436,7 @@ fn what_is_preferred_must_tell_the_stacks_apart() {
 }
 
 #[test]
-fn who_says_what_counts_asks_less_at_once() {
+fn a_criterion_needs_fewer_comparisons() {
     use Measure::{DelayP95, Goodput};
     let stack = |name, n, goodput: &[f64], delay: f64| {
         let delays = [0.0, 0.1, -0.1, 0.0, 0.2].map(|off| delay + off);
@@ -465,7 +465,7 @@ fn who_says_what_counts_asks_less_at_once() {
 
 /// A difference that is significant at its point may not be significant in the whole sweep.
 #[test]
-fn over_a_sweep_a_difference_must_stand_among_all() {
+fn a_sweep_is_corrected_as_a_whole() {
     use crate::experiment::load::Source;
     use crate::results::{Run, Values};
     use crate::run::Plan;

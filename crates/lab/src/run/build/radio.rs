@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_over_the_path_is_spread_over_its_hops() {
+    fn loss_over_the_path_is_divided_among_its_hops() {
         let hop = options("hops = 5\nloss = \"5%\"");
         assert_eq!(loss_per_hop(&hop), 0.05);
         let path = options("hops = 5\nloss = \"5%\"\nloss_over = \"path\"");

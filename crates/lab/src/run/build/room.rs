@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_is_so_many_products() {
+    fn a_queue_is_measured_in_products() {
         let usual = product(10, 40);
         assert_eq!(usual.times(QueueLimit::Bytes(25_000)), Some(0.5));
         assert_eq!(usual.times(QueueLimit::Packets(100)), Some(3.0));

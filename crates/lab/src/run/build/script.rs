@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_has_so_many_different_packets_and_depends_on_seed_and_flow() {
+    fn a_choice_has_distinct_packets_and_depends_on_seed_and_flow() {
         let mut five = chosen(1, 0, 5);
         assert_eq!(five, chosen(1, 0, 5));
         assert_ne!(five, chosen(2, 0, 5));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn every_packet_is_as_likely_to_be_chosen() {
+    fn every_packet_is_equally_likely_to_be_chosen() {
         let mut hits = [0_u32; 32];
         for seed in 0..4000 {
             for packet in chosen(seed, 0, 8) {

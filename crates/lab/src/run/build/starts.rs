@@ -152,7 +152,7 @@ mod tests {
     const PATH: &str = "[path]\nrate = \"1Mbit/s\"\n";
 
     #[test]
-    fn a_file_that_fixes_no_start_has_every_seed_draw_them() {
+    fn starts_are_drawn_by_default() {
         let text = format!("{PATH}[[flows]]\ncount = 5\n");
         let first = starts(&text, 1);
         // The same for every stack, but different for another seed.
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_says_a_start_has_what_it_says() {
+    fn starts_are_given_if_one_is_set() {
         for (flows, expected) in [
             ("count = 2\nstart = \"0s\"", [0.0, 0.0]),
             ("count = 2\nstart_spread = \"0s\"", [0.0, 0.0]),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_decides_where_it_is_there() {
+    fn the_key_overrides_the_default() {
         let given = format!("starts = \"given\"\n{PATH}[[flows]]\ncount = 2\n");
         assert_eq!(starts(&given, 1)[0], [0.0, 0.0]);
         let drawn = format!(
@@ -205,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_is_alone_starts_with_the_run() {
+    fn a_single_flow_starts_with_the_run() {
         for seed in 1..4 {
             assert_eq!(starts(PATH, seed)[0], [0.0]);
         }
     }
 
     #[test]
-    fn both_recordings_begin_at_the_same_moment_and_every_seed_at_another() {
+    fn both_recordings_begin_at_the_same_position_which_depends_on_the_seed() {
         let text = "[path]\ntrace = \"down\"\nreverse = { trace = \"up\" }\n";
         let begins = |text: &str, seed: u64| {
             let plan = plan(text);

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_repeated_is_listed_one_by_one() {
+    fn repeated_writes_are_expanded() {
         let at = |millis| When::At(Duration::from_millis(millis));
         let after = |millis| When::After(Duration::from_millis(millis));
         let every = AppWrite {

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_nothing_or_cannot_be_is_pointed_at() {
+    fn changes_without_effect_and_invalid_changes_are_located() {
         for (path, part) in [
             ("changes = [{ at = \"1s\" }]", "has no effect"),
             ("changes = [{ at = \"60s\", gap = \"1s\" }]", "the run ends"),

@@ -64,7 +64,7 @@ mod tests {
     use crate::run::Plan;
 
     #[test]
-    fn media_that_cannot_be_is_pointed_at() {
+    fn invalid_media_is_located() {
         for (lines, part) in [
             ("rates = []", "sends nothing"),
             ("rates = [\"1Mbit/s\", \"1Mbit/s\"]", "not ascending"),

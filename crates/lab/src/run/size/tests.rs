@@ -19,7 +19,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn counts_that_no_run_can_hold_are_errors_before_anything_is_built() {
+fn excessive_counts_are_errors_before_anything_is_built() {
     for hops in [64_u32, 10_000_000, u32::MAX] {
         let said = refused(&format!("[radio]\nhops = {hops}\n"));
         assert!(said.contains("at most 63 hops"), "{said}");
@@ -43,7 +43,7 @@ fn counts_that_no_run_can_hold_are_errors_before_anything_is_built() {
 }
 
 #[test]
-fn what_fits_is_taken() {
+fn experiments_that_fit_are_accepted() {
     let path = "[path]\nrate = \"10Mbit/s\"\ndelay = \"10ms\"\nbuffer = \"4000000000pkt\"\n";
     assert!(plan_of(&format!("{BASE}[radio]\nhops = 63\n")).is_ok());
     assert!(plan_of(&format!("{BASE}{path}")).is_ok());
@@ -52,7 +52,7 @@ fn what_fits_is_taken() {
 
 /// Common experiments are accepted on a small machine.
 #[test]
-fn usual_experiments_take_little() {
+fn common_experiments_need_little_memory() {
     let bytes = |text: &str| {
         let source = Source::new("test.toml", format!("{BASE}{text}"));
         running_bytes(&source.parse().unwrap())
@@ -71,7 +71,7 @@ fn usual_experiments_take_little() {
 }
 
 #[test]
-fn products_of_counts_are_checked() {
+fn overflowing_counts_are_errors() {
     assert_eq!(product([1 << 32, 1 << 31].into_iter()), Some(1 << 63));
     assert_eq!(product([1 << 32, 1 << 32].into_iter()), None);
     let size = Size {
@@ -87,7 +87,7 @@ fn products_of_counts_are_checked() {
 }
 
 #[test]
-fn an_error_names_the_memory_that_there_is_and_what_helps() {
+fn an_error_names_the_available_memory_and_a_remedy() {
     let plan = plan_of(&format!(
         "{BASE}[path]\nrate = \"10Mbit/s\"\n[sweep]\n\"path.loss\" = [\"0%\", \"1%\"]\n"
     ));
