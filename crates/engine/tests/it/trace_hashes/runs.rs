@@ -1,5 +1,4 @@
-//! The runs of an experiment and their trace hashes, natively and in WebAssembly
-//! (`tools/wasm-check`).
+//! Runs of an experiment and their trace hashes, natively and in WebAssembly (`tools/wasm-check`).
 
 use std::fmt::Write;
 
@@ -8,10 +7,10 @@ use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Interrupt, Plan};
 
-/// The first line of `golden.csv`.
+/// First line of `golden.csv`.
 pub const HEADER: &str = "experiment,stack,seed,trace_hash\n";
 
-/// A line for each run.
+/// Returns a line for each run.
 pub fn hashes(source: &Source) -> String {
     let plan = Plan::new(source.parse().unwrap(), source, &Catalog::builtin()).unwrap();
     let results = plan.execute(Execution::default(), &(), &Interrupt::new());
