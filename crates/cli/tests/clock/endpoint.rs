@@ -46,7 +46,7 @@ fn wrong_arguments_are_named_with_their_remedy() {
         (&["send", "10.97.0.1:99999"], ["1 to 65535", FORM]),
         (&["send", "10.97.0.1:0"], ["1 to 65535", FORM]),
         (&["send", "fd97::1:80"], ["<HOST:PORT>", FORM]),
-        (&["send", ":80"], ["no host", FORM]),
+        (&["send", ":80"], ["host is missing", FORM]),
         (
             &["send", "no..such..host:80"],
             ["no..such..host", "cannot find"],

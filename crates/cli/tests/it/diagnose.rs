@@ -219,7 +219,10 @@ fn one_flow_is_told_of_and_one_that_is_not_there_is_an_error() {
         folder.path(),
         &["diagnose", "--no-what-if", FILE, "--flow", "nonsense"],
     );
-    assert!(said.contains("write a connection's number"), "{said}");
+    assert!(
+        said.contains("expected the number of a connection"),
+        "{said}"
+    );
 }
 
 /// The header of a pcap file of raw IP.
