@@ -17,7 +17,7 @@ use dupack_report::claims;
 use dupack_report::comparison::{self, Beside};
 use dupack_report::deploy::answer;
 use dupack_report::files::Files;
-use dupack_report::table;
+use dupack_report::{parameters, table};
 use miette::{IntoDiagnostic, Result};
 
 use crate::flags::{Format, OutputArgs, ShowArgs, check_preference};
@@ -40,7 +40,7 @@ pub fn carry_out(
     let rules = Rules::of_plan(&plan, source, catalog)?;
     if output.explain {
         let (_, width) = terminal();
-        print(&table::parameters(&plan.empty_results(), width))?;
+        print(&parameters::text(&plan.empty_results(), width))?;
         return Ok(ExitCode::SUCCESS);
     }
     let execution = Execution { jobs: output.jobs };
@@ -173,7 +173,7 @@ fn tables(
     catalog: &Catalog,
 ) -> Result<()> {
     let (colour, width) = terminal();
-    print(&table::comparison(results, how.legend(), colour, width))?;
+    print(&comparison::text(results, how.legend(), colour, width))?;
     let host = this_host();
     let kernel = how.kernel.as_ref().or(host.as_ref());
     if let Some(text) = answer::text(results, catalog, kernel, width) {

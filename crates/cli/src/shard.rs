@@ -11,7 +11,7 @@ use dupack_engine::store::shards::{BegunShard, Harm, Identity, ShardFolder};
 use dupack_engine::{Conduct, Execution, Shard, Split};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Held, Plan};
-use dupack_report::table;
+use dupack_report::parameters;
 use miette::{Result, miette};
 
 use crate::deliver::go_on;
@@ -130,7 +130,7 @@ fn refuse_results(output: &OutputArgs) -> Result<()> {
 /// Prints the parameters, as without a shard, and how much of the work `shard` is. Nothing is run.
 fn explain(plan: &Plan, split: &Split<'_>, shard: Shard) -> Result<ExitCode> {
     let (_, width) = terminal();
-    print(&table::parameters(&plan.empty_results(), width))?;
+    print(&parameters::text(&plan.empty_results(), width))?;
     let (parts, own) = (split.parts(), shard.index() as usize - 1);
     let longest = parts.iter().copied().fold(0.0, f64::max);
     print(&format!(

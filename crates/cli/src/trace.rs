@@ -16,11 +16,11 @@ use dupack_lab::trace::stream::{Account, Outputs, StreamError, TraceFile, stream
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate, Room};
 use dupack_report::figure::Arrangement;
 use dupack_report::files::{EXPERIMENT, FIGURE_ENDINGS, Files};
-use dupack_report::table;
 use dupack_report::trace::{
     Asked, Detail, Extent, Figures, Followed, Found, Inflation, Rungs, Sketch, Span, Style,
     figures, summary,
 };
+use dupack_report::{parameters, table};
 use dupack_tcp::time::{Duration, Instant};
 use miette::{IntoDiagnostic, Result, miette};
 
@@ -179,7 +179,7 @@ pub fn run(args: &TraceArgs, given: &Given, catalog: &Catalog) -> Result<ExitCod
     let runs = runs(&plan, args.follow.as_ref())?;
     if args.explain {
         let (_, width) = terminal();
-        print(&table::parameters(&plan.empty_results(), width))?;
+        print(&parameters::text(&plan.empty_results(), width))?;
         return Ok(ExitCode::SUCCESS);
     }
     let folder = folder(args.out.as_deref(), "trace")?;

@@ -14,7 +14,7 @@ use dupack_lab::run::{Interrupt, OverTime, Plan as Runs};
 use dupack_report::comparison::{self, Beside};
 use dupack_report::files::{DeliveryError, EXPERIMENT, Files};
 use dupack_report::notes::notes;
-use dupack_report::table::{self, Colour, Legend};
+use dupack_report::table::{Colour, Legend};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
@@ -162,7 +162,7 @@ impl Results {
 
     /// The table of a terminal that is so many columns wide.
     fn text(&self, width: Option<u16>) -> String {
-        table::comparison(&self.results, Legend::Whole, Colour::No, width)
+        comparison::text(&self.results, Legend::Whole, Colour::No, width)
     }
 
     /// `runs.csv` and `summary.csv`, as the command line writes them.

@@ -80,23 +80,6 @@ pub(crate) fn text(
     text + &legend.text(&rules(results), width)
 }
 
-impl Legend {
-    /// What is to be read of the marks, which `rules` explain: a paragraph each.
-    pub(crate) fn text(self, rules: &[String], width: Option<u16>) -> String {
-        let named = [NAMED.to_owned()];
-        let said = match self {
-            Self::Whole => rules,
-            Self::Named => &named,
-        };
-        let paragraph = |text: &String| format!("\n{}", table::paragraph(text, width));
-        said.iter().map(paragraph).collect()
-    }
-}
-
-/// Where to read what the marks mean.
-const NAMED: &str =
-    "The marks ★ ☆ ≈ ! and harm, with their measures and limits, are explained by --legend.";
-
 /// What is to be read first on the page.
 pub(crate) fn section(results: &Answered<'_>) -> Section {
     let mut blocks: Vec<Block> = results

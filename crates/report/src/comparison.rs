@@ -1,6 +1,7 @@
 //! The report of a comparison: its figures, the page around them, and all its files.
 
 mod charts;
+mod text;
 
 use std::sync::Arc;
 
@@ -8,34 +9,22 @@ use dupack_algorithms::catalog::{Catalog, Dialect};
 
 pub use charts::theory;
 pub(crate) use charts::{Charts, FIGURES, charts, winners};
+pub use text::text;
 
 use crate::answer;
 use crate::claims;
 use crate::deploy;
-use crate::figure::FigureError;
+use crate::figure::{Figure, FigureError};
 use crate::files::{FIGURE_KINDS, Files, RESULTS};
 use crate::groups;
-use crate::notes::{notes, range, seed_counts};
+use crate::notes::notes;
 use crate::over_time;
 use crate::page::{Block, Cell, Emphasis, Link, Page, Section};
-use crate::setting;
 use crate::shown::Shown;
 use dupack_claims::Judged;
-use dupack_lab::experiment::Experiment;
-use dupack_lab::results::{Answered, Measure, Medium, Parameter, Results, verdict};
+use dupack_lab::results::{Answered, Measure, Medium, Results, verdict};
 use dupack_lab::run::{FlowsOverTime, OverTime};
 use dupack_lab::stats::{spread, times};
-
-/// A figure with the name of its file.
-#[derive(Clone, Debug)]
-pub struct Figure {
-    /// File name without its ending.
-    pub name: String,
-    /// The picture.
-    pub svg: String,
-    /// What it shows.
-    pub caption: String,
-}
 
 /// What is reported beside the results themselves.
 #[derive(Clone, Debug, Default)]
@@ -122,46 +111,6 @@ fn with_linux(mut json: serde_json::Value, linux: Vec<serde_json::Value>) -> Str
         json["linux"] = linux.into();
     }
     format!("{json:#}")
-}
-/// What a reader must know of the path to read a figure.
-pub(crate) fn subtitle(results: &Results) -> String {
-    let seeds = seed_counts(results);
-    subtitle_of(
-        &results.experiment,
-        &results.parameters,
-        &results.medium,
-        &seeds,
-    )
-}
-
-/// The same of runs that are not in memory: the experiment, over what they were made, and how many seeds each
-/// point has.
-pub(crate) fn subtitle_of(
-    e: &Experiment,
-    parameters: &[Parameter],
-    medium: &Medium,
-    seeds: &[usize],
-) -> String {
-    let mut parts = setting::parts(e, parameters);
-    let seeds = match range(seeds, "seed", "seeds") {
-        Some(seeds) if e.precision.is_some() => seeds,
-        _ => format!("{} seeds", e.seeds.to_vec().len()),
-    };
-    match medium {
-        Medium::Simulated => {
-            parts.push(format!("{} simulated", e.duration));
-            parts.push(seeds);
-        }
-        Medium::Wire(record) => {
-            // Senders that share a path have no end but the run's.
-            parts.push(match record.bytes.as_bytes() {
-                0 => format!("{} over real packets", e.duration),
-                _ => format!("{} over real packets", record.bytes),
-            });
-            parts.push(format!("{} repetitions", e.seeds.to_vec().len()));
-        }
-    }
-    parts.join(" · ")
 }
 
 /// The page of a comparison.

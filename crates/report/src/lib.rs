@@ -12,6 +12,7 @@ pub mod markdown;
 pub mod notes;
 pub mod over_time;
 pub mod page;
+pub mod parameters;
 pub mod setting;
 mod shown;
 pub mod stream;

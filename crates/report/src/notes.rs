@@ -193,6 +193,7 @@ mod tests {
     use dupack_lab::run::{Interrupt, Plan};
 
     use super::*;
+    use crate::comparison;
     use crate::table::{self, Colour};
 
     fn plan(text: &str) -> Plan {
@@ -244,7 +245,7 @@ mod tests {
     fn identical_runs_have_no_interval_and_no_star() {
         let results = run("seeds = 3\n[path]\nrate = \"1Mbit/s\"\ndelay = \"5ms\"\n");
         assert_eq!(Verdict::of(&results, 0).answer, Answer::SameRuns);
-        let text = table::comparison(
+        let text = comparison::text(
             &Answered::of(&results),
             table::Legend::Whole,
             Colour::No,
@@ -302,7 +303,7 @@ mod tests {
         let recorded = &results.recorded[0];
         let begins = [1, 2].map(|seed| recorded.from_ms(seed));
         assert_ne!(begins[0], begins[1]);
-        let text = table::comparison(
+        let text = comparison::text(
             &Answered::of(&results),
             table::Legend::Whole,
             Colour::No,

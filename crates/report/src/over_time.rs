@@ -7,9 +7,9 @@ use dupack_lab::results::sheet::to_sheet;
 use dupack_lab::results::store::Places;
 use dupack_lab::run::{FlowTimeline, FlowsOverTime, OverTime, Timeline};
 
-use crate::comparison::{Figure, subtitle};
-use crate::figure::{FigureError, TimePanel, TimePanels};
+use crate::figure::{Figure, FigureError, TimePanel, TimePanels};
 use crate::files::Files;
+use crate::setting::subtitle;
 
 /// What is shown over time.
 #[derive(Clone, Copy)]

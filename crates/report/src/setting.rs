@@ -1,15 +1,56 @@
 //! The path of an experiment in a line: what a reader must know to read a number.
 
 use dupack_lab::experiment::{Experiment, LinkOptions, QueueKind, SweepValue};
-use dupack_lab::results::{Parameter, Results};
+use dupack_lab::results::{Medium, Parameter, Results};
 use dupack_lab::units::Delay;
 
-use crate::comparison::subtitle;
+use crate::notes::{range, seed_counts};
 
 /// The line above a table: the path, the traffic and the rules of a comparison.
 #[must_use]
 pub fn path_line(results: &Results) -> String {
     format!("Path: {}", subtitle(results))
+}
+
+/// What a reader must know of the path to read a figure.
+pub(crate) fn subtitle(results: &Results) -> String {
+    let seeds = seed_counts(results);
+    subtitle_of(
+        &results.experiment,
+        &results.parameters,
+        &results.medium,
+        &seeds,
+    )
+}
+
+/// The same of runs that are not in memory: the experiment, over what they were made, and how many seeds each
+/// point has.
+pub(crate) fn subtitle_of(
+    e: &Experiment,
+    parameters: &[Parameter],
+    medium: &Medium,
+    seeds: &[usize],
+) -> String {
+    let mut parts = parts(e, parameters);
+    let seeds = match range(seeds, "seed", "seeds") {
+        Some(seeds) if e.precision.is_some() => seeds,
+        _ => format!("{} seeds", e.seeds.to_vec().len()),
+    };
+    match medium {
+        Medium::Simulated => {
+            parts.push(format!("{} simulated", e.duration));
+            parts.push(seeds);
+        }
+        Medium::Wire(record) => {
+            // Senders that share a path have no end but the run's.
+            parts.push(match record.bytes.as_bytes() {
+                0 => format!("{} over real packets", e.duration),
+                _ => format!("{} over real packets", record.bytes),
+            });
+            parts.push(format!("{} repetitions", e.seeds.to_vec().len()));
+        }
+    }
+    parts.join(" · ")
 }
 
 /// The path, the traffic and the rules alone, without what it was run for.

@@ -5,8 +5,8 @@ use dupack_lab::experiment::points::Point;
 use dupack_lab::results::{Answered, Measure};
 use serde::{Deserialize, Serialize};
 
-use crate::comparison::subtitle;
 use crate::figure::HeatCell;
+use crate::setting::subtitle;
 
 /// A mean with its interval, in the unit of the measure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,8 @@ use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Answered;
 use dupack_lab::run::{Interrupt, Plan};
-use dupack_report::table::{Colour, Legend, comparison};
+use dupack_report::comparison;
+use dupack_report::table::{Colour, Legend};
 
 /// What is run. `majority` is ours; a parameter is set as any.
 const EXPERIMENT: &str = r#"
@@ -36,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let results = plan.execute(Execution::default(), &(), &Interrupt::default());
     println!(
         "{}",
-        comparison(&Answered::of(&results), Legend::Named, Colour::No, None)
+        comparison::text(&Answered::of(&results), Legend::Named, Colour::No, None)
     );
     Ok(())
 }

@@ -22,10 +22,9 @@ use std::collections::BTreeMap;
 use dupack_algorithms::catalog::{Axis, Catalog, StackSpec};
 use dupack_lab::results::{Answered, Measure, scaled};
 
-use super::Figure;
 use crate::figure::{
-    Bar, BarChart, BarSeries, Facet, Facets, FigureError, HeatCell, HeatMap, HeatPanel, LineChart,
-    Point, Scale, Series, Shades, Winners,
+    Bar, BarChart, BarSeries, Facet, Facets, Figure, FigureError, HeatCell, HeatMap, HeatPanel,
+    LineChart, Point, Scale, Series, Shades, Winners,
 };
 use crate::shown::Shown;
 use crate::theory::Connection;

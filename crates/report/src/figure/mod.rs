@@ -15,6 +15,7 @@ mod canvas;
 mod chart;
 mod facets;
 mod flow_panels;
+mod flow_words;
 mod heat;
 mod ladder;
 mod legend;
@@ -22,7 +23,7 @@ mod line;
 mod panel;
 #[cfg(feature = "pdf")]
 mod pdf;
-pub(crate) mod phases;
+mod phases;
 #[cfg(feature = "png")]
 mod png;
 mod step;
@@ -42,6 +43,7 @@ pub use axis::Scale;
 pub use bar::{Bar, BarChart, BarSeries, Reference};
 pub use canvas::in_words;
 pub use facets::{Facet, Facets};
+pub(crate) use flow_words::{ladder_in_words, plot_in_words};
 pub use heat::{HeatCell, HeatMap, HeatPanel, Shades};
 pub use ladder::{Ladder, LadderColumn, Rung, RungEnd, RungKind};
 pub use line::{LineChart, Point, Series};
@@ -60,6 +62,17 @@ pub use timeline::{
 pub use winners::Winners;
 
 use thiserror::Error;
+
+/// A figure with the name of its file.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// File name without its ending.
+    pub name: String,
+    /// The picture.
+    pub svg: String,
+    /// What it shows.
+    pub caption: String,
+}
 
 /// Why there is no picture.
 #[derive(Debug, Error)]

@@ -45,7 +45,7 @@ const fn short_name(phase: Phase) -> &'static str {
 
 /// What there is, as from, until and phase, within a time window; neighbours that are alike are
 /// one.
-pub(crate) fn spans(changes: &[(f64, Phase)], low: f64, high: f64) -> Vec<(f64, f64, Phase)> {
+pub(super) fn spans(changes: &[(f64, Phase)], low: f64, high: f64) -> Vec<(f64, f64, Phase)> {
     let mut spans: Vec<(f64, f64, Phase)> = Vec::new();
     for (index, &(from, phase)) in changes.iter().enumerate() {
         let until = changes.get(index + 1).map_or(high, |next| next.0);

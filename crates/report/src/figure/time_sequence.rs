@@ -3,13 +3,12 @@
 
 use dupack_lab::trace::phase::Phase;
 
-use crate::trace::part_in_words;
-
 use super::FigureError;
 use super::axis::Axis;
 use super::canvas::picture;
 use super::chart::{Heading, MARGIN, X_NAMES_HEIGHT, Y_NAME_HEIGHT, panel_right};
 use super::flow_panels::{Looks, legends, packet_axis, window_axis};
+use super::flow_words::part_in_words;
 use super::panel::{Frame, Panel};
 use super::steps;
 use super::style::WIDTH;

@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::thin::Thin;
 use crate::answer;
-use crate::comparison::{FIGURES, NUMBERS, number_rows, subtitle_of};
+use crate::comparison::{FIGURES, NUMBERS, number_rows};
 use crate::figure::HeatCell;
 use crate::page::Cell;
+use crate::setting::subtitle_of;
 use crate::shown::{Mean, Shown};
 
 /// What is left of a point.

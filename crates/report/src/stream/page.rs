@@ -7,9 +7,10 @@ use super::finish::{Finished, MARKS};
 use super::{StreamError, Streaming};
 use crate::answer;
 use crate::comparison::{
-    Charts, Figure, Links, MARKS_CAPTION, NO_NUMBER, NUMBERS, NUMBERS_CAPTION, charts, lead,
-    number_header, record, winners,
+    Charts, Links, MARKS_CAPTION, NO_NUMBER, NUMBERS, NUMBERS_CAPTION, charts, lead, number_header,
+    record, winners,
 };
+use crate::figure::Figure;
 use crate::files::Files;
 use crate::notes::range;
 use crate::page::{Block, Cell, Emphasis, Link, Page, Section};

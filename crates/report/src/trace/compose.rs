@@ -1,8 +1,9 @@
 //! The two figures of a trace, from what was gathered of each flow.
 
-use super::words::{ladder_in_words, plot_in_words};
 use super::{Detail, Drawn, Found};
-use crate::figure::{Aligned, Arrangement, Ladder, LadderColumn, TimeSequence};
+use crate::figure::{
+    Aligned, Arrangement, Ladder, LadderColumn, TimeSequence, ladder_in_words, plot_in_words,
+};
 
 /// What was gathered of one flow.
 #[derive(Clone, Debug)]

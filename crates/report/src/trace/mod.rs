@@ -16,14 +16,13 @@ mod ladder;
 mod part;
 mod reader;
 mod repair;
+mod setting;
 pub mod thin;
-mod words;
 
 pub use compose::{Figures, Followed, Inflation, Style, figures};
 pub use ladder::Rungs;
 pub use repair::{Extent, Found};
-pub(crate) use words::part_in_words;
-pub use words::setting;
+pub use setting::setting;
 
 use crate::figure::TimeSequence;
 use part::Part;

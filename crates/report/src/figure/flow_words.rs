@@ -1,61 +1,19 @@
-//! A trace in words: what it was run on, and what its figures show to those who see it.
+//! Text descriptions of the figures of a flow: the time–sequence plot and the ladder.
 
-use dupack_lab::experiment::{Experiment, FlowGroup, LinkOptions, Starts};
-use dupack_lab::results::Parameter;
 use dupack_lab::trace::phase::Phase;
 
-use crate::figure::phases::spans;
-use crate::figure::{LadderColumn, RungEnd, RungKind, TimeSequence};
-use crate::setting;
-
-/// Under which conditions an experiment runs, in a line: from the experiment and its effective parameters; with the
-/// seed if there is chance in it.
-#[must_use]
-pub fn setting(experiment: &Experiment, parameters: &[Parameter], seed: u64) -> String {
-    let mut parts = setting::parts(experiment, parameters);
-    parts.extend(listed_losses(experiment));
-    if has_chance(experiment) {
-        parts.push(format!("seed {seed}"));
-    }
-    parts.join(" · ")
-}
-
-/// The losses by list of the path, both ways.
-fn listed_losses(e: &Experiment) -> Option<String> {
-    let path = e.path.as_ref()?;
-    let back = path.reverse.iter().flat_map(|back| &back.drop);
-    let rules = path.drop.iter().chain(back).map(ToString::to_string);
-    let rules: Vec<String> = rules.collect();
-    (!rules.is_empty()).then(|| format!("lost: {}", rules.join(", ")))
-}
-
-/// Whether anything depends on the seed that a reader would want to know.
-fn has_chance(e: &Experiment) -> bool {
-    let links = e.path.iter().chain(&e.links);
-    let by_chance = |link: &LinkOptions| {
-        let back = link.reverse.as_ref();
-        link.loss.as_fraction() > 0.0
-            || link.burst_loss.is_some()
-            || link.reorder.is_some()
-            || link.jitter.as_nanos() > 0
-            || back.is_some_and(|b| b.loss.as_fraction() > 0.0 || b.burst_loss.is_some())
-    };
-    let spread = |group: &FlowGroup| group.start_spread.is_some_and(|s| s.as_nanos() > 0);
-    let flows: u32 = e.flows.iter().map(|group| group.count).sum();
-    let recorded = links.clone().any(|link| link.trace.is_some());
-    let drawn = e.starts() == Starts::Drawn && (flows > 1 || recorded);
-    let chance = { links }.any(by_chance) || e.flows.iter().any(spread);
-    chance || drawn || e.radio.is_some()
-}
+use super::ladder::{LadderColumn, RungEnd, RungKind};
+use super::phases::spans;
+use super::time_sequence::TimeSequence;
 
 /// What a time–sequence plot shows, after its title.
-pub(super) fn plot_in_words(plot: &TimeSequence) -> String {
+pub(crate) fn plot_in_words(plot: &TimeSequence) -> String {
     let range = plot.time_range.unwrap_or_default();
     format!("{}, {}", plot.title, part_in_words(plot, range))
 }
 
 /// What a time–sequence plot shows from a time until another, in seconds.
-pub(crate) fn part_in_words(plot: &TimeSequence, (from, until): (f64, f64)) -> String {
+pub(super) fn part_in_words(plot: &TimeSequence, (from, until): (f64, f64)) -> String {
     let inside = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
         let points = points.iter().copied();
         points.filter(|p| (from..=until).contains(&p.0)).collect()
@@ -119,7 +77,7 @@ fn phases_in_words(changes: &[(f64, Phase)], (from, until): (f64, f64)) -> Vec<S
 }
 
 /// What a ladder shows from one time to another.
-pub(super) fn ladder_in_words(column: &LadderColumn, (from, until): (f64, f64)) -> String {
+pub(crate) fn ladder_in_words(column: &LadderColumn, (from, until): (f64, f64)) -> String {
     let shown = || {
         let rungs = column.rungs.iter();
         rungs.filter(|rung| (from..=until).contains(&rung.sent))

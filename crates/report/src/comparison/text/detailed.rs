@@ -3,8 +3,8 @@
 use comfy_table::{Cell as TableCell, ContentArrangement, Table};
 
 use super::names::Names;
-use super::{Colour, PLAIN, align_numbers, painted};
 use crate::answer;
+use crate::table::{Colour, PLAIN, align_numbers, painted};
 use crate::wrap::{columns as width_of, indented, wrap};
 use dupack_lab::results::verdict::Mark;
 use dupack_lab::results::{Answered, Cell, Measure, Medium};
