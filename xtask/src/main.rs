@@ -12,11 +12,10 @@ mod python;
 mod readme;
 mod test;
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use dupack_build::{cargo, command, succeed};
+use dupack_build::cargo;
 
 #[derive(Parser)]
 #[command(
@@ -54,9 +53,6 @@ enum Chore {
     /// Change the endpoint and the plug-ins in small ways, and see whether tests notice; writes docs/mutants.md (needs
     /// cargo-mutants; takes hours, and may be stopped and called again).
     Mutants(mutants::MutantsArgs),
-    /// What is measured beside other programs: `cargo measure`, which this leads to.
-    #[command(external_subcommand)]
-    Measurement(Vec<OsString>),
 }
 
 fn main() -> ExitCode {
@@ -70,7 +66,6 @@ fn main() -> ExitCode {
         Chore::Interop(args) => interop::run(&args),
         Chore::Fuzz(args) => fuzz::run(&args),
         Chore::Mutants(args) => mutants::run(&args),
-        Chore::Measurement(words) => measure(&words),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -78,34 +73,6 @@ fn main() -> ExitCode {
             eprintln!("error: {message}");
             ExitCode::FAILURE
         }
-    }
-}
-
-/// The measurements that are called as chores, too: most were chores once.
-const MEASUREMENTS: [&str; 9] = [
-    "peers",
-    "optimise",
-    "wire-speed",
-    "peers-ns2",
-    "peers-ns3",
-    "agree-ns2",
-    "testbed",
-    "reproduce",
-    "conformance",
-];
-
-/// Hands a measurement over to the program that has it.
-fn measure(words: &[OsString]) -> Result<(), String> {
-    let name = words.first().map(|name| name.to_string_lossy());
-    match name {
-        Some(name) if MEASUREMENTS.contains(&&*name) => {
-            let cargo = ["run", "--quiet", "--package", "dupack-measure", "--"];
-            succeed(command(&cargo).args(words))
-        }
-        name => Err(format!(
-            "there is no chore `{}`: `cargo xtask --help` lists them, and `cargo measure --help` the measurements",
-            name.unwrap_or_default()
-        )),
     }
 }
 

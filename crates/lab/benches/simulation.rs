@@ -14,7 +14,7 @@ fn main() {
 }
 
 /// draft-nishida-newreno-modification's path: 10 Mbit/s, 2 ms, 1 % loss, delayed ACK,
-/// 1,000,000 packets of 1000 bytes. The same in ns-2: `time ns peers/ns2/run.tcl -recovery newreno
+/// 1,000,000 packets of 1000 bytes. The same in ns-2: `time ns validation/peers/ns2/run.tcl -recovery newreno
 /// -delay 0.002 -loss 0.01 -buffer 50 -delack 0.2 -packets 1000000`.
 #[divan::bench(sample_count = 10, sample_size = 1, args = [
     "newreno/reno", "sack(pipe=rfc6675)/reno", "fack/reno", "momentary/reno", "le/reno", "rack/reno", "rack/cubic", "le/westwood",

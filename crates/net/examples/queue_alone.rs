@@ -1,5 +1,5 @@
 //! One queue behind a transmitter of constant rate, without any network, by the same description as
-//! `peers/ns3/queue.cc` takes, which says what the words mean: for `cargo measure queues`.
+//! `validation/peers/ns3/queue.cc` takes, which says what the words mean: for `cargo measure queues`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

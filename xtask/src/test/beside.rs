@@ -13,7 +13,7 @@ use clap::Args;
 use dupack_build::{cargo, target};
 
 use super::steps::{Step, Steps};
-use super::{MARK, Tier, skip_in};
+use super::{MARK, Tier, VALIDATION as MANIFEST, skip_in};
 use crate::{elsewhere, fuzz, needs, packages};
 
 #[derive(Args)]
@@ -42,13 +42,11 @@ const DENY: [&str; 3] = ["--", "--deny", "warnings"];
 const CLIPPY_ALL: [&str; 4] = ["clippy", "--workspace", "--all-targets", "--all-features"];
 const DOCTESTS: [&str; 4] = ["test", "--workspace", "--doc", "--quiet"];
 /// Measuring programs, in a workspace of their own.
-const VALIDATION: [&str; 7] = [
+const VALIDATION: [&str; 5] = [
     "clippy",
     "--locked",
     "--manifest-path",
-    "validation/Cargo.toml",
-    "--target-dir",
-    "target/validation",
+    MANIFEST,
     "--all-targets",
 ];
 /// With the features of [`CLIPPY`]: what it has checked needs no second look. The compiled half of the Python package has no

@@ -6,7 +6,7 @@ use dupack_build::cargo;
 
 use super::programs::{self, Program};
 use super::steps::Steps;
-use super::{Tier, announce};
+use super::{Tier, VALIDATION, announce};
 use crate::python;
 
 /// The tests of some crates that do not use the wall clock, and their lint. `python` is the Python package with its tests.
@@ -16,10 +16,16 @@ use crate::python;
 pub fn run(crates: &[String]) -> Result<(), String> {
     let mut steps = Steps::default();
     let packages: Vec<String> = crates.iter().map(|name| package(name)).collect();
-    let named: Vec<&str> = packages
+    let mut named: Vec<&str> = packages
         .iter()
         .flat_map(|name| ["--package", name])
         .collect();
+    if packages.iter().any(|name| name == "dupack-measure") {
+        if packages.len() > 1 {
+            return Err("`measure` is in a workspace of its own: test it alone".to_owned());
+        }
+        named.extend(["--manifest-path", VALIDATION]);
+    }
     let lint = [
         &["clippy"][..],
         &named,

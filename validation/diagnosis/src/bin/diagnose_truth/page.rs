@@ -1,0 +1,300 @@
+//! The page, and the list of all that was told wrongly.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::Command;
+
+use dupack_diagnosis::Need;
+
+use super::run::{Done, End};
+use super::score::{About, Mark, Needless, Quantity, Score};
+use super::truth::Was;
+
+/// The sums of several captures.
+#[derive(Default)]
+struct Sum {
+    captures: usize,
+    right: u64,
+    all: u64,
+    needless: Needless,
+    unknown: u64,
+    marks: BTreeMap<(Quantity, Mark), u64>,
+}
+
+impl Sum {
+    fn add(&mut self, score: &Score, sound: bool) {
+        let (right, all) = score.classified();
+        self.captures += 1;
+        self.right += right;
+        self.all += all;
+        self.needless.add(&score.needless);
+        self.unknown += score.unknown;
+        for (quantity, judged) in &score.judged {
+            // The rate of a path that was late is not what it was told to have.
+            let timed = matches!(quantity, Quantity::Rate | Quantity::Room);
+            if sound || !timed {
+                *self.marks.entry((*quantity, judged.mark)).or_default() += 1;
+            }
+        }
+    }
+
+    fn of(done: &[Done], take: impl Fn(&Done, End) -> bool) -> Self {
+        let mut sum = Self::default();
+        for one in done {
+            for (end, score) in &one.scores {
+                if take(one, *end) {
+                    sum.add(score, one.unsound.is_empty());
+                }
+            }
+        }
+        sum
+    }
+
+    fn mark(&self, quantity: Quantity, mark: Mark) -> u64 {
+        self.marks.get(&(quantity, mark)).copied().unwrap_or(0)
+    }
+
+    fn classified(&self) -> String {
+        share(self.right, self.all)
+    }
+
+    fn needless(&self) -> String {
+        share(self.needless.right(), self.needless.all)
+    }
+}
+
+fn share(part: u64, all: u64) -> String {
+    if all == 0 {
+        return "–".to_owned();
+    }
+    format!("{:.2} % of {all}", part as f64 / all as f64 * 100.0)
+}
+
+const HEAD: &str = "\
+# What `dupack diagnose` says, and what was so
+
+Transfers of real packets over an emulated path: our endpoint and this machine's kernel send in turn, captured at both
+ends and, where the kernel sends, by tcpdump on its host with offload on, where one packet is many segments. What each
+retransmission was is known: our senders say it themselves at each transmission, of the kernel's the tracepoints
+`tcp_retransmit_skb` and `tcp_cong_state_set` tell it. `TCP_INFO` has the time that the receive window, or nothing to
+send, limited it. The paths are in `validation/diagnosis/src/bin/diagnose_truth/paths.rs`. This page is written by
+`cargo measure diagnose`.
+
+Retransmissions are told apart by class: fast (the first repair and further ones of a recovery), timeout, after a
+timeout, tail loss probe, window probe; what is told to be one and was none counts as wrong. A needless one repeats only what had arrived, or was
+under way and arrived. Shares of time are those of the kernel's `busy_time` and `rwnd_limited`, within 5 points; the least
+round trip is the path's with a full packet's time on its link, within 1 ms or 2 %; the rate is the path's or its policer's, within 5 %; the loss is that of the
+packets, within the interval that is told; the buffer, where it overflowed, within 15 %.
+";
+
+/// The page.
+pub fn page(done: &[Done], failed: &[String], seeds: &str) -> String {
+    let mut text = HEAD.to_owned();
+    text += "\n## All together\n\n";
+    text += "| captured at | captures | retransmissions told rightly | needless or not | truth not known |\n";
+    text += "| --- | --: | --: | --: | --: |\n";
+    for end in End::ALL {
+        let sum = Sum::of(done, |_, taken| taken == end);
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} |",
+            end.name(),
+            sum.captures,
+            sum.classified(),
+            sum.needless(),
+            sum.unknown
+        );
+    }
+    text += &quantities(done);
+    text += &by(done, "sender", |one| one.task.sender.clone());
+    text += &by(done, "path", |one| one.task.place.name.clone());
+    text += &confusion(done);
+    text += &each(done);
+    text += &circumstances(done, failed, seeds);
+    text
+}
+
+fn quantities(done: &[Done]) -> String {
+    let mut text = "\n| right / wrong / cannot be told |".to_owned();
+    for end in End::ALL {
+        let _ = write!(text, " {} |", end.name());
+    }
+    text += "\n| --- | --: | --: | --: |\n";
+    for quantity in Quantity::ALL {
+        let _ = write!(text, "| {} |", quantity.name());
+        for end in End::ALL {
+            let sum = Sum::of(done, |_, taken| taken == end);
+            let [right, wrong, untold] =
+                [Mark::Right, Mark::Wrong, Mark::Untold].map(|mark| sum.mark(quantity, mark));
+            let _ = write!(text, " {right} / {wrong} / {untold} |");
+        }
+        text += "\n";
+    }
+    text
+}
+
+fn by(done: &[Done], what: &str, of: impl Fn(&Done) -> String) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for one in done {
+        let name = of(one);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let mut text = format!("\n## By {what}\n\n| {what} |");
+    for end in End::ALL {
+        let _ = write!(text, " {} |", end.name());
+    }
+    text += " control right / wrong / unknown |\n| --- | --: | --: | --: | --: |\n";
+    for name in names {
+        let _ = write!(text, "| {name} |");
+        for end in End::ALL {
+            let sum = Sum::of(done, |one, taken| taken == end && of(one) == name);
+            let _ = write!(text, " {} |", sum.classified());
+        }
+        let sum = Sum::of(done, |one, taken| taken == End::Sender && of(one) == name);
+        let [right, wrong, untold] =
+            [Mark::Right, Mark::Wrong, Mark::Untold].map(|mark| sum.mark(Quantity::Control, mark));
+        let _ = writeln!(text, " {right} / {wrong} / {untold} |");
+    }
+    text
+}
+
+fn confusion(done: &[Done]) -> String {
+    let mut counts: BTreeMap<(End, Was, Was), u64> = BTreeMap::new();
+    for one in done {
+        for (end, score) in &one.scores {
+            for miss in &score.misses {
+                if let About::Cause(was, told) = miss.about {
+                    *counts.entry((*end, was, told)).or_default() += 1;
+                }
+            }
+        }
+    }
+    let mut text =
+        "\n## What was told wrongly\n\n| captured at | it was | told | packets |\n".to_owned();
+    text += "| --- | --- | --- | --: |\n";
+    for ((end, was, told), count) in counts {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {count} |",
+            end.name(),
+            was.name(),
+            told.name()
+        );
+    }
+    text
+}
+
+fn each(done: &[Done]) -> String {
+    let mut text =
+        "\n## Each capture\n\nWhat is told, and in parentheses what was so; bold is wrong.\n\n"
+            .to_owned();
+    text += "| sender | path | captured at | retransmissions | told rightly | needless or not |";
+    for quantity in Quantity::ALL {
+        let _ = write!(text, " {} |", quantity.name());
+    }
+    text += "\n| --- | --- | --- | --: | --: | --: |";
+    text += &" --- |".repeat(Quantity::ALL.len());
+    text += "\n";
+    for one in done {
+        for (end, score) in &one.scores {
+            let was = score
+                .confusion
+                .iter()
+                .filter(|((was, _), _)| was.is_again());
+            let again: u64 = was.map(|(_, count)| count).sum();
+            let (right, all) = score.classified();
+            let percent = |part: u64, all: u64| match all {
+                0 => "–".to_owned(),
+                _ => format!("{:.1} %", part as f64 / all as f64 * 100.0),
+            };
+            let late = if one.unsound.is_empty() {
+                ""
+            } else {
+                " (late)"
+            };
+            let _ = write!(
+                text,
+                "| {} | {}: {}{late} | {} | {again} | {} | {} |",
+                one.task.sender,
+                one.task.place.name,
+                one.task.place.numbers,
+                end.name(),
+                percent(right, all),
+                percent(score.needless.right(), score.needless.all)
+            );
+            for quantity in Quantity::ALL {
+                let cell = match score.judged.get(&quantity) {
+                    None => "–".to_owned(),
+                    Some(judged) if judged.mark == Mark::Wrong => format!("**{}**", judged.text),
+                    Some(judged) => judged.text.clone(),
+                };
+                let _ = write!(text, " {cell} |");
+            }
+            text += "\n";
+        }
+    }
+    text
+}
+
+fn circumstances(done: &[Done], failed: &[String], seeds: &str) -> String {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let date = Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
+    let date = date.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned());
+    let late = done.iter().filter(|one| !one.unsound.is_empty()).count();
+    let long = done
+        .iter()
+        .filter(|one| one.long.is_some_and(|long| long > 0))
+        .count();
+    let differ = done.iter().filter_map(|one| one.counted);
+    let differ = differ.filter(|(kernel, traced)| kernel != traced).count();
+    let mut text = "\n## Circumstances\n\n".to_owned();
+    let _ = writeln!(
+        text,
+        "- {} transfers, {seeds}, on {}, Linux {}; of {late} the path did not keep its times (\"late\": of them rate and \
+         buffer do not count above)",
+        done.len(),
+        date.unwrap_or_default(),
+        release.trim()
+    );
+    let _ = writeln!(
+        text,
+        "- in {long} captures of tcpdump at the host there are packets longer than a segment"
+    );
+    let _ = writeln!(
+        text,
+        "- in {differ} transfers of the kernel's it counted other retransmissions (`tcpi_total_retrans`) than left its host"
+    );
+    for one in failed {
+        let _ = writeln!(text, "- failed: {one}");
+    }
+    text
+}
+
+/// Everything that was told wrongly, a line each.
+pub fn wrong(done: &[Done]) -> String {
+    let mut text = "file,packet,unix_time,sequence_number,it_was,told\n".to_owned();
+    for one in done {
+        for (_, score) in &one.scores {
+            for miss in &score.misses {
+                let packet = &miss.packet;
+                let (was, told) = match miss.about {
+                    About::Cause(was, told) => (was.name(), told.name().to_owned()),
+                    About::Need(Need::Needed | Need::Unknown) => ("needless", "needed".to_owned()),
+                    About::Need(need) => ("needed", format!("{need:?}")),
+                };
+                let _ = writeln!(
+                    text,
+                    "{},{},{}.{:09},{},{was},{told}",
+                    miss.file.display(),
+                    packet.number,
+                    packet.at / 1_000_000_000,
+                    packet.at % 1_000_000_000,
+                    packet.seq,
+                );
+            }
+        }
+    }
+    text
+}

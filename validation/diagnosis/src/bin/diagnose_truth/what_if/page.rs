@@ -1,0 +1,109 @@
+//! The page about the predictions.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use dupack_lab::stats::Summary;
+
+use super::super::work::Options;
+use super::Found;
+
+/// A prediction is right within this share of the truth.
+const RIGHT: f64 = 0.15;
+
+/// What was run.
+pub(super) struct Run {
+    pub rows: Vec<Found>,
+    pub failed: Vec<String>,
+    /// How many pairs the list has.
+    pub listed: usize,
+}
+
+/// The page.
+pub(super) fn page(run: &Run, options: &Options) -> String {
+    let mut text = first(run, options);
+    text += "| path | captured | took | losses | other | predicted | took | off by | in the interval | refused |\n";
+    text += "| --- | --- | --: | --: | --- | --: | --: | --: | :-: | --- |\n";
+    for row in &run.rows {
+        let _ = writeln!(text, "{}", in_a_row(row));
+    }
+    for one in &run.failed {
+        let _ = writeln!(text, "\nFailed: {one}");
+    }
+    text
+}
+
+/// What was done, and how many predictions are right.
+fn first(run: &Run, options: &Options) -> String {
+    let rows = &run.rows;
+    let errors = rows.iter().filter_map(Found::error).map(f64::abs);
+    let mut errors: Vec<f64> = errors.collect();
+    errors.sort_by(f64::total_cmp);
+    let right = errors.iter().filter(|error| **error <= RIGHT).count();
+    let inside = rows.iter().filter(|row| row.is_inside()).count();
+    let refused = rows.len() - errors.len();
+    let share = |count: usize, of: usize| count as f64 * 100.0 / of.max(1) as f64;
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!(
+        "# What another sender would have taken, and took\n\nOne sender is captured, what another would have taken is predicted \
+         from the capture, and the other is run {} times over the same path with other losses; the truth is their mean. \
+         The list was fixed before it was run (`validation/diagnosis/src/bin/diagnose_truth/what-if.toml`): {} of its {} \
+         pairs were run here, seed {}, on Linux {}. {} were answered, of which {right} ({:.0} %) are within 15 % of the truth and \
+         {inside} have it in their interval; the median error is {:.1} %. {refused} ({:.0} %) were refused, as the last column \
+         says. This page is written by `cargo measure diagnose --what-if`.\n\n",
+        options.repeat,
+        rows.len(),
+        run.listed,
+        options.seed,
+        release.trim(),
+        errors.len(),
+        share(right, errors.len()),
+        median(&errors) * 100.0,
+        share(refused, rows.len()),
+    )
+}
+
+/// The median of what is sorted.
+fn median(sorted: &[f64]) -> f64 {
+    let at = |place: usize| sorted.get(place).copied().unwrap_or(0.0);
+    let (low, high) = (sorted.len().saturating_sub(1) / 2, sorted.len() / 2);
+    f64::midpoint(at(low), at(high))
+}
+
+/// A pair as a row of the table.
+fn in_a_row(row: &Found) -> String {
+    let other = match &row.pair.run {
+        Some(run) => format!("{} (as {run})", row.pair.other),
+        None => row.pair.other.clone(),
+    };
+    let told = row.given().map(|answer| answer.duration);
+    let told = told.map_or_else(
+        || "–".to_owned(),
+        |told| format!("{:.2} s ({:.2} to {:.2})", told.mean, told.low, told.high),
+    );
+    let deviation = Summary::of(&row.known.truth).and_then(|summary| summary.standard_deviation);
+    let error = row.error().map_or_else(
+        || "–".to_owned(),
+        |error| format!("{:+.1} %", error * 100.0),
+    );
+    let inside = match (row.given(), row.is_inside()) {
+        (None, _) => "–",
+        (Some(_), true) => "yes",
+        (Some(_), false) => "no",
+    };
+    let late = if row.known.late > 0 {
+        format!(", {} late", row.known.late)
+    } else {
+        String::new()
+    };
+    format!(
+        "| {} | {} | {:.2} s | {} | {other} | {told} | {:.2} ± {:.2} s{late} | {error} | {inside} | {} |",
+        row.place,
+        row.pair.captured,
+        row.known.captured,
+        row.known.losses,
+        row.mean(),
+        deviation.unwrap_or(0.0),
+        row.refusal().unwrap_or_default()
+    )
+}
