@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use dupack_build::{cargo, command, output, root, succeed, target};
+use serde::Deserialize;
 
 /// What a packed crate's file ends with.
 const PACKED: &str = "crate";
@@ -21,13 +22,17 @@ pub fn check() -> Result<(), String> {
     for old in packed(&folder) {
         remove(fs::remove_file(&old), &old)?;
     }
-    cargo(&[
+    let mut words = vec![
         "package",
         "--workspace",
         "--no-verify",
         "--allow-dirty",
         "--quiet",
-    ])?;
+    ];
+    // A dependency without a version cannot be packed, and those of tools have none.
+    let private = private_packages()?;
+    words.extend(private.iter().flat_map(|name| ["--exclude", name]));
+    cargo(&words)?;
     let unpacked = target().join("packages");
     remove(fs::remove_dir_all(&unpacked), &unpacked)?;
     make(fs::create_dir_all(&unpacked), &unpacked)?;
@@ -57,6 +62,30 @@ pub fn check() -> Result<(), String> {
     let mut check = command(&["check", "--workspace", "--quiet"]);
     check.arg("--manifest-path").arg(manifest);
     succeed(check.arg("--target-dir").arg(target()))
+}
+
+/// Returns the names of the workspace's packages with `publish = false`.
+fn private_packages() -> Result<Vec<String>, String> {
+    let mut metadata = command(&["metadata", "--no-deps", "--format-version", "1"]);
+    let (text, _) = output(metadata.current_dir(root()))?;
+    let metadata: Metadata =
+        serde_json::from_str(&text).map_err(|e| format!("cannot read cargo's metadata: {e}"))?;
+    let private = |package: &Package| package.publish.as_ref().is_some_and(Vec::is_empty);
+    let private = metadata.packages.into_iter().filter(private);
+    Ok(private.map(|package| package.name).collect())
+}
+
+/// The part of `cargo metadata` that is needed here.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    /// Registries to which it may be published, or `None` if any.
+    publish: Option<Vec<String>>,
 }
 
 /// The packed crates in a folder, in the order of their names.
@@ -122,6 +151,13 @@ mod tests {
         assert!(profile.starts_with("[profile.dev]\n"), "{profile}");
         assert!(profile.contains("[profile.dev.package.\"*\"]"), "{profile}");
         assert!(!profile.contains("profile.test"), "{profile}");
+    }
+
+    #[test]
+    fn tools_are_not_packed() {
+        let private = private_packages().expect("cargo knows its packages");
+        assert!(private.iter().any(|name| name == "xtask"));
+        assert!(!private.iter().any(|name| name == "dupack-tcp"));
     }
 
     #[test]

@@ -3,7 +3,6 @@
 //! `cargo xtask bench`, or `cargo bench -p dupack-lab`. Compare before and after in one sitting, as
 //! a ratio. What other simulators take for the same work is in `docs/performance.md`.
 
-#[path = "../examples/works/mod.rs"]
 mod works;
 
 use divan::Bencher;

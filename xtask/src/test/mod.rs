@@ -48,7 +48,7 @@ pub enum Tier {
     Release,
 }
 
-/// Tells tests how much to try: `tools/volume` and `python/tests/conftest.py` read it.
+/// Tells tests how much to try: `tools/testing` and `python/tests/conftest.py` read it.
 pub const VOLUME: &str = "DUPACK_TEST_VOLUME";
 /// Its value before a release.
 pub const RELEASE: &str = "release";

@@ -2,6 +2,7 @@
 
 pub mod coordinate;
 pub mod groups;
+mod hashes;
 pub mod measure;
 pub mod medium;
 pub mod recorded;

@@ -53,7 +53,7 @@ fn four_recoveries_agree_with_ns2_in_every_scenario() {
     assert!(short.len() >= 24, "only {} scenarios", short.len());
     short.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let [every, release] = COUNT;
-    let count = usize::try_from(dupack_volume::cases(every, release)).unwrap_or(usize::MAX);
+    let count = usize::try_from(dupack_testing::cases(every, release)).unwrap_or(usize::MAX);
     let mut cells = Vec::new();
     for (_, scenario) in short.iter().take(count) {
         // Losses make the means uncertain; without them one run is like the other.

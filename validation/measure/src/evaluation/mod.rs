@@ -128,8 +128,8 @@ fn evaluate(folder: &Path, words: &[&str], is_quick: bool) -> Result<Vec<Card>, 
 /// say, and ends this one if they are not.
 fn broken(folder: &Path) -> Result<Vec<Card>, String> {
     let name = folder.display().to_string();
-    let example = ["run", "--release", "--package", "dupack-evaluation"];
-    cargo(&[&example[..], &["--example", "broken", "--", &name]].concat())?;
+    let example = ["run", "--release", "--package", "dupack-broken-senders"];
+    cargo(&[&example[..], &["--example", "cards", "--", &name]].concat())?;
     Card::read(&folder.join("cards.json"))
 }
 

@@ -36,7 +36,7 @@ impl Simulator {
 /// What an entry runs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Program {
-    /// `crates/lab/examples/work.rs`.
+    /// `crates/lab/benches/work.rs`.
     Work(Build),
     /// `crates/net/examples/counted.rs`, which takes any stack.
     Counted(Build),

@@ -551,7 +551,7 @@ fn whatever_is_drawn_the_application_the_receiver_and_timers_are_told() {
         choices[(state >> 33) as usize % choices.len()]
     };
     let mut wrong = Vec::new();
-    let cases = dupack_volume::cases(120, 300);
+    let cases = dupack_testing::cases(120, 300);
     for seed in 1..=cases {
         let writes = match draw(&[0, 1, 2]) {
             0 => Writes::Everything,

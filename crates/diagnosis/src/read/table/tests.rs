@@ -253,7 +253,7 @@ fn at_once(packets: &[Packet], limits: Limits, batch: usize, threads: usize) -> 
 
 proptest! {
     // Each begins thousands of threads.
-    #![proptest_config(ProptestConfig::with_cases(dupack_volume::cases(48, 128) as u32))]
+    #![proptest_config(ProptestConfig::with_cases(dupack_testing::cases(48, 128) as u32))]
 
     /// Neither the batch nor the number of threads makes a difference to what is found, to which connections are
     /// finished early because they are too many, nor to their numbers.

@@ -1,8 +1,6 @@
 //! The plainest stack that completes a transfer: a fixed window, fast retransmit of the first
 //! hole, go-back-N after a timeout. The network's tests need no better one.
 
-#![allow(dead_code)]
-
 use dupack_net::flow::{Application, Path, TcpFlowConfig};
 use dupack_net::ids::NodeId;
 use dupack_net::link::LinkConfig;

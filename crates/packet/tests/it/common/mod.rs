@@ -2,9 +2,6 @@
 //! retransmissions, SACK, DSACK, timestamps, an echoed order. The sender is a script, the receiver
 //! is the real one.
 
-// Each test binary uses its part.
-#![allow(dead_code)]
-
 use dupack_packet::{CaptureWriter, Endpoints, FlowCapture, FlowConfig, Marking, Snap};
 use dupack_tcp::options::{Dsack, OrderEcho, Sack};
 use dupack_tcp::receiver::{AckPolicy, Reading, TimestampEcho};

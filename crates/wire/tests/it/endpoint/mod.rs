@@ -1,9 +1,6 @@
 //! What the tests of connections share: stacks, a scripted peer, hosts with real bytes, and a
 //! network between them.
 
-// Each test program uses a part of it.
-#![allow(dead_code)]
-
 pub mod host;
 pub mod network;
 pub mod script;
