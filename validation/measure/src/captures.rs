@@ -1,5 +1,5 @@
-//! `cargo measure diagnose --speed`: how long `dupack diagnose` takes for a large capture, beside tshark and tcptrace.
-//! A section of docs/performance.md tells.
+//! `cargo measure diagnose --speed`: time and memory of `dupack diagnose` for a large capture, beside tshark and
+//! tcptrace, for a section of docs/performance.md.
 
 use std::fs;
 use std::path::Path;
@@ -12,32 +12,32 @@ use crate::section;
 
 const PAGE: &str = "docs/performance.md";
 
-/// How the section begins.
+/// Heading of the section.
 pub const HEADING: &str = "## Captures of many connections\n";
 
-/// What measures memory: Debian's package `time`.
+/// Program that measures memory: Debian's package `time`.
 const TIME: &str = "/usr/bin/time";
 
-/// The connections of the capture, all open at once.
+/// Number of connections in the capture, all open at once.
 const CONNECTIONS: &str = "1000";
 
-/// How much there is to read.
+/// Extent of the measurement.
 pub struct Extent {
     pub rounds: u32,
-    /// About so many packets.
+    /// Approximate number of packets.
     pub packets: u64,
 }
 
-/// A program, and what is asked of it: the same at heart, what each connection of a capture is.
+/// A program and the arguments with which it describes each connection of a capture.
 struct Reader {
     name: &'static str,
     program: &'static str,
     words: &'static [&'static str],
-    /// It is to take so many times as long as dupack, at least.
+    /// Smallest accepted ratio of its time to dupack's.
     aim: Option<f64>,
 }
 
-/// dupack is the first.
+/// The programs; dupack is the first.
 const READERS: [Reader; 3] = [
     Reader {
         name: "dupack",
@@ -54,25 +54,25 @@ const READERS: [Reader; 3] = [
     Reader {
         name: "tcptrace",
         program: "tcptrace",
-        // Without -n it waits for the names of all hosts, which takes longer than the rest.
+        // Without -n it looks up the names of all hosts, which takes longer than the rest.
         words: &["-n", "-lr"],
         aim: Some(1.0),
     },
 ];
 
-/// dupack is to take no more memory than this.
+/// Largest accepted memory of dupack.
 const MEGABYTES_MAX: f64 = 200.0;
 
-/// What one run took.
+/// Time and memory of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Run {
     seconds: f64,
-    /// Of all processors together.
+    /// Sum over all processors.
     processor_s: f64,
     megabytes: f64,
 }
 
-/// Makes the capture, lets everybody read it in turn, and writes the section.
+/// Makes the capture, lets every program read it in turn, and writes the section.
 pub fn run(extent: &Extent) -> Result<(), String> {
     let machine = Machine::here();
     if let Some(warning) = machine.warning() {
@@ -91,7 +91,7 @@ pub fn run(extent: &Extent) -> Result<(), String> {
     let making = [CONNECTIONS.to_owned(), extent.packets.to_string()];
     let (made, _) = output(Command::new(maker).arg(&capture).args(making))?;
     let measured = measure_all(extent.rounds, &capture, &folder);
-    // It is large, and is made anew in a minute.
+    // The capture is large, and takes only a minute to make again.
     let _ = fs::remove_file(&capture);
     let text = told(made.trim(), &measured?, &machine);
     let page = root().join(PAGE);
@@ -102,7 +102,7 @@ pub fn run(extent: &Extent) -> Result<(), String> {
     Ok(())
 }
 
-/// The runs of every reader that is there.
+/// Runs every program that is installed.
 fn measure_all(rounds: u32, capture: &Path, folder: &Path) -> Result<Vec<Vec<Run>>, String> {
     let mut all: Vec<Vec<Run>> = READERS.iter().map(|_| Vec::new()).collect();
     for round in 1..=rounds {
@@ -113,14 +113,14 @@ fn measure_all(rounds: u32, capture: &Path, folder: &Path) -> Result<Vec<Vec<Run
                     eprintln!(" {:.2} s", run.seconds);
                     runs.push(run);
                 }
-                None => eprintln!(" is not there"),
+                None => eprintln!(" is not installed"),
             }
         }
     }
     Ok(all)
 }
 
-/// One run; nothing if there is no such program.
+/// Runs a program once; `None` if it is not installed.
 fn measure(reader: &Reader, capture: &Path, folder: &Path) -> Result<Option<Run>, String> {
     let own = target().join("release").join(reader.program);
     let program = match reader.aim {
@@ -142,7 +142,7 @@ fn measure(reader: &Reader, capture: &Path, folder: &Path) -> Result<Option<Run>
     Ok(Some(run))
 }
 
-/// What `time` says: seconds, those of the program and of the system, and kB.
+/// Parses the output of `time`: seconds, processor time of the program and of the system, and kB.
 fn parse(told: &str) -> Option<Run> {
     let numbers: Vec<f64> = told
         .split_whitespace()
@@ -158,15 +158,15 @@ fn parse(told: &str) -> Option<Run> {
     })
 }
 
-/// What is told of all runs.
+/// Returns the section.
 fn told(made: &str, measured: &[Vec<Run>], machine: &Machine) -> String {
     let mut text = format!(
         "{HEADING}
 `dupack diagnose` without what-if and figures, `tshark -q -z conv,tcp` and `tcptrace -n -lr` read the same file of headers, made by
-`crates/wire/examples/make_capture.rs`: {CONNECTIONS} connections at once, {made}. The runs take turns; a time is the best of the
-rounds, a ratio the median of those of each round. This section is written by `cargo measure diagnose --speed`.
+`crates/wire/examples/make_capture.rs`: {CONNECTIONS} connections at once, {made}. The programs run in turn; a time is
+that of the best round, a ratio the median over the rounds. This section is written by `cargo measure diagnose --speed`.
 
-| program | seconds | of processors | MB | time over dupack's | aim | reached |
+| program | seconds | processor seconds | MB | time over dupack's | aim | reached |
 | --- | --- | --- | --- | --- | --- | --- |
 "
     );
@@ -210,7 +210,7 @@ fn row(reader: &Reader, runs: &[Run], own: &[Run]) -> String {
     )
 }
 
-/// The one in the middle; of two the lesser.
+/// Returns the median, or the lesser of the two in the middle.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len().saturating_sub(1) / 2;
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_time_says_is_understood() {
+    fn the_output_of_time_is_parsed() {
         let told = parse("2.50 4.00 0.50 100000\n").unwrap();
         assert_eq!((told.seconds, told.processor_s), (2.5, 4.5));
         assert_eq!(told.megabytes, 102.4);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_of_one_round_and_an_aim_is_held_against_it() {
+    fn a_ratio_is_of_one_round_and_is_compared_with_the_aim() {
         let [own, tshark, _] = &READERS;
         let runs = [run(1.0), run(2.0), run(1.0)];
         let others = [run(19.0), run(60.0), run(21.0)];

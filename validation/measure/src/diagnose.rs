@@ -1,4 +1,4 @@
-//! `cargo measure diagnose`: what `dupack diagnose` says of real packets, held against what was so, by
+//! `cargo measure diagnose`: diagnoses of real packets compared with the truth, by
 //! `validation/diagnosis/src/bin/diagnose_truth`.
 
 use std::path::PathBuf;
@@ -10,40 +10,40 @@ use crate::captures::{self, Extent};
 
 #[derive(Args)]
 pub struct DiagnoseArgs {
-    /// Predictions for other senders, instead of what is told of the captured one
+    /// Measure predictions for other senders, instead of diagnoses of the captured one
     #[arg(long)]
     what_if: bool,
-    /// How often each predicted sender is run
+    /// Number of runs of each predicted sender
     #[arg(long, default_value_t = 5, requires = "what_if", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
-    /// After how many minutes no prediction is begun; the same command goes on
+    /// Begin no prediction after so many minutes; the same command continues
     #[arg(long, requires = "what_if")]
     minutes: Option<u64>,
-    /// What the paths' random numbers depend on
+    /// Seed of the paths' random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Transfers at a time
+    /// Number of simultaneous transfers
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
     jobs: u32,
-    /// Only transfers whose words have this: `kernel:cubic over 2 % loss`
+    /// Only transfers whose description contains this: `kernel:cubic over 2 % loss`
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
-    /// Where captures go, and the list of all that was told wrongly
+    /// Folder for the captures and the list of wrong diagnoses
     #[arg(long, value_name = "DIR", default_value = "dupack-out/diagnose-truth")]
     out: PathBuf,
-    /// Diagnose the captures of an earlier run in that folder, and make no transfers
+    /// Diagnose the captures of an earlier run in that folder, without new transfers
     #[arg(long)]
     again: bool,
-    /// Where the page goes, instead of docs/diagnose-truth.md or, of predictions, docs/diagnose-what-if.md
+    /// File for the page, instead of docs/diagnose-truth.md or, with `--what-if`, docs/diagnose-what-if.md
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// How long a large capture takes, beside tshark and tcptrace; nothing is said of what is told
+    /// Measure the time for a large capture, beside tshark and tcptrace, instead of diagnoses
     #[arg(long, conflicts_with_all = ["what_if", "again", "page"])]
     speed: bool,
-    /// Packets of the large capture, about
+    /// Approximate number of packets in the large capture
     #[arg(long, default_value_t = 10_000_000, requires = "speed")]
     packets: u64,
-    /// How often each program reads it
+    /// Number of times that each program reads it
     #[arg(long, default_value_t = 1, requires = "speed", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 }
@@ -52,7 +52,7 @@ const PAGE: &str = "docs/diagnose-truth.md";
 const WHAT_IF_PAGE: &str = "docs/diagnose-what-if.md";
 
 impl DiagnoseArgs {
-    /// Measures what is asked for.
+    /// Runs the command.
     pub fn run(&self) -> Result<(), String> {
         match self.speed {
             true => captures::run(&Extent {
@@ -63,7 +63,7 @@ impl DiagnoseArgs {
         }
     }
 
-    /// What cargo is told.
+    /// Returns the arguments of cargo.
     pub fn command(&self) -> Vec<String> {
         let fixed = "run --release --manifest-path validation/Cargo.toml --bin diagnose_truth --";
         let mut words: Vec<String> = fixed.split(' ').map(str::to_owned).collect();

@@ -1,5 +1,5 @@
-//! `cargo measure environments`: how many steps of environments are made in a second, beside ns-3 on the same path. The
-//! last section of docs/environments.md tells.
+//! `cargo measure environments`: steps of environments per second, beside ns-3 on the same path, for the last section
+//! of docs/environments.md.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,26 +14,26 @@ use crate::peers::sample::value_of;
 use crate::peers::spread::{Spread, short};
 use crate::yardstick::Yardstick;
 
-/// What to measure.
+/// Arguments of the command.
 #[derive(Args)]
 pub struct EnvironmentsArgs {
-    /// Rounds: in each, everything is measured once. The whole takes about five minutes with 5.
+    /// Rounds; each round measures everything once. Five rounds take about five minutes.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Leave ns-3 out (what it needs: apt-get install g++ pkg-config libns3-dev libgsl-dev).
+    /// Leave out ns-3 (which needs: apt-get install g++ pkg-config libns3-dev libgsl-dev).
     #[arg(long)]
     without_ns3: bool,
-    /// Where to write; docs/environments.md by default.
+    /// Output file; docs/environments.md by default.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
 const PAGE: &str = "docs/environments.md";
 
-/// How the section begins. Nothing comes after it.
+/// Heading of the section, which is the last one.
 const HEADING: &str = "## Speed\n";
 
-/// Environments of a vector, and how many steps a second they are to make on two processors.
+/// Number of environments of a vector, and the aimed steps per second on two processors.
 const SIZES: [(usize, Option<f64>); 4] = [
     (1, None),
     (64, Some(500_000.0)),
@@ -41,7 +41,7 @@ const SIZES: [(usize, Option<f64>); 4] = [
     (1024, Some(250_000.0)),
 ];
 
-/// What agents do, as `crates/environment/examples/steps.rs` names it, and in words.
+/// Behaviour of the agents, as `crates/environment/examples/steps.rs` names it, and in words.
 const AGENTS: [(&str, &str); 4] = [
     (
         "window",
@@ -58,35 +58,35 @@ const AGENTS: [(&str, &str); 4] = [
     ),
 ];
 
-/// Steps that a measurement makes at least.
+/// Smallest number of steps in a measurement.
 const STEPS: usize = 500_000;
 
-/// Steps of an episode, and the one that begins the next.
+/// Steps of an episode, and the step that begins the next one.
 const EPISODE: usize = 1001;
 
 /// Simulated seconds of ns-3 in a round.
 const NS3_SECONDS: u32 = 60;
 
-/// What was measured of one row.
+/// Measurements for one row.
 struct Row {
     name: String,
     threads: String,
     aim: Option<f64>,
-    /// Steps a second, round by round.
+    /// Steps per second in each round.
     rates: Vec<f64>,
-    /// Data packets a step.
+    /// Data packets per step.
     packets: f64,
     /// Bytes of memory of one environment.
     bytes: f64,
     command: String,
 }
 
-/// Something to measure: a row, and what is run for it.
+/// A row with the program that is run for it.
 struct Work {
     row: Row,
     program: PathBuf,
     words: Vec<String>,
-    /// So many processes at once.
+    /// Number of simultaneous processes.
     processes: usize,
 }
 
@@ -99,7 +99,7 @@ pub fn run(args: &EnvironmentsArgs) -> Result<(), String> {
     let ns3 = match args.without_ns3 {
         true => None,
         false => {
-            Some(ns3::build(root(), "dumbbell").map_err(|e| format!("{e}, or say --without-ns3"))?)
+            Some(ns3::build(root(), "dumbbell").map_err(|e| format!("{e}, or add --without-ns3"))?)
         }
     };
     let mut all = works(&steps, ns3.as_deref());
@@ -133,7 +133,7 @@ pub fn run(args: &EnvironmentsArgs) -> Result<(), String> {
     Ok(())
 }
 
-/// All that is measured in a round.
+/// Returns all measurements of a round.
 fn works(steps: &Path, ns3: Option<&Path>) -> Vec<Work> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut threads = vec![1, processors];
@@ -141,7 +141,7 @@ fn works(steps: &Path, ns3: Option<&Path>) -> Vec<Work> {
     let mut all = Vec::new();
     for (count, aim) in SIZES {
         for threads in threads.iter().copied().filter(|threads| *threads <= count) {
-            // With several agents at a size, one is enough to see what a size costs.
+            // At other sizes one kind of agent suffices.
             let agents = if count == 64 || count == 1024 {
                 &AGENTS[..]
             } else {
@@ -207,7 +207,7 @@ fn ns3_work(program: &Path, processes: usize) -> Work {
 }
 
 impl Work {
-    /// Steps a second of all processes together.
+    /// Measures steps per second, summed over all processes.
     fn measure(&mut self) -> Result<f64, String> {
         let mut command = Command::new(&self.program);
         command
@@ -251,16 +251,17 @@ fn section(rows: &[Row], machine: &Machine, speed: &str, args: &EnvironmentsArgs
         lines[1],
         lines[2]
     );
-    text += "An environment is a path of 10 Mbit/s and 40 ms of round trip with a buffer of 50 packets and one flow; steps are of 10 ms, \
-         8.3 packets of 1500 bytes where the link is full; an episode is of 10 s, and its reset is a step like \
-         any other, as in a vector with autoreset. What agents do:\n\n";
+    text += "An environment is a path of 10 Mbit/s with a round-trip time of 40 ms, a buffer of 50 \
+         packets and one flow. A step is 10 ms long, or 8.3 packets of 1500 bytes if the link is full. An \
+         episode is 10 s long, and its reset counts as a step, as in a vector with autoreset. Behaviour of \
+         the agents:\n\n";
     for (agent, words) in AGENTS {
         text += &format!("- `{agent}` {words}\n");
     }
     text += &format!(
         "\nSteps a second over all environments, least / median / most of {} rounds. Memory is what one environment adds to the \
          process (of ns-3, the whole process).\n\n\
-         | what | on | steps/s | packets/step | kB each | aim | reached |\n| --- | --- | --: | --: | --: | --: | --- |\n",
+         | environments | on | steps/s | packets/step | kB each | aim | reached |\n| --- | --- | --: | --: | --: | --: | --- |\n",
         args.rounds
     );
     for row in rows {
@@ -304,7 +305,7 @@ fn line(row: &Row) -> String {
     )
 }
 
-/// How many times as fast ours is on all processors, of environments with the same load.
+/// Returns the ratio of our speed to ns-3's on all processors, for environments with the same load.
 fn beside_ns3(rows: &[Row]) -> String {
     let median = |row: &Row| Spread::of(row.rates.iter().copied()).map(|spread| spread.median);
     let of = |begins: &str| {

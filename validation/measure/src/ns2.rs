@@ -1,4 +1,4 @@
-//! Runs ns-2.35 on the scenarios of `validation/peers/ns2` and writes its numbers beside them.
+//! Runs ns-2.35 on the scenarios of `validation/peers/ns2` and writes its results beside them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::Args;
 
-/// What to measure.
+/// Arguments of `cargo measure peers-ns2`.
 #[derive(Args)]
 pub struct Ns2Args {
     /// Only scenarios whose id contains this.
@@ -17,18 +17,18 @@ pub struct Ns2Args {
     /// Seeds per scenario and sender.
     #[arg(long, default_value_t = 12)]
     seeds: u32,
-    /// Runs at a time.
+    /// Simultaneous runs.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Where to write; the committed numbers are never overwritten by default.
+    /// Output file; the committed results are never overwritten by default.
     #[arg(long, default_value = "target/ns2-results.csv")]
     out: PathBuf,
 }
 
-/// What to compare.
+/// Arguments of `cargo measure agree-ns2`.
 #[derive(Args)]
 pub struct AgreeArgs {
-    /// Only scenarios whose id contains this; the page is written only if all are run.
+    /// Only scenarios whose id contains this; the page is written only if all scenarios are run.
     #[arg(long, default_value = "")]
     only: String,
     /// Seeds per scenario and sender.
@@ -37,7 +37,7 @@ pub struct AgreeArgs {
 }
 
 impl AgreeArgs {
-    /// The arguments of cargo that do it: the laboratory is too large to be part of the chores.
+    /// Returns the arguments of cargo: this program does not depend on the laboratory, which is too large.
     pub fn command(&self) -> Vec<String> {
         let fixed = "run --release --package dupack-papers --example agree_ns2 -- --seeds";
         let mut words: Vec<String> = fixed.split(' ').map(str::to_owned).collect();
@@ -110,7 +110,7 @@ fn claim(next: &AtomicUsize, count: usize, failure: &Mutex<Option<String>>) -> O
     (index < count).then_some(index)
 }
 
-/// The argument lists of all runs.
+/// Returns the argument lists of all runs.
 fn jobs(scenarios: &Path, args: &Ns2Args) -> Result<Vec<Vec<String>>, String> {
     let text = fs::read_to_string(scenarios)
         .map_err(|e| format!("cannot read {}: {e}", scenarios.display()))?;
@@ -121,7 +121,7 @@ fn jobs(scenarios: &Path, args: &Ns2Args) -> Result<Vec<Vec<String>>, String> {
             continue;
         };
         if values.len() != OPTIONS.len() {
-            return Err(format!("`{line}` has not {} columns", OPTIONS.len() + 1));
+            return Err(format!("`{line}`: expected {} columns", OPTIONS.len() + 1));
         }
         if !id.contains(&args.only) {
             continue;

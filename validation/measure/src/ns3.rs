@@ -1,5 +1,5 @@
-//! Builds `validation/peers/ns3/wifi-chain.cc` against ns-3.37, runs it on the scenarios beside it and writes
-//! its numbers; or prints the table of means of numbers written before.
+//! Builds `validation/peers/ns3/wifi-chain.cc` against ns-3.37, runs it on the scenarios beside it and writes its
+//! results; or prints a table of the means of recorded results.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,16 +9,16 @@ use std::process::Command;
 use clap::Args;
 use dupack_build::root;
 
-/// What to measure.
+/// Arguments of `cargo measure peers-ns3`.
 #[derive(Args)]
 pub struct Ns3Args {
     /// Only scenarios whose id contains this.
     #[arg(long, default_value = "")]
     only: String,
-    /// Where to write; the committed numbers are never overwritten by default.
+    /// Output file; the committed results are never overwritten by default.
     #[arg(long, default_value = "target/ns3-results.csv")]
     out: PathBuf,
-    /// Measure nothing: print the means of this file as a table in Markdown.
+    /// Run nothing, but print the means of this file as a Markdown table.
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
 }
@@ -60,7 +60,7 @@ pub fn run(args: &Ns3Args) -> Result<(), String> {
     for (index, run) in runs.iter().enumerate() {
         text.push_str(&one(&program, run)?);
         text.push('\n');
-        // After every run, so that an interrupted measurement leaves what it had.
+        // Written after every run, so that an interrupted measurement keeps its results.
         fs::write(&out, &text).map_err(|e| format!("cannot write {}: {e}", out.display()))?;
         eprint!("\r{} of {} runs", index + 1, runs.len());
     }
@@ -73,7 +73,7 @@ fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))
 }
 
-/// Compiles `validation/peers/ns3/NAME.cc` into `target/` and says where it is.
+/// Compiles `validation/peers/ns3/NAME.cc` into `target/` and returns its path.
 pub fn build(root: &Path, name: &str) -> Result<PathBuf, String> {
     const WANTED: &str = "apt-get install g++ pkg-config libns3-dev libgsl-dev";
     let flags = Command::new("pkg-config")
@@ -92,7 +92,7 @@ pub fn build(root: &Path, name: &str) -> Result<PathBuf, String> {
         .args(["-std=c++17", "-O2", "-Wall", "-Wextra", "-o"])
         .arg(&program)
         .arg(root.join(&source))
-        // Debian's files name the directory `/usr;`, which is not one.
+        // Debian's files name the directory `/usr;`, which does not exist.
         .args(
             String::from_utf8_lossy(&flags.stdout)
                 .split_whitespace()
@@ -107,7 +107,7 @@ pub fn build(root: &Path, name: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// One run: the names for the line that it writes, and its arguments.
+/// One run: the names for its line of output, and its arguments.
 struct Run {
     id: String,
     seed: u32,
@@ -122,11 +122,11 @@ fn runs(scenarios: &str, only: &str) -> Result<Vec<Run>, String> {
             continue;
         };
         if values.len() != OPTIONS.len() {
-            return Err(format!("`{line}` has not {} columns", OPTIONS.len() + 2));
+            return Err(format!("`{line}`: expected {} columns", OPTIONS.len() + 2));
         }
         let seeds: u32 = seeds
             .parse()
-            .map_err(|_| format!("`{seeds}` is no number of seeds"))?;
+            .map_err(|_| format!("invalid number of seeds `{seeds}`"))?;
         if !id.contains(only) {
             continue;
         }
@@ -144,7 +144,7 @@ fn runs(scenarios: &str, only: &str) -> Result<Vec<Run>, String> {
     Ok(runs)
 }
 
-/// The line of a run. A run that ns-3 did not survive has no numbers but is not left out.
+/// Runs ns-3 once and returns the line; a run that crashes has a line without numbers.
 fn one(program: &Path, run: &Run) -> Result<String, String> {
     let output = Command::new(program)
         .args(&run.arguments)
@@ -170,7 +170,7 @@ fn one(program: &Path, run: &Run) -> Result<String, String> {
     ))
 }
 
-/// What the runs of one scenario gave; a crashed run adds to `crashes` only.
+/// Results of one scenario; a crashed run only adds to `crashes`.
 #[derive(Default)]
 struct Scenario {
     goodput_mbps: Vec<f64>,
@@ -201,7 +201,7 @@ fn table(results: &str) -> Result<String, String> {
         ] = fields.as_slice()
         else {
             return Err(format!(
-                "`{line}` has not {} columns",
+                "`{line}`: expected {} columns",
                 HEADER.split(',').count()
             ));
         };
@@ -251,15 +251,17 @@ fn row(id: &str, scenario: &Scenario) -> String {
 }
 
 fn number(field: &str) -> Result<f64, String> {
-    field.parse().map_err(|_| format!("`{field}` is no number"))
+    field
+        .parse()
+        .map_err(|_| format!("invalid number `{field}`"))
 }
 
-/// The mean.
+/// Returns the mean.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Half the width of the 95 % confidence interval of the mean, if that many runs can tell.
+/// Returns half the width of the 95 % confidence interval of the mean, if the number of runs is sufficient.
 pub fn half_width(values: &[f64]) -> Option<f64> {
     let freedom = values.len().checked_sub(1)?;
     let t = T95.get(freedom.checked_sub(1)?)?;

@@ -1,7 +1,7 @@
-//! `cargo measure optimise`: dupack built by a profile of its own work.
+//! `cargo measure optimise`: dupack built with a profile of its own work.
 //!
-//! The compiler counts how often each branch is taken while the simulator does what it does most, and
-//! lays the program out by that. What the program computes stays the same.
+//! The compiler counts how often each branch is taken while the simulator does its most frequent work, and lays out the
+//! program accordingly. The program computes the same results.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use dupack_build::{output, release, root, rustc, succeed, target};
 
-/// What the simulator does most, for [`Profile`]: rows of `cargo measure peers`, the longer ones shortened.
+/// The simulator's most frequent work, for [`Profile`]: rows of `cargo measure peers`, some of them shortened.
 const WORK: [&[&str]; 6] = [
     &["one", "newreno"],
     &["ten", "60"],
@@ -19,18 +19,18 @@ const WORK: [&[&str]; 6] = [
     &["chain", "100"],
 ];
 
-/// Packets that each recovery of the catalog transfers for the profile.
+/// Number of packets that each recovery of the catalog transfers for the profile.
 const PACKETS: &str = "300000";
 
-/// How often each branch was taken.
+/// Branch counts.
 pub struct Profile {
-    /// In the form that the compiler reads.
+    /// File with the counts in the compiler's format.
     data: PathBuf,
-    /// The machine's name for the compiler.
+    /// The compiler's name of this platform.
     host: String,
 }
 
-/// Builds the program, and says where it is.
+/// Builds the program and prints its path.
 pub fn run() -> Result<(), String> {
     let profile = Profile::take()?;
     let program = profile.build(&["--package", "dupack-cli", "--bin", "dupack"], "dupack")?;
@@ -39,10 +39,10 @@ pub fn run() -> Result<(), String> {
 }
 
 impl Profile {
-    /// Builds the simulator so that it counts, and lets it work. Takes some minutes.
+    /// Builds the simulator with counters and runs it, which takes some minutes.
     ///
     /// # Errors
-    /// If the compiler's tool is missing, with what to install, or anything fails.
+    /// If the compiler's tool is missing, with the command that installs it, or if anything fails.
     pub fn take() -> Result<Self, String> {
         let host = host(&rustc(&["-vV"])?)?;
         let merge = merger(Path::new(&rustc(&["--print", "sysroot"])?), &host)?;
@@ -73,7 +73,8 @@ impl Profile {
         Ok(Self { data, host })
     }
 
-    /// Builds what `args` name, whose program is called `name` in the folder of the release build.
+    /// Builds the target that `args` name, and returns the path of the program `name` in the folder of the release
+    /// build.
     ///
     /// # Errors
     /// If it cannot be built.
@@ -83,17 +84,17 @@ impl Profile {
     }
 }
 
-/// Where optimised programs are built.
+/// Returns the folder of optimised builds.
 fn folder() -> PathBuf {
     target().join("optimised")
 }
 
-/// A release build with one more flag for the compiler, in a folder of its own.
+/// Makes a release build with one more compiler flag in a separate folder.
 fn build(host: &str, flag: &str, to: &Path, what: &[&str], name: &str) -> Result<PathBuf, String> {
-    // With a target named, the flag is not for build scripts and macros.
+    // With an explicit target, the flag does not apply to build scripts and macros.
     let args = ["build", "--release", "--target", host];
     let mut command = release(&[&args[..], what].concat());
-    // Encoded, because the folder's name may hold spaces.
+    // Encoded, because the folder's name may contain spaces.
     command
         .env("CARGO_ENCODED_RUSTFLAGS", flag)
         .env("CARGO_TARGET_DIR", to);
@@ -101,14 +102,14 @@ fn build(host: &str, flag: &str, to: &Path, what: &[&str], name: &str) -> Result
     Ok(to.join(host).join("release").join(name))
 }
 
-/// The host in what `rustc -vV` prints.
+/// Returns the host in the output of `rustc -vV`.
 fn host(version: &str) -> Result<String, String> {
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.ok_or("rustc -vV names no host")?;
+    let host = host.ok_or("rustc -vV does not name the host")?;
     Ok(host.to_owned())
 }
 
-/// The program that merges what was counted.
+/// Finds the program that merges the counts.
 fn merger(sysroot: &Path, host: &str) -> Result<PathBuf, String> {
     let program = sysroot.join(format!("lib/rustlib/{host}/bin/llvm-profdata"));
     match program.exists() {
@@ -124,7 +125,7 @@ fn text(path: &Path) -> Result<&str, String> {
         .ok_or_else(|| format!("{} is not UTF-8", path.display()))
 }
 
-/// Where the examples of an optimised build are, as a reader in the workspace would type it.
+/// Returns the folder of optimised examples, relative to the workspace.
 pub fn examples() -> Result<String, String> {
     let folder = folder();
     let folder = folder.strip_prefix(root()).unwrap_or(&folder);
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told() {
+    fn a_missing_tool_is_reported() {
         let told = merger(Path::new("/nowhere"), "x");
         assert!(told.is_err_and(|told| told.contains("rustup component add llvm-tools")));
     }

@@ -1,6 +1,6 @@
-//! The parts of pages that a measurement writes, between two marks.
+//! Parts of pages between two marks, written by measurements.
 
-/// `page` with `text` between the marks of the part called `name`, which `cargo measure COMMAND` writes.
+/// Returns `page` with `text` between the marks of the part `name`, which `cargo measure COMMAND` writes.
 pub fn put(page: &str, (command, name): (&str, &str), text: &str) -> Result<String, String> {
     let begins = format!("<!-- {name}: `cargo measure {command}` writes this -->\n");
     let ends = format!("<!-- end of {name} -->\n");
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_put_in_its_place_and_nothing_else_changes() {
+    fn a_part_is_replaced_and_nothing_else_changes() {
         let page = "a\n<!-- x: `cargo measure it` writes this -->\nold\n<!-- end of x -->\nb\n";
         let of_it = ("it", "x");
         let once = put(page, of_it, "new\n").unwrap();

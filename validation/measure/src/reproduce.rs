@@ -1,4 +1,4 @@
-//! Writing docs/reproduction.md from a finished rerun of the papers.
+//! Writes docs/reproduction.md from a finished rerun of the papers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use dupack_build::{cargo, root};
 
 #[derive(Args)]
 pub struct ReproduceArgs {
-    /// A folder that `dupack papers` has finished, instead of rerunning every paper now
+    /// Use a folder of a finished `dupack papers`, instead of rerunning every paper
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
 }
@@ -16,7 +16,7 @@ pub struct ReproduceArgs {
 const PAGE: &str = "docs/reproduction.md";
 const FIGURES: &str = "docs/reproduction";
 
-/// All figures together are no larger than this; the largest are left out until it holds.
+/// Largest size of all figures together; the largest figures are left out.
 const FIGURES_BYTES_MAX: u64 = 3_000_000;
 
 pub fn run(args: &ReproduceArgs) -> Result<(), String> {
@@ -33,7 +33,7 @@ fn rerun(root: &Path) -> Result<PathBuf, String> {
     let mut folders = (1..).map(|n: u32| root.join(format!("target/reproduction-{n}")));
     let folder = folders
         .find(|folder| !folder.exists())
-        .ok_or("every folder is taken")?;
+        .ok_or("all folder names are taken")?;
     let name = folder.display().to_string();
     let args = [
         "run",
@@ -55,7 +55,7 @@ fn rerun(root: &Path) -> Result<PathBuf, String> {
 
 /// A figure of the page.
 struct Figure {
-    /// `<paper>/figures/<name>.svg`, as the page links it.
+    /// Link in the page: `<paper>/figures/<name>.svg`.
     link: String,
     bytes: u64,
 }
@@ -63,10 +63,12 @@ struct Figure {
 fn write(root: &Path, folder: &Path) -> Result<(), String> {
     let path = folder.join("reproduction.md");
     let page = fs::read_to_string(&path)
-        .map_err(|e| format!("{}: {e}; is it a finished folder?", path.display()))?;
+        .map_err(|e| format!("{}: {e}: expected a finished folder", path.display()))?;
     if page.contains("It was interrupted: ") || !page.contains("runs at full scale") {
         let name = folder.display();
-        return Err(format!("{name} holds no finished rerun at full scale"));
+        return Err(format!(
+            "{name} does not contain a finished rerun at full scale"
+        ));
     }
     let figures = figures(folder, &page)?;
     let target = root.join(FIGURES);
@@ -76,7 +78,7 @@ fn write(root: &Path, folder: &Path) -> Result<(), String> {
     let kept = kept(&figures);
     for figure in kept.iter().map(|&index| &figures[index]) {
         let to = target.join(short(&figure.link));
-        let parent = to.parent().ok_or("a figure lies in a folder")?;
+        let parent = to.parent().ok_or("the figure has no folder")?;
         fs::create_dir_all(parent)
             .and_then(|()| fs::copy(folder.join(&figure.link), &to))
             .map_err(|e| format!("cannot copy {}: {e}", figure.link))?;
@@ -85,13 +87,13 @@ fn write(root: &Path, folder: &Path) -> Result<(), String> {
     fs::write(root.join(PAGE), text).map_err(|e| format!("cannot write {PAGE}: {e}"))?;
     let left = figures.len() - kept.len();
     eprintln!(
-        "{PAGE} written, with {} figures; {left} left out as too large",
+        "wrote {PAGE} with {} figures; {left} were too large",
         kept.len()
     );
     Ok(())
 }
 
-/// The figures that the page links, in their order.
+/// Returns the figures that the page links, in order.
 fn figures(folder: &Path, page: &str) -> Result<Vec<Figure>, String> {
     let lines = page.lines().filter(|line| line.starts_with("!["));
     let links = lines.filter_map(|line| line.rsplit_once("](")?.1.strip_suffix(')'));
@@ -106,7 +108,7 @@ fn figures(folder: &Path, page: &str) -> Result<Vec<Figure>, String> {
         .collect()
 }
 
-/// Which figures stay: all but the largest that are too much together.
+/// Returns the indices of the figures to keep: all but the largest ones that exceed the limit.
 fn kept(figures: &[Figure]) -> Vec<usize> {
     let mut by_size: Vec<usize> = (0..figures.len()).collect();
     by_size.sort_by_key(|&index| figures[index].bytes);
@@ -118,8 +120,7 @@ fn kept(figures: &[Figure]) -> Vec<usize> {
     by_size
 }
 
-/// The page with its links leading to where the figures are now, and words in the place of those
-/// that were left out.
+/// Returns the page with links to the new places of the figures, and text instead of those that are left out.
 fn linked(page: &str, figures: &[Figure], kept: &[usize]) -> String {
     let mut text = page.to_owned();
     for (index, Figure { link, .. }) in figures.iter().enumerate() {
@@ -140,7 +141,7 @@ fn linked(page: &str, figures: &[Figure], kept: &[usize]) -> String {
     text
 }
 
-/// `momentary/figures/x.svg` as `momentary/x.svg`.
+/// Shortens `momentary/figures/x.svg` to `momentary/x.svg`.
 fn short(link: &str) -> String {
     link.replace("/figures/", "/")
 }

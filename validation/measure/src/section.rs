@@ -1,6 +1,6 @@
-//! The sections of docs/performance.md that measurements of their own write, beside those of `cargo measure peers`.
+//! Sections of docs/performance.md that are not written by `cargo measure peers`.
 
-/// The section of `page` that begins with `heading`, up to the next one; nothing if there is none.
+/// Returns the section of `page` that begins with `heading`, or an empty text.
 pub fn find<'p>(page: &'p str, heading: &str) -> &'p str {
     let Some(rest) = page.find(heading).and_then(|at| page.get(at..)) else {
         return "";
@@ -14,7 +14,7 @@ pub fn find<'p>(page: &'p str, heading: &str) -> &'p str {
     }
 }
 
-/// `page` with `text`, which begins with `heading`, in place of that section, or at its end.
+/// Returns `page` with `text`, which begins with `heading`, instead of that section or at the end.
 pub fn put(page: &str, heading: &str, text: &str) -> String {
     let text = text.trim_end();
     match find(page, heading) {
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_takes_the_place_of_the_old_one_and_the_others_stay() {
+    fn a_section_replaces_the_old_one_and_the_others_stay() {
         let one = put(PAGE, "## One\n", "## One\n\nnew\n");
         assert_eq!(one, "# Performance\n\n## One\n\nnew\n\n## Two\n\nlast\n");
         let two = put(PAGE, "## Two\n", "## Two\n\nnew\n");

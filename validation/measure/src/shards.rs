@@ -1,7 +1,7 @@
-//! `cargo measure shards`: whether the shards of an experiment cost the same.
+//! `cargo measure shards`: the balance of an experiment's shards.
 //!
-//! `dupack run --shard` splits by an estimate that knows no clock. Here the shards of experiments that have
-//! little in common are done one by one, and the processor time of each is what the system says.
+//! `dupack run --shard` splits by an estimate of the cost, not by a clock. This command runs the shards of dissimilar
+//! experiments one by one and compares their processor times.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,10 +15,10 @@ use crate::part::put;
 
 #[derive(Args)]
 pub struct ShardsArgs {
-    /// How many shards
+    /// Number of shards
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=1000))]
     of: u32,
-    /// A build of dupack to measure with, instead of a new release build: which one makes little difference
+    /// A build of dupack to use instead of a new release build; which one makes little difference
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
     /// Experiment files
@@ -26,8 +26,8 @@ pub struct ShardsArgs {
     files: Vec<String>,
 }
 
-/// Losses that some stacks bear and others do not, 802.11 over more and more hops, short flows that come and go, and
-/// a link that is shut for most of the time.
+/// Losses that some stacks tolerate and others do not, 802.11 over more and more hops, short flows that come and go,
+/// and a link that is closed for most of the time.
 const EXPERIMENTS: [&str; 4] = [
     "examples/burst-losses.toml",
     "examples/radio-chain.toml",
@@ -35,12 +35,12 @@ const EXPERIMENTS: [&str; 4] = [
     "examples/duty-cycle.toml",
 ];
 
-/// The longest shard is to be longer than the mean by no more than this share.
+/// Largest accepted excess of the longest shard over the mean.
 const AIM: f64 = 0.3;
 
 const PAGE: &str = "docs/clusters.md";
 
-/// What measures processor time: Debian's package `time`.
+/// Program that measures processor time: Debian's package `time`.
 const TIME: &str = "/usr/bin/time";
 
 /// The shards of one experiment.
@@ -64,13 +64,13 @@ impl Balance {
         self.seconds.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// By what share the longest is longer than the mean.
+    /// Returns the relative excess of the longest shard over the mean.
     fn excess(&self) -> f64 {
         self.longest() / self.mean() - 1.0
     }
 }
 
-/// Measures all, and writes what came out into docs/clusters.md.
+/// Runs the measurement and writes it into docs/clusters.md.
 pub fn run(args: &ShardsArgs) -> Result<(), String> {
     let program = match &args.program {
         Some(program) => program.clone(),
@@ -98,7 +98,7 @@ pub fn run(args: &ShardsArgs) -> Result<(), String> {
     verdict(&measured)
 }
 
-/// The shards of the experiment in `file`, one after the other, in folders in `folder`.
+/// Runs the shards of the experiment in `file`, one after the other, in folders in `folder`.
 fn balance(program: &Path, file: &str, of: u32, folder: &Path) -> Result<Balance, String> {
     let (mut runs, mut seconds) = (0, Vec::new());
     for index in 1..=of {
@@ -108,7 +108,7 @@ fn balance(program: &Path, file: &str, of: u32, folder: &Path) -> Result<Balance
         command.args(["--format", "%U %S", "--output"]).arg(&told);
         command.arg(program).arg("run").arg(root().join(file));
         let shard = format!("{index}/{of}");
-        // One thread: what several do to each other is not the split's.
+        // One thread, as interference between threads is not caused by the split.
         command.args(["--jobs", "1", "--shard", &shard, "--out"]);
         output(command.arg(&out))?;
         let told = fs::read_to_string(&told).map_err(|e| format!("{}: {e}", told.display()))?;
@@ -128,14 +128,14 @@ fn balance(program: &Path, file: &str, of: u32, folder: &Path) -> Result<Balance
     })
 }
 
-/// Seconds of the program and of the system together.
+/// Returns the sum of the seconds of the program and the system.
 fn sum(told: &str) -> Option<f64> {
     let words = told.split_whitespace();
     let numbers: Vec<f64> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
     (numbers.len() == 2).then(|| numbers.iter().sum())
 }
 
-/// What is told of all.
+/// Returns the table.
 fn table(of: u32, measured: &[Balance]) -> String {
     let mut text = format!(
         "Processor time of the {of} shards of each, in seconds:\n\n\
@@ -157,14 +157,14 @@ fn table(of: u32, measured: &[Balance]) -> String {
     text
 }
 
-/// Fails where a shard is much longer than the others.
+/// Fails if a shard is much longer than the others.
 fn verdict(measured: &[Balance]) -> Result<(), String> {
     let uneven = measured.iter().filter(|balance| balance.excess() > AIM);
     let uneven: Vec<&str> = uneven.map(|balance| &*balance.file).collect();
     match uneven.is_empty() {
         true => Ok(()),
         false => Err(format!(
-            "a shard is more than {:.0} % above the mean of all in {}",
+            "a shard exceeds the mean by more than {:.0} % in {}",
             AIM * 100.0,
             uneven.join(", ")
         )),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_is_held_against_the_mean() {
+    fn the_longest_is_compared_with_the_mean() {
         let even = balance(&[1.0, 1.0, 1.0, 1.2]);
         assert!((even.excess() - 0.15 / 1.05).abs() < 1e-12);
         assert!(verdict(&[even]).is_ok());
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_time_says_is_understood() {
+    fn the_output_of_time_is_parsed() {
         assert_eq!(sum("1.25 0.50\n"), Some(1.75));
         assert_eq!(sum("1.25"), None);
         assert_eq!(sum("Command exited\n1.25 0.50"), None);

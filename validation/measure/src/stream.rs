@@ -1,5 +1,5 @@
-//! `cargo measure stream`: what a sweep of a million runs takes, and by calculation what it would take on many machines.
-//! A section of docs/performance.md tells.
+//! `cargo measure stream`: cost of a sweep of a million runs, and its calculated cost on many machines, for a section
+//! of docs/performance.md.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,13 +15,13 @@ use crate::yardstick::Yardstick;
 
 #[derive(Args)]
 pub struct StreamArgs {
-    /// A build of dupack to measure with, instead of a new release build
+    /// A build of dupack to use instead of a new release build
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// Another build of dupack, to hold this one against: it does a tenth of the runs, in memory
+    /// Another build of dupack for comparison, which does a tenth of the runs in memory
     #[arg(long, value_name = "FILE")]
     beside: Option<PathBuf>,
-    /// What that build is, for the page, such as the commit it was built from
+    /// Description of that build for the page, such as its commit
     #[arg(
         long,
         value_name = "WORDS",
@@ -29,23 +29,23 @@ pub struct StreamArgs {
         default_value = "another build"
     )]
     beside_what: String,
-    /// Do one part in so many of the runs: to try it. Nothing is written
+    /// Do only a fraction 1/N of the runs, to try the command; nothing is written
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     part: u32,
 }
 
 const PAGE: &str = "docs/performance.md";
 
-/// How the section begins.
+/// Heading of the section.
 pub const HEADING: &str = "## A million runs\n";
 
-/// What measures memory: Debian's package `time`.
+/// Program that measures memory: Debian's package `time`.
 const TIME: &str = "/usr/bin/time";
 
-/// A sweep, and how it is run.
+/// A sweep, and the way it is run.
 struct Work {
     what: &'static str,
-    /// Points along each of three keys.
+    /// Number of points along each of three keys.
     points: [u32; 3],
     stacks: usize,
     seeds: u32,
@@ -53,7 +53,7 @@ struct Work {
     aim: Option<Aim>,
 }
 
-/// Where runs are until the end.
+/// Place of the runs until the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keeps {
     /// In memory.
@@ -62,7 +62,7 @@ enum Keeps {
     Files,
 }
 
-/// What is to be reached.
+/// Aims for a sweep.
 #[derive(Clone, Copy)]
 struct Aim {
     seconds_max: f64,
@@ -128,7 +128,7 @@ const WORKS: [Work; 5] = [
     },
 ];
 
-/// The place among the works of that which any build of dupack can do.
+/// Index of the work that any build of dupack can do.
 const IN_MEMORY: usize = 2;
 
 impl Work {
@@ -144,7 +144,7 @@ impl Work {
         (self.seeds / part).max(1)
     }
 
-    /// Its experiment: runs of a second over a megabit a second.
+    /// Returns the experiment: runs of one second at 1 Mbit/s.
     fn experiment(&self, part: u32) -> String {
         let values = |count: u32, value: &dyn Fn(u32) -> String| -> String {
             let all: Vec<String> = (0..count).map(|n| format!("{:?}", value(n))).collect();
@@ -164,20 +164,20 @@ impl Work {
     }
 }
 
-/// What one of them took.
+/// Cost of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Taken {
     runs: u64,
     seconds: f64,
-    /// Of all processors together.
+    /// Sum over all processors.
     processor_s: f64,
-    /// The most memory at a time, as the kernel says.
+    /// Largest memory, as the kernel reports it.
     megabytes: f64,
-    /// What the folder holds at the end.
+    /// Size of the folder at the end.
     written_mb: f64,
 }
 
-/// Measures all, and writes the section.
+/// Runs the measurement and writes the section.
 pub fn run(args: &StreamArgs) -> Result<(), String> {
     let machine = Machine::here();
     if let Some(warning) = machine.warning() {
@@ -217,7 +217,7 @@ pub fn run(args: &StreamArgs) -> Result<(), String> {
     let text = told(&measured, other, &yardstick.told(), &machine);
     println!("{text}");
     if args.part > 1 {
-        eprintln!("a part alone is measured: nothing is written");
+        eprintln!("only a part was measured: nothing is written");
         return Ok(());
     }
     let page = root().join(PAGE);
@@ -253,14 +253,14 @@ fn measure(program: &Path, work: &Work, part: u32, folder: &Path) -> Result<Take
     })
 }
 
-/// What `time` says.
+/// Parses the output of `time`.
 fn numbers(told: &str) -> Option<[f64; 4]> {
     let words = told.split_whitespace();
     let numbers: Vec<f64> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
     numbers.try_into().ok()
 }
 
-/// The bytes of all files below `folder`.
+/// Returns the size of all files below `folder`, in bytes.
 fn size(folder: &Path) -> std::io::Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder)? {
@@ -274,15 +274,15 @@ fn size(folder: &Path) -> std::io::Result<u64> {
     Ok(bytes)
 }
 
-/// What a scheduler takes for a task, in seconds: Dask's documentation says up to a millisecond.
+/// Time of a scheduler per task, in seconds: Dask's documentation says up to a millisecond.
 const SCHEDULER_S: f64 = 0.001;
 
-/// How long a task is to be, in seconds.
+/// Intended length of a task, in seconds.
 const TASK_S: f64 = 1.0;
 
 const CORES: [f64; 5] = [2.0, 16.0, 100.0, 1000.0, 10_000.0];
 
-/// The section.
+/// Returns the section.
 fn told(
     measured: &[Taken],
     other: Option<(&str, Taken)>,
@@ -291,10 +291,10 @@ fn told(
 ) -> String {
     let mut text = format!(
         "{HEADING}
-`dupack run FILE --stream --no-harm` of runs of 1 s over 1 Mbit/s; memory is the most at a time, as the kernel says. This section is
-written by `cargo measure stream`.
+`dupack run FILE --stream --no-harm` with runs of 1 s over 1 Mbit/s; memory is the largest resident set, as the kernel
+reports it. This section is written by `cargo measure stream`.
 
-| sweep | points × stacks × seeds | runs | seconds | of processors | MB of memory | MB written | aim | reached |
+| sweep | points × stacks × seeds | runs | seconds | processor seconds | MB of memory | MB written | aim | reached |
 | --- | --- | --: | --: | --: | --: | --: | --- | --- |
 "
     );
@@ -339,7 +339,7 @@ fn row(work: &Work, taken: &Taken) -> String {
     )
 }
 
-/// Another build's row, and how its runs compare with the million.
+/// Returns the row of another build, and the comparison of its runs with the million.
 fn beside(what: &str, taken: &Taken, measured: &[Taken]) -> String {
     let work = Work {
         what: "the same in memory, by ",
@@ -360,7 +360,7 @@ fn beside(what: &str, taken: &Taken, measured: &[Taken]) -> String {
     text
 }
 
-/// What memory grows with: a point's own runs, and points × stacks.
+/// Describes the growth of memory: with the runs of a point, and with points × stacks.
 fn costs(measured: &[Taken]) -> String {
     let [million, tenth, _, seeds, points] = measured else {
         return String::new();
@@ -378,7 +378,7 @@ fn costs(measured: &[Taken]) -> String {
     )
 }
 
-/// What many processors would take, by calculation.
+/// Describes the calculated time on many processors.
 fn on_many(million: &Taken) -> String {
     let each = million.processor_s / million.runs as f64;
     let per_task = (TASK_S / each).max(1.0).round();
@@ -402,7 +402,7 @@ fn on_many(million: &Taken) -> String {
         let scheduler = tasks * SCHEDULER_S;
         let _ = write!(text, "| {runs:.0} | {tasks:.0} | {scheduler:.1} |");
         for cores in CORES {
-            // No task is cut, and none begins before the scheduler has dealt with it.
+            // Tasks are not divided, and none begins before the scheduler has handled it.
             let work = (tasks / cores).ceil() * each * per_task;
             let _ = write!(text, " {:.1} |", work.max(scheduler));
         }
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sweeps_have_as_many_runs_as_they_say() {
+    fn the_sweeps_have_the_stated_number_of_runs() {
         let runs = WORKS.map(|work| work.runs(1));
         assert_eq!(runs, [1_000_000, 100_000, 100_000, 100_000, 100_000]);
         let text = WORKS[0].experiment(10);
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn another_build_is_held_against_the_million_run_by_run() {
+    fn another_build_is_compared_with_the_million_run_by_run() {
         let million = taken(1_000_000, 200.0, 50.0);
         let text = beside("`abc`", &taken(100_000, 40.0, 500.0), &[million]);
         assert!(
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn an_aim_is_held_against_time_and_memory() {
+    fn time_and_memory_are_compared_with_the_aim() {
         let line = |seconds, megabytes| row(&WORKS[0], &taken(1_000_000, seconds, megabytes));
         assert!(line(199.0, 299.0).ends_with("| ≤ 200 s, ≤ 300 MB | yes |\n"));
         assert!(line(201.0, 299.0).ends_with("| no |\n"));
@@ -460,7 +460,7 @@ mod tests {
 
     #[test]
     fn many_processors_are_limited_by_the_scheduler() {
-        // 200 µs a run: 5000 a task, 200 tasks of a million, 200,000 of a milliard.
+        // 200 µs per run: 5000 runs per task, 200 tasks for a million runs, 200,000 for a billion.
         let text = on_many(&taken(1_000_000, 100.0, 100.0));
         assert!(text.contains("a run takes 200 µs"), "{text}");
         assert!(
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn what_time_says_is_understood() {
+    fn the_output_of_time_is_parsed() {
         assert_eq!(
             numbers("2.50 4.00 0.50 100000\n"),
             Some([2.5, 4.0, 0.5, 100_000.0])

@@ -6,25 +6,25 @@ use clap::Args;
 
 #[derive(Args)]
 pub struct TestbedArgs {
-    /// How long each run of LE's figure sends, in seconds
+    /// Duration of each run of LE's figure in seconds
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
-    /// How often each is repeated
+    /// Repetitions of each of them
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..))]
     repeat: u32,
-    /// How long each run of today's senders sends, in seconds
+    /// Duration of each run of today's senders in seconds
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     today_seconds: u32,
-    /// How often each of them is repeated
+    /// Repetitions of each of them
     #[arg(long, default_value_t = 26, value_parser = clap::value_parser!(u32).range(2..))]
     today_repeat: u32,
-    /// Where the page and its figures go, instead of docs
+    /// Folder for the page and its figures, instead of docs
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
 impl TestbedArgs {
-    /// What cargo is told.
+    /// Returns the arguments of cargo.
     pub fn command(&self) -> Vec<String> {
         let fixed = "run --release --manifest-path validation/Cargo.toml --bin le_testbed --";
         let mut words: Vec<String> = fixed.split(' ').map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! `cargo measure wire-card`: report cards on real packets, into docs/wire-card.md.
+//! `cargo measure wire-card`: report cards on real packets, for docs/wire-card.md.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,24 +13,24 @@ const PAGE: &str = "docs/wire-card.md";
 
 #[derive(Args)]
 pub struct WireCardArgs {
-    /// The senders, with commas between them
+    /// The senders, separated by commas
     #[arg(
         long,
         default_value = "rack/cubic,rack/reno,rack/bbr,kernel:cubic,kernel:reno,kernel:bbr"
     )]
     senders: String,
-    /// Runs that share the machine at a time
+    /// Simultaneous runs
     #[arg(long, default_value_t = 4)]
     jobs: usize,
     /// Fewer and shorter runs
     #[arg(long)]
     quick: bool,
-    /// A folder that `dupack evaluate --compare ... --wire` has finished, instead of running it now
+    /// Use a folder of a finished `dupack evaluate --compare ... --wire`, instead of a new run
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
 }
 
-/// A card, as far as the page has it.
+/// The part of a card that the page shows.
 #[derive(Deserialize)]
 struct Card {
     stack: String,
@@ -73,7 +73,7 @@ pub fn run(args: &WireCardArgs) -> Result<(), String> {
     Ok(())
 }
 
-/// The criteria of the suite on real packets, by their names.
+/// Returns the keys of the criteria on real packets.
 fn keys(root: &Path) -> Result<Vec<String>, String> {
     #[derive(Deserialize)]
     struct Listed {
@@ -89,7 +89,7 @@ fn keys(root: &Path) -> Result<Vec<String>, String> {
     Ok(listed.criterion.into_iter().map(|c| c.key).collect())
 }
 
-/// Makes the cards, in a new folder.
+/// Makes the cards in a new folder.
 fn evaluate(root: &Path, args: &WireCardArgs) -> Result<PathBuf, String> {
     let mut folders = (1..).map(|n: u32| root.join(format!("target/wire-card-{n}")));
     let folder = folders
@@ -138,7 +138,7 @@ fn page(cards: &[Card]) -> Result<String, String> {
         }
         text += "\n";
     }
-    text += "\n## What was found\n";
+    text += "\n## Findings\n";
     for (n, row) in first.rows.iter().enumerate() {
         text += &format!("\n### {} {}\n\n{}\n\n", row.section, row.title, row.rule);
         for (card, wire) in &on_wire {
@@ -152,14 +152,15 @@ fn page(cards: &[Card]) -> Result<String, String> {
 
 const HEAD: &str = "# Report cards on real packets
 
-Ours and the kernel's senders at once over one emulated path in real time, to a kernel that receives: a handful of RFC 9743's
-criteria, with thresholds relative to the kernel's own CUBIC and Reno in the same place. The rules and the paths are in
-[experiments/evaluation/wire](../experiments/evaluation/wire), and were written before the first run; [evaluation.md](evaluation.md)
-says how to read a card. This page is written by `cargo measure wire-card`.
+Our senders and the kernel's share one emulated path in real time, with the kernel as the receiver, and are judged by
+some of RFC 9743's criteria, with thresholds relative to the kernel's own CUBIC and Reno in the same place. The rules
+and the paths are in
+[experiments/evaluation/wire](../experiments/evaluation/wire), and were written before the first run;
+[evaluation.md](evaluation.md) explains how to read a card. This page is written by `cargo measure wire-card`.
 
-Before the stroke stands the verdict on real packets, behind it that of the same experiment in the simulator, where `rack/cubic`
-and `rack/reno` take the places of the kernel's: ✓ meets, ✗ does not meet, ? cannot be told. The kernel's senders are not in
-the simulator (–).
+The verdict on real packets precedes the slash; the verdict on the same experiment in the simulator follows it, where
+`rack/cubic` and `rack/reno` replace the kernel's baselines: ✓ meets, ✗ does not meet, ? cannot be told. The kernel's
+senders are not in the simulator (–).
 ";
 
 fn sign(verdict: &str) -> &'static str {
@@ -171,7 +172,7 @@ fn sign(verdict: &str) -> &'static str {
     }
 }
 
-/// Of what machine the numbers are, and how many runs were void.
+/// Describes the machine, and the number of void runs.
 fn circumstances(cards: &[(&Card, &WireCard)]) -> String {
     let mut text = "\n## Circumstances\n\n".to_owned();
     for (card, wire) in cards {
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_suite_says_which_criteria_there_are() {
+    fn the_suite_lists_its_criteria() {
         let keys = keys(root()).unwrap();
         assert!(keys.iter().any(|key| key == "wire-harm-cubic"), "{keys:?}");
     }

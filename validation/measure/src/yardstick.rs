@@ -1,5 +1,5 @@
-//! How fast the machine of a measurement is, by work that the first tables of docs/performance.md have, too: speeds of
-//! different days and machines are read by it.
+//! Speed of the machine of a measurement, by a work of the first tables of docs/performance.md, so that speeds of
+//! different days and machines can be compared.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,10 +13,10 @@ use crate::peers::spread::{Spread, short};
 /// A row of "Each recovery" in docs/performance.md.
 const STACK: &str = "rack/reno";
 const PACKETS: u32 = 1_000_000;
-/// How often it is done at a time.
+/// Number of consecutive runs.
 const TIMES: usize = 3;
 
-/// Work of known size, and how long it took whenever it was done.
+/// Work of known size, and its times.
 pub struct Yardstick {
     program: PathBuf,
     seconds: Vec<f64>,
@@ -30,8 +30,8 @@ impl Yardstick {
         })
     }
 
-    /// Does it a few times: before, between and after what is measured.
-    // Wall-clock time is what this is about.
+    /// Runs it a few times: before, between and after the measurements.
+    // It measures wall-clock time.
     #[allow(clippy::disallowed_methods)]
     pub fn hold(&mut self) -> Result<(), String> {
         for _ in 0..TIMES {
@@ -42,14 +42,14 @@ impl Yardstick {
         Ok(())
     }
 
-    /// A sentence for the page.
+    /// Returns a sentence for the page.
     pub fn told(&self) -> String {
         let page = fs::read_to_string(root().join("docs/performance.md")).unwrap_or_default();
         told(&self.seconds, of_table(&page))
     }
 }
 
-/// The median that the table of the page says.
+/// Returns the median in the page's table.
 fn of_table(page: &str) -> Option<f64> {
     let row = page
         .lines()
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_is_held_against_that_of_the_table() {
+    fn a_machine_is_compared_with_that_of_the_table() {
         let page = "| `le/reno` | 5 | 0.1 / 0.2 / 0.3 | 1 |\n| `rack/reno` | 5 | 0.116 / 0.118 / 0.119 | 0.1 |\n";
         assert_eq!(of_table(page), Some(0.118));
         assert_eq!(of_table("| `le/reno` | 5 | 0.1 / 0.2 / 0.3 |\n"), None);

@@ -1,9 +1,9 @@
-//! LE §5.2, its testbed, on real packets and today's kernel beside it: `cargo measure testbed` writes
+//! The testbed of LE §5.2 on real packets, and today's kernel beside it: `cargo measure testbed` writes
 //! `docs/testbed.md`.
 //!
-//! Arguments: `--seconds N` (10) and `--repeat N` (5) for a run of figure 9 and how often it is repeated,
-//! `--today-seconds N` (20) and `--today-repeat N` (26) for one of today's senders, `--out DIR` for where the page
-//! goes instead of `docs`.
+//! Arguments: `--seconds N` (10) and `--repeat N` (5) for the duration and the repetitions of a run of figure 9,
+//! `--today-seconds N` (20) and `--today-repeat N` (26) for those of today's senders, `--out DIR` for the folder of the
+//! page instead of `docs`.
 
 mod page;
 
@@ -28,37 +28,37 @@ use page::Page;
 /// Senders over a path.
 #[derive(Clone, Copy)]
 pub struct Part {
-    /// What its senders run under, or who they are.
+    /// Congestion control of its senders, or their names.
     pub name: &'static str,
-    /// Its files beside the page.
+    /// Name of its files beside the page.
     pub figure: &'static str,
-    /// Of the path, both ways.
+    /// Rate of the path in both directions.
     pub rate: &'static str,
-    /// Of the path, both ways.
+    /// Delay of the path in both directions.
     pub buffer: &'static str,
-    /// As the testbed takes them.
+    /// Our senders, as the testbed names them.
     pub senders: &'static [&'static str],
-    /// The kernel's own, beside them.
+    /// The kernel's senders beside them.
     pub kernel: &'static [&'static str],
-    /// Of packets to the receiver.
+    /// Loss probabilities of packets to the receiver.
     pub losses: &'static [&'static str],
-    /// The receiver's largest window; `None` where the kernel decides.
+    /// Largest window of the receiver; `None` if the kernel decides.
     pub window: Option<&'static str>,
-    /// Whether its ACKs wait for others as those of today's Linux.
+    /// `true` if its ACKs are delayed as those of today's Linux.
     pub compression: SackCompression,
-    /// What the text of the paper says of 10 % loss: who, and Mbit/s.
+    /// The paper's text about 10 % loss: senders and Mbit/s.
     pub paper: &'static [(&'static str, f64)],
-    /// By how many percent of goodput wire and simulator may differ.
+    /// Accepted difference of goodput between wire and simulator in percent.
     pub agrees_percent: f64,
 }
 
 const LOSSES: [&str; 7] = ["0%", "1%", "2%", "3%", "5%", "7%", "10%"];
 
-/// What iperf offered of old unless told otherwise ("85.3 KByte", tcp_rmem's default). TCP-RR answers no
-/// fast retransmit, so that only the window keeps it from filling any buffer.
+/// iperf's old default ("85.3 KByte", tcp_rmem's default). TCP-RR does not respond to a fast retransmit, so that only
+/// the window prevents it from filling any buffer.
 pub const WINDOW: &str = "87380B";
 
-/// Figure 9(a). The rate is as `experiments/papers/le/README.md` says and why.
+/// Figure 9(a). `experiments/papers/le/README.md` states the rate and the reason for it.
 const WESTWOOD: Part = Part {
     name: "Westwood",
     figure: "westwood",
@@ -85,12 +85,12 @@ const TCP_RR: Part = Part {
     figure: "tcp-rr",
     rate: "10Mbit/s",
     senders: &["le/tcp-rr", "fack/tcp-rr"],
-    // "A performance improvement of 50 %" puts FACK at two thirds of it.
+    // "A performance improvement of 50 %" means that FACK has two thirds of it.
     paper: &[("LE", 6.0), ("FACK (LE gains 50 %)", 4.0)],
     ..WESTWOOD
 };
 
-/// Figure 9(a) where it shows most what a receiver of today does.
+/// Figure 9(a) under the control that shows the effect of today's receiver best.
 const COMPRESSED: Part = Part {
     name: "Westwood, a receiver of today",
     figure: "compressed",
@@ -102,8 +102,8 @@ const COMPRESSED: Part = Part {
     ..WESTWOOD
 };
 
-/// Senders of which one asks today, over the path of the README and to Linux's receiver as it is. One at a time
-/// here, so that they run at once.
+/// Today's senders, over the path of the README and to Linux's receiver by default. One at a time here, so that they
+/// run at once.
 const TODAY: [Part; 3] = [
     Part {
         senders: &["le/westwood"],
@@ -136,40 +136,40 @@ const PATH_OF_TODAY: Part = Part {
 /// Half of the paper's 20 ms.
 const DELAY: &str = "10ms";
 
-/// By how much a run's packets may leave the path late.
+/// Largest lateness of a run's packets.
 const TOLERANCE: &str = "1ms";
 
-/// More than any run transfers.
+/// More bytes than any run transfers.
 const BYTES: &str = "1GB";
 
-/// Seeds of the simulator, which are cheap.
+/// Number of seeds in the simulator, where runs are cheap.
 const SIMULATED: u32 = 200;
 
-/// What came out: on the wire, and beside the simulator.
+/// Results on the wire and in the simulator.
 pub struct Measured {
-    /// What was measured.
+    /// The measured part.
     pub part: Part,
-    /// On the wire.
+    /// Results on the wire.
     pub outcome: Outcome,
-    /// Beside a simulator whose receiver does as the wire's.
+    /// Results of a simulator whose receiver behaves as the wire's.
     pub beside: Vec<Beside>,
 }
 
-/// What is asked for.
+/// Arguments of the command.
 pub struct Options {
-    /// How long a run of figure 9 sends.
+    /// Duration of a run of figure 9.
     pub seconds: u32,
-    /// How often it is repeated.
+    /// Its repetitions.
     pub repeat: u32,
-    /// How long a run of today's senders sends.
+    /// Duration of a run of today's senders.
     pub today_seconds: u32,
-    /// How often it is repeated.
+    /// Its repetitions.
     pub today_repeat: u32,
     out: PathBuf,
 }
 
 impl Options {
-    /// How long the runs of `part` send, and how often they are repeated.
+    /// Returns the duration of the runs of `part`, and their repetitions.
     pub fn of(&self, part: &Part) -> (u32, u32) {
         match part.figure == PATH_OF_TODAY.figure {
             true => (self.today_seconds, self.today_repeat),
@@ -180,7 +180,7 @@ impl Options {
 
 fn main() -> ExitCode {
     let done = options().and_then(|options| {
-        // It is possible only while there is one thread.
+        // This is possible only while there is one thread.
         namespace::prepare().map_err(|e| format!("{e}: {}", causes(&e)))?;
         run(&options)
     });
@@ -255,7 +255,7 @@ fn run(options: &Options) -> Result<(), String> {
     .write(&options.out)
 }
 
-/// All at once: a path at these rates leaves the machine idle, and says so if it does not.
+/// Runs all at once: a path at these rates leaves the machine idle, and reports it if it does not.
 fn run_all(testbeds: &[Testbed]) -> Result<Vec<Outcome>, String> {
     let watch = Told {
         done: AtomicUsize::new(0),
@@ -280,7 +280,7 @@ fn run_all(testbeds: &[Testbed]) -> Result<Vec<Outcome>, String> {
 }
 
 impl Part {
-    /// This part in the simulator, whose receiver holds back ACKs as `compression` says.
+    /// Runs this part in the simulator, whose receiver delays ACKs as `compression` says.
     fn simulated(
         &self,
         options: &Options,
@@ -338,14 +338,14 @@ fn told(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// What is behind an error.
+/// Returns the cause of an error.
 fn causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |e| e.source());
     let causes: Vec<String> = causes.map(ToString::to_string).collect();
     causes.join(": ")
 }
 
-/// Says how far all parts are.
+/// Prints the progress of all parts.
 struct Told {
     done: AtomicUsize,
     of: usize,

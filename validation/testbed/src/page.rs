@@ -1,4 +1,4 @@
-//! The page: figure 9 on real packets, today's senders, and how far the simulator is from them.
+//! The page: figure 9 on real packets, today's senders, and the differences from the simulator.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,16 +16,15 @@ use dupack_testbed::report::lateness;
 
 use super::{Measured, Options, Part, SIMULATED, TOLERANCE, WINDOW};
 
-/// Everything that the page tells. What is a list there is drawn and tabled together; all of it was measured at the
-/// same points.
+/// Contents of the page. The members of a list are drawn and tabulated together; they were measured at the same points.
 pub struct Page<'a> {
     /// Figure 9(a).
     pub westwood: &'a [Measured],
     /// Figure 9(b).
     pub tcp_rr: &'a [Measured],
-    /// Under Westwood, with a receiver of today.
+    /// Figure 9(a) under Westwood, with a receiver of today.
     pub compressed: &'a [Measured],
-    /// The same beside a simulator whose receiver holds back no ACK.
+    /// The same compared with a simulator whose receiver delays no ACK.
     pub beside_plain: &'a [Beside],
     /// Today's senders.
     pub today: &'a [Measured],
@@ -35,37 +34,37 @@ pub struct Page<'a> {
 const INTRODUCTION: &str = "\
 # LE's testbed, on real packets
 
-Section 5 of the LE paper has three PCs: a sender, netem, a receiver; a round trip of 20 ms, and packets lost at
-random, 0 to 10 %. Here our senders put real packets on a TUN device, the path is `dupack testbed`'s, and the receiver is
-this machine's kernel. Every byte that arrives is checked. Beside the paper's senders runs what the same kernel sends by
-itself, under CUBIC, BBR and Reno; at the end stand the senders of the README. This page is written by `cargo measure
-testbed`.
+Section 5 of the LE paper uses three PCs: a sender, netem and a receiver, with a round-trip time of 20 ms and random
+losses of 0 to 10 %. Here our senders put real packets on a TUN device, `dupack testbed` provides the path, and this
+machine's kernel is the receiver. Every byte that arrives is checked. The same kernel's own senders with CUBIC, BBR
+and Reno run beside the paper's senders; the last section is about the senders of the README. This page is written by
+`cargo measure testbed`.
 
-What the paper leaves open, and what is assumed (the rate of the link, its buffer, how TCP-RR shortens its timer), is
-told in [experiments/papers/le/README.md](../experiments/papers/le/README.md). Its curves are not in our hands; the grey
-marks at 10 % are what its text says. Its LE wrote the order of transmission into each header, and its receiver gave
-it back; a kernel's receiver gives back timestamps, which is LE's other way to the same knowledge. [There,
-too](../experiments/papers/le/README.md#where-the-wire-differs), stands why the wire is slower under Westwood, which a run
-shows, and what was looked for at FACK under TCP-RR.
+[experiments/papers/le/README.md](../experiments/papers/le/README.md) explains what the paper leaves open and what is
+assumed (the rate of the link, its buffer, how TCP-RR shortens its timer). We do not have the data of its curves; the
+grey marks at 10 % are the values in its text. The paper's LE wrote the order of transmission into each header, and
+its receiver echoed it; a kernel's receiver echoes timestamps, from which LE can derive the same order. [The same
+file](../experiments/papers/le/README.md#where-the-wire-differs) explains why the wire is slower under Westwood, with
+a run that shows it, and describes the examination of FACK under TCP-RR.
 
 ";
 
 const COMPRESSION: &str = "\
 ## Linux's SACK compression
 
-Since 4.18 Linux's receiver holds back the ACK of a segment out of order for up to 1 ms (`tcp_comp_sack_delay_ns`), so
-that it often leaves right before the next ACK. The receiver of 2006 did not; above, it is turned off (`dupack testbed
---sack-compression off`). Westwood's filter weighs each sample alike, however short the time it is taken over: a pair of
-ACKs in quick succession is a high rate. The same runs with the kernel's compression on, beside a simulator whose
-receiver holds back no ACK:
+Since 4.18 Linux's receiver delays the ACK of an out-of-order segment for up to 1 ms (`tcp_comp_sack_delay_ns`), so
+that it often leaves right before the next ACK. The receiver of 2006 did not; in the runs above, the delay is turned
+off (`dupack testbed --sack-compression off`). Westwood's filter gives each sample the same weight, however short its
+time: a pair of ACKs in quick succession looks like a high rate. The same runs with the kernel's compression, beside a
+simulator whose receiver delays no ACK:
 
 ";
 
 const TODAY: &str = "\
-## Senders of today, the receiver as it is
+## Today's senders, the receiver with its defaults
 
-The path of the README (10 Mbit/s, 20 ms, a buffer of 50 packets), and Linux's receiver with nothing turned off: quick ACKs,
-SACK compression, a window that grows. The simulator's receiver does the same (`receiver.acks = \"adaptive\"`,
+The path of the README (10 Mbit/s, 20 ms, a buffer of 50 packets), and Linux's receiver with its default settings:
+quick ACKs, SACK compression, a window that grows. The simulator's receiver has the same features (`receiver.acks = \"adaptive\"`,
 `sack_compression = true`).
 
 ";
@@ -75,7 +74,7 @@ impl Page<'_> {
     pub fn write(&self, folder: &Path) -> Result<(), String> {
         let figures = folder.join("testbed");
         fs::create_dir_all(&figures).map_err(|e| format!("{}: {e}", figures.display()))?;
-        // Before the first figure is another one than that of the commit.
+        // Before the first figure is written, which changes the repository.
         let circumstances = self.circumstances();
         let mut text = INTRODUCTION.to_owned();
         for half in [self.westwood, self.tcp_rr] {
@@ -85,7 +84,7 @@ impl Page<'_> {
         text += COMPRESSION;
         let plain = self.compressed.iter().map(|m| (m, self.beside_plain));
         text += &beside_table(plain);
-        text += "\nAnd beside one whose receiver does as Linux's:\n\n";
+        text += "\nAnd beside a simulator whose receiver delays ACKs as Linux does:\n\n";
         text += &beside_table(self.compressed.iter().map(with_its_own));
         text += "\n";
         text += TODAY;
@@ -193,7 +192,7 @@ impl Page<'_> {
     }
 }
 
-/// What was measured, and what it was set beside first of all.
+/// Returns a measurement and the simulation with the same receiver.
 fn with_its_own(measured: &Measured) -> (&Measured, &[Beside]) {
     (measured, &measured.beside)
 }
@@ -249,9 +248,9 @@ fn distance_series(measured: &Measured) -> Vec<Series> {
     series.collect()
 }
 
-/// How the kernel schedules a process, from its line in `/proc/PID/stat` (proc(5)).
+/// Returns the scheduling policy of a process from its line in `/proc/PID/stat` (proc(5)).
 fn scheduling(stat: &str) -> String {
-    // The name, which may hold anything, ends at the last parenthesis; it is the second field.
+    // The second field, the name, may contain anything and ends at the last parenthesis.
     let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
     match fields.split(' ').nth(40 - 3) {
         None | Some("0") => "scheduled like any other process".to_owned(),
@@ -259,7 +258,7 @@ fn scheduling(stat: &str) -> String {
     }
 }
 
-/// Points with their loss in percent.
+/// Returns the points with their loss in percent.
 fn xs(results: &Results) -> impl Iterator<Item = (usize, f64)> {
     let points = results.points.iter().enumerate();
     points.filter_map(|(point, at)| {
@@ -274,7 +273,7 @@ fn summary(results: &Results, point: usize, stack: usize) -> Option<Summary> {
     Summary::of(&samples)
 }
 
-/// Goodput of every sender at every point.
+/// Returns the goodput of every sender at every point.
 fn goodput_table(measured: &[Measured]) -> String {
     let header = header("goodput in Mbit/s", &measured[0].outcome.results);
     let rows: Vec<Vec<Cell>> = measured.iter().flat_map(goodput_rows).collect();
@@ -300,13 +299,13 @@ fn goodput_rows(measured: &Measured) -> Vec<Vec<Cell>> {
     rows.collect()
 }
 
-/// A table's head: what is in it, and the losses.
+/// Returns a table's head: the title and the losses.
 fn header(what: &str, results: &Results) -> Vec<String> {
     let losses = xs(results).map(|(_, x)| format!("{x} %"));
     [what.to_owned()].into_iter().chain(losses).collect()
 }
 
-/// The wire over the simulator at every point.
+/// Returns the ratio of wire to simulator at every point.
 fn beside_table<'a>(all: impl Iterator<Item = (&'a Measured, &'a [Beside])>) -> String {
     let all: Vec<_> = all.collect();
     let header = header("wire over simulator, %", &all[0].0.outcome.results);
@@ -336,7 +335,7 @@ fn beside_rows(measured: &Measured, beside: &[Beside]) -> Vec<Vec<Cell>> {
     rows.collect()
 }
 
-/// How many points agree, in words.
+/// Describes the number of points that agree.
 fn agreement(measured: &[Measured]) -> String {
     let bound = measured[0].part.agrees_percent;
     let all: Vec<&Beside> = measured.iter().flat_map(|m| &m.beside).collect();
@@ -365,7 +364,7 @@ fn agreement(measured: &[Measured]) -> String {
     )
 }
 
-/// Half the 95 % confidence interval of the wire's mean over the simulator's, in percent of the latter.
+/// Returns half the 95 % confidence interval of the wire's mean over the simulator's, in percent of the latter.
 fn half_width_percent(beside: &Beside) -> Option<f64> {
     let (wire, simulated) = (beside.wire?, beside.simulated?);
     let ratio = wire.mean / simulated.mean;

@@ -1,11 +1,11 @@
-//! What can be counted of a capture's connections, beside `tcptrace -l`:
+//! Counts of a capture's connections, in the format of `tcptrace -l`:
 //!
 //! ```text
 //! cargo run --release --manifest-path validation/Cargo.toml --bin counts -- FILE
 //! ```
 //!
-//! With `--events` every segment and every ACK is a line, in the order in which they were so at the sender; with
-//! `--quiet` there is nothing but the time that it took.
+//! With `--events` every segment and every ACK is a line, in their order at the sender; with `--quiet` only the time is
+//! printed.
 
 use std::error::Error;
 use std::fs::File;
@@ -17,7 +17,7 @@ use dupack_diagnosis::{
 };
 use dupack_packet::captured::CaptureReader;
 
-/// Explains nothing.
+/// An observer that explains nothing.
 #[derive(Debug)]
 struct Silent;
 
@@ -51,7 +51,7 @@ impl Follower for Silent {
     }
 }
 
-/// Prints events, if it is to.
+/// Prints events if requested.
 struct Printer {
     events: bool,
     stream: StreamId,
@@ -123,10 +123,10 @@ impl Analysis for Printer {
     }
 }
 
-/// A row of what is printed.
+/// A row of output.
 type Row = (&'static str, fn(&Counts) -> u64);
 
-/// In tcptrace's words and order.
+/// The rows in tcptrace's words and order.
 const ROWS: &[Row] = &[
     ("total packets", |c| c.packets),
     ("ack pkts sent", |c| c.acks),
@@ -174,7 +174,7 @@ fn print(connection: &Connection<Silent>, out: &mut impl Write) -> std::io::Resu
         )?;
     }
     for (name, of) in ROWS {
-        // A duplicate ACK is the receiver's; tcptrace lists it at whose data it acknowledges.
+        // The receiver sends duplicate ACKs; tcptrace lists them at the end whose data they acknowledge.
         let swapped = name.contains("dup");
         let [a, b] = Side::BOTH.map(|side| if swapped { side.other() } else { side });
         let [a, b] = [a, b].map(|side| of(connection.counts(side)));

@@ -1,4 +1,4 @@
-//! Diagnoses a capture and says how long a packet took: what the diagnosis costs, beside the reading alone.
+//! Diagnoses a capture and prints the time per packet, to compare its cost with that of reading alone.
 //!
 //! ```sh
 //! cargo run --release -p dupack-wire --example make_capture -- big.pcap

@@ -1,13 +1,13 @@
-//! The budget of time, held against what simulated senders knew: transfers drawn by lot, captured at both ends,
-//! and how far what is told is off, in percent of the transfer.
+//! The time budget compared with the knowledge of simulated senders: randomly drawn transfers, captured at both ends,
+//! and the errors of their diagnoses in percent of the transfer.
 //!
 //! ```text
 //! cargo run --release --manifest-path validation/Cargo.toml --bin limits -- [COUNT] [SEED] [--off PERCENT] [--only WORD] [--keep FOLDER]
 //! cargo run --release --manifest-path validation/Cargo.toml --bin limits -- --stalls
 //! ```
 //!
-//! Those that are farther off than `--off` (5) are a line each. With `--stalls`, stalls that were made on purpose, and the kinds that are
-//! told of them.
+//! It prints a line for each transfer with an error above `--off` (5). With `--stalls` it prints stalls of known kinds
+//! and their diagnoses.
 
 use std::env;
 
@@ -48,7 +48,7 @@ fn main() {
         }
         for (end, summary) in End::BOTH.into_iter().zip(&mut summaries) {
             let Some(found) = tape.diagnosed(end) else {
-                println!("{seed} {end:?}: nothing was found");
+                println!("{seed} {end:?}: no findings");
                 continue;
             };
             let off = Off::of(&tape.truth, &found);

@@ -1,13 +1,13 @@
-//! What others say of captures, beside what is found in them here.
+//! Results of other programs for captures, compared with ours.
 //!
 //! ```text
 //! cargo run --release --manifest-path validation/Cargo.toml --bin others -- labels FOLDER
 //! cargo run --release --manifest-path validation/Cargo.toml --bin others -- counts FOLDER
 //! ```
 //!
-//! `labels`: NAME.pcap with NAME.labels.tsv, as tcprs writes them for its test captures: each retransmission there is to be one
-//! here, and a timeout there one here. `counts`: NAME.dmp.gz with NAME.long, as `tcptrace -l` prints it for its own: the
-//! counts are to be the same. Every difference is a line.
+//! `labels`: NAME.pcap with NAME.labels.tsv, as tcprs writes them for its test captures: each retransmission and each
+//! timeout there must be one here. `counts`: NAME.dmp.gz with NAME.long, the output of `tcptrace -l`: the counts must
+//! be the same. Every difference is a line.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -26,11 +26,11 @@ fn main() -> Outcome<()> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["labels", folder] => labels(Path::new(folder)),
         ["counts", folder] => counts(Path::new(folder)),
-        _ => Err("name what is compared (labels, counts), and a folder".into()),
+        _ => Err("missing arguments: expected `labels` or `counts`, and a folder".into()),
     }
 }
 
-/// The files of a folder whose names end so, without that, in their order.
+/// Returns the files of a folder with this ending, without it, in order.
 fn names(folder: &Path, end: &str) -> Outcome<Vec<PathBuf>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -56,11 +56,11 @@ fn diagnosis(path: &Path) -> Outcome<Diagnosis> {
     Ok(diagnose(&mut reader, Flow::All, &mut ())?)
 }
 
-/// tcprs' rtypes that are timeouts: a timeout, one told by brute force, one without duplicate ACKs.
+/// tcprs' rtypes of timeouts: a timeout, one found by brute force, one without duplicate ACKs.
 const TIMEOUTS: [&str; 3] = ["1", "14", "15"];
-/// Those that say nothing: unknown ones, and what was no retransmission.
+/// Its rtypes without meaning here: unknown ones, and packets that are not retransmissions.
 const LEFT_OUT: [&str; 3] = ["0", "6", "12"];
-/// The times of both are of so many microseconds the same: one rounds, the other cuts.
+/// Tolerance of times in microseconds: one program rounds, the other truncates.
 const SAME_US: u64 = 2;
 
 #[derive(Default)]
@@ -68,7 +68,7 @@ struct Agreement {
     rows: u64,
     left_out: u64,
     same: u64,
-    /// SYNs sent again: among those that are the same.
+    /// Retransmitted SYNs, among those that agree.
     syns: u64,
     other: u64,
     missing: u64,
@@ -101,7 +101,7 @@ fn labels(folder: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// What is found at a time, in microseconds.
+/// Our findings by time in microseconds.
 enum Found {
     Data(Retransmission),
     SynByTimer,
@@ -137,7 +137,7 @@ fn compare(
 ) -> Outcome<()> {
     let column = |key: &str| {
         let value = row.get(key).copied();
-        value.ok_or_else(|| format!("{name}: a row has no column {key}"))
+        value.ok_or_else(|| format!("{name}: a row lacks column {key}"))
     };
     let (stamp, rtype) = (column("ts")?, column("rtype")?);
     if LEFT_OUT.contains(&rtype) {
@@ -145,13 +145,13 @@ fn compare(
         return Ok(());
     }
     all.rows += 1;
-    let at = micros(stamp).ok_or_else(|| format!("{name}: {stamp} is no time"))?;
+    let at = micros(stamp).ok_or_else(|| format!("{name}: invalid time {stamp}"))?;
     let near = found
         .range(at.saturating_sub(SAME_US)..=at + SAME_US)
         .next();
     let Some((_, here)) = near else {
         all.missing += 1;
-        println!("{name} at {stamp}: rtype {rtype}; no retransmission here");
+        println!("{name} at {stamp}: rtype {rtype}; not a retransmission here");
         return Ok(());
     };
     let (is_timeout, words) = match here {
@@ -163,7 +163,7 @@ fn compare(
             ),
         ),
         Found::SynByTimer => (true, "SYN by a timeout".to_owned()),
-        Found::SynAsAnswer => (false, "SYN-ACK as the SYN came again".to_owned()),
+        Found::SynAsAnswer => (false, "SYN-ACK for a repeated SYN".to_owned()),
     };
     if is_timeout == TIMEOUTS.contains(&rtype) {
         all.same += 1;
@@ -175,7 +175,7 @@ fn compare(
     Ok(())
 }
 
-/// Seconds with six digits after the point, in microseconds.
+/// Parses seconds with six decimals, as microseconds.
 fn micros(text: &str) -> Option<u64> {
     let (seconds, rest) = text.split_once('.')?;
     let rest = format!("{rest:0<6}");
@@ -183,7 +183,7 @@ fn micros(text: &str) -> Option<u64> {
     Some(seconds * 1_000_000 + rest.get(..6)?.parse::<u64>().ok()?)
 }
 
-/// A row of tcptrace's, and ours.
+/// A row of tcptrace, and the corresponding count of ours.
 type Row = (&'static str, fn(&Counts) -> u64);
 
 const ROWS: [Row; 8] = [
@@ -226,7 +226,7 @@ fn counts(folder: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// A duplicate ACK is the receiver's; tcptrace lists it at whose data it acknowledges.
+/// The receiver sends duplicate ACKs; tcptrace lists them at the end whose data they acknowledge.
 fn ours(connection: &ConnectionFindings, row: &str, of: fn(&Counts) -> u64) -> [u64; 2] {
     let swapped = row.contains("dup");
     Side::BOTH.map(|side| {
@@ -235,7 +235,7 @@ fn ours(connection: &ConnectionFindings, row: &str, of: fn(&Counts) -> u64) -> [
     })
 }
 
-/// The numbers of both ends in a line of tcptrace's.
+/// Returns the numbers of both ends in a line of tcptrace.
 fn pair(text: &str, row: &str) -> Option<[u64; 2]> {
     let key = format!("{row}:");
     let mut values = text.split(key.as_str()).skip(1).map(|rest| {

@@ -1,5 +1,5 @@
-//! What is told of paths, and of other senders on them, held against the truth of simulated transfers. Every
-//! transfer is captured at both of its ends, and the captures go through the whole diagnosis.
+//! Diagnosed paths, and predictions for other senders on them, compared with the truth of simulated transfers. Every
+//! transfer is captured at both ends, and the captures get the full diagnosis.
 //!
 //! ```text
 //! cargo run --release --manifest-path validation/Cargo.toml --bin paths -- [COUNT] [FIRST SEED] [why [QUANTITY]]
@@ -7,10 +7,10 @@
 //! cargo run --release --manifest-path validation/Cargo.toml --bin paths -- of FILE
 //! ```
 //!
-//! With `why`, every wrong answer is a line; of one quantity, if its number is given. With `what-if`, of so many
-//! transfers, and of as many that share their bottleneck with flows which no capture shows, is asked what two
-//! other senders would have taken. Of some the others send only when the transfer is over: no capture can tell of them,
-//! and their lines are apart. With `of`, what the worst connection of a capture tells is printed.
+//! With `why`, every wrong answer is a line, or those about one quantity if its number is given. With `what-if`,
+//! transfer times of two other senders are predicted for so many transfers, and for as many that share their bottleneck
+//! with flows which no capture shows. Some of these flows send only after the transfer: no capture can reveal them, and
+//! they have separate lines. With `of`, the findings about the worst connection of a capture are printed.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_diagnosis::{ConnectionFindings, Flow, diagnose};
@@ -53,7 +53,7 @@ fn of(file: &str) {
     );
 }
 
-/// Whose packets were in the bottleneck while the capture was taken.
+/// Flows whose packets were in the bottleneck during the capture.
 const BESIDE: [&str; 3] = ["alone", "beside others", "others came later"];
 
 fn what_if(count: u64, first: u64, arguments: &[String]) {
@@ -93,7 +93,7 @@ fn paths(count: u64, first: u64, arguments: &[String]) {
         let happened = Happened::of(&trace);
         for end in End::BOTH {
             let Some(found) = judge::findings(&trace, end, drawn.short_rtt()) else {
-                println!("nothing at the {end:?}: {}", drawn.line());
+                println!("no findings at the {end:?}: {}", drawn.line());
                 continue;
             };
             judge::judge(&mut scores, &drawn, &happened, end, &found.path);

@@ -1,12 +1,11 @@
-//! Which sender was it, asked of transfers whose sender is known: simulated ones, drawn from seeds, captured at
-//! both ends. Prints who was taken for whom.
+//! Diagnosed senders of simulated transfers, drawn from seeds and captured at both ends, compared with the truth.
 //!
 //! ```text
 //! cargo run --release --manifest-path validation/Cargo.toml --bin senders -- [--seeds FROM..TO] [--only WORD] [--stack RECOVERY/CONTROL] [--end sender|receiver] [--verbose]
 //! ```
 //!
-//! With `--stack` all transfers are of that sender, such as one that is never drawn.
-//! Transfers of which something is named wrongly are told of; with `--verbose` all are.
+//! With `--stack` all transfers are of that sender, which may be one that is never drawn. It prints the transfers with
+//! an error; with `--verbose` all.
 
 use std::{env, fmt};
 
@@ -65,7 +64,7 @@ fn main() {
     }
 }
 
-/// Has another sender make the transfer.
+/// Replaces the sender of the transfer.
 fn send_by(drawn: &mut Drawn, recovery: &str, control: &str) {
     let (_, rest) = drawn.text.split_once('\n').expect("stacks come first");
     drawn.text = format!("stacks = [\"{recovery}/{control}\"]\n{rest}");
@@ -84,7 +83,7 @@ fn describe(report: &SenderReport, drawn: &Drawn) {
     println!("       {:?} {:?}", report.traits, report.stack);
 }
 
-/// What is said of an axis, with so many candidates; `truth` is marked.
+/// Describes the diagnosis of an axis with so many candidates; `truth` is marked.
 fn of_axis<N: fmt::Display>(
     axis: Axis,
     report: &SenderReport,

@@ -1,9 +1,8 @@
-//! How retransmissions of simulated transfers are told, beside what their senders knew: a table by stack.
+//! Diagnosed retransmissions of simulated transfers, compared with the knowledge of their senders: a table by stack.
 //!
-//! `cargo run --release --manifest-path validation/Cargo.toml --bin truth --
-//! [TRANSFERS PER STACK] [SEED] [why] [needs] [without-ids] [STACK]`; with `why`, every retransmission that is told wrongly
-//! is a line; with `needs`, every one that is told to be needless and was not, or the other way; `without-ids`, the
-//! identification of packets is not to be seen.
+//! `cargo run --release --manifest-path validation/Cargo.toml --bin truth -- [TRANSFERS PER STACK] [SEED] [why] [needs]
+//! [without-ids] [STACK]`; with `why`, every wrongly classified retransmission is a line; with `needs`, every one
+//! wrongly diagnosed as spurious or not; `without-ids` hides the identifications of packets.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +54,7 @@ fn print(scores: &BTreeMap<(End, String), Score>) {
     for end in [End::Sender, End::Receiver] {
         let mut all = Score::default();
         println!(
-            "\n{end:?}\n{:<24} {:>8} {:>9} {:>9}   needless (right, false, missed, of) with DSACK, with timestamps, with neither   not told   lost",
+            "\n{end:?}\n{:<24} {:>8} {:>9} {:>9}   spurious (right, false, missed, of) with DSACK, with timestamps, with neither   unknown   lost",
             "stack", "again", "class", "finely"
         );
         for ((_, name), score) in scores.iter().filter(|((at, _), _)| *at == end) {
@@ -65,7 +64,7 @@ fn print(scores: &BTreeMap<(End, String), Score>) {
         line("all", &all);
         for (&(was, told), count) in &all.confusion {
             if was != told {
-                println!("  {was:?} told as {told:?}: {count}");
+                println!("  {was:?} diagnosed as {told:?}: {count}");
             }
         }
     }
@@ -95,7 +94,7 @@ fn explain_errors(transfer: &Transfer, end: End, record: &Record, explanation: &
         if again && coarse(was) != coarse(is) {
             let sent = &record.sends[told.sent];
             println!(
-                "{end:?} {} {} [{}] {} seed {}: offset {} was {was:?} ({}) told {is:?} {:?} stage {:?}",
+                "{end:?} {} {} [{}] {} seed {}: offset {} was {was:?} ({}) diagnosed {is:?} {:?} stage {:?}",
                 transfer.stack,
                 transfer.dialect,
                 transfer.path,
@@ -118,7 +117,7 @@ fn explain_needs(transfer: &Transfer, end: End, record: &Record, explanation: &E
         if needless != truly {
             let (sent, again) = (&record.sends[told.sent], &told.record);
             println!(
-                "{end:?} {} {} [{}] {} seed {}: offset {} was {:?} told {:?}",
+                "{end:?} {} {} [{}] {} seed {}: offset {} was {:?} diagnosed {:?}",
                 transfer.stack,
                 transfer.dialect,
                 transfer.path,

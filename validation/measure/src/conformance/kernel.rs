@@ -1,8 +1,8 @@
-//! Our own scripts against this machine's kernel: by packetdrill, in a network namespace of its own for each.
+//! Our own scripts against this machine's kernel, played by packetdrill in a network namespace for each script.
 //!
-//! A namespace has its own settings, which are the kernel's defaults, but the congestion control cannot be chosen
-//! there. So every script is given a line that chooses one for its first socket, CUBIC unless it asks for another; and
-//! one that gives the device a plain queue, for a fair one would pace.
+//! A namespace has its own settings, which are the kernel's defaults, but the congestion control cannot be set there.
+//! Therefore a line is added to each script that chooses one for its first socket: CUBIC unless the script asks for
+//! another. Another line gives the device a plain queue, as a fair queue would pace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,30 +10,30 @@ use std::process::Command;
 
 use super::results::{Outcome, Played, Results};
 
-/// What plays scripts against the kernel.
+/// Plays scripts against the kernel.
 pub struct Kernel<'p> {
     packetdrill: &'p Path,
     folder: PathBuf,
     release: String,
 }
 
-/// How far from its time something may happen, in microseconds: a machine is not always on time.
+/// Tolerance of times in microseconds, as a machine is not always punctual.
 const TOLERANCE_US: u32 = 10_000;
 
-/// How long a script may take, in seconds.
+/// Longest time of a script, in seconds.
 const LONGEST_S: &str = "60";
 
-/// How often a script is tried that fails: packets come late on a busy machine.
+/// Number of attempts before a script counts as failed, as packets are late on a busy machine.
 const TRIES: usize = 3;
 
 /// A script that every kernel passes.
 const TRIAL: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 close(3) = 0\n";
 
-/// What a namespace's device is set to before a script begins.
+/// Command that sets the queue of a namespace's device.
 const QUEUE: &str = "tc qdisc replace dev tun0 root pfifo";
 
 impl<'p> Kernel<'p> {
-    /// Looks whether all is there.
+    /// Checks the requirements.
     pub fn new(packetdrill: &'p Path) -> Result<Self, String> {
         let mut namespace = Command::new("unshare");
         namespace.args(["--net", "true"]);
@@ -86,7 +86,7 @@ impl<'p> Kernel<'p> {
         })
     }
 
-    /// The line of a script at which the kernel does something else, and what; `None` if it does all as written.
+    /// Plays a script once. Returns the line at which the kernel deviates and the deviation, or `None` if it passes.
     fn once(&self, text: &str) -> Result<Option<(u64, String)>, String> {
         let path = self.folder.join("script.pkt");
         let (text, added) = prepared(text);
@@ -132,8 +132,8 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The script with a line that sets up the queue, and one that chooses CUBIC for the first socket; and where these
-/// lines stand.
+/// Returns the script with a line that sets the queue and a line that chooses CUBIC for the first socket, and the
+/// numbers of these lines.
 fn prepared(text: &str) -> (String, Vec<u64>) {
     let control = control(text);
     let choice = format!(
@@ -161,7 +161,7 @@ fn prepared(text: &str) -> (String, Vec<u64>) {
     (lines.join("\n") + "\n", added)
 }
 
-/// The control that a script asks for by a sysctl, which cannot be set in a namespace; else CUBIC.
+/// Returns the control that a script chooses by a sysctl, which cannot be set in a namespace, or CUBIC.
 fn control(text: &str) -> &str {
     let asked = text.split_once("tcp_congestion_control=");
     let name = asked.map_or("", |(_, rest)| {
@@ -171,7 +171,7 @@ fn control(text: &str) -> &str {
     if name.is_empty() { "cubic" } else { name }
 }
 
-/// The line and the message in what packetdrill says: `script.pkt:12: error …`.
+/// Returns the line and the message in packetdrill's output: `script.pkt:12: error …`.
 fn told(said: &str) -> (u64, String) {
     for line in said.lines() {
         let Some((_, rest)) = line.split_once("script.pkt:") else {
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_and_cubic_are_chosen_where_no_control_is() {
+    fn a_queue_and_cubic_are_chosen_by_default() {
         let text = "// a\n 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n +0 listen(3, 1) = 0\n";
         let (more, added) = prepared(text);
         assert_eq!(added, [2, 4]);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_found_in_what_packetdrill_says() {
+    fn the_line_is_found_in_the_output_of_packetdrill() {
         let said = "/x/script.pkt:15: error handling packet: wrong flags\nscript packet: 1\n";
         assert_eq!(
             told(said),

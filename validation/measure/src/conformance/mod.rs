@@ -1,8 +1,8 @@
-//! `cargo measure conformance`: packetdrill scripts of others and our own, against our endpoint and against this
-//! machine's kernel, into docs/conformance.md.
+//! `cargo measure conformance`: packetdrill scripts of other projects and our own, against our endpoint and this
+//! machine's kernel, for docs/conformance.md.
 //!
-//! What came of each script stands in `validation/peers/packetdrill`, so that the page can be written anew without the scripts
-//! of others, of which nothing is in the repository.
+//! `validation/peers/packetdrill` keeps the result of each script, so that the page can be written without the scripts
+//! of other projects, which are not in the repository.
 
 mod kernel;
 mod page;
@@ -23,25 +23,26 @@ use suites::{Scope, Suite, Suites};
 
 #[derive(Args)]
 pub struct ConformanceArgs {
-    /// Scripts of others: the folder gtests/net/tcp of google/packetdrill, tools/testing/selftests/net/packetdrill
-    /// of Linux, or gtests/net/tcp/accecn of minuscat/packetdrill_accecn. What came of a suite that is not named stays as it was
+    /// Folders with scripts of other projects: gtests/net/tcp of google/packetdrill,
+    /// tools/testing/selftests/net/packetdrill of Linux, or gtests/net/tcp/accecn of minuscat/packetdrill_accecn.
+    /// Results of other suites are kept
     #[arg(value_name = "DIR")]
     folders: Vec<PathBuf>,
     /// Play our own scripts against this machine's kernel, too: in a network namespace, as root
     #[arg(long)]
     kernel: bool,
-    /// The packetdrill that does this
+    /// The packetdrill program for this
     #[arg(long, value_name = "PATH", default_value = "packetdrill")]
     packetdrill: PathBuf,
 }
 
-/// Where the data is.
+/// Folder of the data.
 const DATA: &str = "validation/peers/packetdrill";
 const PAGE: &str = "docs/conformance.md";
-/// Our own scripts.
+/// Folder of our own scripts.
 const OURS: &str = "crates/script/conformance";
 
-/// The stacks whose passes of our own scripts are counted: each recovery, and each control of today's recovery.
+/// Stacks for which our own scripts are counted: each recovery, and each control with today's recovery.
 const STACKS: [&str; 11] = [
     "rack/cubic",
     "rack/reno",
@@ -56,8 +57,10 @@ const STACKS: [&str; 11] = [
     "tahoe/reno",
 ];
 
+/// Runs the command.
+///
 /// # Errors
-/// If something cannot be read, run or written; or if a script fails and nobody has said why.
+/// If something cannot be read, run or written; or if a script fails without a reason.
 pub fn run(args: &ConformanceArgs) -> Result<(), String> {
     let data = dupack_build::root().join(DATA);
     let suites = Suites::read(&data.join("suites.toml"))?;
@@ -98,7 +101,7 @@ pub fn run(args: &ConformanceArgs) -> Result<(), String> {
     complaints(&page)
 }
 
-/// What came of the scripts below a folder, and which version of them it was.
+/// Plays the scripts below a folder, and notes their version.
 fn played(folder: &Path, suite: &Suite) -> Result<Results, String> {
     let mtu = suite.mtu_ipv6.map(|mtu| mtu.to_string());
     let mut results = match &mtu {
@@ -109,7 +112,7 @@ fn played(folder: &Path, suite: &Suite) -> Result<Results, String> {
     Ok(results)
 }
 
-/// Plays the scripts below a folder, as `dupack script` does; the whole of `dupack` takes longer to build.
+/// Plays the scripts below a folder, as `dupack script` does; building all of `dupack` would take longer.
 fn dupack(folder: &Path, more: &[&str]) -> Result<Results, String> {
     let fixed = "run --quiet --package dupack-script --example play -- --json";
     let words: Vec<&str> = fixed.split(' ').chain(more.iter().copied()).collect();
@@ -117,7 +120,8 @@ fn dupack(folder: &Path, more: &[&str]) -> Result<Results, String> {
     Results::of_json(&text, folder)
 }
 
-/// The version of the repository that a folder is in; or what a file named `revision` says beside the scripts.
+/// Returns the version of the repository that contains a folder, or the contents of a file named `revision` in the
+/// folder.
 fn revision(folder: &Path) -> Option<String> {
     if let Ok(text) = fs::read_to_string(folder.join("revision")) {
         return Some(text.trim().to_owned());
@@ -129,7 +133,7 @@ fn revision(folder: &Path) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// Failures without a reason, and reasons without a failure.
+/// Reports failures without a reason, and reasons without a failure.
 fn complaints(page: &Page<'_>) -> Result<(), String> {
     let mut lines = Vec::new();
     let mut look = |key: &str, results: &Results, counts: &dyn Fn(&str) -> bool| {
@@ -141,9 +145,7 @@ fn complaints(page: &Page<'_>) -> Result<(), String> {
         for script in page.reasons.scripts(key) {
             let fails = |r: &results::Played| r.script == script && r.outcome == Outcome::Failed;
             if !results.played.iter().any(fails) {
-                lines.push(format!(
-                    "{key}: {script} does not fail, but there is a reason why"
-                ));
+                lines.push(format!("{key}: {script} does not fail, but has a reason"));
             }
         }
     };
@@ -159,11 +161,11 @@ fn complaints(page: &Page<'_>) -> Result<(), String> {
     match lines.is_empty() {
         true => Ok(()),
         false => Err(format!(
-            "{DATA}/reasons.toml does not agree with what came of the scripts:\n{}",
+            "{DATA}/reasons.toml does not match the results:\n{}",
             lines.join("\n")
         )),
     }
 }
 
-/// The suites whose results are known.
+/// Suites with known results.
 type Known<'s> = [(&'s Suite, Results)];

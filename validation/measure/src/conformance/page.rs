@@ -1,4 +1,4 @@
-//! docs/conformance.md.
+//! The page docs/conformance.md.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,17 +8,17 @@ use super::results::{Outcome, Played, Results};
 use super::suites::{Scope, Suite};
 use super::{Known, STACKS};
 
-/// All that the page tells of.
+/// Contents of the page.
 pub struct Page<'p> {
     pub suites: &'p Known<'p>,
     pub ours: &'p Results,
-    /// What came of our own scripts with each stack.
+    /// Results of our own scripts with each stack.
     pub stacks: &'p [(&'p str, Results)],
     pub kernel: Option<Results>,
     pub reasons: &'p Reasons,
 }
 
-/// How many scripts came to what.
+/// Number of scripts by outcome.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     passed: usize,
@@ -60,15 +60,16 @@ const HEAD: &str =
     "| | scripts | passed | failed | skipped |\n| --- | ---: | ---: | ---: | ---: |\n";
 
 impl Page<'_> {
-    /// The page.
+    /// Returns the page.
     pub fn text(&self) -> String {
         let mut text = "# Conformance\n\n".to_owned();
         text.push_str(
-            "Scripts in packetdrill's language, played against our endpoint as `dupack script` plays them: `rack/cubic`, \
-             dialect `linux`,\n4 ms of tolerance unless a script says something else. A script is skipped if it asks for \
-             what is not there; what is skipped\nis never counted as passed. Of the scripts of others nothing is copied: \
-             `validation/peers/packetdrill` has their names, what came of\nthem, and why some fail. Written by `cargo measure \
-             conformance`; [scripts.md](scripts.md) describes the language.\n\n",
+            "Scripts in packetdrill's language, played against our endpoint as `dupack script` plays \
+             them: `rack/cubic`, dialect `linux`, 4 ms of tolerance unless a script sets another. A script is \
+             skipped if it needs a feature that is missing; a skipped script never counts as passed. No script of \
+             another project is copied: `validation/peers/packetdrill` has their names, their results, and the \
+             reasons why some fail. Written by `cargo measure conformance`; [scripts.md](scripts.md) describes \
+             the language.\n\n",
         );
         text.push_str(&self.overview());
         for (suite, results) in self.suites {
@@ -159,14 +160,14 @@ impl Page<'_> {
         text
     }
 
-    /// The scripts that fail, by the reason.
+    /// Returns the scripts that fail, with the reasons.
     fn failures(&self, key: &str, played: &[Played], counts: &dyn Fn(&Played) -> bool) -> String {
         let failed = |p: &&Played| p.outcome == Outcome::Failed && counts(p);
         if !played.iter().any(|p| failed(&p)) {
             return String::new();
         }
         let mut text =
-            "| fails | at | what differs | why |\n| --- | --- | --- | --- |\n".to_owned();
+            "| script | line | deviation | reason |\n| --- | --- | --- | --- |\n".to_owned();
         for one in played.iter().filter(failed) {
             let why = match self.reasons.find(key, &one.script) {
                 None => "**not explained**".to_owned(),
@@ -191,8 +192,7 @@ impl Page<'_> {
     fn ours(&self) -> String {
         let mut text = "## Our own scripts\n\n".to_owned();
         text.push_str(
-            "`crates/script/conformance`: each is written from a clause of an RFC, which its first line names, and is a \
-             test.\n\n| RFC | scripts | passed | sections |\n| --- | ---: | ---: | --- |\n",
+            "`crates/script/conformance`: each tests a clause of an RFC, which its first line names.\n\n| RFC | scripts | passed | sections |\n| --- | ---: | ---: | --- |\n",
         );
         let mut rfcs: BTreeMap<u32, Vec<&Played>> = BTreeMap::new();
         for played in &self.ours.played {
@@ -214,10 +214,10 @@ impl Page<'_> {
         text
     }
 
-    /// How many of our scripts each stack passes.
+    /// Returns a table of our scripts by stack.
     fn by_stack(&self) -> String {
-        let mut text = "The same scripts with other stacks. They are written for `rack/cubic`: what another recovery \
-             may do otherwise, or another\ncontrol's window, counts as failed here.\n\n"
+        let mut text = "The same scripts with other stacks. They are written for `rack/cubic`: \
+             permitted differences of another recovery, or of another control's window, count as failures here.\n\n"
             .to_owned();
         text.push_str(HEAD);
         for name in STACKS {
@@ -230,7 +230,7 @@ impl Page<'_> {
     }
 
     fn kernel(&self, kernel: &Results) -> String {
-        let mut text = "## Where the kernel and the RFCs differ\n\n".to_owned();
+        let mut text = "## Differences between the kernel and the RFCs\n\n".to_owned();
         let _ = writeln!(
             text,
             "Our own scripts against {} by packetdrill, each in a network namespace of its own, with CUBIC and 10 ms of\n\
@@ -243,7 +243,7 @@ impl Page<'_> {
     }
 }
 
-/// What scripts ask for that is not there, and which.
+/// Returns the features that skipped scripts need, with the scripts.
 fn skips(results: &Results, suite: &Suite) -> String {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let inside = |p: &&Played| suite.scope(&p.script) != Scope::Out;
@@ -256,7 +256,7 @@ fn skips(results: &Results, suite: &Suite) -> String {
     if reasons.is_empty() {
         return String::new();
     }
-    let mut text = "| skipped, for it asks for | |\n| --- | --- |\n".to_owned();
+    let mut text = "| missing feature | skipped scripts |\n| --- | --- |\n".to_owned();
     for (reason, scripts) in &reasons {
         let _ = writeln!(text, "| {} | {} |", cell(reason), scripts.join(", "));
     }
@@ -264,13 +264,13 @@ fn skips(results: &Results, suite: &Suite) -> String {
     text
 }
 
-/// The section that a script of ours is written from: `rfc9293/3.5-passive-open.pkt`.
+/// Returns the section that a script of ours is about: `rfc9293/3.5-passive-open.pkt`.
 fn section(script: &str) -> Option<&str> {
     let name = script.rsplit('/').next()?;
     name.split('-').next()
 }
 
-/// Text that may stand in a table.
+/// Escapes text for a table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
         .replace(['\n', '\t'], " ")

@@ -1,11 +1,11 @@
-//! Why scripts fail: `reasons.toml`.
+//! Reasons for which scripts fail: `reasons.toml`.
 
 use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
 
-/// All of them.
+/// All reasons.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reasons {
@@ -13,18 +13,18 @@ pub struct Reasons {
     reasons: Vec<Reason>,
 }
 
-/// Why scripts fail that fail for one reason.
+/// One reason for the failure of several scripts.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reason {
-    /// The suite's key, `kernel` or `ours`.
+    /// Key of the suite, `kernel` or `ours`.
     suite: String,
     scripts: Vec<String>,
-    /// In a few words.
+    /// Kind of reason in a few words.
     pub class: String,
-    /// In a sentence or two.
+    /// Explanation in a sentence or two.
     pub why: String,
-    /// The place in Linux's source that behaves so.
+    /// Place in Linux's source with this behaviour.
     pub linux: Option<String>,
 }
 
@@ -35,13 +35,13 @@ impl Reasons {
         toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
     }
 
-    /// Why a script fails, if that is known.
+    /// Returns the reason for which a script fails.
     pub fn find(&self, suite: &str, script: &str) -> Option<&Reason> {
         let mut of_suite = self.reasons.iter().filter(|reason| reason.suite == suite);
         of_suite.find(|reason| reason.scripts.iter().any(|name| name == script))
     }
 
-    /// The scripts of a suite that have a reason.
+    /// Returns the scripts of a suite that have a reason.
     pub fn scripts<'r>(&'r self, suite: &'r str) -> impl Iterator<Item = &'r str> {
         let of_suite = self.reasons.iter().filter(move |r| r.suite == suite);
         of_suite.flat_map(|reason| reason.scripts.iter().map(String::as_str))

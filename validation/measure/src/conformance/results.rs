@@ -1,27 +1,27 @@
-//! What came of scripts: from `dupack script --format json`, and in files of ours.
+//! Results of scripts: from `dupack script --format json`, and in our files.
 
 use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
 
-/// What came of the scripts of one folder.
+/// Results of the scripts of one folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Results {
-    /// Which version of the scripts, or of the kernel.
+    /// Version of the scripts or of the kernel.
     pub revision: String,
     pub played: Vec<Played>,
 }
 
-/// What came of one.
+/// Result of one script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Played {
-    /// Its path below the folder.
+    /// Path below the folder.
     pub script: String,
     pub outcome: Outcome,
-    /// The line in question; 0 if there is none.
+    /// Line of the failure, or 0.
     pub line: u64,
-    /// What differs, or what is not there.
+    /// The deviation, or the missing feature.
     pub reason: String,
 }
 
@@ -29,7 +29,7 @@ pub struct Played {
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     Passed,
-    /// A script that cannot be read has not passed either.
+    /// A script that cannot be read has failed, too.
     #[serde(alias = "unread")]
     Failed,
     Skipped,
@@ -45,7 +45,7 @@ impl Outcome {
     }
 }
 
-/// What `dupack script` prints.
+/// Output of `dupack script`.
 #[derive(Deserialize)]
 struct Printed {
     scripts: Vec<PrintedScript>,
@@ -81,7 +81,7 @@ impl PrintedScript {
 }
 
 impl Results {
-    /// Of what `dupack script` prints of the scripts below `folder`.
+    /// Parses the output of `dupack script` for the scripts below `folder`.
     pub fn of_json(text: &str, folder: &Path) -> Result<Self, String> {
         let printed: Printed =
             serde_json::from_str(text).map_err(|e| format!("what dupack printed: {e}"))?;
@@ -101,7 +101,7 @@ impl Results {
         })
     }
 
-    /// Reads what [`write`](Self::write) wrote; `None` if there is no such file.
+    /// Reads a file written by [`write`](Self::write); `None` if it does not exist.
     pub fn read(path: &Path) -> Result<Option<Self>, String> {
         let Ok(text) = fs::read_to_string(path) else {
             return Ok(None);
@@ -130,7 +130,7 @@ impl Results {
         Ok(Some(Self { revision, played }))
     }
 
-    /// Writes them to a file, a line for each script.
+    /// Writes the results to a file, one line per script.
     pub fn write(&self, path: &Path) -> Result<(), String> {
         let mut text = format!("# {}\nscript;outcome;line;reason\n", self.revision);
         for played in &self.played {
@@ -149,12 +149,12 @@ impl Results {
         self.played.iter().filter(move |p| p.outcome == outcome)
     }
 
-    /// How many came to what.
+    /// Returns the number of scripts with an outcome.
     pub fn count(&self, outcome: Outcome) -> usize {
         self.with(outcome).count()
     }
 
-    /// How many came to what, in words.
+    /// Returns the number of scripts by outcome, in words.
     pub fn in_short(&self) -> String {
         format!(
             "{} passed, {} failed, {} skipped",
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_comes_back_from_a_file() {
+    fn results_read_back_from_a_file() {
         let text = r#"{"scripts": [
             {"script": "/x/a/b.pkt", "outcome": "passed"},
             {"script": "/x/c.pkt", "outcome": "skipped", "line": 3, "reason": "UDP; and more"},

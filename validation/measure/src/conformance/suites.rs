@@ -1,4 +1,4 @@
-//! Which scripts of others there are, and which of them are in scope.
+//! Scripts of other projects, and their scope.
 
 use std::fs;
 use std::path::Path;
@@ -13,21 +13,21 @@ pub struct Suites {
     pub suites: Vec<Suite>,
 }
 
-/// Scripts of one origin.
+/// Scripts of one project.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
-    /// Its name in `reasons.toml` and in names of files.
+    /// Key in `reasons.toml` and in file names.
     pub key: String,
     pub name: String,
     pub source: String,
-    /// A file that is there, seen from the folder of the scripts.
+    /// A file by which a folder of these scripts is recognised, relative to the folder.
     marker: String,
-    /// What else is to be said of its scripts.
+    /// A note about the scripts.
     pub note: Option<String>,
-    /// MTU of its scripts for IPv6 that name none, as their runner has it.
+    /// MTU of scripts for IPv6 that name none, as set by their runner.
     pub mtu_ipv6: Option<u16>,
-    /// Folders that are about recovery and congestion control, if there are such.
+    /// Folders about recovery and congestion control.
     #[serde(default)]
     pub counted: Vec<String>,
     #[serde(default)]
@@ -44,7 +44,7 @@ pub struct OutOfScope {
     pub why: String,
 }
 
-/// Scripts that are counted apart.
+/// Scripts that are counted separately.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Apart {
@@ -52,7 +52,7 @@ pub struct Apart {
     pub name: String,
 }
 
-/// Whether a script counts.
+/// Scope of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     In,
@@ -68,7 +68,7 @@ impl Suites {
         toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
     }
 
-    /// The suite whose scripts a folder has.
+    /// Returns the suite to which a folder of scripts belongs.
     pub fn of(&self, folder: &Path) -> Result<&Suite, String> {
         let found = self.suites.iter().find(|s| folder.join(&s.marker).exists());
         found.ok_or_else(|| {
@@ -79,7 +79,7 @@ impl Suites {
 }
 
 impl Suite {
-    /// Whether a script counts.
+    /// Returns the scope of a script.
     pub fn scope(&self, script: &str) -> Scope {
         if self
             .out_of_scope
@@ -98,14 +98,14 @@ impl Suite {
         }
     }
 
-    /// The folder of a script, or what its name begins with where all are in one folder.
+    /// Returns the folder of a script, or the beginning of its name if all scripts are in one folder.
     pub fn group<'s>(&self, script: &'s str) -> &'s str {
         if let Some((folder, _)) = script.rsplit_once('/') {
             return folder;
         }
         let stem = script.trim_end_matches(".pkt");
         let name = stem.strip_prefix("tcp_").unwrap_or(stem);
-        // Names of scripts begin with the name of what they are about.
+        // The name of a script begins with its topic.
         let known = TWO_WORDS.iter().find(|known| name.starts_with(**known));
         match known {
             Some(known) => &name[..known.len()],
@@ -114,7 +114,7 @@ impl Suite {
     }
 }
 
-/// Groups of Linux's scripts whose names have more than one word.
+/// Topics of Linux's scripts that have more than one word.
 const TWO_WORDS: [&str; 9] = [
     "fast_recovery",
     "fastopen_server",
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_reads_and_tells_scopes_and_groups() {
+    fn the_file_is_well_formed_and_gives_scopes_and_groups() {
         let path = dupack_build::root().join("validation/peers/packetdrill/suites.toml");
         let suites = Suites::read(&path).expect("a file");
         let linux = &suites.suites[1];

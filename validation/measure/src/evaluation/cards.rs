@@ -1,4 +1,4 @@
-//! What is read off cards: which rules never differ, and which verdicts depend on the seeds.
+//! Properties of cards: rules that never differ, and verdicts that depend on the seeds.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-/// A card as `dupack evaluate` writes it, as far as it is used here.
+/// The needed part of a card of `dupack evaluate`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Card {
     pub stack: String,
@@ -24,7 +24,7 @@ pub struct Row {
     pub verdict: Verdict,
 }
 
-/// What it says.
+/// Verdict of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -46,7 +46,7 @@ impl Verdict {
 }
 
 impl Card {
-    /// The cards in the file at `path`, all runs of which were done.
+    /// Reads the cards in the file at `path`, all runs of which are finished.
     pub fn read(path: &Path) -> Result<Vec<Self>, String> {
         let name = path.display();
         let text = fs::read_to_string(path).map_err(|e| format!("{name}: {e}"))?;
@@ -57,20 +57,20 @@ impl Card {
         }
     }
 
-    /// The verdict by the criterion called `key`.
+    /// Returns the verdict by the criterion `key`.
     pub fn verdict(&self, key: &str) -> Option<Verdict> {
         let row = self.rows.iter().find(|row| row.key.as_deref() == Some(key));
         row.map(|row| row.verdict)
     }
 
-    /// The criteria that it has.
+    /// Returns its criteria.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.rows.iter().filter_map(|row| row.key.as_deref())
     }
 }
 
-/// Pairs of rules that no card tells apart: one says that it is met, and the other that it is not. That one
-/// cannot tell is no difference, as more seeds might take it away.
+/// Returns pairs of rules that no card distinguishes, by meeting one rule and not the other. A verdict that cannot be
+/// told does not distinguish rules, as more seeds might change it.
 pub fn alike(cards: &[Card]) -> Vec<(String, String)> {
     let Some(first) = cards.first() else {
         return Vec::new();
@@ -91,41 +91,41 @@ pub fn alike(cards: &[Card]) -> Vec<(String, String)> {
     pairs
 }
 
-/// How verdicts are with other seeds.
+/// Stability of verdicts under other seeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stability {
-    /// Sets of seeds.
+    /// Number of sets of seeds.
     pub sets: usize,
-    /// Stacks.
+    /// The stacks.
     pub stacks: Vec<String>,
-    /// Verdicts: one for each stack and criterion.
+    /// Number of verdicts: one for each stack and criterion.
     pub cells: usize,
-    /// Those that are the same with every set.
+    /// Number of verdicts that are the same with every set.
     pub agreeing: usize,
-    /// Those that are not: stack, criterion, and the verdict with each set.
+    /// The other verdicts: stack, criterion, and the verdict with each set.
     pub different: Vec<(String, String, Vec<Verdict>)>,
-    /// Of these, the places of those that are met with one set and not met with another.
+    /// Indices of those of them that are met with one set and not met with another.
     pub turned: Vec<usize>,
 }
 
-/// The least share of verdicts that stay as they are.
+/// Smallest accepted share of stable verdicts.
 const ENOUGH: f64 = 0.95;
 
 impl Stability {
-    /// The share of verdicts that are the same with every set.
+    /// Returns the share of verdicts that are the same with every set.
     pub fn share(&self) -> f64 {
         self.agreeing as f64 / self.cells.max(1) as f64
     }
 
-    /// Whether verdicts may be called stable.
+    /// Returns `true` if verdicts are stable enough.
     pub fn is_enough(&self) -> bool {
         self.share() >= ENOUGH && self.turned.is_empty()
     }
 }
 
-/// The verdicts of `sets`, each of which has the cards of the same stacks in the same order.
+/// Compares the verdicts of `sets`, each of which has the cards of the same stacks in the same order.
 pub fn stability(sets: &[Vec<Card>]) -> Result<Stability, String> {
-    let first = sets.first().ok_or("there is no set of seeds")?;
+    let first = sets.first().ok_or("no set of seeds")?;
     let stacks: Vec<String> = first.iter().map(|card| card.stack.clone()).collect();
     let mut found = Stability {
         sets: sets.len(),
@@ -177,7 +177,7 @@ pub mod tests {
     }
 
     #[test]
-    fn two_rules_differ_only_where_one_is_met_and_the_other_is_not() {
+    fn two_rules_differ_only_if_one_is_met_and_the_other_is_not() {
         let cards = [
             card("x", &[Meets, Meets, CannotBeTold]),
             card("y", &[Meets, DoesNotMeet, DoesNotMeet]),
@@ -188,7 +188,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_verdict_that_turns_round_is_worse_than_one_that_cannot_be_told() {
+    fn a_reversed_verdict_is_worse_than_one_that_cannot_be_told() {
         let sets = |b: Verdict| {
             [
                 vec![card("x", &[Meets, Meets])],

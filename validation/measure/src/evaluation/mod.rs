@@ -1,4 +1,4 @@
-//! The cards of docs/evaluation.md, whether its rules ask different things, and whether verdicts are stable.
+//! The cards of docs/evaluation.md, the differences between its rules, and the stability of verdicts.
 
 mod cards;
 mod page;
@@ -14,13 +14,13 @@ use cards::Card;
 
 #[derive(Args)]
 pub struct EvaluationArgs {
-    /// A folder in which this command was begun: what is finished there is not run again
+    /// Continue in the folder of an earlier run of this command
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
-    /// Quick looks instead of full cards, which the page then says
+    /// Make quick cards instead of full ones, and say so on the page
     #[arg(long)]
     quick: bool,
-    /// Other seeds for three of the stacks, too: how many verdicts stay as they are
+    /// Evaluate three of the stacks with other seeds, too, and count the verdicts that change
     #[arg(long)]
     stability: bool,
 }
@@ -32,10 +32,10 @@ const STACKS: &str = "rack/cubic,rack/bbr,rack/bbr-v1,rack/reno,le/westwood,sack
                       reno/reno/always/dynamic,rack/vegas,rack/hybla,rack/htcp,rack/illinois,rack/dctcp,\
                       rack/bbr(loss_thresh=0.9,beta=0.99,headroom=0)";
 
-/// Those that are evaluated with other seeds as well.
+/// Stacks that are evaluated with other seeds, too.
 const STABLE: [&str; 3] = ["rack/cubic", "rack/bbr", "le/westwood"];
 
-/// The sets of seeds beside the first, which the page has.
+/// Sets of seeds beside the first, which is that of the page.
 const OTHER_SETS: [u32; 2] = [2, 3];
 
 pub fn run(args: &EvaluationArgs) -> Result<(), String> {
@@ -47,7 +47,7 @@ pub fn run(args: &EvaluationArgs) -> Result<(), String> {
     let flags = flags.into_iter().filter(|(_, is_on)| *is_on);
     let flags: String = flags.map(|(flag, _)| format!(" {flag}")).collect();
     let name = folder.display();
-    eprintln!("after an interruption go on with: cargo measure evaluation --from {name}{flags}");
+    eprintln!("to continue after an interruption: cargo measure evaluation --from {name}{flags}");
     let cards = evaluate(&folder.join("cards"), &["--compare", STACKS], args.quick)?;
     let broken = broken(&folder.join("broken"))?;
     let stability = match args.stability {
@@ -77,15 +77,15 @@ pub fn run(args: &EvaluationArgs) -> Result<(), String> {
     )
 }
 
-/// Fails where two rules always agree, or a verdict is not stable.
+/// Fails if two rules always agree, or if a verdict is not stable.
 fn verdict(alike: &[(String, String)], stability: Option<cards::Stability>) -> Result<(), String> {
     let pairs: Vec<String> = alike.iter().map(|(a, b)| format!("{a} and {b}")).collect();
     if !pairs.is_empty() {
-        return Err(format!("no card tells these apart: {}", pairs.join(", ")));
+        return Err(format!("no card distinguishes: {}", pairs.join(", ")));
     }
     match stability {
         Some(found) if !found.is_enough() => Err(format!(
-            "{} of {} verdicts stay as they are with other seeds, and {} turn round",
+            "{} of {} verdicts are the same with other seeds, and {} are reversed",
             found.agreeing,
             found.cells,
             found.turned.len()
@@ -97,12 +97,12 @@ fn verdict(alike: &[(String, String)], stability: Option<cards::Stability>) -> R
 fn new_folder() -> Result<PathBuf, String> {
     let mut folders = (1..).map(|n: u32| root().join(format!("target/evaluation-{n}")));
     let folder = folders.find(|folder| !folder.exists());
-    let folder = folder.ok_or("every folder is taken")?;
+    let folder = folder.ok_or("all folder names are taken")?;
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     Ok(folder)
 }
 
-/// The cards in `folder`, which `dupack evaluate` makes of `words` if they are not there.
+/// Returns the cards in `folder`, after `dupack evaluate` with `words` has made them if necessary.
 fn evaluate(folder: &Path, words: &[&str], is_quick: bool) -> Result<Vec<Card>, String> {
     let name = folder.display().to_string();
     let dupack = [
@@ -124,8 +124,7 @@ fn evaluate(folder: &Path, words: &[&str], is_quick: bool) -> Result<Vec<Card>, 
     Card::read(&folder.join("card.json"))
 }
 
-/// The cards of the senders that are broken on purpose. That they are what was expected is for the program to
-/// say, and ends this one if they are not.
+/// Returns the cards of the broken senders. The program fails, and so does this one, if they are not as expected.
 fn broken(folder: &Path) -> Result<Vec<Card>, String> {
     let name = folder.display().to_string();
     let example = ["run", "--release", "--package", "dupack-broken-senders"];
@@ -133,7 +132,7 @@ fn broken(folder: &Path) -> Result<Vec<Card>, String> {
     Card::read(&folder.join("cards.json"))
 }
 
-/// How the verdicts on three of the stacks are with other seeds.
+/// Compares the verdicts on three of the stacks with those under other seeds.
 fn stability(folder: &Path, first: &[Card], is_quick: bool) -> Result<cards::Stability, String> {
     let is_one = |card: &&Card| STABLE.contains(&card.stack.as_str());
     let mut sets: Vec<Vec<Card>> = vec![first.iter().filter(is_one).cloned().collect()];

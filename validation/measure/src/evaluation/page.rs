@@ -1,10 +1,10 @@
-//! The parts of docs/evaluation.md that are measured.
+//! The measured parts of docs/evaluation.md.
 
 use std::fmt::Write as _;
 
 use super::cards::{Card, Row, Stability, Verdict, alike};
 
-/// The cards side by side, with their signs alone.
+/// Returns the table of all cards, with signs only.
 pub fn cards(cards: &[Card]) -> String {
     let names = cards.iter().enumerate();
     let names: Vec<String> = names
@@ -34,7 +34,7 @@ pub fn cards(cards: &[Card]) -> String {
     out
 }
 
-/// Who meets each rule and who does not, and which rules nothing tells apart.
+/// Returns the table of senders that meet each rule or not, and the rules that no card distinguishes.
 pub fn rules(ten: &[Card], broken: &[Card]) -> String {
     let all = [ten, broken].concat();
     let mut out = "| criterion | met by | not met by | cannot be told | not met by, of the broken senders |\n\
@@ -76,7 +76,7 @@ pub fn rules(ten: &[Card], broken: &[Card]) -> String {
     let _ = match pairs.is_empty() {
         true => writeln!(
             out,
-            "Of any two rules there is a sender that meets one and does not meet the other."
+            "For any two rules there is a sender that meets one and does not meet the other."
         ),
         false => writeln!(
             out,
@@ -87,7 +87,7 @@ pub fn rules(ten: &[Card], broken: &[Card]) -> String {
     out
 }
 
-/// How verdicts are with other seeds.
+/// Returns the part about other seeds.
 pub fn stability(found: &Stability) -> String {
     let stacks: Vec<String> = found
         .stacks
@@ -121,13 +121,13 @@ mod tests {
     use Verdict::{DoesNotMeet, Meets};
 
     #[test]
-    fn rules_that_nothing_tells_apart_are_named() {
+    fn indistinguishable_rules_are_named() {
         let ten = [card("x", &[Meets, Meets])];
         assert!(rules(&ten, &[]).contains("of: `a` and `b`."));
         let broken = [card("y", &[Meets, DoesNotMeet])];
         let text = rules(&ten, &broken);
         assert!(
-            text.contains("Of any two rules") && text.contains("| 1 | 1 | 0 | `y` |"),
+            text.contains("For any two rules") && text.contains("| 1 | 1 | 0 | `y` |"),
             "{text}"
         );
         assert!(cards(&ten).contains("| 6.1 | t | ✓ |"));

@@ -1,26 +1,26 @@
-//! The machine on which a comparison is made, and how quiet it was.
+//! The machine of a comparison and its load.
 
 use std::fs;
 use std::process::Command;
 
 use dupack_build::output;
 
-/// What a reader needs to know of it.
+/// Description of the machine.
 pub struct Machine {
     processor: String,
     processors: usize,
     memory: String,
     system: String,
     date: String,
-    /// Processes that ran or waited when the comparison began, on average over a minute.
+    /// Load average over a minute at the start of the comparison.
     load: f64,
 }
 
-/// More than this, and times say more about the machine than about the simulators.
+/// Load above which times depend more on the machine than on the simulators.
 const LOAD_MAX: f64 = 0.5;
 
 impl Machine {
-    /// This one, now.
+    /// Describes this machine.
     pub fn here() -> Self {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let said = |program: &str, words: &[&str]| {
@@ -39,7 +39,7 @@ impl Machine {
         }
     }
 
-    /// What to tell whoever measures, if it is not quiet.
+    /// Returns a warning if the machine is not quiet.
     pub fn warning(&self) -> Option<String> {
         let busy = self.load > LOAD_MAX;
         busy.then(|| {
@@ -50,7 +50,7 @@ impl Machine {
         })
     }
 
-    /// For the page.
+    /// Returns lines for the page.
     pub fn lines(&self) -> [String; 3] {
         [
             format!("on {}, load {:.2} at the start", self.date, self.load),
@@ -63,14 +63,14 @@ impl Machine {
     }
 }
 
-/// What follows `name` and a colon in the first line that begins with it.
+/// Returns the text after `name` and a colon in the first line that begins with `name`.
 fn field(text: &str, name: &str) -> String {
     let line = text.lines().find(|line| line.starts_with(name));
     let value = line.and_then(|line| line.split_once(':'));
     value.map_or("unknown".to_owned(), |(_, value)| value.trim().to_owned())
 }
 
-/// `24684084 kB` in GB.
+/// Converts `24684084 kB` to GB.
 fn memory(text: &str) -> String {
     let kb = text
         .strip_suffix(" kB")

@@ -23,43 +23,43 @@ use tools::{Simulator, Tools, folder_for_programs};
 
 use crate::{captures, section, stream};
 
-/// What to compare.
+/// Arguments of the command.
 #[derive(Args)]
 pub struct PeersArgs {
-    /// Rounds: in each, everybody does each row once. The whole takes about 20 minutes with 5.
+    /// Rounds; in each round every program does each row once. Five rounds take about 20 minutes.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Only these rows: one, recoveries, ten, hundred, thousand, huge, sweep, chain, window.
     #[arg(long, value_name = "ROW")]
     only: Vec<String>,
-    /// One round, without what takes more than half a minute.
+    /// One round, without work that takes more than half a minute.
     #[arg(long, conflicts_with = "rounds")]
     quick: bool,
-    /// Keep what an interrupted comparison has measured, and measure what is missing.
+    /// Continue an interrupted comparison.
     #[arg(long)]
     resume: bool,
     /// Leave a simulator out.
     #[arg(long, value_name = "SIMULATOR")]
     without: Vec<Simulator>,
-    /// A copy of htsim (validation/peers/htsim/README.md says how it is fetched) in which
-    /// `make -C sim libhtsim.a` was run; left out, htsim does not take part.
+    /// A copy of htsim (validation/peers/htsim/README.md says how to get it) in which `make -C sim libhtsim.a` was run;
+    /// without it htsim is left out.
     #[arg(long, value_name = "DIR")]
     htsim: Option<PathBuf>,
-    /// Where to write; by default docs/performance.md if everything is measured, else the folder of
-    /// the samples, target/peers.
+    /// Output file; by default docs/performance.md if everything is measured, otherwise a file in the folder of the
+    /// samples, target/peers.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
 const PAGE: &str = "docs/performance.md";
 
-/// The table of costs by window is measured by one program, and is no row of samples.
+/// The table of costs by window is measured by one program, and is not a row of samples.
 const WINDOW: &str = "window";
 
-/// An entry that has taken this long in all has no more rounds.
+/// Total time after which an entry has no more rounds.
 const SECONDS_ENOUGH: f64 = 120.0;
 
-/// Sections of the page that are of what `python/benchmarks/algorithms.py` and `cargo bench -p dupack-columns` measure.
+/// Sections of the page that `python/benchmarks/algorithms.py` and `cargo bench -p dupack-columns` measure.
 const BY_OTHERS: [&str; 2] = ["## Algorithms in Python\n", "## Columns\n"];
 
 pub fn run(args: &PeersArgs) -> Result<(), String> {
@@ -93,7 +93,7 @@ pub fn run(args: &PeersArgs) -> Result<(), String> {
         None if everything => root().join(PAGE),
         None => folder.join("performance.md"),
     };
-    // What another measurement has written there stays.
+    // Sections of other measurements are kept.
     let written = fs::read_to_string(root().join(PAGE)).unwrap_or_default();
     let mut text = page.text();
     for heading in [captures::HEADING, stream::HEADING]
@@ -111,7 +111,7 @@ pub fn run(args: &PeersArgs) -> Result<(), String> {
     Ok(())
 }
 
-/// The names of the rows that are asked for.
+/// Returns the names of the requested rows.
 fn asked<'a>(rows: &[Row], only: &'a [String]) -> Result<Vec<&'a str>, String>
 where
     'static: 'a,
@@ -123,14 +123,14 @@ where
     }
     match only.iter().find(|id| !names.contains(&id.as_str())) {
         Some(unknown) => Err(format!(
-            "no row `{unknown}`; there are {}",
+            "invalid row `{unknown}`: expected one of {}",
             names.join(", ")
         )),
         None => Ok(only.iter().map(String::as_str).collect()),
     }
 }
 
-/// All rounds of a row.
+/// Measures all rounds of a row.
 fn measure(row: &Row, args: &PeersArgs, tools: &Tools, store: &mut Store) -> Result<(), String> {
     let rounds = if args.quick { 1 } else { args.rounds };
     let takes_part = |entry: &&Entry| {
@@ -156,7 +156,7 @@ fn measure(row: &Row, args: &PeersArgs, tools: &Tools, store: &mut Store) -> Res
     Ok(())
 }
 
-/// What `window_cost` prints: from now, or from a measurement before, or nothing.
+/// Returns the output of `window_cost`, of this or an earlier measurement, or nothing.
 fn window_cost(folder: &Path, args: &PeersArgs, asked: bool) -> Result<String, String> {
     let path = folder.join("window-cost.txt");
     let kept = fs::read_to_string(&path).unwrap_or_default();
@@ -168,7 +168,7 @@ fn window_cost(folder: &Path, args: &PeersArgs, asked: bool) -> Result<String, S
     let table = match output(&mut Command::new(program)) {
         Ok((table, _)) => table,
         Err(message) => {
-            // The rest of the page is worth having.
+            // The rest of the page is still useful.
             eprintln!("error: {message}");
             return Ok(kept);
         }
@@ -177,7 +177,7 @@ fn window_cost(folder: &Path, args: &PeersArgs, asked: bool) -> Result<String, S
     Ok(table)
 }
 
-/// As it was typed, but for where htsim is.
+/// Returns the command line, without the path of htsim's copy.
 fn command_line() -> String {
     let mut text = "cargo measure".to_owned();
     let mut words = std::env::args().skip(1);

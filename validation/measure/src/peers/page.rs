@@ -1,4 +1,4 @@
-//! The page: one table as the goals are written, and behind it everything that was measured.
+//! The page: one table in the order of the aims, followed by all measurements.
 
 use super::machine::Machine;
 use super::rows::{Entry, Goal, Part, Row};
@@ -7,13 +7,13 @@ use super::spread::{Spread, short};
 use super::tools::{Simulator, Tools};
 use super::verdict::{Reached, Verdict, delivered, of_build, ratio};
 
-/// Everything that the page tells.
+/// Contents of the page.
 pub struct Page<'a> {
     pub rows: &'a [Row],
     pub store: &'a Store,
     pub tools: &'a Tools,
     pub machine: &'a Machine,
-    /// What `window_cost` printed.
+    /// Output of `window_cost`.
     pub window_cost: &'a str,
     pub command: &'a str,
 }
@@ -21,47 +21,48 @@ pub struct Page<'a> {
 const INTRODUCTION: &str = "\
 # Performance
 
-How long dupack, ns-2, ns-3 and htsim take for the same work, on one machine, in turn. This page is
-written by `cargo measure peers`; [how an event travels](how-an-event-travels.md) tells where dupack's time goes.
+Times of dupack, ns-2, ns-3 and htsim for the same work, on one machine, in turn. This page is written by `cargo
+measure peers`; [how an event travels](how-an-event-travels.md) explains how dupack spends its time.
 
-`dupack` is what `cargo build --release` gives, `optimised` what `cargo measure optimise` gives: the same source, laid out
-by the compiler after a profile of this work (the rows themselves, some of them shortened, which other work resembles as
-far as it does). An aim is reached if either reaches it. If only the second does, or only the best of the rounds and not
-the one in the middle, that is said.
+`dupack` is built by `cargo build --release`, `optimised` by `cargo measure optimise`: the same source, laid out by
+the compiler with a profile of this work (the rows themselves, some of them shortened; other work gains as far as it
+is similar). An aim is reached if either build reaches it. The table says so if only the second build reaches it, or
+only the best round and not the median.
 
-A time is that of a whole process, from its start to its end, in one thread unless the row says otherwise. Here
-it is the best of the rounds, for what a shared machine adds is never negative; dupack's median stands beside it. A ratio is time per
+A time is that of a whole process, from its start to its end, in one thread unless the row says otherwise. The table
+shows the best round, as a shared machine only ever adds time, and dupack's median beside it. A ratio is the time per
 delivered data packet over dupack's in the same round; with several rounds it is the median, and the
-[spread](#every-measurement) is below. A cell without a number was not measured or cannot be.
+[spread](#every-measurement) is below. A cell without a number was not measured or cannot be measured.
 
 ";
 
 const DIFFERENCES: &str = "\
-## What is the same, and what is not
+## Common features and differences
 
-All simulators move the same packets over the same links with the same queues; the packets delivered are in the last
-table and differ by what each TCP is. Nothing is traced or logged. Every data packet is acknowledged, but for the first
-two rows, in which a delayed ACK acknowledges two. Flows start at random times within the first second.
+All simulators send the same packets over the same links with the same queues; the last table has the numbers of
+delivered packets, which differ as the TCPs differ. Nothing is traced or logged. Every data packet is acknowledged,
+except in the first two rows, in which a delayed ACK acknowledges two. Flows start at random times within the first
+second.
 
-- **ns-2** counts whole packets and has no connection set-up worth the name. Its set-up computes routes between all
-  nodes, which grows faster than the square of their number; it is a column of its own. In the row of 100,000 flows it
-  attaches all agents to two nodes, as dupack does, and takes the square of their number to find each a port.
-- **ns-3** does part of the work where all of it would take minutes; its packets count in full. Losses are drawn when
-  a packet is received, not before the queue. Its router scans all its interfaces for every packet, which is what it
-  spends its time on at 1000 flows; with nix-vector routing it was slower still. 100,000 flows were not tried.
-- **htsim** has no SACK (its TCP is NewReno), no headers and no connection set-up to speak of. It has no 802.11 and no
-  delayed ACK.
-- **802.11**: ranges, rates, frame times and queue are the same. ns-3 judges interference by error rates and not by
-  a distance of 10 dB; its first 10 s are run but their packets not counted. ns-2 finds its routes by AODV and again
-  whenever it takes a lost frame for a broken link.
+- **ns-2** counts whole packets and has hardly any connection set-up. Its own set-up computes routes between all
+  nodes, in a time that grows faster than the square of their number; it has a column of its own. In the row of
+  100,000 flows it attaches all agents to two nodes, as dupack does, and needs a time proportional to the square of
+  their number to find ports for them.
+- **ns-3** does a part of the work if all of it would take minutes; its packets count in full. It draws losses when a
+  packet is received, not before the queue. Its router scans all its interfaces for every packet, which takes most of
+  its time at 1000 flows; with nix-vector routing it was even slower. 100,000 flows were not tried.
+- **htsim** has no SACK (its TCP is NewReno), no headers, hardly any connection set-up, no 802.11 and no delayed ACK.
+- **802.11**: ranges, rates, frame times and queue are the same. ns-3 models interference by error rates and not by a
+  distance of 10 dB; its first 10 s are simulated, but their packets are not counted. ns-2 finds its routes by AODV,
+  and again whenever it mistakes a lost frame for a broken link.
 
 ";
 
 const DETAILS: &str = "\
 ## Every measurement
 
-Times and ratios: least / median / most of the rounds; the rest are medians. A slow entry has fewer rounds. The packets
-are also given as a share of those that dupack delivers in the same part of the work, and MB are those of the largest
+Times and ratios: smallest / median / largest of the rounds; other values are medians. A slow entry has fewer rounds.
+The packets are also given as a share of those that dupack delivers in the same part of the work; MB is the largest
 resident set.
 
 | row | simulator | rounds | packets | of dupack's | seconds | set-up, s | ns per packet | MB | time per packet over \
@@ -70,7 +71,7 @@ dupack's |
 ";
 
 impl Page<'_> {
-    /// The page in Markdown.
+    /// Returns the page in Markdown.
     pub fn text(&self) -> String {
         let mut text = INTRODUCTION.to_owned();
         text += &self.table();
@@ -82,7 +83,7 @@ impl Page<'_> {
         text
     }
 
-    /// The table of aims, in Markdown.
+    /// Returns the table of aims in Markdown.
     pub fn table(&self) -> String {
         let mut text = "| work | ns-2 | ns-3 | htsim | dupack | optimised | aim | reached |\n\
                         | --- | --- | --- | --- | --- | --- | --- | --- |\n"
@@ -121,7 +122,7 @@ impl Page<'_> {
         text
     }
 
-    /// A peer's time and ratio.
+    /// Returns a peer's time and ratio.
     fn peer_cell(&self, row: &Row, entry: &Entry) -> String {
         let part = match entry.part {
             Part::All => String::new(),
@@ -146,14 +147,14 @@ impl Page<'_> {
         format!("{} s{part}{ratio}", short(time.least))
     }
 
-    /// Rows in which dupack stands for itself, in several variants.
+    /// Returns rows that compare several variants of dupack.
     fn recoveries(&self) -> String {
         let Some(row) = self.rows.iter().find(|row| row.id == "recoveries") else {
             return String::new();
         };
         let mut text = "## Each recovery\n\nOne million packets as in the first row, by \
-                        `target/release/examples/counted STACK 1000000`: least / median / most of \
-                        the rounds, in seconds.\n\n\
+                        `target/release/examples/counted STACK 1000000`: smallest / median / largest time of the rounds, in \
+                        seconds.\n\n\
                         | stack | rounds | dupack | optimised |\n\
                         | --- | --- | --- | --- |\n"
             .to_owned();
@@ -190,9 +191,9 @@ impl Page<'_> {
             return String::new();
         }
         format!(
-            "## Cost per ACK by window\n\nNanoseconds for one ACK and the segments that leave for \
-             it, at a window of so many segments that is fixed and full; every segment is \
-             acknowledged, and the lost ones are repaired. `cargo run --release -p dupack-lab \
+            "## Cost per ACK by window\n\nNanoseconds for one ACK and the segments sent in response, \
+             with a fixed and full window of so many segments; every segment is acknowledged, and lost segments \
+             are repaired. `cargo run --release -p dupack-lab \
              --example window_cost`\n\n```text\n{}\n```\n\n",
             self.window_cost.trim_end()
         )
@@ -257,7 +258,7 @@ impl Page<'_> {
         }
         let commits = self.store.commits();
         for (commit, rows) in &commits {
-            // Of several, rounds of a row can be of two.
+            // The rounds of a row may come from two commits.
             let rows = rows.iter().copied().collect::<Vec<_>>().join(", ");
             let rows = (commits.len() > 1).then(|| format!(" (rows: {rows})"));
             text += &format!("- dupack: commit {commit}{}\n", rows.unwrap_or_default());
@@ -269,7 +270,7 @@ impl Page<'_> {
     }
 }
 
-/// Whether an aim is reached, by the one build or by the other.
+/// Returns the word for whether an aim is reached by either build.
 fn word(release: Option<Reached>, optimised: Option<Reached>) -> &'static str {
     match (release, optimised) {
         (None, None) => "",
@@ -281,7 +282,7 @@ fn word(release: Option<Reached>, optimised: Option<Reached>) -> &'static str {
     }
 }
 
-/// The largest number in the last column of what `window_cost` printed.
+/// Returns the largest number in the last column of the output of `window_cost`.
 fn worst_ratio(text: &str) -> Option<f64> {
     let lines = text.lines().skip(1);
     let ratios = lines.filter_map(|line| line.split_whitespace().last()?.parse().ok());

@@ -1,42 +1,42 @@
-//! The rows of the comparison: which work, who does it, and what is aimed at.
+//! The rows of the comparison: the work, the programs that do it, and the aim.
 
 use super::tools::{Build, Program, Simulator};
 
-/// One row: some work, done by several.
+/// One row: some work, done by several programs.
 pub struct Row {
-    /// As `--only` names it.
+    /// Name for `--only`.
     pub id: &'static str,
-    /// What the work is.
+    /// Description of the work.
     pub work: &'static str,
     pub goal: Goal,
     pub entries: Vec<Entry>,
 }
 
-/// Who does the work of a row, and how.
+/// A program that does the work of a row.
 pub struct Entry {
     pub simulator: Simulator,
-    /// Tells entries of one simulator apart; empty if there is one.
+    /// Distinguishes entries of one simulator; empty if there is one.
     pub variant: String,
     pub program: Program,
     pub arguments: Vec<String>,
-    /// Processes that do it at once, each all of it.
+    /// Number of simultaneous processes, each of which does all the work.
     pub at_once: usize,
     pub reading: Reading,
-    /// The part of the row's work that is done, where all of it would take minutes.
+    /// The part of the row's work that is done, if all of it would take minutes.
     pub part: Part,
     pub length: Length,
 }
 
-/// How much of a row's work an entry does.
+/// Part of a row's work.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Part {
     All,
-    /// This share, said in these words.
+    /// A share, with its description.
     Share(f64, &'static str),
 }
 
 impl Part {
-    /// Of the row's packets.
+    /// Returns the share of the row's packets.
     pub fn share(self) -> f64 {
         match self {
             Self::All => 1.0,
@@ -45,52 +45,51 @@ impl Part {
     }
 }
 
-/// Whether `--quick` leaves it out.
+/// Length of a run: `--quick` leaves out long ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Length {
     Short,
     Long,
 }
 
-/// Where the number of packets is found in what a program prints.
+/// Place of the number of packets in a program's output.
 #[derive(Clone, Copy)]
 pub enum Reading {
-    /// In a line `packets=N setup_s=S run_s=S rss_kb=K`, in which all but the first may be missing.
+    /// In a line `packets=N setup_s=S run_s=S rss_kb=K`, in which all fields but the first are optional.
     Line,
-    /// Nowhere: it transfers so many.
+    /// Not in the output: the number is known.
     Known(u64),
-    /// In the line of `wifi-chain.cc`, whose third field is the goodput in bit/s over so many
-    /// seconds, in packets of 1000 bytes.
+    /// In the line of `wifi-chain.cc`, whose third field is the goodput in bit/s over this many seconds, in packets of
+    /// 1000 bytes.
     WifiChain(f64),
 }
 
-/// What dupack is to reach in a row.
+/// Aim for dupack in a row.
 #[derive(Clone, Copy)]
 pub enum Goal {
-    /// Each entry of a build of dupack in so many seconds.
+    /// Largest time of each entry of a build of dupack, in seconds.
     Seconds(f64),
-    /// In so many seconds and MB.
+    /// Largest time in seconds and largest memory in MB.
     SecondsAndMemory(f64, f64),
-    /// Data packets per second.
+    /// Smallest number of data packets per second.
     PacketsPerSecond(f64),
-    /// So many times the speed of the fastest of the others.
+    /// Smallest ratio to the speed of the fastest other program.
     TimesTheFastest(f64),
-    /// Two threads against one. The third variant is two processes at once that have nothing to do
-    /// with each other, of one thread each: more than they get the machine does not give.
+    /// Speed-up of two threads over one. The third variant is two independent processes with one thread each: the
+    /// machine allows no more than their speed.
     SpeedUp(f64),
-    /// Bytes of memory per flow more, from the last variant's flows to those of the one before it:
-    /// flows that have not started have no window yet. The first two variants are the same flows
-    /// at work.
+    /// Bytes of memory per flow, from the difference between the last two variants: flows that have not started have no
+    /// window yet. The first two variants are the same flows in operation.
     BytesPerFlow(f64),
 }
 
-/// Flows of the two variants by which memory per flow is told.
+/// Number of flows of the two variants from which the memory per flow is calculated.
 pub const FLOWS: [u32; 2] = [100_000, 1000];
 
 const NS2_RUN: Program = Program::Ns2("run.tcl");
 const NS2_DUMBBELL: Program = Program::Ns2("dumbbell.tcl");
 
-/// All rows; `stacks` has one for each recovery of the catalog.
+/// Returns all rows; `stacks` has one for each recovery of the catalog.
 pub fn rows(stacks: &[String]) -> Vec<Row> {
     let with_stack = |stack: &String| Entry {
         program: Program::Counted(Build::Release),
@@ -130,7 +129,7 @@ pub fn rows(stacks: &[String]) -> Vec<Row> {
     rows
 }
 
-/// What dupack does in an entry, done by the optimised build.
+/// Returns the same entry for the optimised build.
 fn optimised(entry: &Entry) -> Option<Entry> {
     let program = match entry.program {
         Program::Work(_) => Program::Work(Build::Optimised),
@@ -287,7 +286,7 @@ fn dupack(variant: &str, arguments: &[&str]) -> Entry {
     }
 }
 
-/// All of the work with these arguments, separated by spaces.
+/// Returns an entry that does all the work with these arguments, separated by spaces.
 fn peer(simulator: Simulator, program: Program, arguments: &str) -> Entry {
     Entry {
         simulator,

@@ -1,4 +1,4 @@
-//! Measuring one entry once, and keeping what was measured.
+//! Measurements of one entry, and their storage.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use super::rows::{Entry, Reading};
 use super::tools::{Build, Program, Tools};
 
-/// What one process did.
+/// Measurement of one process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     pub row: String,
@@ -20,33 +20,33 @@ pub struct Sample {
     pub packets: u64,
     /// Wall-clock time from the start of the process to its end.
     pub seconds: f64,
-    /// Of that, before the first event, if it says so.
+    /// Part of this time before the first event, if the program prints it.
     pub setup_s: Option<f64>,
-    /// The largest resident set, if it says so.
+    /// Largest resident set, if the program prints it.
     pub rss_kb: Option<u64>,
-    /// The commit that dupack was built from.
+    /// Commit that dupack was built from.
     pub commit: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     Finished,
-    /// It took longer than [`SECONDS_MAX`].
+    /// Stopped after [`SECONDS_MAX`].
     Stopped,
-    /// It ended by itself, but not well.
+    /// Ended with an error.
     Failed,
 }
 
-/// A process that takes longer is stopped.
+/// Longest time of a process before it is stopped.
 pub const SECONDS_MAX: u32 = 300;
 
-/// What `timeout` ends with when time is up.
+/// Exit status of `timeout` after the limit.
 const TIMED_OUT: i32 = 124;
 
 const HEADER: &str = "row,entry,round,ending,packets,seconds,setup_s,rss_kb,commit";
 
 impl Entry {
-    /// The name that tells it apart in its row.
+    /// Returns its name within the row.
     pub fn name(&self) -> String {
         match self.variant.as_str() {
             "" => self.simulator.name().to_owned(),
@@ -54,12 +54,12 @@ impl Entry {
         }
     }
 
-    /// The name by which its samples are kept.
+    /// Returns the name under which its samples are stored.
     pub fn key(&self) -> String {
         self.name().replace(',', "")
     }
 
-    /// What to type for it in the workspace.
+    /// Returns the command line, for a shell in the workspace.
     pub fn command(&self) -> String {
         let program = match self.program {
             Program::Work(build) => format!("{}/work", examples(build)),
@@ -71,11 +71,11 @@ impl Entry {
         vec![format!("{program} {}", self.arguments.join(" ")); self.at_once].join(" & ")
     }
 
-    /// Runs it once, until the last of its processes has ended. What is kept of what it prints is the last one's.
+    /// Runs it once, until the last of its processes has ended, and reads the output of that one.
     ///
     /// # Errors
     /// If it cannot be started.
-    // Wall-clock time is what is measured.
+    // It measures wall-clock time.
     #[allow(clippy::disallowed_methods)]
     pub fn measure(&self, row: &str, round: u32, tools: &Tools) -> Result<Sample, String> {
         let mut command = Command::new("timeout");
@@ -91,9 +91,9 @@ impl Entry {
         let outputs = processes.into_iter().map(|p| p?.wait_with_output());
         let outputs: Vec<_> = outputs.collect::<Result<_, _>>().map_err(cannot_start)?;
         let seconds = started.elapsed().as_secs_f64();
-        // One that did not end well tells more than those that did.
+        // A process that failed is more informative than one that did not.
         let worst = outputs.iter().find(|output| !output.status.success());
-        let output = worst.or(outputs.last()).ok_or("nothing was to be run")?;
+        let output = worst.or(outputs.last()).ok_or("nothing to run")?;
         let stdout = String::from_utf8_lossy(&output.stdout);
         let packets = packets(&stdout, self.reading);
         let ending = match (output.status.code(), packets) {
@@ -134,7 +134,7 @@ fn packets(stdout: &str, reading: Reading) -> Option<u64> {
     }
 }
 
-/// The value of `key` in words of the form `key=value`.
+/// Returns the value of `key` in words of the form `key=value`.
 pub fn value_of<T: std::str::FromStr>(text: &str, key: &str) -> Option<T> {
     let pairs = text
         .split_whitespace()
@@ -143,17 +143,17 @@ pub fn value_of<T: std::str::FromStr>(text: &str, key: &str) -> Option<T> {
     values.next()
 }
 
-/// The samples on disk: written after each, so that nothing is lost.
+/// The samples on disk, written after each measurement.
 pub struct Store {
     path: PathBuf,
     pub samples: Vec<Sample>,
 }
 
 impl Store {
-    /// What is kept at `path`, or nothing yet.
+    /// Opens the file at `path`, which need not exist.
     ///
     /// # Errors
-    /// If the file cannot be read or is no such file.
+    /// If the file cannot be read or is malformed.
     pub fn open(path: PathBuf) -> Result<Self, String> {
         let samples = match fs::read_to_string(&path) {
             Ok(text) => text
@@ -161,7 +161,7 @@ impl Store {
                 .skip(1)
                 .map(|line| {
                     let path = path.display();
-                    parse(line).ok_or(format!("{path}: `{line}` is no sample; remove the file"))
+                    parse(line).ok_or(format!("{path}: malformed line `{line}`: remove the file"))
                 })
                 .collect::<Result<_, _>>()?,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
@@ -170,13 +170,13 @@ impl Store {
         Ok(Self { path, samples })
     }
 
-    /// Forgets what rows of these names have.
+    /// Removes the samples of these rows.
     pub fn forget(&mut self, rows: &[&str]) {
         self.samples
             .retain(|sample| !rows.contains(&sample.row.as_str()));
     }
 
-    /// Keeps one more.
+    /// Adds a sample.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -189,7 +189,7 @@ impl Store {
         fs::write(&self.path, text).map_err(|e| format!("{}: {e}", self.path.display()))
     }
 
-    /// The commits that dupack was built from, each with the rows that it was measured in.
+    /// Returns the commits that dupack was built from, with the rows measured with each.
     pub fn commits(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         let mut commits = BTreeMap::<_, BTreeSet<_>>::new();
         for sample in &self.samples {
@@ -199,7 +199,7 @@ impl Store {
         commits
     }
 
-    /// Samples of an entry, in the order of their rounds.
+    /// Returns the samples of an entry in the order of their rounds.
     pub fn of(&self, row: &str, entry: &Entry) -> Vec<&Sample> {
         let key = entry.key();
         let samples = self.samples.iter();
@@ -207,7 +207,7 @@ impl Store {
         its.collect()
     }
 
-    /// Of these, the ones that ended well.
+    /// Returns those of them that finished.
     pub fn finished(&self, row: &str, entry: &Entry) -> Vec<&Sample> {
         let mut samples = self.of(row, entry);
         samples.retain(|sample| sample.ending == Ending::Finished);
@@ -215,11 +215,11 @@ impl Store {
     }
 }
 
-/// Where our programs are in the workspace.
+/// Returns the folder of our programs, relative to the workspace.
 fn examples(build: Build) -> String {
     match build {
         Build::Release => "target/release/examples".to_owned(),
-        // Without the compiler the page's reader has nothing to run.
+        // Without the compiler the reader of the page cannot run anything.
         Build::Optimised => crate::optimise::examples().unwrap_or_default(),
     }
 }
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_programs_print_is_understood() {
+    fn the_output_of_programs_is_parsed() {
         let text = "SORTING LISTS\npackets=18743 setup_s=0.035 run_s=1.282 rss_kb=14944\n";
         assert_eq!(packets(text, Reading::Line), Some(18_743));
         assert_eq!(value_of(text, "setup_s"), Some(0.035));

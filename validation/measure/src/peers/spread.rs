@@ -1,6 +1,6 @@
-//! Least, median and most of several rounds.
+//! Smallest, median and largest value of several rounds.
 
-/// With three digits or so.
+/// Formats a value with about three digits.
 pub fn short(value: f64) -> String {
     match value.abs() {
         large if large >= 100.0 => format!("{value:.0}"),
@@ -10,7 +10,7 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// How several rounds differ.
+/// Spread of several rounds.
 #[derive(Debug, PartialEq)]
 pub struct Spread {
     pub least: f64,
@@ -19,7 +19,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of these; nothing of none.
+    /// Returns the spread of these values, or `None` without any.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
@@ -36,7 +36,7 @@ impl Spread {
         })
     }
 
-    /// All three.
+    /// Formats all three.
     pub fn text(&self) -> String {
         let [least, median, most] = [self.least, self.median, self.most].map(short);
         format!("{least} / {median} / {most}")

@@ -1,4 +1,4 @@
-//! The simulators: whether they are here, how they are built, which version they are.
+//! The simulators: their presence, builds and versions.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,11 +10,11 @@ use dupack_build::{output, release_example, root, rustc, target};
 use crate::ns3;
 use crate::optimise::Profile;
 
-/// Who is compared.
+/// A simulator of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Simulator {
     Dupack,
-    /// The same, as `cargo measure optimise` builds it.
+    /// dupack as built by `cargo measure optimise`.
     Optimised,
     Ns2,
     Ns3,
@@ -33,7 +33,7 @@ impl Simulator {
     }
 }
 
-/// What an entry runs.
+/// Program of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Program {
     /// `crates/lab/benches/work.rs`.
@@ -48,26 +48,26 @@ pub enum Program {
     Htsim,
 }
 
-/// How dupack is built.
+/// Build of dupack.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Build {
-    /// As `--release` builds it for everybody.
+    /// As built with `--release`.
     Release,
-    /// As `cargo measure optimise` builds it.
+    /// As built by `cargo measure optimise`.
     Optimised,
 }
 
-/// Everything that is installed and built.
+/// Installed and built programs.
 pub struct Tools {
     programs: BTreeMap<Program, PathBuf>,
-    /// The commit that dupack is built from.
+    /// Commit that dupack is built from.
     pub commit: String,
-    /// Name and version of each simulator and compiler but dupack.
+    /// Name and version of each compiler and each simulator except dupack.
     pub versions: Vec<(String, String)>,
     htsim: Option<PathBuf>,
 }
 
-/// A program of ours: package, example, and what it is for an entry.
+/// A program of ours: package, example, and its constructor.
 type Ours = (&'static str, &'static str, fn(Build) -> Program);
 
 const OURS: [Ours; 2] = [
@@ -75,14 +75,14 @@ const OURS: [Ours; 2] = [
     ("dupack-net", "counted", Program::Counted),
 ];
 
-const NS2_WANTED: &str = "ns-2 is missing: apt-get install ns2, or say --without ns2. (What ns-3 needs: \
+const NS2_WANTED: &str = "ns-2 is missing: apt-get install ns2, or add --without ns2. (What ns-3 needs: \
      apt-get install g++ pkg-config libns3-dev libgsl-dev)";
 
 impl Tools {
-    /// Finds everything and builds what must be built; nothing is installed.
+    /// Finds and builds all programs; installs nothing.
     ///
     /// # Errors
-    /// If something is missing, with what to install.
+    /// If something is missing, with the command that installs it.
     pub fn prepare(without: &[Simulator], htsim: Option<&Path>) -> Result<Self, String> {
         let ns2 = || Command::new("ns").arg("/dev/null").output();
         if !without.contains(&Simulator::Ns2) && ns2().is_err() {
@@ -92,7 +92,7 @@ impl Tools {
         if !without.contains(&Simulator::Ns3) {
             for name in ["dumbbell", "wifi-chain"] {
                 let program =
-                    ns3::build(root(), name).map_err(|e| format!("{e}, or say --without ns3"))?;
+                    ns3::build(root(), name).map_err(|e| format!("{e}, or add --without ns3"))?;
                 programs.insert(Program::Ns3(name), program);
             }
         }
@@ -106,7 +106,7 @@ impl Tools {
         }
         if !without.contains(&Simulator::Optimised) {
             let profile =
-                Profile::take().map_err(|e| format!("{e}, or say --without optimised"))?;
+                Profile::take().map_err(|e| format!("{e}, or add --without optimised"))?;
             for (package, name, program) in OURS {
                 let what = ["--package", package, "--example", name];
                 let path = profile.build(&what, &format!("examples/{name}"))?;
@@ -123,13 +123,13 @@ impl Tools {
         Ok(tools)
     }
 
-    /// Whether `program` can be run.
+    /// Returns `true` if `program` can be run.
     pub fn has(&self, program: Program) -> bool {
         matches!(program, Program::Ns2(_)) && self.has_version("ns-2")
             || self.programs.contains_key(&program)
     }
 
-    /// The program and what comes before its arguments.
+    /// Returns the program and the words before its arguments.
     pub fn words(&self, program: Program) -> Vec<PathBuf> {
         match (program, self.programs.get(&program)) {
             (_, Some(path)) => vec![path.clone()],
@@ -143,13 +143,13 @@ impl Tools {
         }
     }
 
-    /// A stack for each recovery of the catalog.
+    /// Returns a stack for each recovery of the catalog.
     ///
     /// # Errors
-    /// If the program that knows them fails.
+    /// If the program that lists them fails.
     pub fn stacks(&self) -> Result<Vec<String>, String> {
         let program = self.programs.get(&Program::Counted(Build::Release));
-        let program = program.ok_or("it was built before")?;
+        let program = program.ok_or("`counted` has not been built")?;
         let (stacks, _) = output(Command::new(program).arg("stacks"))?;
         Ok(stacks.lines().map(str::to_owned).collect())
     }
@@ -184,7 +184,7 @@ impl Tools {
     }
 }
 
-/// The first line that a program prints, run in the workspace.
+/// Returns the first line of output of a program that runs in the workspace.
 fn said(program: &str, words: &[&str]) -> Result<String, String> {
     let (stdout, _) = output(Command::new(program).args(words).current_dir(root()))?;
     Ok(stdout.lines().next().unwrap_or_default().trim().to_owned())
@@ -194,13 +194,13 @@ fn unknown<E>(_: E) -> String {
     "unknown".to_owned()
 }
 
-/// The folder with htsim's headers and library.
+/// Returns the folder with htsim's headers and library.
 fn built_htsim(folder: &Path) -> Result<PathBuf, String> {
     let folders = [folder.join("sim"), folder.to_owned()];
     let built = folders.into_iter().find(|f| f.join("libhtsim.a").exists());
     built.ok_or_else(|| {
         format!(
-            "{} holds no libhtsim.a: `git clone https://github.com/Broadcom/csg-htsim`, \
+            "{} does not contain libhtsim.a: `git clone https://github.com/Broadcom/csg-htsim`, \
              `make -C csg-htsim/sim libhtsim.a`, and point --htsim to csg-htsim",
             folder.display()
         )
@@ -221,7 +221,7 @@ fn build_htsim(folder: &Path) -> Result<PathBuf, String> {
     Ok(program)
 }
 
-/// Where programs and samples are kept.
+/// Returns the folder of programs and samples.
 pub fn folder_for_programs() -> Result<PathBuf, String> {
     let folder = target().join("peers");
     fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;

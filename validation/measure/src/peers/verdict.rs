@@ -1,24 +1,24 @@
-//! What a build of dupack does in a row, and whether that is what was aimed at.
+//! dupack's result in a row, compared with the aim.
 
 use super::rows::{Entry, FLOWS, Goal, Row};
 use super::sample::{Sample, Store};
 use super::spread::{Spread, short};
 use super::tools::Simulator;
 
-/// The last cells of a row.
+/// Last cells of a row.
 pub struct Verdict {
-    /// What dupack does, if it was measured.
+    /// dupack's result, if it was measured.
     pub ours: Option<String>,
     pub aim: String,
-    /// Nothing if it cannot be told.
+    /// `None` if the samples do not suffice.
     pub reached: Option<Reached>,
 }
 
-/// Whether an aim is reached.
+/// Degree to which an aim is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reached {
     No,
-    /// By the best of the rounds, and not by the one in the middle.
+    /// Reached by the best round, but not by the median.
     AtBest,
     Yes,
 }
@@ -34,8 +34,8 @@ impl Reached {
 }
 
 impl Verdict {
-    /// By the best of the rounds of a build of dupack: whatever a shared machine adds to a time is never
-    /// negative. The median stands beside it.
+    /// Judges the best round of a build of dupack, as a shared machine only ever adds time; the median is shown beside
+    /// it.
     pub fn of(row: &Row, build: Simulator, store: &Store) -> Self {
         let measured = Measured { row, build, store };
         let aim = aim(row.goal);
@@ -165,13 +165,13 @@ impl Measured<'_> {
         self.median(entry, |sample| Some(sample.seconds))
     }
 
-    /// The times of each of the build's entries.
+    /// Returns the times of each of the build's entries.
     fn times(&self) -> impl Iterator<Item = Spread> {
         let entries = of_build(self.row, self.build);
         entries.filter_map(|entry| self.spread(entry, |sample| Some(sample.seconds)))
     }
 
-    /// Of the build's entries, that whose best round is slowest.
+    /// Returns the entry of the build whose best round is slowest.
     fn slowest(&self) -> Option<Spread> {
         let times = self.times();
         times.reduce(|a, b| if a.least < b.least { b } else { a })
@@ -182,24 +182,24 @@ impl Measured<'_> {
     }
 }
 
-/// The best of the rounds, and the median.
+/// Formats the best round and the median.
 fn seconds(time: &Spread) -> String {
     format!("{} s (median {})", short(time.least), short(time.median))
 }
 
-/// The entries of a build of dupack in a row.
+/// Returns the entries of a build of dupack in a row.
 pub fn of_build(row: &Row, build: Simulator) -> impl Iterator<Item = &Entry> {
     let entries = row.entries.iter();
     entries.filter(move |entry| entry.simulator == build)
 }
 
-/// Data packets that dupack's first entry delivers.
+/// Returns the number of data packets that dupack's first entry delivers.
 pub fn delivered(row: &Row, store: &Store) -> Option<f64> {
     let samples = store.finished(row.id, of_build(row, Simulator::Dupack).next()?);
     Some(Spread::of(samples.iter().map(|s| s.packets as f64))?.median)
 }
 
-/// A peer's time per packet over that of the first entry of a build of dupack in the same round.
+/// Returns the ratio of a peer's time per packet to that of the first entry of a build of dupack in the same round.
 pub fn ratio(row: &Row, entry: &Entry, build: Simulator, store: &Store) -> Option<Spread> {
     if matches!(entry.simulator, Simulator::Dupack | Simulator::Optimised) {
         return None;
@@ -210,7 +210,7 @@ pub fn ratio(row: &Row, entry: &Entry, build: Simulator, store: &Store) -> Optio
     Spread::of(paired(row, entry, ours, store, of))
 }
 
-/// A comparison of two entries in each round that both have.
+/// Compares two entries in each round that both have.
 fn paired(
     row: &Row,
     one: &Entry,

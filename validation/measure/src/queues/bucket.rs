@@ -7,7 +7,7 @@ use dupack_build::output;
 
 use super::{Sample, value_of};
 
-/// One bucket, and what comes.
+/// A token bucket and its load.
 #[derive(Clone, Copy)]
 pub struct Setting {
     pub rate_mbps: u32,
@@ -27,7 +27,7 @@ const fn setting(rate_mbps: u32, burst: u32, limit: u32, load: f64, train: u32) 
     }
 }
 
-/// Waits are milliseconds, so that a system that wakes up late does not matter.
+/// Waits are in milliseconds, so that late wake-ups do not matter.
 pub const SETTINGS: [Setting; 7] = [
     setting(1, 5_000, 50_000, 1.5, 1),
     setting(2, 10_000, 30_000, 0.9, 4),
@@ -38,10 +38,10 @@ pub const SETTINGS: [Setting; 7] = [
     setting(20, 20_000, 400_000, 2.0, 4),
 ];
 
-/// Runs of each.
+/// Number of runs of each setting.
 pub const ROUNDS: u32 = 3;
 
-/// What both did, round by round.
+/// Results of both programs in each round.
 pub struct Measured {
     pub setting: Setting,
     pub theirs: Vec<Sample>,

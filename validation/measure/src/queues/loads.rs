@@ -1,11 +1,11 @@
-//! What comes to a queue: the same for both programs, from a seed.
+//! Load of a queue, from a seed: the same for both programs.
 
 use std::fmt::Write;
 
-/// On the wire.
+/// Bytes of a packet on the wire.
 pub const BYTES: u32 = 1500;
 
-/// Mean times of a flow that is on and off, in seconds.
+/// Mean on and off times of a flow, in seconds.
 const ON_S: f64 = 0.2;
 const OFF_S: f64 = 0.4;
 
@@ -17,7 +17,7 @@ impl Draws {
         Self(u64::from(seed).wrapping_mul(0x2545_f491_4f6c_dd1d))
     }
 
-    /// Uniform from 0 to 1.
+    /// Returns a uniform number from 0 to 1.
     fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -31,8 +31,8 @@ impl Draws {
     }
 }
 
-/// When each window starts, and its round trip, within 20 % of `rtt_ms`, both in nanoseconds. Round
-/// trips are no multiples of anything, so that what comes and goes does not do so at the same time.
+/// Returns the start and the round-trip time of each window, both in nanoseconds, the latter within 20 % of `rtt_ms`.
+/// Round-trip times have no common multiple, so that arrivals and departures do not coincide.
 pub fn windows(draws: &mut Draws, flows: u32, rtt_ms: f64) -> Vec<(u64, u64)> {
     let one = |_| {
         let start = (draws.unit() * 1e9) as u64;
@@ -42,7 +42,7 @@ pub fn windows(draws: &mut Draws, flows: u32, rtt_ms: f64) -> Vec<(u64, u64)> {
     (0..flows).map(one).collect()
 }
 
-/// Times in seconds and flows of a Poisson process.
+/// Returns times in seconds and flows of a Poisson process.
 pub fn poisson(draws: &mut Draws, flows: u32, bps: f64, seconds: f64) -> Vec<(f64, u32)> {
     let gap = f64::from(BYTES) * 8.0 / bps;
     let mut packets = Vec::new();
@@ -54,7 +54,7 @@ pub fn poisson(draws: &mut Draws, flows: u32, bps: f64, seconds: f64) -> Vec<(f6
     packets
 }
 
-/// Times in seconds and flows of flows that are on and off.
+/// Returns times in seconds and flows of on-off flows.
 pub fn on_off(draws: &mut Draws, flows: u32, bps: f64, seconds: f64) -> Vec<(f64, u32)> {
     let peak_bps = bps / f64::from(flows) * (ON_S + OFF_S) / ON_S;
     let gap = f64::from(BYTES) * 8.0 / peak_bps;
@@ -74,7 +74,7 @@ pub fn on_off(draws: &mut Draws, flows: u32, bps: f64, seconds: f64) -> Vec<(f64
     packets
 }
 
-/// As both programs read them.
+/// Writes packets in the format that both programs read.
 pub fn write(text: &mut String, packets: &[(f64, u32)]) {
     for (at, flow) in packets {
         let _ = writeln!(text, "packet {} {flow} {BYTES}", (at * 1e9) as u64);
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_send_what_they_are_told_to() {
+    fn sources_send_the_requested_load() {
         let total = 10e6 * 60.0 / (f64::from(BYTES) * 8.0);
         for seed in 1..4 {
             let all = poisson(&mut Draws::new(seed), 8, 10e6, 60.0);

@@ -1,4 +1,4 @@
-//! `cargo measure queues`: our queues beside ns-3's and Linux's, given the same packets, and the page about it.
+//! `cargo measure queues`: our queues, ns-3's and Linux's with the same packets, and the page about them.
 
 mod bucket;
 mod loads;
@@ -16,35 +16,35 @@ use dupack_build::{release_example, root, target};
 use crate::ns3;
 use settings::{Discipline, Setting};
 
-/// What to compare.
+/// Arguments of the command.
 #[derive(Args)]
 pub struct QueuesArgs {
     /// Seeds per setting.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=10))]
     seeds: u32,
-    /// Only disciplines whose name contains this (`tbf` is Linux's); the page goes to the build
-    /// folder and not to docs, unless all are compared.
+    /// Only disciplines whose name contains this (`tbf` is Linux's); the page goes to the build folder instead of docs,
+    /// unless all are compared.
     #[arg(long, default_value = "")]
     only: String,
 }
 
 const PAGE: &str = "docs/queues.md";
 
-/// What one run of one program counted.
+/// Counts of one run of one program.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// Mean time in the queue of packets that got through, in milliseconds.
+    /// Mean time in the queue of packets that were delivered, in milliseconds.
     pub wait_ms: f64,
     /// Packets dropped or marked, in per cent of those offered.
     pub signals: f64,
 }
 
-/// What all programs counted, seed by seed.
+/// Counts of all programs for each seed.
 pub struct Compared {
     pub setting: Setting,
     pub peer: Vec<Sample>,
     pub ours: Vec<Sample>,
-    /// Ours, with what the peer does otherwise than the RFC; empty if there is nothing.
+    /// Counts of ours with the peer's deviations from the RFC; empty if there are none.
     pub as_peer: Vec<Sample>,
 }
 
@@ -97,7 +97,7 @@ fn compare(setting: Setting, seeds: u32, peer: &Path, ours: &Path) -> Result<Com
     Ok(compared)
 }
 
-/// Runs a program on a description and reads what it counted.
+/// Runs a program on a description and reads its counts.
 fn sample(program: &Path, description: &str) -> Result<Sample, String> {
     let named = |e: std::io::Error| format!("{}: {e}", program.display());
     let mut child = Command::new(program)
@@ -121,9 +121,9 @@ fn sample(program: &Path, description: &str) -> Result<Sample, String> {
     })
 }
 
-/// The number that follows `name` in a line of words.
+/// Returns the number that follows `name` in a line of words.
 fn value_of(line: &str, name: &str) -> Result<f64, String> {
     let mut words = line.split_whitespace().skip_while(|word| *word != name);
     let value = words.nth(1).and_then(|word| word.parse().ok());
-    value.ok_or_else(|| format!("`{line}` does not say {name}"))
+    value.ok_or_else(|| format!("missing `{name}` in `{line}`"))
 }

@@ -1,4 +1,4 @@
-//! docs/queues.md: the tables.
+//! The tables of docs/queues.md.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use super::settings::Discipline;
 use super::{Compared, Sample};
 use crate::ns3::{half_width, mean};
 
-/// From here on two numbers do not agree.
+/// Relative difference from which two numbers disagree.
 const TOLERANCE: f64 = 0.1;
 
 pub fn page(compared: &[Compared], buckets: &[Measured], seeds: u32) -> String {
@@ -47,13 +47,14 @@ fn head(compared: &[Compared], buckets: &[Measured], seeds: u32) -> String {
         .count();
     format!(
         "# Our queues beside ns-3's and Linux's\n\n\
-         Written by `cargo measure queues`. Each queue stands alone behind a transmitter of constant rate, and both \
-         programs are given the same packets of 1500 bytes: at times that are fixed beforehand (Poisson, on/off), or \
-         by windows that grow and halve as Reno's do and hear of each packet a round trip later. {seeds} seeds of \
+         Written by `cargo measure queues`. Each queue is alone before a transmitter with a constant \
+         rate, and both programs get the same packets of 1500 bytes: at fixed times (Poisson, on/off), or \
+         from windows that grow and halve as Reno's do and learn the fate of each packet one round trip \
+         later. {seeds} seeds of \
          60 s, of which 10 s do not count; ± is the 95 % confidence interval of the mean.\n\n\
-         `wait` is the mean time in the queue of packets that got through, `signals` the packets dropped or marked, in \
-         per cent of all. In {plain} of {all} settings ours and theirs differ by at most {:.0} % in both; in \
-         {explained} more the difference goes away when ours does what theirs does otherwise than the RFC or the \
+         `wait` is the mean time in the queue of packets that were delivered, `signals` the share of \
+         packets that were dropped or marked, in per cent. In {plain} of {all} settings ours and theirs differ by at most {:.0} % in both; in \
+         {explained} more the difference disappears when ours imitates their deviations from the RFC or the \
          paper (the columns \"as theirs\").\n",
         TOLERANCE * 100.0
     )
@@ -71,21 +72,22 @@ const fn title(discipline: Discipline) -> &'static str {
 const fn about(discipline: Discipline) -> &'static str {
     match discipline {
         Discipline::CoDel | Discipline::FqCoDel => {
-            "ns-3 is told to spare a queue of at most 1500 bytes, as the RFC has it (its own setting spares only \
-             fewer). Two things it does otherwise: it finds 1/√count by one step of Newton's method, as Linux does, \
-             so that the first drops of an episode come sooner (after 0.5 intervals instead of 0.71), and it counts \
-             the time to the next mark from the mark and not from when that was due. Ours as theirs does both. What \
-             is given is target and interval.\n"
+            "ns-3 is configured to spare a queue of at most 1500 bytes, as in the RFC (by default it \
+             spares only less). It deviates in two ways: it computes 1/√count by one step of Newton's method, as \
+             Linux does, so that the first drops of an episode come earlier (after 0.5 intervals instead of \
+             0.71), and it measures the time to the next mark from the last mark instead of its due time. Ours as \
+             theirs does both. The column `given` has target and interval.\n"
         }
         Discipline::Pie => {
-            "ns-3's bound on the steps of a high probability is off, as in the basic PIE. What is given is the target; the \
-             probability is updated every 15 ms.\n"
+            "ns-3's bound on the steps of a high probability is off, as in basic PIE. The column \
+             `given` has the target; the probability is updated every 15 ms.\n"
         }
         Discipline::Red => {
-            "Drops are spread evenly (ns-3's `Wait` is off), the slope is gentle. Three things ns-3 does otherwise than \
-             the paper of 1993, as ns-2 did before it: a packet that finds at most one other waiting is never dropped, \
-             nor is the next that finds more, and a packet after an idle time ages the average once more. Ours as \
-             theirs does all three. What is given are the thresholds.\n"
+            "Drops are spread evenly (ns-3's `Wait` is off), the slope is gentle. ns-3 deviates from \
+             the paper of 1993 in three ways, as ns-2 did: a packet that finds at most one other in the queue is \
+             never dropped, the next packet that finds more is not dropped either, and a packet after an idle \
+             time ages the average once more. Ours as theirs does all three. The column `given` has the \
+             thresholds.\n"
         }
     }
 }
@@ -141,7 +143,7 @@ fn bucket_table(buckets: &[Measured]) -> String {
     text
 }
 
-/// The columns of waits and signals.
+/// Returns the columns of waits and signals.
 fn both(theirs: &[Sample], ours: &[Sample]) -> String {
     let [wait, signals] = ratios(theirs, ours).map(bold);
     format!(
@@ -157,14 +159,14 @@ fn values(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> Vec<f64> {
     samples.iter().map(of).collect()
 }
 
-/// Mean and interval.
+/// Formats mean and interval.
 fn spread(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> String {
     let values = values(samples, of);
     let half = half_width(&values).unwrap_or(f64::NAN);
     format!("{:.2} ± {half:.2}", mean(&values))
 }
 
-/// Ours over theirs: waits and signals. What neither has is the same.
+/// Returns the ratios of our waits and signals to theirs, which are 1 if both are zero.
 fn ratios(theirs: &[Sample], ours: &[Sample]) -> [f64; 2] {
     let ratio = |of: fn(&Sample) -> f64| {
         let (theirs, ours) = (mean(&values(theirs, of)), mean(&values(ours, of)));
@@ -181,7 +183,7 @@ fn agrees(theirs: &[Sample], ours: &[Sample]) -> bool {
     !ours.is_empty() && ratios(theirs, ours).into_iter().all(is_close)
 }
 
-/// What differs stands out.
+/// Emphasises a difference.
 fn bold(ratio: f64) -> String {
     if is_close(ratio) {
         format!("{ratio:.3}")
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_per_cent_is_the_border_and_both_count() {
+    fn the_tolerance_is_ten_per_cent_in_both_directions() {
         let theirs = sample(10.0, 2.0);
         assert!(agrees(&theirs, &sample(10.9, 1.9)));
         assert!(!agrees(&theirs, &sample(11.1, 2.0)));

@@ -1,4 +1,4 @@
-//! The queues that are compared with ns-3's, and what they are given.
+//! The queues that are compared with ns-3's, and their loads.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ pub enum Discipline {
 impl Discipline {
     pub const ALL: [Self; 4] = [Self::CoDel, Self::FqCoDel, Self::Pie, Self::Red];
 
-    /// As both programs call it.
+    /// Returns its name in both programs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CoDel => "codel",
@@ -26,21 +26,20 @@ impl Discipline {
         }
     }
 
-    /// Whether ns-3's is another one in something that ours can do as well.
+    /// Returns `true` if ns-3's deviates in a way that ours can imitate.
     pub const fn differs(self) -> bool {
         !matches!(self, Self::Pie)
     }
 }
 
-/// What comes.
+/// Load of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
-    /// So many windows that grow and halve as Reno's, with round trips around so many milliseconds.
+    /// Number of windows that grow and halve as Reno's do, and their approximate round-trip time in milliseconds.
     Windows(u32, f64),
-    /// A Poisson process of so many flows, with this multiple of the rate.
+    /// Number of flows of a Poisson process, and its load relative to the rate.
     Poisson(u32, f64),
-    /// So many flows that are on for 0.2 s and off for 0.4 s on average, with this multiple of the
-    /// rate.
+    /// Number of flows that are on for 0.2 s and off for 0.4 s on average, and their load relative to the rate.
     OnOff(u32, f64),
 }
 
@@ -49,19 +48,19 @@ pub enum Load {
 pub struct Setting {
     pub discipline: Discipline,
     pub rate_mbps: u32,
-    /// What CoDel's target and interval, or PIE's, are multiplied by.
+    /// Factor of CoDel's target and interval, or PIE's.
     pub patience: u32,
-    /// RED's thresholds, in packets.
+    /// RED's thresholds in packets.
     pub thresholds: (u32, u32),
     pub ecn: bool,
     pub load: Load,
 }
 
-/// How long a run is, and from when on packets count.
+/// Length of a run, and time from which packets count.
 const SECONDS: u32 = 60;
 const FROM: u32 = 10;
 
-/// Everybody is compared over the same ten.
+/// Returns the ten settings, which are the same for all disciplines.
 pub fn of(discipline: Discipline) -> Vec<Setting> {
     let base = Setting {
         discipline,
@@ -118,7 +117,7 @@ pub fn of(discipline: Discipline) -> Vec<Setting> {
 }
 
 impl Setting {
-    /// For the first column.
+    /// Returns the text of the first column.
     pub fn words(&self) -> String {
         let load = match self.load {
             Load::Windows(flows, rtt) => format!("{flows} windows, {rtt:.0} ms"),
@@ -129,7 +128,7 @@ impl Setting {
         format!("{} Mbit/s, {load}{ecn}", self.rate_mbps)
     }
 
-    /// The discipline's parameters.
+    /// Returns the parameters of the discipline.
     pub fn parameters(&self) -> String {
         let (target, interval) = self.times_ms();
         match self.discipline {
@@ -139,16 +138,16 @@ impl Setting {
         }
     }
 
-    /// Target and interval.
+    /// Returns target and interval.
     fn times_ms(&self) -> (u32, u32) {
         match self.discipline {
-            // PIE's time between two updates is not stretched.
+            // PIE's update interval is not scaled.
             Discipline::Pie => (15 * self.patience, 15),
             _ => (5 * self.patience, 100 * self.patience),
         }
     }
 
-    /// What both programs read.
+    /// Returns the description that both programs read.
     pub fn description(&self, seed: u32) -> String {
         let rate = f64::from(self.rate_mbps) * 1e6;
         let (target, interval) = self.times_ms();

@@ -1,5 +1,5 @@
-//! `cargo measure wire-speed`: bytes over a TUN device to and from this machine's kernel, moved by our
-//! endpoint, by smoltcp and by a second kernel, in turn, and the page about it.
+//! `cargo measure wire-speed`: throughput over a TUN device to and from this machine's kernel, of our endpoint, smoltcp
+//! and a second kernel in turn, and the page about it.
 
 mod page;
 mod runs;
@@ -16,32 +16,32 @@ use crate::peers::sample::value_of;
 use page::Page;
 use runs::{RUNS, Run};
 
-/// How to measure.
+/// Arguments of the command.
 #[derive(Args)]
 pub struct WireSpeedArgs {
-    /// Rounds: in each, everybody has one run. The whole takes about 45 s a round.
+    /// Rounds; in each round every program runs once. A round takes about 45 s.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// One round of short runs; the page goes to the build folder and not to docs.
+    /// One round of short runs; the page goes to the build folder instead of docs.
     #[arg(long, conflicts_with = "rounds")]
     quick: bool,
 }
 
 const PAGE: &str = "docs/wire-speed.md";
 
-/// How long a run is measured.
+/// Measured duration of a run.
 const SECONDS: &str = "3";
 const SECONDS_QUICK: &str = "1";
 
-/// A run that takes longer has hung.
+/// Longest time of a run before it counts as hung.
 const SECONDS_MAX: &str = "30";
 
-/// What one run did.
+/// Results of one run.
 pub struct Sample {
     pub run: Run,
     pub bytes: f64,
     pub seconds: f64,
-    /// Processor time of the thread that is the endpoint, or the relay.
+    /// Processor time of the endpoint's or the relay's thread.
     pub endpoint_s: f64,
     /// Processor time of the program on the kernel's side.
     pub program_s: f64,
@@ -109,7 +109,7 @@ fn measure(program: &Path, run: Run, seconds: &str) -> Result<Sample, String> {
     })
 }
 
-/// Names and versions of what was measured.
+/// Returns the names and versions of the measured programs.
 fn versions() -> Result<Vec<(&'static str, String)>, String> {
     let commit = output(
         Command::new("git")
@@ -124,7 +124,7 @@ fn versions() -> Result<Vec<(&'static str, String)>, String> {
     ])
 }
 
-/// The version of a package that this workspace is built with.
+/// Returns the version of a package in the workspace's lock file.
 fn locked_version(package: &str) -> Result<String, String> {
     let path = root().join("Cargo.lock");
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;

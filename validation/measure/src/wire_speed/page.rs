@@ -1,15 +1,15 @@
-//! The page: what was aimed at, and behind it everything that was measured.
+//! The page: the aims, followed by all measurements.
 
 use super::Sample;
 use super::runs::{Direction, Party, RUNS, Run, TASKS, Task};
 use crate::peers::machine::Machine;
 use crate::peers::spread::{Spread, short};
 
-/// Everything that the page tells.
+/// Contents of the page.
 pub struct Page<'a> {
     pub samples: &'a [Sample],
     pub machine: &'a Machine,
-    /// Name and version of what took part.
+    /// Names and versions of the measured programs.
     pub versions: &'a [(&'a str, String)],
     pub seconds: &'a str,
     pub command: &'a str,
@@ -18,11 +18,11 @@ pub struct Page<'a> {
 const INTRODUCTION: &str = "\
 # Speed on real packets
 
-How fast bytes move between this machine's kernel and a TCP endpoint over a TUN device: dupack's, smoltcp's, and as a
-yardstick a second kernel behind a thread that does nothing but carry packets between two devices. This page is written
-by `cargo measure wire-speed`.
+Throughput between this machine's kernel and a TCP endpoint over a TUN device: dupack's, smoltcp's, and for comparison
+a second kernel behind a thread that only relays packets between two devices. This page is written by `cargo measure
+wire-speed`.
 
-Gbit/s of payload, medians of the rounds; the [spread](#every-measurement) is below. The endpoint, or the relay, is
+Gbit/s of payload, medians of the rounds; the [spread](#every-measurement) is below. The endpoint or the relay is
 bound to one core, the program that reads or writes on the kernel's side to another. *Reached* compares dupack's median
 with the aim.
 
@@ -31,43 +31,44 @@ with the aim.
 ";
 
 const DIFFERENCES: &str = "\
-## What is the same, and what is not
+## Common features and differences
 
-- All cross the same kind of device, made in the same way, read and written by the same code, one system call for a
-  packet. An MTU of 1500 bytes throughout; *with offload* means that packets of up to 64 KiB with open checksums cross
-  it (`IFF_VNET_HDR`), as a network card with segmentation offload would take them.
-- All run in one thread, built by the same compiler with the same settings, and keep 4 MiB in each direction. The kernel
-  has its own buffers, and Reno in place of whatever the system's default is.
-- Who sends writes the same byte over and over into its buffer; nobody looks at what arrives. That every byte arrives
-  is what `crates/wire/tests/interop.rs` tests.
-- **The endpoint's core does part of the kernel's TCP too**: a packet that is written to the device passes the kernel's
-  TCP within the system call, up to the socket, and an ACK makes it send. So does the relay's.
-- **dupack** is `sack/reno` with SACK and timestamps, as Linux negotiates them. The peer's data that arrives together is
-  acknowledged together, up to 64 packets.
-- **smoltcp** is driven by its own `Interface::poll`, which reads until nothing is there and then answers once. As it
-  comes it has no congestion control and no timestamps; what it does with its Reno is [below](#every-measurement). Its
-  segmentation offload is what its `phy` layer offers, translated to the device's.
-- **Kernel to kernel**: the program that writes and the one that reads share one core, the relay has the other. The
-  program of which the table below tells is the one that reads.
+- All use the same kind of device, made in the same way and accessed by the same code, with one system call per
+  packet. The MTU is 1500 bytes; *with offload* means that packets of up to 64 KiB with open checksums cross the
+  device (`IFF_VNET_HDR`), as a network card with segmentation offload would accept them.
+- All run in one thread, are built by the same compiler with the same settings, and have buffers of 4 MiB in each
+  direction. The kernel has its own buffers, and Reno instead of the system's default.
+- The sender writes the same byte repeatedly; the receiver does not check the bytes. `crates/wire/tests/interop` tests
+  that every byte arrives.
+- **The endpoint's core does part of the kernel's TCP too**: a packet that is written to the device passes the
+  kernel's TCP within the system call, up to the socket, and an ACK makes the kernel send. The same holds for the
+  relay's core.
+- **dupack** is `sack/reno` with SACK and timestamps, as Linux negotiates them. It acknowledges data that arrives
+  together, up to 64 packets, with one ACK.
+- **smoltcp** is driven by its own `Interface::poll`, which reads all pending packets and then answers once. By
+  default it has no congestion control and no timestamps; results with its Reno are [below](#every-measurement). Its
+  segmentation offload is that of its `phy` layer, translated to the device's.
+- **Kernel to kernel**: the writing and the reading program share one core, and the relay has the other. The program
+  in the table below is the reading one.
 
 ";
 
 const DETAILS: &str = "\
 ## Every measurement
 
-Gbit/s: least / median / most of the rounds. Processor time for 1448 bytes of payload, a full segment's, of the
-endpoint (or relay) and of the program on the kernel's side, and what share of the time each was busy: medians. Where
-neither share is near 100 %, a core was taken away or both waited for one another.
+Gbit/s: smallest / median / largest of the rounds. Medians of the processor time for 1448 bytes of payload (a full
+segment) of the endpoint or relay and of the program on the kernel's side, and of the shares of time for which each
+was busy. If neither share is near 100 %, a core was taken away or each waited for the other.
 
 | run | rounds | Gbit/s | endpoint, ns | program, ns | endpoint busy | program busy |
 | --- | --- | --- | --- | --- | --- | --- |
 ";
 
-/// Payload of a full segment: 1500 bytes less IPv4, TCP and timestamps.
+/// Payload of a full segment in bytes: 1500 without the headers of IPv4 and TCP and the timestamps.
 const SEGMENT_BYTES: f64 = 1448.0;
 
 impl Page<'_> {
-    /// The page in Markdown.
+    /// Returns the page in Markdown.
     pub fn text(&self) -> String {
         let mut text = INTRODUCTION.to_owned();
         for (task, aim_gbits) in TASKS {
@@ -85,7 +86,7 @@ impl Page<'_> {
 
     fn row(&self, task: Task, aim_gbits: f64) -> String {
         let rate = |party| self.gbits(Run { party, task });
-        // The relay carries the same whoever sends.
+        // The relay carries the same in both directions.
         let both_ways = Task {
             direction: Direction::Send,
             ..task
@@ -141,7 +142,7 @@ impl Page<'_> {
     fn circumstances(&self) -> String {
         let mut text = format!(
             "\n## Circumstances\n\n- measured by `{}`; each run by `target/release/examples/wire_speed WORDS \
-             --seconds {}` after half a second that does not count, with these words:\n",
+             --seconds {}` after half a second that does not count, with these arguments:\n",
             self.command, self.seconds
         );
         for run in RUNS {

@@ -1,4 +1,4 @@
-//! What is run.
+//! The runs.
 
 /// One run of `crates/wire/examples/wire_speed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,26 +7,26 @@ pub struct Run {
     pub task: Task,
 }
 
-/// Who moves the bytes.
+/// The program that moves the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party {
     Dupack,
-    /// As it comes: without congestion control.
+    /// smoltcp by default: without congestion control.
     Smoltcp,
-    /// With its Reno.
+    /// smoltcp with its Reno.
     SmoltcpReno,
     /// A second kernel, through a relay.
     Relay,
 }
 
-/// Which way, and in what packets.
+/// Direction and kind of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
     pub direction: Direction,
     pub packets: Packets,
 }
 
-/// As seen from the endpoint. The relay carries the same in both.
+/// Direction as seen from the endpoint. The relay carries the same in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Send,
@@ -39,7 +39,7 @@ pub enum Packets {
     Offload,
 }
 
-/// The rows of the page, with what is aimed at.
+/// The rows of the page with their aims.
 pub const TASKS: [(Task, f64); 4] = [
     (Task::new(Direction::Send, Packets::Plain), PLAIN_AIM),
     (Task::new(Direction::Receive, Packets::Plain), PLAIN_AIM),
@@ -47,11 +47,11 @@ pub const TASKS: [(Task, f64); 4] = [
     (Task::new(Direction::Receive, Packets::Offload), OFFLOAD_AIM),
 ];
 
-/// Gbit/s that a host should manage between itself and the kernel on one core.
+/// Throughput in Gbit/s that a host should reach to and from the kernel on one core.
 const PLAIN_AIM: f64 = 1.0;
 const OFFLOAD_AIM: f64 = 5.0;
 
-/// A round, in an order in which those stand together that are compared.
+/// The runs of a round; those that are compared follow each other.
 pub const RUNS: [Run; 12] = [
     Run::new(Party::Dupack, Direction::Send, Packets::Plain),
     Run::new(Party::Smoltcp, Direction::Send, Packets::Plain),
@@ -90,7 +90,7 @@ impl Run {
         }
     }
 
-    /// Its arguments.
+    /// Returns its arguments.
     pub fn words(self) -> Vec<&'static str> {
         let direction = match self.task.direction {
             Direction::Send => "send",
@@ -108,7 +108,7 @@ impl Run {
         }
     }
 
-    /// Its name where every measurement stands.
+    /// Returns its name in the table of all measurements.
     pub fn name(self) -> String {
         let packets = match self.task.packets {
             Packets::Plain => "packets of 1500 bytes",

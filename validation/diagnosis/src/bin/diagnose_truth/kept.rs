@@ -1,4 +1,4 @@
-//! What is known of a transfer, kept beside its captures: they can be diagnosed again without making it again.
+//! The truth about a transfer, kept beside its captures, so that they can be diagnosed again without a new transfer.
 
 use std::fs;
 use std::path::Path;
@@ -8,24 +8,24 @@ use serde::{Deserialize, Serialize};
 
 use super::truth::Was;
 
-/// What was so in a transfer of which captures are kept.
+/// The truth about a transfer with kept captures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Kept {
-    /// By the place of each packet with data in the sender's capture, what it was; `None` if that is not known.
+    /// Class of each data packet in the sender's capture, by index; `None` if it is unknown.
     truths: Vec<Option<String>>,
-    /// What the kernel says, in nanoseconds: busy, and limited by the receive window.
+    /// Busy time and time limited by the receive window, in nanoseconds, as the kernel counts them.
     pub times: Option<(u64, u64)>,
-    /// Whether the path's queue overflowed.
+    /// `true` if the path's queue overflowed.
     pub overflowed: bool,
     pub seconds: f64,
-    /// Retransmissions that the kernel counted, and those that left its host.
+    /// Retransmissions counted by the kernel, and those that left its host.
     pub counted: Option<(u64, u64)>,
-    /// Why its times are worth nothing, if they are.
+    /// Reason why its times are invalid, if they are.
     pub unsound: Vec<String>,
 }
 
 impl Kept {
-    /// One with these truths, and nothing else known.
+    /// Returns one with these truths and nothing else.
     pub fn new(truths: &[Option<Was>]) -> Self {
         let named = truths
             .iter()
@@ -46,14 +46,14 @@ impl Kept {
     }
 }
 
-/// Keeps something in `file`.
+/// Writes a value to `file`.
 pub fn keep<T: Serialize>(file: &Path, what: &T) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let text = serde_json::to_string(what).map_err(|error| failed(&error))?;
     fs::write(file, text).map_err(|error| failed(&error))
 }
 
-/// What was kept in `file`.
+/// Reads a value from `file`.
 pub fn kept<T: DeserializeOwned>(file: &Path) -> Result<T, String> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let text = fs::read_to_string(file).map_err(|error| failed(&error))?;

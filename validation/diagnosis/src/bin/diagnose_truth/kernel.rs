@@ -1,5 +1,5 @@
-//! What the kernel says of its senders while they send: the tracepoints `tcp_retransmit_skb` and
-//! `tcp_cong_state_set`, read from a tracing instance of our own, which is removed at the end.
+//! Events of the kernel's senders: the tracepoints `tcp_retransmit_skb` and `tcp_cong_state_set`, read from a tracing
+//! instance that is removed at the end.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -10,52 +10,52 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Where the kernel shows its tracing.
+/// Place of the kernel's tracing.
 pub const TRACING: &str = "/sys/kernel/tracing";
 
-/// `O_NONBLOCK` of Linux, on every processor that this runs on.
+/// `O_NONBLOCK` of Linux, on all supported processors.
 const NONBLOCK: i32 = 0o4000;
 
-/// How often the pipe is looked into.
+/// Interval between two looks at the pipe.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Room for events, per processor.
+/// Buffer for events per processor.
 const BUFFER_KB: &str = "8192";
 
-/// So many marks are made to know how two clocks stand to each other: the closest of them counts.
+/// Number of marks for comparing two clocks: the closest counts.
 const MARKS: u32 = 5;
 
-/// Linux's states (`enum tcp_ca_state`).
+/// States of Linux (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Open, Disorder and CWR: nothing is held for lost.
+    /// Open, Disorder and CWR: nothing is marked lost.
     Calm,
     Recovery,
     Loss,
 }
 
-/// What an event says.
+/// Kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A packet was sent again; `went` is whether it left the sender.
+    /// A packet was retransmitted; `went` is `true` if it left the sender.
     Again { went: bool },
     /// The state was set.
     State(State),
-    /// A mark of ours: the time of day when it was made.
+    /// A mark of ours, with the time of day at which it was made.
     Mark { id: u64, unix_nanos: u64 },
 }
 
 /// An event.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// By the monotonic clock, in nanoseconds; to the microsecond.
+    /// Monotonic time in nanoseconds, with a resolution of a microsecond.
     pub at: u64,
-    /// The sender's port; 0 of a mark.
+    /// Port of the sender, or 0 for a mark.
     pub port: u16,
     pub what: What,
 }
 
-/// Listens to the kernel.
+/// Records events of the kernel.
 pub struct Tracer {
     instance: PathBuf,
     events: Arc<Mutex<Vec<Event>>>,
@@ -64,7 +64,7 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Begins to listen to senders to `port`.
+    /// Starts recording events of senders to `port`.
     pub fn start(port: u16) -> Result<Self, String> {
         let instance = PathBuf::from(format!("{TRACING}/instances/dupack-{}", std::process::id()));
         let failed = |what: &str| {
@@ -99,8 +99,8 @@ impl Tracer {
         Ok(tracer)
     }
 
-    /// What is to be added to the monotonic clock to have the time of day, and what that clock says now, in
-    /// nanoseconds. No `id` may be there twice.
+    /// Returns the difference between the time of day and the monotonic clock, and the latter's time now, in
+    /// nanoseconds. Every `id` must be unique.
     pub fn offset(&self, id: u64) -> Result<(i64, u64), String> {
         let path = self.instance.join("trace_marker");
         let failed = |error: std::io::Error| format!("{}: {error}", path.display());
@@ -124,7 +124,7 @@ impl Tracer {
             });
             let marks: Vec<(i64, u64)> = marks.collect();
             if marks.len() == MARKS as usize {
-                // The mark is made after its time was read: the largest is the closest.
+                // A mark is made after its time was read: the largest difference is the closest.
                 offset = marks.into_iter().max();
                 break;
             }
@@ -132,9 +132,9 @@ impl Tracer {
         offset.ok_or_else(|| "the kernel does not show our own marks".to_owned())
     }
 
-    /// What it said of the sender at `port`, from `since` on.
+    /// Returns the events of the sender at `port` from `since` on.
     pub fn events(&self, port: u16, since: u64) -> Vec<Event> {
-        // What happened last may be on its way.
+        // The latest events may not have arrived yet.
         thread::sleep(PAUSE * 10);
         let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         let ours = events.iter().filter(|e| e.port == port && e.at >= since);
@@ -188,7 +188,7 @@ fn unix_nanos() -> u64 {
     u64::try_from(today.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Reads a line: `swapper-0 [000] ..s2. 123.456789: tcp_retransmit_skb: ... sport=1 ...`.
+/// Parses a line: `swapper-0 [000] ..s2. 123.456789: tcp_retransmit_skb: ... sport=1 ...`.
 fn parse(line: &str) -> Option<Event> {
     const NAMES: [&str; 3] = [
         "tcp_retransmit_skb",

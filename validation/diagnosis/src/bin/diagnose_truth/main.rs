@@ -1,14 +1,14 @@
-//! `dupack diagnose` on real packets, held against what senders, kernel and path know: `cargo measure diagnose` writes
-//! `docs/diagnose-truth.md`.
+//! Diagnoses of real packets by `dupack diagnose`, compared with the knowledge of senders, kernel and path: `cargo
+//! measure diagnose` writes `docs/diagnose-truth.md`.
 //!
-//! Arguments: `--seed N` (1) for the paths' random numbers, `--jobs N` (3) for transfers at a time, `--only TEXT` for
-//! those whose sender and path have it (`kernel:cubic over 2 % loss`), `--out DIR` for captures and what was wrong,
-//! `--again` to diagnose the captures of an earlier run there instead of making transfers,
-//! `--page FILE` for the page, `--what-if` for the predictions instead (`--repeat N`, 10, for how often each is held
-//! against the wire).
+//! Arguments: `--seed N` (1) for the paths' random numbers, `--jobs N` (3) for simultaneous transfers, `--only TEXT`
+//! for transfers whose sender and path contain the text (`kernel:cubic over 2 % loss`), `--out DIR` for captures and
+//! wrong diagnoses, `--again` to diagnose the captures of an earlier run there instead of making transfers, `--page
+//! FILE` for the page, `--what-if` for predictions instead (`--repeat N`, 10, for the number of real runs with which
+//! each is compared).
 //!
-//! It takes root: namespaces, and the kernel's tracing, which is mounted in a mount namespace of its own where the
-//! system has not. Everything that it makes ends with it.
+//! It must run as root: it needs namespaces and the kernel's tracing, which is mounted in a separate mount namespace if
+//! necessary. Everything it makes ends with it.
 
 #[cfg(target_os = "linux")]
 mod kept;

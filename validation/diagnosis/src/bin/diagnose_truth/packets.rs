@@ -1,4 +1,4 @@
-//! The packets with data in a capture, and which packet of one capture is which of another's.
+//! The data packets in a capture, and their counterparts in another capture.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -7,27 +7,28 @@ use std::path::Path;
 use dupack_packet::captured::CaptureReader;
 use dupack_tcp::connection::Flags;
 
-/// Where the receivers of all transfers listen.
+/// Port of the receivers of all transfers.
 pub const PORT: u16 = 5001;
 
-/// Two captures' clocks are one, but a packet's time in one is that before it was handed on, in the other after.
+/// Tolerance between two captures: they share one clock, but one records a packet before it is passed on, the other
+/// after.
 const CLOCKS_NANOS: u64 = 2_000_000;
 
-/// A packet with data, or a FIN.
+/// A packet with data or a FIN.
 #[derive(Clone, Copy, Debug)]
 pub struct DataPacket {
-    /// In its capture, from 1.
+    /// Number in its capture, from 1.
     pub number: u64,
-    /// Since 1970, in nanoseconds.
+    /// Nanoseconds since 1970.
     pub at: u64,
     pub seq: u32,
-    /// Bytes of data, and one more for a FIN.
+    /// Number of data bytes, and one more for a FIN.
     pub len: u32,
     pub stamp: Option<u32>,
 }
 
 impl DataPacket {
-    /// Where it begins, counted from `origin`.
+    /// Returns its beginning relative to `origin`.
     pub const fn start(&self, origin: u32) -> u64 {
         self.seq.wrapping_sub(origin) as u64
     }
@@ -36,14 +37,14 @@ impl DataPacket {
         self.start(origin) + self.len as u64
     }
 
-    /// Whether it has all of `other`, which was cut off it.
+    /// Returns `true` if it contains all of `other`, which is a part of it.
     fn holds(&self, other: &Self) -> bool {
         let (start, end) = (other.start(self.seq), other.end(self.seq));
         self.stamp == other.stamp && start < u64::from(self.len) && end <= u64::from(self.len)
     }
 }
 
-/// Reads them.
+/// Reads the data packets of a capture.
 pub fn read(path: &Path) -> Result<Vec<DataPacket>, String> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let file = File::open(path).map_err(|error| failed(&error))?;
@@ -67,7 +68,7 @@ pub fn read(path: &Path) -> Result<Vec<DataPacket>, String> {
     Ok(packets)
 }
 
-/// By the place of each packet that came, the place of the same packet where it left.
+/// Returns, for each packet that arrived, the index of the same packet at its departure.
 pub fn arrivals(left: &[DataPacket], came: &[DataPacket]) -> Vec<Option<usize>> {
     let mut waiting: HashMap<_, VecDeque<usize>> = HashMap::new();
     for (place, packet) in left.iter().enumerate() {
@@ -85,10 +86,10 @@ pub fn arrivals(left: &[DataPacket], came: &[DataPacket]) -> Vec<Option<usize>> 
     matched.collect()
 }
 
-/// By the place of each packet that a host handed to its device, the place of the first packet on the path that was
-/// cut off it.
+/// Returns, for each packet that a host passed to its device, the index of the first packet on the path that is a part
+/// of it.
 pub fn cut_from(host: &[DataPacket], path: &[DataPacket]) -> Vec<Option<usize>> {
-    /// Packets of one end come to the path in their order, but for a few.
+    /// The packets of one end reach the path in order, with few exceptions.
     const AHEAD: usize = 64;
     let mut first = vec![None; host.len()];
     let mut next = 0;

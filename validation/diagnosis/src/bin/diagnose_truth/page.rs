@@ -1,4 +1,4 @@
-//! The page, and the list of all that was told wrongly.
+//! The page, and the list of all wrong diagnoses.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use super::run::{Done, End};
 use super::score::{About, Mark, Needless, Quantity, Score};
 use super::truth::Was;
 
-/// The sums of several captures.
+/// Sums over several captures.
 #[derive(Default)]
 struct Sum {
     captures: usize,
@@ -30,7 +30,7 @@ impl Sum {
         self.needless.add(&score.needless);
         self.unknown += score.unknown;
         for (quantity, judged) in &score.judged {
-            // The rate of a path that was late is not what it was told to have.
+            // A path that was late did not have the configured rate.
             let timed = matches!(quantity, Quantity::Rate | Quantity::Room);
             if sound || !timed {
                 *self.marks.entry((*quantity, judged.mark)).or_default() += 1;
@@ -71,27 +71,28 @@ fn share(part: u64, all: u64) -> String {
 }
 
 const HEAD: &str = "\
-# What `dupack diagnose` says, and what was so
+# Diagnoses compared with the truth
 
-Transfers of real packets over an emulated path: our endpoint and this machine's kernel send in turn, captured at both
-ends and, where the kernel sends, by tcpdump on its host with offload on, where one packet is many segments. What each
-retransmission was is known: our senders say it themselves at each transmission, of the kernel's the tracepoints
-`tcp_retransmit_skb` and `tcp_cong_state_set` tell it. `TCP_INFO` has the time that the receive window, or nothing to
-send, limited it. The paths are in `validation/diagnosis/src/bin/diagnose_truth/paths.rs`. This page is written by
+Diagnoses of real packets by `dupack diagnose`: our endpoint and this machine's kernel send in turn over an emulated
+path, captured at both ends and, if the kernel sends, by tcpdump on its host with offload, where one packet consists
+of many segments. The class of each retransmission is known: our senders report it at each transmission, and the
+tracepoints `tcp_retransmit_skb` and `tcp_cong_state_set` reveal it for the kernel's. `TCP_INFO` has the times that
+were limited by the receive window or the application. The paths are in `validation/diagnosis/src/bin/diagnose_truth/paths.rs`. This page is written by
 `cargo measure diagnose`.
 
-Retransmissions are told apart by class: fast (the first repair and further ones of a recovery), timeout, after a
-timeout, tail loss probe, window probe; what is told to be one and was none counts as wrong. A needless one repeats only what had arrived, or was
-under way and arrived. Shares of time are those of the kernel's `busy_time` and `rwnd_limited`, within 5 points; the least
-round trip is the path's with a full packet's time on its link, within 1 ms or 2 %; the rate is the path's or its policer's, within 5 %; the loss is that of the
-packets, within the interval that is told; the buffer, where it overflowed, within 15 %.
+Retransmissions are classified as fast (the first and later ones of a recovery), timeout, after a timeout, tail loss
+probe, or window probe; a diagnosed retransmission that was none counts as wrong. A spurious one repeats only data
+that had arrived, or was in flight and arrived. A diagnosis is right if shares of time are within 5 points of the
+kernel's `busy_time` and `rwnd_limited`; the smallest round-trip time within 1 ms or 2 % of the path's, including a
+full packet's time on its link; the rate within 5 % of the path's or its policer's; if the diagnosed interval contains
+the loss rate of the packets; and if the buffer, where it overflowed, is within 15 %.
 ";
 
-/// The page.
+/// Returns the page.
 pub fn page(done: &[Done], failed: &[String], seeds: &str) -> String {
     let mut text = HEAD.to_owned();
-    text += "\n## All together\n\n";
-    text += "| captured at | captures | retransmissions told rightly | needless or not | truth not known |\n";
+    text += "\n## Totals\n\n";
+    text += "| captured at | captures | retransmissions classified correctly | spurious or not | truth unknown |\n";
     text += "| --- | --: | --: | --: | --: |\n";
     for end in End::ALL {
         let sum = Sum::of(done, |_, taken| taken == end);
@@ -172,7 +173,7 @@ fn confusion(done: &[Done]) -> String {
         }
     }
     let mut text =
-        "\n## What was told wrongly\n\n| captured at | it was | told | packets |\n".to_owned();
+        "\n## Wrong diagnoses\n\n| captured at | truth | diagnosis | packets |\n".to_owned();
     text += "| --- | --- | --- | --: |\n";
     for ((end, was, told), count) in counts {
         let _ = writeln!(
@@ -188,9 +189,9 @@ fn confusion(done: &[Done]) -> String {
 
 fn each(done: &[Done]) -> String {
     let mut text =
-        "\n## Each capture\n\nWhat is told, and in parentheses what was so; bold is wrong.\n\n"
+        "\n## Each capture\n\nThe diagnosis, and the truth in parentheses; wrong values are bold.\n\n"
             .to_owned();
-    text += "| sender | path | captured at | retransmissions | told rightly | needless or not |";
+    text += "| sender | path | captured at | retransmissions | classified correctly | spurious or not |";
     for quantity in Quantity::ALL {
         let _ = write!(text, " {} |", quantity.name());
     }
@@ -272,7 +273,7 @@ fn circumstances(done: &[Done], failed: &[String], seeds: &str) -> String {
     text
 }
 
-/// Everything that was told wrongly, a line each.
+/// Returns a line for each wrong diagnosis.
 pub fn wrong(done: &[Done]) -> String {
     let mut text = "file,packet,unix_time,sequence_number,it_was,told\n".to_owned();
     for one in done {

@@ -1,4 +1,4 @@
-//! The paths that senders are captured on, each an experiment's, and what is built of them.
+//! The paths on which senders are captured, described as in experiments, and their construction.
 
 use dupack_algorithms::catalog::{Catalog, Dialect};
 use dupack_lab::experiment::load::Source;
@@ -9,43 +9,43 @@ use dupack_tcp::time::Duration;
 use dupack_testbed::{SenderSpec, writes};
 use dupack_wire::transfer::{Origin, ReadPauses, Write};
 
-/// Payload of a segment with timestamps.
+/// Payload of a segment with timestamps, in bytes.
 const SEGMENT_BYTES: u64 = 1448;
 
-/// A full packet.
+/// Bytes of a full packet.
 const PACKET_BITS: f64 = 1500.0 * 8.0;
 
-/// A path, and how much is sent over it.
+/// A path and the amount of data sent over it.
 #[derive(Clone, Debug)]
 pub struct Place {
     pub name: String,
-    /// Rate, round trip and buffer, in words.
+    /// Rate, round-trip time and buffer in words.
     pub numbers: String,
-    /// What of an experiment file says it.
+    /// Its part of an experiment file.
     pub experiment: String,
-    /// How much is sent, unless the experiment's flow has writes.
+    /// Amount of data, unless the experiment's flow has writes.
     pub bytes: u64,
-    /// When the receiver's application does not read.
+    /// Times at which the receiver's application does not read.
     pub reader: Option<ReadPauses>,
 }
 
-/// A path as transfers take it.
+/// A path as transfers use it.
 pub struct Built {
     pub forward: LinkConfig,
     pub backward: LinkConfig,
     pub window: Option<u64>,
     pub writes: Vec<Write>,
-    /// What a diagnosis is to find, in bit per second.
+    /// Rate that a diagnosis should find, in bit/s.
     pub rate: f64,
-    /// Whether that rate is a policer's.
+    /// `true` if it is the rate of a policer.
     pub policed: bool,
-    /// Both delays, and a full packet's time on the link.
+    /// Both delays and the time of a full packet on the link.
     pub least_rtt: Duration,
-    /// The room of the queue, in packets.
+    /// Capacity of the queue in packets.
     pub room: Option<f64>,
 }
 
-/// Who sends on each path.
+/// The senders on each path.
 pub const SENDERS: [&str; 8] = [
     "rack/cubic",
     "sack/reno",
@@ -57,21 +57,21 @@ pub const SENDERS: [&str; 8] = [
     "kernel:bbr",
 ];
 
-/// A kind of path. Of seed 1 it has these numbers; other seeds draw factors for them.
+/// A kind of path. Seed 1 uses these numbers; other seeds draw factors for them.
 struct Kind {
     name: &'static str,
     bytes: u64,
     /// Mbit/s.
     rate: f64,
-    /// One way, in ms.
+    /// One-way delay in ms.
     delay: f64,
     /// Packets.
     buffer: f64,
-    /// What else stands in `[path]`, and after it. `{rate}` is what a policer passes, in Mbit/s.
+    /// Other lines of `[path]` and after it. `{rate}` is the rate of a policer in Mbit/s.
     rest: &'static str,
 }
 
-/// The path to a receiver that stops reading; experiments cannot say it.
+/// The path to a receiver that stops reading, which experiments cannot describe.
 const READER: &str = "a reader with pauses, 0.5 % loss";
 
 /// Long enough for a window of 64 kB to fill and for probes of it.
@@ -80,7 +80,7 @@ const PAUSES: ReadPauses = ReadPauses {
     time: Duration::from_millis(900),
 };
 
-/// What the issue asks for, each path so that a transfer takes some seconds.
+/// The kinds of path, each with an amount of data that takes some seconds.
 const KINDS: [Kind; 10] = [
     Kind {
         name: "no loss",
@@ -165,15 +165,15 @@ const KINDS: [Kind; 10] = [
     },
 ];
 
-/// Factors that seeds draw from.
+/// Factors from which seeds draw.
 const RATES: [f64; 4] = [0.5, 1.0, 1.5, 2.0];
 const DELAYS: [f64; 5] = [0.5, 1.0, 1.5, 2.5, 4.0];
 const BUFFERS: [f64; 3] = [0.5, 1.0, 2.0];
 
-/// What a policer passes of the link's rate.
+/// Rate of a policer relative to the link's.
 const POLICED: f64 = 0.125;
 
-/// All paths of `seed`.
+/// Returns all paths of `seed`.
 pub fn places(seed: u64) -> Vec<Place> {
     let mut draws = Draws(seed);
     KINDS
@@ -201,7 +201,7 @@ impl Kind {
     }
 }
 
-/// Numbers that depend on a seed (SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
+/// Random numbers from a seed (SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
 struct Draws(u64);
 
 impl Draws {
@@ -211,14 +211,14 @@ impl Draws {
         word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         word ^= word >> 31;
-        // There are a handful.
+        // There are only a few.
         let place = (word % from.len().max(1) as u64) as usize;
         from.get(place).copied().unwrap_or(1.0)
     }
 }
 
 impl Place {
-    /// Builds it for one transfer, whose random numbers are of `seed`.
+    /// Builds the path for one transfer, with random numbers from `seed`.
     pub fn build(&self, seed: u64) -> Result<Built, String> {
         let text = format!(
             "stacks = ['sack/reno']\nduration = '120s'\nstarts = 'given'\n{}\n",
@@ -264,7 +264,7 @@ fn in_bytes(buffer: Buffer) -> u64 {
     }
 }
 
-/// A sender, as a transfer takes it.
+/// Returns a sender as a transfer uses it.
 pub fn origin(sender: &str) -> Result<Origin, String> {
     let catalog = Catalog::builtin();
     let sender = SenderSpec::parse(sender, &catalog).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! One transfer: captured at both ends, and at the host if a kernel sends, with what its sender knew.
+//! One transfer with the knowledge of its sender: captured at both ends, and at the host if a kernel sends.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,22 +19,22 @@ use super::score::{Known, Score};
 use super::told::tell;
 use super::truth::{Fate, Was, fates, of_endpoint, of_kernel};
 
-/// By how much packets may leave late before a run's times are worth nothing.
+/// Largest lateness of packets for which the times of a run are valid.
 const TOLERANCE: Duration = Duration::from_millis(1);
 
-/// So often a run is done whose path did not keep its times.
+/// Number of attempts if the path does not keep its times.
 const TRIES: u32 = 3;
 
-/// When a transfer is cut off.
+/// Time after which a transfer is cut off.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// Data beyond this in one packet is of several segments: Ethernet carries 1500 bytes of IP.
+/// Largest payload of one segment, as Ethernet carries 1500 bytes of IP; a larger packet has several segments.
 const LONGEST: u32 = 1460;
 
-/// What a kernel's sender begins with.
+/// Prefix of a kernel's sender.
 const KERNEL: &str = "kernel:";
 
-/// A transfer to be made.
+/// A requested transfer.
 #[derive(Clone, Debug)]
 pub struct Task {
     pub number: u64,
@@ -43,7 +43,7 @@ pub struct Task {
     pub seed: u64,
 }
 
-/// Where a capture was taken.
+/// Place of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
     Sender,
@@ -64,16 +64,16 @@ impl End {
     }
 }
 
-/// What came of a transfer.
+/// Results of a transfer.
 pub struct Done {
     pub task: Task,
     pub scores: Vec<(End, Score)>,
-    /// Why its times are worth nothing, if they are.
+    /// Reason why its times are invalid, if they are.
     pub unsound: Vec<String>,
     pub seconds: f64,
-    /// Packets longer than a segment in the host's capture.
+    /// Number of packets longer than a segment in the host's capture.
     pub long: Option<usize>,
-    /// Retransmissions that the kernel counted, and those that left its host.
+    /// Retransmissions counted by the kernel, and those that left its host.
     pub counted: Option<(u64, u64)>,
 }
 
@@ -109,19 +109,18 @@ impl Files {
 
     fn remove(&self) {
         for file in [&self.near, &self.far, &self.host, &self.truth] {
-            // Not all of them are always there.
+            // Some of them may not exist.
             let _ = fs::remove_file(file);
         }
     }
 }
 
-/// Does `job`, and what it starts, before all else on the machine, as far as that is granted: a path that is late is
-/// another path.
+/// Runs `job` and its children with real-time priority if permitted, as a path that is late behaves differently.
 pub fn before_others<T>(job: impl FnOnce() -> T) -> T {
     let thread = fs::read_link("/proc/thread-self").unwrap_or_default();
     let schedule = |policy: [&str; 3]| {
         if let Some(thread) = thread.file_name() {
-            // Without the right to it, or the program, the path says itself whether it was late.
+            // Without the permission or the program, the path itself reports whether it was late.
             let _ = Command::new("chrt").args(policy).arg(thread).output();
         }
     };
@@ -131,7 +130,7 @@ pub fn before_others<T>(job: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Makes a transfer and has its captures diagnosed.
+/// Makes a transfer and diagnoses its captures.
 pub fn run(task: &Task, folder: &Path, tracer: &Tracer) -> Result<Done, String> {
     let built = task.place.build(task.seed)?;
     let files = Files::new(folder, task);
@@ -165,7 +164,7 @@ pub fn run(task: &Task, folder: &Path, tracer: &Tracer) -> Result<Done, String> 
     }
 }
 
-/// Has the captures of an earlier run diagnosed.
+/// Diagnoses the captures of an earlier run.
 pub fn again(task: &Task, folder: &Path) -> Result<Done, String> {
     let built = task.place.build(task.seed)?;
     let files = Files::new(folder, task);
@@ -173,7 +172,7 @@ pub fn again(task: &Task, folder: &Path) -> Result<Done, String> {
     score(task, &built, &files, &known)
 }
 
-/// What is known of a transfer.
+/// Returns the truth about a transfer.
 fn what_was(
     files: &Files,
     report: &TransferReport,

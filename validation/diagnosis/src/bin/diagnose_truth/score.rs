@@ -1,4 +1,4 @@
-//! What was told beside what was so: of one capture, and of many.
+//! Diagnoses compared with the truth, for one and for many captures.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,38 +12,38 @@ use super::packets::DataPacket;
 use super::told::Telling;
 use super::truth::{Fate, Was};
 
-/// What is known of a transfer beside its packets.
+/// The truth about a transfer beside its packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
-    /// How long something was outstanding, and for how long of that the receive window was full, if the kernel said.
+    /// Time with data outstanding, and time limited by the receive window, if the kernel reports them.
     pub times: Option<(Duration, Duration)>,
     pub least_rtt: Duration,
     pub rate: f64,
     pub policed: bool,
-    /// The share of what left that was lost.
+    /// Share of the sent packets that was lost.
     pub loss: f64,
-    /// Packets of room, where the queue overflowed.
+    /// Capacity of the queue in packets, if it overflowed.
     pub room: Option<f64>,
     pub control: Option<Control>,
 }
 
-/// A quantity beside what it was.
+/// Comparison of a quantity with the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
     Right,
     Wrong,
-    /// The diagnosis says that it cannot be told.
+    /// The diagnosis does not state the quantity.
     Untold,
 }
 
-/// A quantity of a capture: as it was, as it was told, and what that is worth.
+/// A quantity of a capture: the truth, the diagnosis and their comparison.
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub mark: Mark,
     pub text: String,
 }
 
-/// A packet of which the wrong thing was told.
+/// A packet with a wrong diagnosis.
 #[derive(Clone, Debug)]
 pub struct Miss {
     pub file: PathBuf,
@@ -51,17 +51,16 @@ pub struct Miss {
     pub about: About,
 }
 
-/// What was told wrongly.
+/// Kind of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
-    /// Why it was sent: what it was, and what was told.
+    /// Wrong class: the truth and the diagnosis.
     Cause(Was, Was),
-    /// Whether it was needed: it was what is not told.
+    /// Wrong need: the field is the truth.
     Need(Need),
 }
 
-/// Needless retransmissions: told so and were; told so and were not; were and were not told; all of which something
-/// is told.
+/// Spurious retransmissions: diagnosed and true; diagnosed but false; true but not diagnosed; all with a diagnosis.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Needless {
     pub hits: u64,
@@ -70,23 +69,23 @@ pub struct Needless {
     pub all: u64,
 }
 
-/// One capture's numbers.
+/// Results of one capture.
 #[derive(Clone, Debug, Default)]
 pub struct Score {
-    /// By what it was and what is told.
+    /// Counts by true and diagnosed class.
     pub confusion: BTreeMap<(Was, Was), u64>,
     pub needless: Needless,
     pub misses: Vec<Miss>,
-    /// Packets of which the truth is not known.
+    /// Number of packets whose truth is unknown.
     pub unknown: u64,
-    /// By what is judged.
+    /// Compared quantities.
     pub judged: BTreeMap<Quantity, Judged>,
 }
 
-/// What is judged beside packets.
+/// Compared quantities of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
-    /// Nothing outstanding, which the kernel does not count as busy.
+    /// Time with nothing outstanding, which the kernel does not count as busy.
     Application,
     ReceiveWindow,
     LeastRtt,
@@ -121,7 +120,7 @@ impl Quantity {
 }
 
 impl Score {
-    /// Of a capture with these packets, of which is known what they were.
+    /// Scores a capture with these packets, whose truth is known.
     pub fn of(
         file: &Path,
         packets: &[(DataPacket, Option<Was>, Fate)],
@@ -163,7 +162,7 @@ impl Score {
         score
     }
 
-    /// Retransmissions told rightly, and all.
+    /// Returns the number of correctly classified retransmissions and of all.
     pub fn classified(&self) -> (u64, u64) {
         let pairs = self.confusion.iter();
         let pairs = pairs.filter(|((was, told), _)| was.is_again() || told.is_again());
@@ -192,20 +191,20 @@ impl Needless {
         self.all += other.all;
     }
 
-    /// Those of which the right thing is told.
+    /// Returns the number of correct ones.
     pub const fn right(&self) -> u64 {
         self.all - self.false_alarms - self.missed
     }
 }
 
-/// Points of percent by which shares of the time may be off.
+/// Tolerance of shares of time in percentage points.
 const POINTS: f64 = 5.0;
-/// By how much the least round-trip time may be off: a millisecond, or this share.
+/// Tolerance of the smallest round-trip time: a millisecond, or this share.
 const RTT_SHARE: f64 = 0.02;
 const RTT_SECONDS: f64 = 0.001;
-/// By which share the rate may be off.
+/// Relative tolerance of the rate.
 const RATE_SHARE: f64 = 0.05;
-/// And the room of a queue.
+/// Relative tolerance of the queue's capacity.
 const ROOM_SHARE: f64 = 0.15;
 
 fn judge(stream: &StreamFindings, known: &Known) -> BTreeMap<Quantity, Judged> {

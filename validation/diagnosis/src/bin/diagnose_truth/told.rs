@@ -1,4 +1,4 @@
-//! What the diagnosis says of a capture: of each packet with data, and of the transfer as a whole.
+//! The diagnosis of a capture: of each data packet, and of the transfer as a whole.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,22 +14,22 @@ use dupack_packet::captured::CaptureReader;
 
 use super::truth::Was;
 
-/// What is said of a packet with data.
+/// Diagnosis of a data packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Told {
     pub was: Was,
-    /// As it stood at the end.
+    /// Final diagnosis.
     pub record: Option<Retransmission>,
 }
 
-/// Everything that is said of the transfer in a capture.
+/// Diagnosis of the transfer in a capture.
 pub struct Telling {
-    /// By the packet's number.
+    /// Packets by their number.
     pub packets: BTreeMap<u64, Told>,
     pub stream: StreamFindings,
 }
 
-/// Has a capture diagnosed.
+/// Diagnoses a capture.
 pub fn tell(path: &Path) -> Result<Telling, String> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let open = || {
@@ -39,7 +39,7 @@ pub fn tell(path: &Path) -> Result<Telling, String> {
     let diagnosis = diagnose(&mut open()?, Flow::All, &mut ()).map_err(|e| failed(&e))?;
     let streams = diagnosis.connections.into_iter();
     let stream = streams.filter_map(|one| one.streams.opener).next();
-    let stream = stream.ok_or_else(|| failed(&"no transfer in it"))?;
+    let stream = stream.ok_or_else(|| failed(&"it contains no transfer"))?;
     Ok(Telling {
         packets: packets(&mut open()?).map_err(|error| failed(&error))?,
         stream,
@@ -66,7 +66,7 @@ fn packets(
     Ok(each.max_by_key(BTreeMap::len).unwrap_or_default())
 }
 
-/// Explains every packet and keeps what was said.
+/// Explains every packet and keeps the explanations.
 struct Each {
     explainer: Explainer,
     said: Vec<(u64, Option<Repeat>, Stage)>,

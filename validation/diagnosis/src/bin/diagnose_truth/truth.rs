@@ -1,4 +1,4 @@
-//! What each packet with data was, as its sender knew it, and what became of it.
+//! Class of each data packet, as its sender knew it, and its fate.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use dupack_wire::transfer::Transmission;
 use super::kernel::{Event, State, What};
 use super::packets::DataPacket;
 
-/// What a packet with data was, or is told to be.
+/// True or diagnosed class of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Was {
-    /// Sent for the first time.
+    /// First transmission.
     New,
     Overtaken,
     Copy,
@@ -30,7 +30,7 @@ impl Was {
         }
     }
 
-    /// What goes by that name.
+    /// Returns the class with that name.
     pub fn named(name: &str) -> Option<Self> {
         let others = [Self::New, Self::Overtaken, Self::Copy];
         let again = Class::ALL.map(Self::Again);
@@ -38,7 +38,8 @@ impl Was {
         all.find(|was| was.name() == name)
     }
 
-    /// The two kinds of fast repair are one: where a recovery has no phases, they are a matter of words.
+    /// Merges the two classes of fast retransmission: if a recovery has no phases, the difference is a matter of
+    /// definition.
     pub const fn coarse(self) -> Self {
         match self {
             Self::Again(Class::Further) => Self::Again(Class::Fast),
@@ -51,9 +52,9 @@ impl Was {
     }
 }
 
-/// Packets of a sender of ours, each found among what it sent. `None`: it did not send such a one.
+/// Matches packets of a sender of ours with its transmissions; `None` if it did not send such a packet.
 pub fn of_endpoint(packets: &[DataPacket], sent: &[Transmission]) -> Vec<Option<Was>> {
-    /// So many may be missing in front of the path in a row.
+    /// Largest number of consecutive transmissions that may be missing before the path.
     const AHEAD: usize = 256;
     let truths = all(sent);
     let mut next = 0;
@@ -67,7 +68,7 @@ pub fn of_endpoint(packets: &[DataPacket], sent: &[Transmission]) -> Vec<Option<
     found.collect()
 }
 
-/// What each transmission was: as the harness of simulated transfers says it.
+/// Returns the class of each transmission, as the scores of simulated transfers do.
 fn all(sent: &[Transmission]) -> Vec<Was> {
     let (mut expiries, mut events, mut edge) = (0, 0, 0);
     let each = sent.iter().map(|one| {
@@ -101,13 +102,14 @@ fn all(sent: &[Transmission]) -> Vec<Was> {
     each.collect()
 }
 
-/// A kernel's event comes so much before the packet is seen on the path, at most.
+/// Longest time between a kernel's event and the packet on the path.
 const LATE_NANOS: i64 = 20_000_000;
-/// Its time is cut to the microsecond, and clocks are read one after the other.
+/// Tolerance in the other direction: its time is truncated to the microsecond, and the clocks are read one after the
+/// other.
 const EARLY_NANOS: i64 = 200_000;
 
-/// Packets of the kernel's sender, those that were sent again each with the event that tells of it. `offset` is what
-/// makes the time of day of an event's.
+/// Returns the class of packets of the kernel's sender, matching retransmissions with events. `offset` converts the
+/// time of an event to the time of day.
 pub fn of_kernel(packets: &[DataPacket], events: &[Event], offset: i64) -> Vec<Option<Was>> {
     let told = causes(events, offset);
     let origin = packets.first().map_or(0, |packet| packet.seq);
@@ -122,7 +124,7 @@ pub fn of_kernel(packets: &[DataPacket], events: &[Event], offset: i64) -> Vec<O
             last = None;
             continue;
         }
-        // What was read at once and goes on is of one packet of the kernel's, which tells of it once.
+        // Contiguous packets with the same time are one packet of the kernel's, which has one event.
         let goes_on = last.filter(|(before, _)| {
             before.at == packet.at && before.end(origin) == packet.start(origin)
         });
@@ -136,7 +138,7 @@ pub fn of_kernel(packets: &[DataPacket], events: &[Event], offset: i64) -> Vec<O
     truths
 }
 
-/// The event of a packet that was seen at `at`: the first that was not taken and is not too old.
+/// Takes the event of a packet that was seen at `at`: the first that is not taken and not too old.
 fn take(told: &[(i64, Was)], next: &mut usize, at: i64) -> Option<Was> {
     while let Some(&(when, was)) = told.get(*next) {
         if when > at + EARLY_NANOS {
@@ -152,16 +154,16 @@ fn take(told: &[(i64, Was)], next: &mut usize, at: i64) -> Option<Was> {
     None
 }
 
-/// When packets were sent again, and why.
+/// Returns times and reasons of retransmissions.
 fn causes(events: &[Event], offset: i64) -> Vec<(i64, Was)> {
     let mut state = State::Calm;
-    // Whether the state was set and nothing was sent again since.
+    // `true` if the state was set and nothing has been retransmitted since.
     let mut fresh = true;
     let mut told = Vec::new();
     for event in events {
         match event.what {
             What::State(new) => {
-                // Every expiry sets the state Loss, and so does nothing else in it.
+                // Every expiry, and nothing else in this state, sets the state Loss.
                 fresh = new == State::Loss || new != state;
                 state = new;
             }
@@ -182,14 +184,15 @@ fn causes(events: &[Event], offset: i64) -> Vec<(i64, Was)> {
     told
 }
 
-/// Whether each packet repeats only what had arrived or was under way and would arrive, and whether it was lost.
+/// Returns whether each packet repeats only data that had arrived or was in flight and would arrive, and whether it was
+/// lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fate {
     pub needless: bool,
     pub lost: bool,
 }
 
-/// What became of what left, by which of it came.
+/// Returns the fates of sent packets from the set of those that arrived.
 pub fn fates(left: &[DataPacket], came: &[Option<usize>]) -> Vec<Fate> {
     let mut arrived = vec![false; left.len()];
     for place in came.iter().flatten() {
@@ -211,7 +214,7 @@ pub fn fates(left: &[DataPacket], came: &[Option<usize>]) -> Vec<Fate> {
     each.collect()
 }
 
-/// Bytes that arrive, as ranges: by their starts, their ends.
+/// Arriving bytes as ranges: ends by starts.
 #[derive(Default)]
 struct Held(BTreeMap<u64, u64>);
 

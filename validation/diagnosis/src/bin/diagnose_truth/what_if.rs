@@ -1,8 +1,7 @@
-//! Predictions on real packets: a sender is captured, what another would have taken is told from the capture, and the
-//! other is run over the same path, with other losses each time. The list is `what-if.toml`.
-
+//! Predictions on real packets: a sender is captured, the transfer time of another sender is predicted from the
+//! capture, and the other sender runs over the same path, with different losses each time. The list is `what-if.toml`.
 //!
-//! What a transfer took is kept as soon as it has ended: the same command goes on where an earlier one was stopped.
+//! The results of a transfer are kept as soon as it has ended: the same command continues after an interruption.
 
 mod page;
 mod wire;
@@ -46,14 +45,14 @@ struct Pair {
     run: Option<String>,
 }
 
-/// A question, and how it is told apart.
+/// A question with its name.
 struct Question {
     number: u64,
     place: Place,
     pair: Pair,
 }
 
-/// What came of a question.
+/// Result of a question.
 struct Found {
     number: u64,
     place: String,
@@ -121,10 +120,10 @@ pub fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// How far the run is.
+/// Progress of the run.
 struct Progress {
     begun: Instant,
-    /// No pair is begun after so long.
+    /// Time after which no pair is begun.
     limit: Option<Duration>,
     all: usize,
     done: AtomicUsize,
@@ -149,7 +148,7 @@ impl Progress {
         self.limit.is_some_and(|limit| self.begun.elapsed() > limit)
     }
 
-    /// Says what came of a question, and about how long the others take.
+    /// Prints the result of a question and the approximate remaining time.
     fn say(&self, question: &Question, found: Option<&Result<Found, String>>) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         match found {
@@ -203,7 +202,7 @@ fn answer(question: &Question, options: &Options) -> Result<Found, String> {
 }
 
 impl Found {
-    /// What the other took, on average.
+    /// Returns the mean transfer time of the other sender.
     fn mean(&self) -> f64 {
         self.known.truth.iter().sum::<f64>() / self.known.truth.len().max(1) as f64
     }

@@ -1,4 +1,4 @@
-//! The command: what it is told, and who does what.
+//! The command: its arguments and its tasks.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -15,7 +15,7 @@ use super::paths::{SENDERS, places};
 use super::run::{Done, End, Task, again, run};
 use super::what_if;
 
-/// What the command is told.
+/// Arguments of the command.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub seed: u64,
@@ -24,11 +24,11 @@ pub struct Options {
     pub out: PathBuf,
     pub page: Option<PathBuf>,
     pub what_if: bool,
-    /// Captures are there already.
+    /// `true` if the captures exist already.
     pub again: bool,
-    /// How often each other sender is run.
+    /// Number of runs of each other sender.
     pub repeat: u64,
-    /// After so many minutes no prediction is begun.
+    /// Minutes after which no prediction is begun.
     pub minutes: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ impl Options {
             }
             let value = words
                 .next()
-                .ok_or_else(|| format!("{word} takes a value"))?;
+                .ok_or_else(|| format!("missing value for {word}"))?;
             let number = || {
                 let number = value.parse::<u64>();
                 number.map_err(|error| format!("{word} {value}: {error}"))
@@ -69,14 +69,14 @@ impl Options {
                 "--only" => options.only = value,
                 "--out" => options.out = PathBuf::from(value),
                 "--page" => options.page = Some(PathBuf::from(value)),
-                _ => return Err(format!("there is no {word}")),
+                _ => return Err(format!("unknown argument {word}")),
             }
         }
         Ok(options)
     }
 }
 
-/// Set once the command runs in a mount namespace of its own.
+/// Set when the command runs in a mount namespace of its own.
 const MOUNTED: &str = "DUPACK_TRACING_MOUNTED";
 
 pub fn main() -> ExitCode {
@@ -105,7 +105,7 @@ fn work() -> Result<(), String> {
         all(&tasks, &options, &|task| run(task, &options.out, &tracer))
     };
     let text = page(&done, &failed, &format!("seed {}", options.seed));
-    // The section that `ordinary` writes stays at the end of the page.
+    // The section of `ordinary` stays at the end of the page.
     let before = options.page.as_ref().map(fs::read_to_string);
     let before = before.and_then(Result::ok).unwrap_or_default();
     let text = match before.find("<!-- ordinary traffic -->") {
@@ -139,14 +139,14 @@ fn work() -> Result<(), String> {
     Ok(())
 }
 
-/// Has the kernel's tracing in its place: by starting again in a mount namespace of our own, if need be.
+/// Mounts the kernel's tracing, by starting the command again in a separate mount namespace if necessary.
 fn mount() -> Result<(), String> {
     if Path::new(TRACING).join("instances").exists() {
         return Ok(());
     }
     if std::env::var_os(MOUNTED).is_some() {
         return Err(format!(
-            "there is no tracing in {TRACING}: it takes root and a kernel with tracefs"
+            "cannot find the kernel's tracing in {TRACING}: run as root, with a kernel that has tracefs"
         ));
     }
     let itself = std::env::current_exe().map_err(|error| error.to_string())?;
@@ -159,7 +159,7 @@ fn mount() -> Result<(), String> {
     Err(format!("unshare: {}", command.exec()))
 }
 
-/// Every sender over every path, those that were asked for.
+/// Returns all requested combinations of senders and paths.
 fn tasks(options: &Options) -> Vec<Task> {
     let mut tasks = Vec::new();
     let mut number = 0;
@@ -171,7 +171,7 @@ fn tasks(options: &Options) -> Vec<Task> {
                     number,
                     place: place.clone(),
                     sender: sender.to_owned(),
-                    // No two transfers meet the same losses.
+                    // No two transfers have the same losses.
                     seed: options.seed * 1000 + number,
                 });
             }
@@ -216,7 +216,7 @@ fn in_a_line(done: &Done) -> String {
         }
     }
     if let Some((kernel, traced)) = done.counted.filter(|(kernel, traced)| kernel != traced) {
-        text += &format!(", the kernel counted {kernel} and told of {traced}");
+        text += &format!(", the kernel counted {kernel} and traced {traced}");
     }
     if !done.unsound.is_empty() {
         text += ", late";
@@ -224,7 +224,7 @@ fn in_a_line(done: &Done) -> String {
     text
 }
 
-/// Does so many tasks at a time; the results are in the order of the tasks.
+/// Runs so many tasks at a time; the results are in the order of the tasks.
 pub fn at_once<T: Sync, R: Send>(
     jobs: usize,
     tasks: &[T],

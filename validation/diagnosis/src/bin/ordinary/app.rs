@@ -22,19 +22,19 @@ use serde::{Deserialize, Serialize};
 use super::info::Sample;
 use super::plan::{Kind, Plan, Plug, Program, Route, Step};
 
-/// The first server's port; others follow.
+/// Port of the first server; others follow.
 const PORT: u16 = 8000;
 
 /// Time between samples.
 pub const EVERY: Duration = Duration::from_millis(10);
 
-/// How long a read or write blocks before the deadline is looked at.
+/// Longest time for which a read or write blocks before the deadline is checked.
 const SLICE: Duration = Duration::from_millis(200);
 
-/// How long the programs of a run may take.
+/// Longest time of the programs of a run.
 const DEADLINE: Duration = Duration::from_secs(15);
 
-/// How long data may be outstanding after that.
+/// Longest time for which data may be outstanding after that.
 const DRAIN: Duration = Duration::from_secs(3);
 
 /// One end of a connection over time.
@@ -42,20 +42,20 @@ const DRAIN: Duration = Duration::from_secs(3);
 pub struct EndRecord {
     pub local: SocketAddr,
     pub peer: SocketAddr,
-    /// When the connection was asked for, in nanoseconds since 1970.
+    /// Time at which the connection was requested, in nanoseconds since 1970.
     pub opened: u64,
     pub no_delay: bool,
     pub control: String,
-    /// Bytes that the program wrote.
+    /// Number of bytes that the program wrote.
     pub written: u64,
     pub samples: Vec<Sample>,
-    /// Times in which the program was in a call of write.
+    /// Times at which the program was in a call of write.
     pub writing: Vec<[u64; 2]>,
-    /// Times in which it did not read though it would have more to read later.
+    /// Times at which it did not read, although it would have more to read later.
     pub not_reading: Vec<[u64; 2]>,
 }
 
-/// Everything that is known of a run.
+/// Results of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     pub seed: u64,
@@ -64,11 +64,11 @@ pub struct Record {
     pub route: Route,
     /// Client and server of each connection, in turn.
     pub ends: Vec<EndRecord>,
-    /// The most by which the path was late, in milliseconds.
+    /// Largest lateness of the path in milliseconds.
     pub note: String,
 }
 
-/// A clock that tells nanoseconds since 1970, as the captures have them.
+/// Clock in nanoseconds since 1970, as in the captures.
 #[derive(Clone, Copy)]
 struct Clock {
     wall: WallClock,
@@ -89,7 +89,7 @@ impl Clock {
     }
 }
 
-/// Truth of one end, as its thread tells it.
+/// Truth about one end, as its thread reports it.
 #[derive(Default)]
 struct Notes {
     opened: u64,
@@ -98,7 +98,7 @@ struct Notes {
     not_reading: Vec<[u64; 2]>,
     samples: Vec<Sample>,
     socket: Option<TcpStream>,
-    /// Local address and peer: a closed socket has none.
+    /// Local address and peer, which a closed socket does not have.
     addresses: Option<[SocketAddr; 2]>,
 }
 
@@ -108,7 +108,7 @@ fn with<T>(shared: &Shared, job: impl FnOnce(&mut Notes) -> T) -> T {
     job(&mut shared.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// When and why programs end early.
+/// Times and reasons for which programs end early.
 #[derive(Clone)]
 struct Bounds {
     clock: Clock,
@@ -133,7 +133,7 @@ impl Bounds {
     }
 }
 
-/// Makes a run: captures go to `near` and `far`.
+/// Makes a run; the captures are written to `near` and `far`.
 pub fn run(plan: &Plan, near: &Path, far: &Path) -> Result<Record, String> {
     let failed = |what: &str| {
         let what = what.to_owned();
@@ -232,7 +232,7 @@ pub fn run(plan: &Plan, near: &Path, far: &Path) -> Result<Record, String> {
     })
 }
 
-/// The device of each host, with offload or without.
+/// Returns the device of each host, with or without offload.
 fn attachment(plan: &Plan) -> Attachment {
     let [near, far] = plan.route.single.map(|single| match single {
         true => Offload::Off,
@@ -245,7 +245,7 @@ fn attachment(plan: &Plan) -> Attachment {
     }
 }
 
-/// Puts a token bucket before a device of the namespace that the thread is in.
+/// Puts a token bucket before a device in the thread's namespace.
 fn shape(device: &str, rate: u64) -> io::Result<()> {
     let burst = (rate / 8 / 250).max(16_000);
     let (rate, burst) = (format!("{rate}bit"), format!("{burst}b"));
@@ -332,7 +332,7 @@ fn serve(
     work(&stream, program, notes, bounds)
 }
 
-/// Does what a program does with its socket, and closes it when all is acknowledged.
+/// Runs a program on its socket, and closes the socket when everything is acknowledged.
 fn work(stream: &TcpStream, program: &Program, notes: &Shared, bounds: &Bounds) -> io::Result<()> {
     stream.set_nodelay(program.no_delay)?;
     stream.set_read_timeout(Some(SLICE))?;

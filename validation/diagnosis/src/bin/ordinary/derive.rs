@@ -1,4 +1,4 @@
-//! Other captures of the same traffic: pure functions on the packets of one.
+//! Other captures of the same traffic: pure functions of the packets of one capture.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use dupack_packet::captured::CaptureReader;
 
 use super::plan::Draws;
 
-/// A packet of IP.
+/// An IP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Nanoseconds since 1970.
@@ -55,7 +55,7 @@ impl Derived {
         Self::Gre,
     ];
 
-    /// `true` if it lacks a direction, or more than a tenth of the packets.
+    /// Returns `true` if it lacks a direction, or more than a tenth of the packets.
     pub const fn lacks_much(self) -> bool {
         matches!(
             self,
@@ -103,7 +103,7 @@ impl Derived {
         }
     }
 
-    /// Applies it; the result is a file of libpcap's format.
+    /// Applies it, and returns a file in libpcap's format.
     pub fn make(self, packets: &[Packet], seed: u64) -> Vec<u8> {
         let mut draws = Draws::new(seed ^ 0x6465_7269_7665 ^ ((self as u64) << 40));
         let client = packets.first().map(|first| source(&first.bytes).to_vec());
@@ -181,8 +181,8 @@ impl Derived {
     }
 }
 
-/// The packets as of hosts that number all that they send, to whomever: other connections, which the capture does not have, take
-/// some of the numbers, in bursts.
+/// Returns the packets with identifications of hosts that number all their packets, to any destination: other
+/// connections, which the capture lacks, take some of the numbers, in bursts.
 fn shared_ids(packets: &[Packet], draws: &mut Draws) -> Vec<Packet> {
     let mut last: BTreeMap<Vec<u8>, u16> = BTreeMap::new();
     let mut renumbered = packets.to_vec();
@@ -203,7 +203,7 @@ fn shared_ids(packets: &[Packet], draws: &mut Draws) -> Vec<Packet> {
     renumbered
 }
 
-/// The packet behind an IPv4 header of a tunnel (RFC 5737's addresses) and the tunnel's own `header`.
+/// Puts an IPv4 header of a tunnel (with RFC 5737's addresses) and the tunnel's own `header` before the packet.
 fn outer(packet: &Packet, protocol: u8, header: &[u8]) -> Packet {
     let length = (20 + header.len() as u32 + packet.length) as u16;
     let mut ip = [
@@ -214,7 +214,7 @@ fn outer(packet: &Packet, protocol: u8, header: &[u8]) -> Packet {
     framed(packet, &[&ip, header].concat())
 }
 
-/// RFC 7348.
+/// VXLAN header (RFC 7348).
 fn vxlan(frame: &Packet) -> Packet {
     let length = (16 + frame.length) as u16;
     let mut header = [0xc0, 0, 0x12, 0xb5, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 42, 0];
@@ -222,7 +222,7 @@ fn vxlan(frame: &Packet) -> Packet {
     outer(frame, 17, &header)
 }
 
-/// RFC 2784.
+/// GRE header (RFC 2784).
 fn gre(packet: &Packet) -> Packet {
     let [high, low] = ether_type(packet);
     outer(packet, 47, &[0, 0, high, low])
@@ -232,7 +232,7 @@ const RAW: u32 = 101;
 const ETHERNET: u32 = 1;
 const COOKED: u32 = 276;
 
-/// All packets of a file.
+/// Reads all packets of a file.
 pub fn read(file: &[u8]) -> Result<Vec<Packet>, String> {
     let mut reader = CaptureReader::new(file).map_err(|error| error.to_string())?;
     let mut packets = Vec::new();
@@ -247,7 +247,7 @@ pub fn read(file: &[u8]) -> Result<Vec<Packet>, String> {
     Ok(packets)
 }
 
-/// A file in libpcap's format with times in nanoseconds.
+/// Returns a file in libpcap's format with times in nanoseconds.
 fn pcap(link: u32, packets: &[Packet]) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xa1b2_3c4d, 0x0004_0002, 0, 0, 262_144, link] {
@@ -272,13 +272,13 @@ fn is_v4(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|first| first >> 4 == 4)
 }
 
-/// The source address of an IP packet.
+/// Returns the source address of an IP packet.
 fn source(bytes: &[u8]) -> &[u8] {
     let range = if is_v4(bytes) { 12..16 } else { 8..24 };
     bytes.get(range).unwrap_or_default()
 }
 
-/// Counts a hop, as a router does.
+/// Decrements the hop limit, as a router does.
 fn one_hop(bytes: &mut [u8]) {
     if is_v4(bytes) {
         if let Some(header) = bytes.get_mut(..20) {
@@ -290,7 +290,7 @@ fn one_hop(bytes: &mut [u8]) {
     }
 }
 
-/// Makes the checksum of an IPv4 header right (RFC 791).
+/// Corrects the checksum of an IPv4 header (RFC 791).
 fn sum_header(bytes: &mut [u8]) {
     if let Some(header) = bytes.get_mut(..20) {
         header[10..12].fill(0);

@@ -1,4 +1,4 @@
-//! `TCP_INFO` of a socket, as far as the truth needs it.
+//! The needed part of a socket's `TCP_INFO`.
 
 use std::io;
 use std::net::TcpStream;
@@ -85,12 +85,12 @@ pub struct Sample {
     /// Linux's `enum tcp_ca_state`: 3 is Recovery, 4 is Loss.
     pub ca_state: u64,
     pub mss: u64,
-    /// Segments that are outstanding, of these sacked, held for lost, and retransmitted.
+    /// Number of outstanding segments, and of those sacked, marked lost, and retransmitted.
     pub unacked: u64,
     pub sacked: u64,
     pub lost: u64,
     pub retrans: u64,
-    /// Smoothed, in microseconds.
+    /// Smoothed round-trip time in microseconds.
     pub rtt: u64,
     pub ssthresh: u64,
     pub cwnd: u64,
@@ -106,7 +106,7 @@ pub struct Sample {
     pub reordering_seen: u64,
     /// `tcpi_delivery_rate_app_limited`.
     pub app_limited: u64,
-    /// The receive window that the peer granted last, in bytes.
+    /// Receive window that the peer granted last, in bytes.
     pub window: u64,
 }
 
@@ -167,7 +167,7 @@ impl From<Sample> for [u64; 21] {
 }
 
 impl Sample {
-    /// Takes one at `at`.
+    /// Takes a sample at `at`.
     pub fn take(stream: &TcpStream, at: u64) -> io::Result<Self> {
         let info = getsockopt(stream, Info)?;
         Ok(Self {
@@ -190,20 +190,20 @@ impl Sample {
             bytes_sent: info.bytes_sent,
             bytes_retrans: info.bytes_retrans,
             reordering_seen: info.reord_seen.into(),
-            // The lowest bit of the byte behind the window scales.
+            // The lowest bit of the byte after the window scales.
             app_limited: u64::from(info.rate_app_limited & 1),
             window: info.snd_wnd.into(),
         })
     }
 
-    /// Bytes of data that were sent and are not acknowledged.
+    /// Returns the number of data bytes that were sent and are not acknowledged.
     pub const fn outstanding(&self) -> u64 {
         self.bytes_sent
             .saturating_sub(self.bytes_retrans)
             .saturating_sub(self.bytes_acked)
     }
 
-    /// Bytes of data on the path, as the sender reckons.
+    /// Returns the sender's estimate of the data bytes on the path.
     pub const fn in_flight(&self) -> u64 {
         let gone = self.sacked + self.lost;
         (self.outstanding() + self.retrans * self.mss).saturating_sub(gone * self.mss)

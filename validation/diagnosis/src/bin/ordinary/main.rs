@@ -1,5 +1,5 @@
-//! Truth of ordinary traffic: applications over the kernel's own TCP at both ends, captured at both ends, and the first
-//! sentence of `dupack diagnose` held against it.
+//! Truth of ordinary traffic: applications over the kernel's own TCP at both ends, captured at both ends, and compared
+//! with the first sentence of `dupack diagnose`.
 //!
 //! ```text
 //! cargo run --release --manifest-path validation/Cargo.toml --bin ordinary -- [--seeds 1..100] [--kinds download,page]
@@ -9,14 +9,15 @@
 //! | argument | meaning |
 //! | --- | --- |
 //! | `--seeds A..B` | runs of the seeds from A to B, without B (`1..45`) |
-//! | `--kinds K,..` | applications; all of them in turn if nothing is given |
-//! | `--jobs N` | runs at a time, each in two network namespaces of its own (4) |
-//! | `--out DIR` | folder of captures, of their truth and of the scores (`dupack-out/ordinary`) |
+//! | `--kinds K,..` | applications; by default all of them in turn |
+//! | `--jobs N` | simultaneous runs, each in two network namespaces of its own (4) |
+//! | `--out DIR` | folder for captures, their truth and the scores (`dupack-out/ordinary`) |
 //! | `--again DIR` | diagnoses the captures in DIR again instead of making new ones |
 //! | `--page FILE` | rewrites the section between the markers in this page |
 //!
-//! **Seeds.** 1 to 1000 are for development. Seeds from 500000 on are held out: each is run once, for the page, when the diagnosis is
-//! finished. What a run shows to be wrong is mended, and the next run has other seeds; the page lists all runs.
+//! **Seeds.** 1 to 1000 are for development. Seeds from 500000 on are held out: each is run once, for the page, when
+//! the diagnosis is finished. An error that such a run reveals is corrected, and the next run has other seeds; the page
+//! lists all runs.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -25,11 +26,11 @@
 //! | `info` | `TCP_INFO` |
 //! | `truth` | the limit of a stream at every instant, from the samples |
 //! | `derive` | other captures of the same traffic |
-//! | `score` | the sentence of each stream beside its truth |
+//! | `score` | the sentence about each stream compared with its truth |
 //! | `page` | tables |
 //! | `work` | the command |
 //!
-//! It takes root for the namespaces. Everything that it makes ends with it.
+//! It must run as root because of the namespaces. Everything it makes ends with it.
 
 #[cfg(target_os = "linux")]
 mod app;

@@ -9,7 +9,7 @@ use super::derive::Derived;
 use super::plan::Kind;
 use super::score::{Score, Verdict};
 
-/// Groups that have streams in common, and no sum.
+/// Overlapping groups of streams, which have no sum.
 const GROUPS: usize = 6;
 
 const BEGIN: &str = "<!-- ordinary traffic -->";
@@ -33,7 +33,7 @@ pub fn replace(page: &Path, section: &str) -> Result<(), String> {
     fs::write(page, text).map_err(failed)
 }
 
-/// The section of the page.
+/// Returns the section of the page.
 pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
     let runs = scores.iter().map(|s| (s.kind, s.seed));
     let runs = runs.collect::<std::collections::BTreeSet<_>>().len();
@@ -42,17 +42,20 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
     let mut text = format!(
         "## Ordinary traffic\n\n\
          Applications over the kernel's TCP at both ends ({runs} runs, {seeds}), captured at both ends, and captures derived \
-         from these ({captures} captures). The truth is `TCP_INFO` of both sockets every 10 ms and the calls of the programs: \
-         the limit of a stream at every instant. Where the bottleneck is busy with the last that an application wrote, either may be \
-         named; where a window or the send buffer limits a stream while the path is full, the path may be named, too. Of streams \
-         of less than 10 ms there is no truth. A first sentence is right if the limit that it names took most of the time \
+         from these ({captures} captures). The truth, the limit of a stream at every instant, comes \
+         from `TCP_INFO` of both sockets every 10 ms and from the calls of the programs. While the bottleneck \
+         is busy with the last data of an application, either may be named; while a window or the send buffer \
+         limits a stream and the path is full, the path may be named, too. Streams shorter than 10 ms have no \
+         truth. A first sentence is right if the limit that it names took most of the time \
          (within 5 points), flatly wrong if it took less than a tenth. An abstention is wrong if one limit took half of the \
-         time. Waste (timers, Nagle's algorithm, a shut window) that took a quarter or more may be named first; they are counted in a column of their \
-         own. \"The sender held back: its send buffer, a congestion window that does not grow, or a shaper\" names the window where nothing was \
-         retransmitted, and the path where a shaper stands on the sending host; away from the sender it names the application, too. Slow start, losses and the path count as one limit, the congestion window, unless the one that is named is right by \
-         itself; the column \"right, in detail\" holds them apart. The budget is right if busy time, receive window and send buffer are within 5 points of the \
-         kernel's counters at the sender's own end; the bottleneck's rate, where it is told, if it is the path's or its shaper's \
-         within 5 % or within its interval. This section is written by `cargo run --release --manifest-path \
+         time. Waste (timers, Nagle's algorithm, a closed window) that took at least a quarter may \
+         be named first; such sentences have a column of their own. \"The sender held back: its send buffer, a congestion window that does not grow, or a shaper\" names the \
+         window if nothing was retransmitted, and the path if there is a shaper on the sending host; away \
+         from the sender it names the application, too. Slow start, losses and the path count as one limit, \
+         the congestion window, unless the named one is right by itself; the column \"right, in detail\" \
+         distinguishes them. The budget is right if busy time, receive window and send buffer are within 5 points of the \
+         kernel's counters at the sender's own end; a diagnosed rate of the bottleneck is right if \
+         that of the path or its shaper is within 5 % or within its interval. This section is written by `cargo run --release --manifest-path \
          validation/Cargo.toml --bin ordinary -- --page docs/diagnose-truth.md`.\n\n"
     );
     text += "### By application, captures as taken\n\n";
@@ -92,12 +95,12 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
                 whole().filter(|s| s.single).collect(),
             ),
             (
-                "the stream told first",
+                "the first described stream",
                 whole().filter(|s| s.first).collect(),
             ),
         ],
     );
-    text += "\n### Sentences that were wrong, captures as taken\n\n\
+    text += "\n### Wrong sentences, captures as taken\n\n\
              | sentence names | most of the time was | wrong | flatly wrong |\n| --- | --- | --: | --: |\n";
     for ((template, most), [wrong, flat]) in confusions(whole()) {
         let _ = writeln!(text, "| {template} | {most} | {wrong} | {flat} |");
@@ -109,7 +112,7 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
     text
 }
 
-/// All captures that have both directions and most packets: of the others, the sentence is that they lack them.
+/// Returns all captures with both directions and most packets; about the others the sentence is that they lack them.
 fn sum(scores: &[Score]) -> String {
     let told = scores.iter().filter(|s| !s.derived.lacks_much());
     let told: Vec<&Score> = told.filter(|s| s.coarse != Verdict::Unknown).collect();
@@ -157,7 +160,7 @@ fn confusions<'a>(
 }
 
 impl Score {
-    /// The class that took most, slow start, losses and path as one.
+    /// Returns the class with the largest share, with slow start, losses and path as one.
     pub fn most(&self) -> &'static str {
         let shares =
             super::truth::Class::ALL.map(|class| (self.budget.coarse_share(class), class.coarse()));
@@ -198,7 +201,7 @@ fn table<const N: usize>(title: &str, rows: [(&str, Vec<&Score>); N]) -> String 
     text
 }
 
-/// `3 of 5`.
+/// Formats `3 of 5`.
 fn right_of(each: impl Iterator<Item = bool>) -> String {
     let each: Vec<bool> = each.collect();
     let right = each.iter().filter(|right| **right).count();
@@ -208,7 +211,7 @@ fn right_of(each: impl Iterator<Item = bool>) -> String {
     }
 }
 
-/// A line for each thing that is wrong, whole captures first. Sentences that say that the capture lacks packets are not listed.
+/// Returns a line for each error, whole captures first. Sentences saying that the capture lacks packets are not listed.
 pub fn wrong(scores: &[Score]) -> String {
     let mut text = String::new();
     let mut scores: Vec<&Score> = scores.iter().collect();
@@ -216,7 +219,7 @@ pub fn wrong(scores: &[Score]) -> String {
     for score in scores {
         let mut faults = Vec::new();
         if score.says_incomplete() {
-            // Its share of the time cannot be read off such a capture.
+            // Such a capture does not show its share of the time.
         } else if score.coarse > Verdict::Abstained {
             faults.push(score.coarse.name().to_owned());
         } else if score.fine > Verdict::Abstained {

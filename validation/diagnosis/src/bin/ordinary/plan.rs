@@ -54,7 +54,7 @@ impl Kind {
         }
     }
 
-    /// The kind in words, for tables.
+    /// Returns the kind in words, for tables.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Download => "bulk download",
@@ -96,7 +96,7 @@ pub enum Step {
     Write(u64),
     Read(u64),
     Sleep(Duration),
-    /// Reads so many bytes, at most `chunk` at once, and sleeps after each.
+    /// Reads so many bytes, at most `chunk` at once, and sleeps after each read.
     ReadSlowly {
         bytes: u64,
         chunk: u64,
@@ -111,10 +111,10 @@ pub enum Step {
 /// A program with one end of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// Lists of actions, each on a thread of its own.
+    /// Lists of actions, each on a separate thread.
     pub lanes: Vec<Vec<Step>>,
     pub no_delay: bool,
-    /// Bytes of `SO_SNDBUF` and `SO_RCVBUF`, if the kernel is not to choose.
+    /// Sizes of `SO_SNDBUF` and `SO_RCVBUF` in bytes, unless the kernel chooses.
     pub send_buffer: Option<usize>,
     pub receive_buffer: Option<usize>,
     /// Seconds between keep-alives.
@@ -123,7 +123,7 @@ pub struct Program {
     pub control: &'static str,
 }
 
-/// A connection: the client's program, the server's, and when it is opened.
+/// A connection: the programs of client and server, and the time at which it is opened.
 #[derive(Clone, Debug)]
 pub struct Plug {
     pub after: Duration,
@@ -135,22 +135,22 @@ pub struct Plug {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Route {
     pub rtt_ms: f64,
-    /// In both directions, in bit/s.
+    /// Rates of both directions in bit/s.
     pub rate: u64,
-    /// Probability of loss, up (from the client) and down.
+    /// Loss probabilities up (from the client) and down.
     pub loss: [f64; 2],
-    /// Packets of room in the buffers.
+    /// Capacities of the buffers in packets.
     pub buffer: u64,
     pub v6: bool,
-    /// Rate in bit/s of a token bucket (tbf) on the host that sends the bulk, before the point of capture.
+    /// Rate in bit/s of a token bucket (tbf) on the host that sends most, before the place of capture.
     #[serde(default)]
     pub shaper: Option<u64>,
-    /// `true` of an end (client, server) whose device takes and gives single segments: no offload.
+    /// `true` for an end (client, server) whose device handles single segments: no offload.
     #[serde(default)]
     pub single: [bool; 2],
 }
 
-/// Everything about a run.
+/// Plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub seed: u64,
@@ -159,7 +159,7 @@ pub struct Plan {
     pub plugs: Vec<Plug>,
 }
 
-/// Numbers that depend on a seed (SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
+/// Random numbers from a seed (SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
 #[derive(Clone, Debug)]
 pub struct Draws(u64);
 
@@ -176,7 +176,7 @@ impl Draws {
         word ^ (word >> 31)
     }
 
-    /// From 0 to 1.
+    /// Returns a number from 0 to 1.
     pub fn unit(&mut self) -> f64 {
         (self.word() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -185,12 +185,12 @@ impl Draws {
         self.unit() < probability
     }
 
-    /// Between two numbers, uniformly.
+    /// Returns a number between two others, uniformly.
     pub fn even(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
-    /// Between two numbers, their logarithm uniformly.
+    /// Returns a number between two others, log-uniformly.
     pub fn log(&mut self, low: f64, high: f64) -> f64 {
         (self.even(low.ln(), high.ln())).exp()
     }
@@ -208,7 +208,7 @@ impl Draws {
     }
 }
 
-/// A full packet on the link, in bits.
+/// Bits of a full packet on the link.
 const PACKET_BITS: f64 = 12_000.0;
 
 impl Route {
@@ -239,7 +239,7 @@ impl Route {
         }
     }
 
-    /// What the hosts do, from draws of its own.
+    /// Draws the behaviour of the hosts, from separate random numbers.
     fn draw_hosts(&mut self, draws: &mut Draws, kind: Kind) {
         let shaped = matches!(kind, Kind::Download | Kind::Upload) && draws.chance(0.3);
         let part = draws.even(0.5, 0.9);
@@ -247,7 +247,7 @@ impl Route {
         self.single = [draws.chance(0.25), draws.chance(0.25)];
     }
 
-    /// Bytes that a bulk transfer moves in so many seconds, roughly (Mathis et al., CCR 1997).
+    /// Returns the approximate number of bytes that a bulk transfer moves in so many seconds (Mathis et al., CCR 1997).
     fn bytes_in(&self, seconds: f64) -> u64 {
         let loss = self.loss[0].max(self.loss[1]);
         let rate = self.slowest() / 8.0;
@@ -259,20 +259,20 @@ impl Route {
         (rate.min(bound) * seconds).clamp(20e3, 60e6) as u64
     }
 
-    /// Bytes of data that fill the path without a queue.
+    /// Returns the number of bytes that fill the path without a queue.
     pub fn product(&self) -> f64 {
         let seconds = self.rtt_ms / 1e3 + PACKET_BITS / self.slowest();
         self.slowest() / 8.0 * seconds * 1448.0 / 1500.0
     }
 
-    /// The least rate on the way of the bulk, in bit/s.
+    /// Returns the smallest rate on the path of most data, in bit/s.
     fn slowest(&self) -> f64 {
         self.shaper.unwrap_or(self.rate).min(self.rate) as f64
     }
 }
 
 impl Plan {
-    /// The plan of a seed; `kind` if it is not to be drawn by turn.
+    /// Returns the plan of a seed; `kind` replaces the kind of the seed.
     pub fn draw(seed: u64, kind: Kind) -> Self {
         let mut draws = Draws::new(seed * 32 + kind as u64);
         let mut route = Route::draw(&mut draws, kind);
@@ -291,7 +291,7 @@ impl Plan {
         format!("{:04}-{}", self.seed, self.kind)
     }
 
-    /// The plan in one line.
+    /// Describes the plan in one line.
     pub fn line(&self) -> String {
         let Route {
             rtt_ms,

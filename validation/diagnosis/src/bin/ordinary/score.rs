@@ -1,4 +1,4 @@
-//! The first sentence of each stream beside its truth.
+//! The first sentence about each stream, compared with its truth.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use super::derive::Derived;
 use super::plan::Kind;
 use super::truth::{Budget, Class, Stream};
 
-/// The limit that each template of the story names; `None` for those that name none.
+/// Returns the limit that each template of the story names, or `None` for those that name none.
 pub const NAMED: [(&str, Option<Class>); 24] = [
     ("nothing", None),
     ("one direction", None),
@@ -42,31 +42,31 @@ pub const NAMED: [(&str, Option<Class>); 24] = [
     ("mixed", None),
 ];
 
-/// A limit that took less than this was none.
+/// Share below which a limit does not count.
 const FLATLY: f64 = 0.1;
 
-/// The story names waste from this part on, whatever took most.
+/// Share from which the story names waste first.
 const WASTE: f64 = 0.25;
 
-/// The templates that name waste.
+/// Templates that name waste.
 const OF_WASTE: [&str; 4] = ["black hole", "nagle", "timers", "shut window"];
 
-/// A limit that took this much must be named.
+/// Share from which a limit must be named.
 const MUST: f64 = 0.5;
 
-/// Of a stream that lasts for fewer round trips nothing need be told.
+/// Number of round trips below which a stream needs no diagnosis.
 const BRIEF: f64 = 3.0;
 
-/// Between two samples of a socket nothing is known: of a stream that lasts no longer there is no truth.
+/// Interval between two samples of a socket: a shorter stream has no truth.
 const BETWEEN_SAMPLES: f64 = EVERY.as_secs_f64();
 
-/// The samples divide time to about this part of it: limits so close to each other are equal.
+/// Relative resolution of the samples: limits that differ less are equal.
 const EQUAL: f64 = 0.05;
 
-/// By how much a share may differ from the kernel's.
+/// Tolerated difference from the kernel's share.
 const POINTS: f64 = 0.05;
 
-/// Where a capture was taken.
+/// Place of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum At {
     Client,
@@ -84,21 +84,21 @@ impl At {
     }
 }
 
-/// What a sentence names.
+/// Contents of a sentence.
 #[derive(Clone, Copy, Debug)]
 struct Named {
     limit: Option<Class>,
-    /// The share of other causes that it names beside that.
+    /// Share of other causes that it also names.
     also: f64,
-    /// It names waste.
+    /// `true` if it names waste.
     waste: bool,
 }
 
-/// What the causes that a sentence names depend on.
+/// Circumstances on which the causes named by a sentence depend.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     retransmissions: u64,
-    /// A shaper stands on the host that sends.
+    /// `true` if there is a shaper on the sending host.
     shaped: bool,
     place: Place,
 }
@@ -106,7 +106,8 @@ struct Seen {
 impl Named {
     fn of(template: &str, budget: &Budget, seen: Seen) -> Self {
         let limit = NAMED.iter().find(|(name, _)| *name == template);
-        // "Its application, its send buffer, a congestion window that does not grow, or a shaper before the capture".
+        // The sentence "Its application, its send buffer, a congestion window that does not grow, or a shaper before
+        // the capture".
         let causes = [
             (Class::Losses, seen.retransmissions == 0),
             (Class::Path, seen.shaped),
@@ -122,7 +123,7 @@ impl Named {
     }
 }
 
-/// The worth of a first sentence.
+/// Verdict on a first sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// The stream is shorter than [`BETWEEN_SAMPLES`].
@@ -130,12 +131,13 @@ pub enum Verdict {
     Right,
     /// No limit is named, and none took half of the time.
     Abstained,
-    /// No limit is named, and one took half of the time, which was no less than [`BRIEF`] round trips.
+    /// No limit is named, although one took half of the time, which was at least [`BRIEF`] round trips.
     Missed,
-    /// Another limit took most, but waste, which is named, took a quarter or more: the story names waste first.
+    /// Another limit took most of the time, but waste, which is named, took at least a quarter: the story names waste
+    /// first.
     Waste,
     Wrong,
-    /// The limit that is named took less than a tenth.
+    /// The named limit took less than a tenth.
     Flat,
 }
 
@@ -188,7 +190,7 @@ impl Verdict {
     }
 }
 
-/// A share of the time as told and as the kernel counts it.
+/// A diagnosed share of the time, and the same share as the kernel counts it.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
     pub told: f64,
@@ -209,27 +211,28 @@ pub struct Score {
     pub at: At,
     pub derived: Derived,
     pub v6: bool,
-    /// A shaper stands on the host that sends.
+    /// `true` if there is a shaper on the sending host.
     pub shaped: bool,
-    /// An end has no offload.
+    /// `true` if an end has no offload.
     pub single: bool,
     pub file: PathBuf,
-    /// Which end sends.
+    /// The sending end.
     pub from: At,
     pub ends: [SocketAddr; 2],
-    /// `true` of the stream that is told first.
+    /// `true` for the stream that is described first.
     pub first: bool,
     pub template: &'static str,
     pub sentence: String,
     pub budget: Budget,
-    /// With slow start, losses and path as one, which the kernel's counters do not divide; or right as they are.
+    /// Verdict with slow start, losses and path as one, as the kernel's counters do not distinguish them; or right as
+    /// it is.
     pub coarse: Verdict,
     pub fine: Verdict,
-    /// Told, and sent in all of the run.
+    /// Number of bytes described, and number sent in the whole run.
     pub retransmissions: [u64; 2],
-    /// busy, receive window, send buffer, in a whole capture at the sender.
+    /// Busy time, receive window and send buffer, in a whole capture at the sender.
     pub kernel: Option<[Share; 3]>,
-    /// Whether the bottleneck's rate that is told is the path's, or its shaper's; `None` if none is told.
+    /// Whether the diagnosed rate of the bottleneck is that of the path or its shaper; `None` without such a diagnosis.
     pub rate_is_right: Option<bool>,
     pub place: String,
 }
@@ -249,7 +252,7 @@ impl Score {
     }
 }
 
-/// The capture that is diagnosed.
+/// The diagnosed capture.
 pub struct Capture<'a> {
     pub file: PathBuf,
     pub bytes: &'a [u8],
@@ -257,7 +260,7 @@ pub struct Capture<'a> {
     pub derived: Derived,
 }
 
-/// Diagnoses a capture and scores all streams of it.
+/// Diagnoses a capture and scores all its streams.
 pub fn score(
     record: &Record,
     streams: &[Stream],
@@ -379,7 +382,7 @@ fn rate_is_right(told: &StreamFindings, record: &Record) -> Option<bool> {
     Some(rates.map(is_right).any(|right| right))
 }
 
-/// `true` of the direction in which a kind sends most.
+/// Returns `true` for the direction in which a kind sends most.
 fn is_bulk(kind: Kind, from: At) -> bool {
     match kind {
         Kind::Download => from == At::Server,

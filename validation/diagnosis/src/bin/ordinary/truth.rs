@@ -1,22 +1,23 @@
-//! The limit of a stream at every instant, from what its sender's socket said every 10 ms and what its program did.
+//! The limit of a stream at every instant, from its sender's socket, sampled every 10 ms, and the actions of its
+//! program.
 //!
 //! The kernel's counters divide each interval: nothing outstanding (the application), the receive window, the send
-//! buffer, and other busy time. The state at the end of the interval says what that other time was:
+//! buffer, and other busy time. The state at the end of the interval determines that other time:
 //!
 //! | class | condition, in this order |
 //! | --- | --- |
-//! | receive window | the window is shut: what is retransmitted then probes it |
+//! | receive window | the window is closed: retransmissions probe it |
 //! | timers | nothing was sent and nothing new acknowledged for more than 1.25 round trips, and then a segment was retransmitted |
-//! | Nagle | less than a segment waits to be sent, something is outstanding, TCP_NODELAY is off, no loss is repaired |
-//! | path | all streams of the direction together have what the path holds without a queue in flight, and more waits |
-//! | path or application | the same, and all that the program wrote was sent: a sentence may name either |
-//! | application | all that the program wrote was sent, and it is not in a call of write |
-//! | send buffer | the same, and it is |
-//! | slow start | the congestion window is below its threshold and nothing was lost so far |
-//! | losses | all else: the congestion window, or the repair of a loss |
+//! | Nagle | less than a segment waits to be sent, something is outstanding, TCP_NODELAY is off, no loss is being repaired |
+//! | path | all streams of the direction together have as much in flight as the path holds without a queue, and more waits |
+//! | path or application | the same, and all data that the program wrote was sent: a sentence may name either |
+//! | application | all data that the program wrote was sent, and it is not in a call of write |
+//! | send buffer | the same, and it is in a call of write |
+//! | slow start | the congestion window is below its threshold and nothing has been lost |
+//! | losses | otherwise: the congestion window, or the repair of a loss |
 //!
-//! Where the receive window or the send buffer limits a stream while the path is full, both limits hold: without the one,
-//! the other would be left. The time is the window's, and a sentence may name the path as well.
+//! If the receive window or the send buffer limits a stream while the path is full, both limits hold: without the one,
+//! the other would remain. The time is attributed to the window, and a sentence may name the path as well.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -36,7 +37,7 @@ pub enum Class {
     SlowStart,
     Losses,
     Path,
-    /// The application had sent everything, and the bottleneck was busy with it: either may be named.
+    /// The application had sent everything, and the bottleneck was busy with it: a sentence may name either.
     Either,
 }
 
@@ -70,7 +71,8 @@ impl Class {
         }
     }
 
-    /// Slow start, losses and path are one limit where only the kernel's counters are to decide: the congestion window.
+    /// Returns the class with slow start, losses and path as one limit, the congestion window, as the kernel's counters
+    /// do not distinguish them.
     pub const fn coarse(self) -> Self {
         match self {
             Self::SlowStart | Self::Losses => Self::Path,
@@ -79,11 +81,11 @@ impl Class {
     }
 }
 
-/// Time by class, in seconds.
+/// Times by class, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Budget {
     pub classes: [f64; Class::COUNT],
-    /// Of the receive window and the send buffer while the path was full.
+    /// Time limited by the receive window and the send buffer while the path was full.
     full_path: f64,
 }
 
@@ -92,12 +94,13 @@ impl Budget {
         self.classes.iter().sum()
     }
 
-    /// From 0 to 1.
+    /// Returns a share from 0 to 1.
     pub fn share(&self, class: Class) -> f64 {
         self.classes[class as usize] / self.all().max(f64::MIN_POSITIVE)
     }
 
-    /// The share in which a class and another limit held at once, and the time is the other's. From 0 to 1.
+    /// Returns the share, from 0 to 1, in which a class and another limit held at once, and which is attributed to the
+    /// other.
     pub fn shared(&self, class: Class) -> f64 {
         let seconds = match class {
             Class::Application => self.classes[Class::Either as usize],
@@ -107,7 +110,7 @@ impl Budget {
         seconds / self.all().max(f64::MIN_POSITIVE)
     }
 
-    /// The share of a class and those that count with it.
+    /// Returns the share of a class and of those that count with it.
     pub fn coarse_share(&self, class: Class) -> f64 {
         let members = Class::ALL
             .into_iter()
@@ -119,7 +122,7 @@ impl Budget {
         self.classes[class as usize] += seconds.max(0.0);
     }
 
-    /// Those of at least 3 %, the largest first.
+    /// Returns the classes with at least 3 %, the largest first.
     pub fn in_words(&self) -> String {
         let mut parts = Class::ALL.map(|class| (self.share(class), class.name()));
         parts.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -144,13 +147,13 @@ pub struct Stream {
     pub from: SocketAddr,
     pub to: SocketAddr,
     pub retransmissions: u64,
-    /// The last sample: its counters are those of the whole stream.
+    /// The last sample, whose counters are those of the whole stream.
     pub last: Sample,
     spans: Vec<Span>,
 }
 
 impl Stream {
-    /// The budget between two times, in nanoseconds since 1970.
+    /// Returns the budget between two times, in nanoseconds since 1970.
     pub fn budget(&self, from: u64, to: u64) -> Budget {
         let mut sum = Budget::default();
         for span in &self.spans {
@@ -163,14 +166,14 @@ impl Stream {
                 sum.full_path += span.budget.full_path * part;
             }
         }
-        // Beyond the last sample there is nothing to send.
+        // After the last sample there is nothing to send.
         let known = self.spans.last().map_or(from, |span| span.to).max(from);
         sum.add(Class::Application, to.saturating_sub(known) as f64 / 1e9);
         sum
     }
 }
 
-/// All streams of a run whose program wrote something.
+/// Returns all streams of a run whose program wrote something.
 pub fn streams(record: &Record) -> Vec<Stream> {
     let product = record.route.product();
     let mut streams = Vec::new();
@@ -196,12 +199,12 @@ pub fn streams(record: &Record) -> Vec<Stream> {
     streams
 }
 
-/// Servers have ports below 10000.
+/// Returns `true` for a server, whose port is below 10000.
 fn is_client(end: &EndRecord) -> bool {
     end.local.port() >= 10_000
 }
 
-/// Bytes in flight of all ends of one host, by the time in hundredths of a second.
+/// Bytes in flight from all ends of one host, by the time in hundredths of a second.
 fn flights(ends: &[&EndRecord]) -> BTreeMap<u64, u64> {
     let mut sums = BTreeMap::new();
     for end in ends {
@@ -307,7 +310,7 @@ fn class_of(end: &EndRecord, now: &Sample, writing: bool, path_is_full: bool) ->
     }
 }
 
-/// Silences that a timer ended, in nanoseconds since 1970.
+/// Returns silences that a timer ended, in nanoseconds since 1970.
 fn timer_waits(samples: &[Sample]) -> Vec<[u64; 2]> {
     let mut waits = Vec::new();
     for (place, pair) in samples.windows(2).enumerate() {

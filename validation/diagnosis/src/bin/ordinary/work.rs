@@ -74,7 +74,7 @@ impl Options {
         Ok(options)
     }
 
-    /// The kind of a seed: the kinds in turn.
+    /// Returns the kind of a seed: all kinds in turn.
     fn plans(&self) -> Vec<Plan> {
         let kinds: &[Kind] = if self.kinds.is_empty() {
             &Kind::ALL
@@ -156,12 +156,12 @@ fn capture(out: &Path, name: &str, at: At) -> PathBuf {
     out.join(format!("{name}.{}.pcapng", at.name()))
 }
 
-/// Makes a run, with its captures and its truth as files.
+/// Makes a run, and writes its captures and its truth to files.
 fn make(plan: &Plan, out: &Path) -> Result<(), String> {
     let name = plan.name();
     let [near, far] = At::BOTH.map(|at| capture(out, &name, at));
     for file in [&near, &far] {
-        // From an earlier run, perhaps.
+        // It may exist from an earlier run.
         let _ = fs::remove_file(file);
     }
     let record = app::run(plan, &near, &far)?;
@@ -172,7 +172,7 @@ fn make(plan: &Plan, out: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Diagnoses the captures of a run and those derived from them; derived captures of which something wrong is told are kept.
+/// Diagnoses the captures of a run and those derived from them; derived captures with errors are kept.
 fn judge(name: &str, out: &Path) -> Result<Vec<Score>, String> {
     let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
     let text = read(&out.join(format!("{name}.truth.json")))?;
@@ -211,7 +211,7 @@ fn judge(name: &str, out: &Path) -> Result<Vec<Score>, String> {
     Ok(scores)
 }
 
-/// Does so many tasks at a time; the results are in the order of the tasks.
+/// Runs so many tasks at a time; the results are in the order of the tasks.
 fn at_once<T: Sync, R: Send>(jobs: usize, tasks: &[T], job: &(dyn Fn(&T) -> R + Sync)) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());

@@ -8,21 +8,22 @@ use dupack_lab::stats::Summary;
 use super::super::work::Options;
 use super::Found;
 
-/// A prediction is right within this share of the truth.
+/// Relative error within which a prediction is right.
 const RIGHT: f64 = 0.15;
 
-/// What was run.
+/// Contents of the page.
 pub(super) struct Run {
     pub rows: Vec<Found>,
     pub failed: Vec<String>,
-    /// How many pairs the list has.
+    /// Number of pairs in the list.
     pub listed: usize,
 }
 
-/// The page.
+/// Returns the page.
 pub(super) fn page(run: &Run, options: &Options) -> String {
     let mut text = first(run, options);
-    text += "| path | captured | took | losses | other | predicted | took | off by | in the interval | refused |\n";
+    text += "| path | captured | time | losses | other | predicted time | measured time | error | in \
+    the interval | refused |\n";
     text += "| --- | --- | --: | --: | --- | --: | --: | --: | :-: | --- |\n";
     for row in &run.rows {
         let _ = writeln!(text, "{}", in_a_row(row));
@@ -33,7 +34,7 @@ pub(super) fn page(run: &Run, options: &Options) -> String {
     text
 }
 
-/// What was done, and how many predictions are right.
+/// Describes the runs, and the number of right predictions.
 fn first(run: &Run, options: &Options) -> String {
     let rows = &run.rows;
     let errors = rows.iter().filter_map(Found::error).map(f64::abs);
@@ -45,12 +46,14 @@ fn first(run: &Run, options: &Options) -> String {
     let share = |count: usize, of: usize| count as f64 * 100.0 / of.max(1) as f64;
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     format!(
-        "# What another sender would have taken, and took\n\nOne sender is captured, what another would have taken is predicted \
-         from the capture, and the other is run {} times over the same path with other losses; the truth is their mean. \
-         The list was fixed before it was run (`validation/diagnosis/src/bin/diagnose_truth/what-if.toml`): {} of its {} \
-         pairs were run here, seed {}, on Linux {}. {} were answered, of which {right} ({:.0} %) are within 15 % of the truth and \
-         {inside} have it in their interval; the median error is {:.1} %. {refused} ({:.0} %) were refused, as the last column \
-         says. This page is written by `cargo measure diagnose --what-if`.\n\n",
+        "# Predicted and measured times of other senders\n\nOne sender is captured, the transfer \
+         time of another sender is predicted from the capture, and the other sender runs {} times over \
+         the same path with other losses; the truth is the mean time. The list was fixed before the first run \
+         (`validation/diagnosis/src/bin/diagnose_truth/what-if.toml`): {} of its {} \
+         pairs were run with seed {}, on Linux {}. {} were answered, of which {right} ({:.0} %) are within 15 % of the \
+         truth, and \
+         {inside} contain the truth in their interval; the median error is {:.1} %. {refused} ({:.0} %) were \
+         refused, for the reason in the last column. This page is written by `cargo measure diagnose --what-if`.\n\n",
         options.repeat,
         rows.len(),
         run.listed,
@@ -63,14 +66,14 @@ fn first(run: &Run, options: &Options) -> String {
     )
 }
 
-/// The median of what is sorted.
+/// Returns the median of sorted values.
 fn median(sorted: &[f64]) -> f64 {
     let at = |place: usize| sorted.get(place).copied().unwrap_or(0.0);
     let (low, high) = (sorted.len().saturating_sub(1) / 2, sorted.len() / 2);
     f64::midpoint(at(low), at(high))
 }
 
-/// A pair as a row of the table.
+/// Returns a pair as a row of the table.
 fn in_a_row(row: &Found) -> String {
     let other = match &row.pair.run {
         Some(run) => format!("{} (as {run})", row.pair.other),

@@ -1,4 +1,4 @@
-//! The transfers: one that is captured, and those of the other sender. Each is kept as soon as it has ended.
+//! The transfers of the captured and the other sender. Each is kept as soon as it has ended.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,29 +17,29 @@ use super::super::truth::fates;
 use super::super::work::Options;
 use super::Pair;
 
-/// By how much packets may leave late, and so often a run is done that did not keep to it.
+/// Largest lateness of packets, and number of attempts if a run exceeds it.
 const TOLERANCE: Duration = Duration::from_millis(1);
 const TRIES: u64 = 3;
 
-/// A transfer takes no longer.
+/// Longest time of a transfer.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What the wire said.
+/// Measurements on the wire.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Known {
-    /// What was asked: what is kept of another question does not count.
+    /// The question: kept results of another question do not count.
     #[serde(default)]
     asked: String,
-    /// What the captured one took, in seconds.
+    /// Transfer time of the captured sender in seconds.
     pub captured: f64,
     pub losses: usize,
-    /// What the other took, each time.
+    /// Transfer times of the other sender.
     pub truth: Vec<f64>,
-    /// How many of all were late.
+    /// Number of late runs.
     pub late: usize,
 }
 
-/// Where a pair's captures are, and what is known of it.
+/// Folder of a pair with its captures and results.
 pub(super) struct Files {
     captures: CaptureFiles,
     known: PathBuf,
@@ -61,13 +61,13 @@ impl Files {
         }
     }
 
-    /// The capture at the sender.
+    /// Returns the path of the capture at the sender.
     pub(super) fn near(&self) -> &Path {
         &self.captures.near
     }
 }
 
-/// Captures the one and runs the other, as far as that is not done already.
+/// Captures the one sender and runs the other, unless this is done already.
 pub(super) fn known(
     (number, place, pair): (u64, &Place, &Pair),
     options: &Options,
@@ -84,7 +84,7 @@ pub(super) fn known(
         "{}, then {runs}: {bytes} B over {experiment}",
         pair.captured
     );
-    // No two runs meet the same losses.
+    // No two runs have the same losses.
     let seeds = options.seed * 1_000_000 + number * 1000;
     let earlier = kept(&files.known).ok();
     let earlier = earlier.filter(|known: &Known| known.asked == asked && files.near().exists());
@@ -106,7 +106,7 @@ pub(super) fn known(
     Ok(known)
 }
 
-/// The transfer that is captured; nothing of the other sender is known yet.
+/// Makes the captured transfer, before anything is known of the other sender.
 fn capture(
     (place, sender): (&Place, &str),
     seed: u64,
@@ -123,7 +123,7 @@ fn capture(
     })
 }
 
-/// How long one transfer took, and whether the path kept its times.
+/// Makes one transfer. Returns its time, and whether the path kept its times.
 fn once(
     place: &Place,
     sender: &str,
@@ -134,7 +134,7 @@ fn once(
     for n in 0..TRIES {
         if let Some(files) = files {
             for file in [&files.near, &files.far] {
-                // It is there from an earlier try.
+                // It exists from an earlier attempt.
                 let _ = fs::remove_file(file);
             }
         }
@@ -152,7 +152,7 @@ fn once(
             return Err(format!("{sender} over {}: cut off", place.name));
         }
         let sound = report.path.trust(TOLERANCE) == Trust::Sound;
-        // To the last ACK, as predictions are.
+        // To the last ACK, as in predictions.
         last = Some(((report.lasted + ack_delay).as_secs_f64(), sound));
         if sound {
             break;
