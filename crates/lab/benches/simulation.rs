@@ -1,7 +1,7 @@
-//! How fast the simulator is: simulated work per wall-clock second, in one thread.
+//! Speed of the simulator: simulated work per wall-clock second, in one thread.
 //!
-//! `cargo xtask bench`, or `cargo bench -p dupack-lab`. Compare before and after in one sitting, as
-//! a ratio. What other simulators take for the same work is in `docs/performance.md`.
+//! `cargo xtask bench`, or `cargo bench -p dupack-lab`. Compare before and after in one session, as a ratio.
+//! `docs/performance.md` has the times of other simulators for the same work.
 
 mod works;
 
@@ -22,13 +22,13 @@ fn million_packets(bencher: Bencher<'_, '_>, stack: &str) {
     measure(bencher, &works::one(stack));
 }
 
-/// So many SACK flows.
+/// A number of SACK flows.
 #[divan::bench(sample_count = 5, sample_size = 1, args = [10, 100, 1000])]
 fn many_flows(bencher: Bencher<'_, '_>, flows: u32) {
     measure(bencher, &works::many(flows));
 }
 
-/// So many hops, for 200 s.
+/// A number of hops, for 200 s.
 #[divan::bench(sample_count = 10, sample_size = 1, args = [1, 5])]
 fn radio_chain(bencher: Bencher<'_, '_>, hops: u32) {
     measure(bencher, &works::chain(hops, 200));

@@ -1,18 +1,17 @@
-//! One piece of work, done once and timed: what the simulator is compared by with others.
+//! Does one piece of work and times it, for comparison with other simulators.
 //!
-//! `cargo run --release -p dupack-lab --example work -- WORK [ARGUMENT]` prints
-//! `packets=N seconds=S rss_kb=R`: data packets delivered in order, wall-clock time from the
-//! experiment's text to the end of the run (set-up included, the start of the process not), and
-//! the largest resident set. The kinds of work:
+//! `cargo run --release -p dupack-lab --example work -- WORK [ARGUMENT]` prints `packets=N seconds=S rss_kb=R`: the
+//! data packets delivered in order, the wall-clock time from the experiment's text to the end of the run (with the
+//! set-up, without the start of the process), and the largest resident set. The kinds of work:
 //!
-//! | work | what |
+//! | work | description |
 //! | --- | --- |
 //! | `one [RECOVERY]` | 1,000,000 packets of 1000 B, 10 Mbit/s, 2 ms, 1 % loss, delayed ACK |
 //! | `ten [SECONDS]` | 10 SACK flows, 100 Mbit/s, 44 ms round trip, 1500 B, DropTail of 333 packets |
 //! | `hundred` | 100 SACK flows, 100 Mbit/s, 40 ms round trip, access links of 5 ms, 20 s |
 //! | `thousand` | 1000 SACK flows, 1 Gbit/s, the same delays, 20 s |
 //! | `huge [FLOWS]` | 100,000 SACK flows, 1 Mbit/s for each, 40 ms round trip, one hop, 1 s |
-//! | `idle [FLOWS]` | the same flows, of which hardly any has started at the end: what they weigh without a window |
+//! | `idle [FLOWS]` | the same flows, of which hardly any has started at the end: their memory without a window |
 //! | `sweep [THREADS]` | 1000 runs of 10 s of one flow with losses |
 //! | `chain [SECONDS]` | five 802.11b hops, one NewReno flow with a window of 8 segments, 200 s |
 
@@ -23,7 +22,7 @@ use dupack_lab::run::{Execution, Interrupt};
 
 use works::{Result, chain, many, one, plan, run};
 
-// Wall-clock time is what this example is about.
+// This example measures wall-clock time.
 #[allow(clippy::disallowed_methods)]
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
@@ -47,7 +46,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A stack with this recovery; bulk repeat wants losses to be told apart.
+/// Returns a stack with this recovery; bulk repeat needs a loss differentiation.
 fn stack(recovery: &str) -> String {
     match recovery {
         "bulk-repeat" => "bulk-repeat/reno/spike/1".to_owned(),
@@ -104,14 +103,13 @@ const SWEEP: &str = r#"
     "path.loss" = ["0%", "0.5%", "1%", "2%", "3%"]
 "#;
 
-/// Does the one run of an experiment.
+/// Runs the only run of an experiment.
 fn single(text: &str) -> Result<u64> {
     let plan = plan(text)?;
     run(plan.scenario(plan.jobs()[0]))
 }
 
-/// Does a thousand runs on so many threads, as `dupack run` would; the packets follow from the
-/// goodputs.
+/// Runs a thousand runs on so many threads, as `dupack run` does; the number of packets follows from the goodputs.
 fn sweep(threads: usize) -> Result<u64> {
     let plan = plan(SWEEP)?;
     let execution = Execution {
@@ -126,7 +124,7 @@ fn sweep(threads: usize) -> Result<u64> {
     Ok((mbits * 1e6 / 8.0 / 1448.0) as u64)
 }
 
-/// The largest resident set of this process so far, in kB (Linux; 0 elsewhere).
+/// Returns the largest resident set of this process so far, in kB (on Linux; 0 elsewhere).
 fn peak() -> Result<u64> {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
         return Ok(0);

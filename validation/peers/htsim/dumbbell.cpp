@@ -1,6 +1,6 @@
 // Bulk TCP transfers through one bottleneck in htsim, for `cargo measure peers`. Prints
 //   packets=N setup_s=S run_s=S rss_kb=K
-// N: segments that the receivers got in order; S: wall-clock time.
+// N: segments received in order; S: wall-clock time.
 //
 // htsim's TCP is NewReno without SACK and acknowledges every segment. Every flow has a sender and
 // a receiver behind links of their own, as in validation/peers/ns2/dumbbell.tcl and validation/peers/ns3/dumbbell.cc.
@@ -29,7 +29,7 @@ using Options = std::map<std::string, double>;
 
 constexpr double kLargeQueue = 100000; // packets; never full
 
-// A link of one direction: a queue with its transmitter, and the way.
+// A unidirectional link: a queue with its transmitter, and a pipe.
 struct Link {
     std::unique_ptr<Queue> queue;
     std::unique_ptr<Pipe> pipe;

@@ -1,10 +1,10 @@
 # Many SACK transfers through one bottleneck in ns-2.35, for `cargo measure peers`. Prints
 #   packets=N setup_s=S run_s=S rss_kb=K
-# N: data packets that the senders know to be delivered by the end; S: wall-clock time.
+# N: acknowledged data packets at the end; S: wall-clock time.
 #
 # ns dumbbell.tcl [-key value ...]
-# Every flow has its own sender and receiver, each behind a link of its own; with -access-rate 0 all
-# of them are at the two ends of the bottleneck.
+# Every flow has its own sender and receiver, each behind a separate link; with -access-rate 0 all of
+# them are at the two ends of the bottleneck.
 
 array set opt {
     flows        10
@@ -33,7 +33,7 @@ proc memory_kb {} {
     return $kb
 }
 
-# A packet carries only the headers that are used: ns-2 is faster and smaller so.
+# A packet carries only the headers that are used, which makes ns-2 faster and smaller.
 remove-all-packet-headers
 add-packet-header Common Flags IP TCP
 set ns [new Simulator]

@@ -8,7 +8,7 @@
 #   cwnd      cwnd_ changed to value                    packet: highest ACK so far
 #   ssthresh  ssthresh_ changed to value                packet: highest ACK so far
 #   timeout   the retransmission timer fired            packet: highest ACK so far
-# Packet 0 is the SYN. Several lines with one time are in the order they happened.
+# Packet 0 is the SYN. Lines with the same time are in the order of their events.
 
 array set opt {recovery newreno-sbs until 10 first 24 last 30 ssthresh 10 size 1000 header 40}
 foreach {key value} $argv {

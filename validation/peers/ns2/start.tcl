@@ -1,4 +1,4 @@
-# What becomes of a hundred slow starts at once: table 1 of "momentary" at a tenth of its size.
+# A hundred simultaneous slow starts: table 1 of "momentary" at a tenth of its size.
 # ns start.tcl [-seed N] [-until SECONDS] [-flows N] [-rate BPS] [-buffer PACKETS]
 # Prints one line of CSV per flow: seed,flow,goodput_kbit_s
 # The senders are SACK with two retransmissions for a partial ACK (partial_ack_).

@@ -1,11 +1,11 @@
 # One bulk transfer over a chain of 802.11b stations in ns-2.35, for `cargo measure peers`. Prints
 #   packets=N setup_s=S run_s=S rss_kb=K
-# N: data packets that the sender knows to be delivered by the end; S: wall-clock time.
+# N: acknowledged data packets at the end; S: wall-clock time.
 #
 # ns wifi-chain.tcl [-key value ...]
-# Stations stand 200 m apart, are heard to 250 m and sensed to 550 m (ns-2's default radio). Data
-# goes at 11 Mbit/s and everything else at 1, without RTS/CTS. ns-2 has no static routes over a
-# radio: AODV finds the way, and again whenever it takes a lost frame for a broken link.
+# Stations are 200 m apart, with a range of 250 m and a carrier-sense range of 550 m (ns-2's default
+# radio). Data is sent at 11 Mbit/s and everything else at 1 Mbit/s, without RTS/CTS. ns-2 has no static
+# routes over radio: AODV finds a route, and again whenever it mistakes a lost frame for a broken link.
 
 array set opt { hops 5 window 8 size 1000 duration 200 seed 1 }
 foreach {key value} $argv {

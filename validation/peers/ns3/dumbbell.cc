@@ -1,12 +1,12 @@
 // Bulk TCP transfers through one bottleneck in ns-3.37, for `cargo measure peers`. Prints
 //   packets=N setup_s=S run_s=S rss_kb=K steps=N
-// packets: segments that the receivers got in order; S: wall-clock time.
+// packets: segments received in order; S: wall-clock time.
 //
-// Either every flow has a sender and a receiver behind links of their own, or (--access-rate=0) all
-// flows run between the two ends of the bottleneck.
+// Either every flow has a sender and a receiver behind separate links, or (--access-rate=0) all flows
+// run between the two ends of the bottleneck.
 //
-// With --step=S the simulator stops every S seconds and goes on, as it has to for an agent that acts then: for `cargo
-// measure environments`.
+// With --step=S the simulator stops every S seconds and continues, as it must for an agent: for `cargo measure
+// environments`.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -99,7 +99,7 @@ PointToPointHelper LinkOf(double rate, double delay, uint32_t queue) {
     return link;
 }
 
-// Gives a link its addresses, and leaves no queue but the device's.
+// Gives a link its addresses, and no queue except the device's.
 Ipv4InterfaceContainer Address(const NetDeviceContainer& devices) {
     static Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.252");
     const Ipv4InterfaceContainer interfaces = addresses.Assign(devices);
@@ -108,7 +108,7 @@ Ipv4InterfaceContainer Address(const NetDeviceContainer& devices) {
     return interfaces;
 }
 
-// Makes the neighbour at the end of the first link the way to everywhere.
+// Makes the neighbour at the end of the first link the default route.
 void LeadAway(Ptr<Node> node, Ipv4Address neighbour) {
     Ipv4StaticRoutingHelper().GetStaticRouting(node->GetObject<Ipv4>())->SetDefaultRoute(neighbour, 1);
 }
@@ -148,7 +148,7 @@ ApplicationContainer Build() {
     NodeContainer hosts;
     hosts.Create(access ? 2 * options.flows : 0);
     InternetStackHelper stack;
-    // Static routes: nix-vector and global routing take minutes to find their way at 1000 flows.
+    // Static routes: nix-vector and global routing take minutes to compute routes at 1000 flows.
     Ipv4StaticRoutingHelper routing;
     stack.SetRoutingHelper(routing);
     stack.Install(NodeContainer(trunk, hosts));
@@ -185,7 +185,7 @@ ApplicationContainer Build() {
     return sinks;
 }
 
-// Runs to the end of the duration, and stops on the way; says how often.
+// Runs to the end of the duration with stops, and returns their number.
 uint64_t RunInSteps() {
     uint64_t steps = 0;
     const Time end = Seconds(options.duration);

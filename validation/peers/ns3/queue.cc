@@ -3,10 +3,10 @@
 //
 // Standard input describes the run, a word or more per line:
 //   discipline codel|fq_codel|pie|red      rate BPS      limit PACKETS      seed N
-//   from S      until S                    packets that come before `from` do not count
+//   from S      until S                    packets that arrive before `from` do not count
 //   target MS   interval MS   ecn 0|1      of CoDel, FQ-CoDel and PIE (interval: PIE's update)
 //   min P   max P   probability X   weight X            of RED, in packets
-//   packet NS FLOW BYTES                   a packet that comes at that time, whatever happens
+//   packet NS FLOW BYTES                   a packet that arrives at that time in any case
 //   window NS RTT_NS BYTES                 a source that starts then: see class Window
 // It prints: offered N delivered N dropped N marked N wait_s MEAN
 
@@ -50,7 +50,7 @@ struct Counts {
 
 class Window;
 
-// What is known of a packet in the queue.
+// Data about a packet in the queue.
 struct Known {
     Time came;
     Window* source; // or null
@@ -67,8 +67,8 @@ bool IsCounted(Time came) { return came >= Seconds(setting.from); }
 
 void Offer(uint32_t flow, uint32_t bytes, Window* source, uint64_t number);
 
-// A window of packets that grows and halves as Reno's does, and repairs nothing: what it hears of a
-// packet it hears a round trip after that has left the queue or was dropped.
+// A window of packets that grows and halves as Reno's does, without retransmissions: it learns the fate of a
+// packet a round trip after the packet has left the queue or was dropped.
 class Window {
   public:
     Window(uint32_t flow, Time rtt, uint32_t bytes) : m_flow(flow), m_rtt(rtt), m_bytes(bytes) {}
@@ -269,7 +269,7 @@ int main() {
     Read();
     RngSeedManager::SetSeed(1);
     RngSeedManager::SetRun(setting.seed);
-    // ns-3 drops unless fewer bytes than MinBytes are left, RFC 8289 unless at most so many: so one more.
+    // ns-3 spares a queue with fewer bytes than MinBytes, RFC 8289 one with at most that many: therefore one more.
     Config::SetDefault("ns3::CoDelQueueDisc::MinBytes", UintegerValue(setting.ns3 ? 1500 : 1501));
     queue = Make();
     queue->TraceConnectWithoutContext("Drop", MakeCallback(&Dropped));

@@ -38,7 +38,7 @@ struct Options {
     bool per = false;
 };
 
-// Sums over the measured time, that is after the warm-up.
+// Sums over the measured time after the warm-up.
 struct Counters {
     uint64_t failures = 0;   // data frames and RTS that got no answer
     uint64_t drops = 0;      // data frames given up after the last attempt
@@ -123,7 +123,7 @@ void SetDefaults() {
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(kPayload));
     Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(1));
-    // The send buffer is the window: ns-3.37 crashes at a loss if the receive buffer is.
+    // The send buffer limits the window: ns-3.37 crashes at a loss if the receive buffer does.
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(65535));
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(options.window * kPayload));
 }
@@ -161,7 +161,7 @@ NetDeviceContainer InstallWifi(const NodeContainer& nodes) {
     phy.Set("RxNoiseFigure", DoubleValue(0.0));
     phy.Set("CcaEdThreshold", DoubleValue(sense));
     phy.Set("CcaSensitivity", DoubleValue(sense));
-    // What is weaker than this does not exist for the receiver, not even as interference.
+    // Weaker signals do not exist for the receiver, not even as interference.
     phy.Set("RxSensitivity", DoubleValue(options.far ? -150.0 : sense));
     phy.SetPreambleDetectionModel("ns3::ThresholdPreambleDetectionModel",
                                   "MinimumRssi", DoubleValue(ThresholdDbm(kReceiveRange)));
@@ -177,7 +177,7 @@ NetDeviceContainer InstallWifi(const NodeContainer& nodes) {
 }
 
 // The first frame to a new neighbour would make every rate of 802.11b basic, and ACKs would then go
-// out at the rate of the data. Neighbours that are known already leave the set alone.
+// out at the rate of the data. Neighbours that are already known do not change the set.
 void KeepOneBasicRate(const NetDeviceContainer& devices) {
     for (uint32_t i = 0; i < devices.GetN(); ++i) {
         auto stations = DynamicCast<WifiNetDevice>(devices.Get(i))->GetRemoteStationManager();
@@ -247,7 +247,7 @@ void InstallTraffic(const NodeContainer& nodes, Ipv4Address destination, uint32_
             Simulator::Schedule(start + NanoSeconds(1), &WatchTcp,
                                 DynamicCast<BulkSendApplication>(source.Get(0)));
         } else {
-            // More than the link can take, but not so much more that time is spent on dropping.
+            // More than the link can carry, but not so much more that dropping takes time.
             const double rate = std::min(8e6, 16e6 / sources);
             OnOffHelper constant(factory, target);
             constant.SetConstantRate(DataRate(static_cast<uint64_t>(rate)), kPayload);

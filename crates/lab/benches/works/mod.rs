@@ -1,4 +1,4 @@
-//! The work that [`work`](../work.rs) and the benchmarks do: experiments, and how one is run.
+//! The work of [`work`](../work.rs) and of the benchmarks: experiments and their execution.
 
 use dupack_algorithms::catalog::Catalog;
 use std::error::Error;
@@ -34,7 +34,7 @@ pub fn one(stack: &str) -> String {
     )
 }
 
-/// So many flows with 1 Mbit/s for each, 40 ms of round trip and access links of 5 ms, for 20 s.
+/// A number of flows with 1 Mbit/s for each, 40 ms of round trip and access links of 5 ms, for 20 s.
 pub fn many(flows: u32) -> String {
     format!(
         r#"
@@ -55,7 +55,7 @@ pub fn many(flows: u32) -> String {
     )
 }
 
-/// One flow with a window of eight segments over so many hops of 802.11b.
+/// One flow with a window of eight segments over a number of 802.11b hops.
 pub fn chain(hops: u32, seconds: u32) -> String {
     format!(
         r#"
@@ -71,13 +71,13 @@ pub fn chain(hops: u32, seconds: u32) -> String {
     )
 }
 
-/// An experiment, read and checked.
+/// Reads and checks an experiment.
 pub fn plan(text: &str) -> Result<Plan> {
     let source = Source::new("work", text);
     Ok(Plan::new(source.parse()?, &source, &Catalog::builtin())?)
 }
 
-/// Runs the scenario to its end with seed 1; the data packets delivered in order.
+/// Runs the scenario to its end with seed 1, and returns the number of data packets delivered in order.
 pub fn run(scenario: &Scenario) -> Result<u64> {
     let mut simulation = scenario.build(1)?.simulation;
     let end = Instant::ZERO + Duration::from_nanos(scenario.experiment.duration.as_nanos());

@@ -374,12 +374,12 @@ fn one(
 fn rate_is_right(told: &StreamFindings, record: &Record) -> Option<bool> {
     let (value, (low, high)) = told.path.rate.value().zip(told.path.rate.interval())?;
     let route = &record.route;
-    let rates = [Some(route.rate), route.shaper].into_iter().flatten();
+    let mut rates = [Some(route.rate), route.shaper].into_iter().flatten();
     let is_right = |rate: u64| {
         let rate = rate as f64;
         (value - rate).abs() <= POINTS * rate || (low <= rate && rate <= high)
     };
-    Some(rates.map(is_right).any(|right| right))
+    Some(rates.any(is_right))
 }
 
 /// Returns `true` for the direction in which a kind sends most.
