@@ -33,12 +33,12 @@ pub fn catalog() -> Catalog {
     let ways = [
         (
             "no_reduction",
-            "a loss leaves the window as it is",
+            "the window stays the same at a loss",
             Way::NoReduction,
         ),
         (
             "ignores_marks",
-            "a mark leaves the window as it is",
+            "the window stays the same at a mark",
             Way::IgnoresMarks,
         ),
         (
@@ -137,7 +137,7 @@ struct Stubborn(Box<dyn Recovery>);
 
 fn stubborn() -> Entry<dyn Recovery> {
     Entry::recovery("stubborn", file!())
-        .summary("SACK whose timer may be left without backoff")
+        .summary("SACK whose timer may have no backoff")
         .citation("none: it is broken on purpose")
         .needs(|_| dupack_algorithms::catalog::Needs::SACK)
         .build(|_: &Nothing, context: &Context| {
@@ -204,7 +204,7 @@ struct TimeoutsAreNoise;
 
 fn timeouts_are_noise() -> Entry<dyn Differentiation> {
     Entry::differentiation("timeouts_are_noise", file!())
-        .summary("every timeout is the link's")
+        .summary("every timeout is attributed to the link")
         .citation("none: it is broken on purpose")
         .build(|(), _| Box::new(TimeoutsAreNoise))
 }
@@ -226,7 +226,7 @@ struct AsReno;
 
 fn as_reno() -> Entry<dyn Response> {
     Entry::response("as_reno", file!())
-        .summary("what the control would have done")
+        .summary("the response of the congestion control")
         .citation("none: it is broken on purpose")
         .build(|(), _| Box::new(AsReno))
 }

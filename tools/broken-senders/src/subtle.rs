@@ -14,7 +14,7 @@ pub fn entries() -> Vec<Entry<dyn CongestionControl>> {
     vec![
         of(
             "floor",
-            "no loss brings its window below so many segments",
+            "its window never falls below so many segments at a loss",
             |p: &Segments, context| Floor {
                 least: f64::from(p.window) * smss(context),
             },
@@ -28,7 +28,7 @@ pub fn entries() -> Vec<Entry<dyn CongestionControl>> {
         ),
         of(
             "clings",
-            "after a loss with such a round trip it keeps such a share of its window, not half",
+            "after a loss with such a round-trip time it keeps a given share of its window instead of half",
             |p: &Clinging, _| Clings(*p),
         ),
         of(
@@ -42,7 +42,7 @@ pub fn entries() -> Vec<Entry<dyn CongestionControl>> {
         ),
         of(
             "shy",
-            "one segment a round trip for its first fifty",
+            "one segment per round trip for its first fifty",
             |_: &Nothing, context| Shy {
                 smss: smss(context),
                 left: 50.0 * smss(context),
@@ -50,17 +50,17 @@ pub fn entries() -> Vec<Entry<dyn CongestionControl>> {
         ),
         of(
             "trusts_marks",
-            "if the receiver counts marks it leaves losses unanswered",
+            "it does not respond to losses if the receiver counts marks",
             |_: &Nothing, _| TrustsMarks { counted: false },
         ),
         of(
             "deaf_to_echoes",
-            "it answers marks only if the receiver counts them",
+            "it responds to marks only if the receiver counts them",
             |_: &Nothing, _| DeafToEchoes { counted: false },
         ),
         of(
             "deaf_to_counts",
-            "it answers marks only if the receiver does not count them",
+            "it responds to marks only if the receiver does not count them",
             |_: &Nothing, _| DeafToCounts { counted: false },
         ),
         of(
@@ -72,7 +72,7 @@ pub fn entries() -> Vec<Entry<dyn CongestionControl>> {
         ),
         of(
             "fears_delay",
-            "once a round trip it halves its window if that is 1.5 times the least",
+            "once per round trip it halves its window if the round-trip time is 1.5 times the smallest",
             |_: &Nothing, context| FearsDelay {
                 smss: smss(context),
                 least: None,
@@ -81,7 +81,7 @@ pub fn entries() -> Vec<Entry<dyn CongestionControl>> {
         ),
         of(
             "sulks",
-            "after a loss with such a round trip it sends one segment a round trip for 2 s",
+            "after a loss with such a round-trip time it sends one segment per round trip for 2 s",
             |p: &Sulking, context| Sulks {
                 of: *p,
                 smss: smss(context),
@@ -90,24 +90,24 @@ pub fn entries() -> Vec<Entry<dyn CongestionControl>> {
         ),
         of(
             "ratchet",
-            "for 20 s its window does not exceed what a loss has left of it",
+            "for 20 s its window does not exceed its size after a loss",
             |_: &Nothing, _| Ratchet {
                 left: VecDeque::new(),
             },
         ),
         of(
             "content",
-            "it does not grow while the round trip is 1.85 times the least",
+            "it does not grow while the round-trip time is 1.85 times the smallest",
             |_: &Nothing, _| Content { least: None },
         ),
         of(
             "deaf_below_peak",
-            "it leaves a loss unanswered where the queue is less than 0.7 of the longest that it has met",
+            "it does not respond to a loss if the queue is shorter than 0.7 of the longest so far",
             |_: &Nothing, _| DeafBelowPeak { longest: None },
         ),
         of(
             "fears_copies",
-            "it halves its window when the receiver reports a segment that came twice",
+            "it halves its window when the receiver reports a duplicate segment",
             |_: &Nothing, context| FearsCopies {
                 smss: smss(context),
             },
@@ -134,13 +134,13 @@ struct Segments {
 /// Parameters of [`Clings`].
 #[derive(Clone, Copy, Debug, Parameters)]
 struct Clinging {
-    /// least round-trip time at a loss, in those of the path
+    /// smallest round-trip time at a loss, relative to the path's
     #[parameter(source = "ours", range = 0.0..=1e6, default = 3.0)]
     from: f64,
-    /// greatest round-trip time at a loss, in those of the path
+    /// largest round-trip time at a loss, relative to the path's
     #[parameter(source = "ours", range = 0.0..=1e6, default = 1e6)]
     to: f64,
-    /// what is left of the window
+    /// remaining share of the window
     #[parameter(source = "ours", range = 0.0..=1.0, default = 0.9)]
     share: f64,
 }
@@ -148,16 +148,16 @@ struct Clinging {
 /// Parameters of [`Sulks`].
 #[derive(Clone, Copy, Debug, Parameters)]
 struct Sulking {
-    /// least round-trip time at a loss, in those of the path
+    /// smallest round-trip time at a loss, relative to the path's
     #[parameter(source = "ours", range = 0.0..=1e6, default = 0.0)]
     from: f64,
-    /// greatest round-trip time at a loss, in those of the path
+    /// largest round-trip time at a loss, relative to the path's
     #[parameter(source = "ours", range = 0.0..=1e6, default = 1e6)]
     to: f64,
-    /// least number of timeouts in a row
+    /// smallest number of consecutive timeouts
     #[parameter(source = "ours", range = 0..=100, default = 0)]
     timeouts: u32,
-    /// for how long
+    /// duration
     #[parameter(source = "ours", range = 0.0..=100.0, unit = "s", default = 2.0)]
     hold: f64,
 }
