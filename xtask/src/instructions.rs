@@ -91,7 +91,7 @@ pub fn run(args: &CountArgs) -> Result<(), String> {
         return Err("the committed numbers are for x86-64 and Linux".to_owned());
     }
     if !VALGRIND.thing.is_here() {
-        return Err(VALGRIND.told());
+        return Err(VALGRIND.message());
     }
     match &args.by_file {
         Some(work) => by_file(work),
@@ -110,7 +110,7 @@ pub fn gate_where_possible() -> Result<Option<String>, String> {
         return Ok(Some(why.to_owned()));
     }
     if !VALGRIND.thing.is_here() {
-        return Ok(Some(VALGRIND.told()));
+        return Ok(Some(VALGRIND.message()));
     }
     gate().map(|()| None)
 }
@@ -134,7 +134,7 @@ impl Slowness {
     }
 
     /// Returns a clause about the measurement.
-    pub fn told(&self) -> String {
+    pub fn message(&self) -> String {
         let work = SPEED.join(" ");
         format!(
             "`counted {work}` takes {:.3} s on this machine",

@@ -94,7 +94,7 @@ impl Thing {
 
 impl Need {
     /// Returns one line: the missing thing, the skipped checks, and the remedy.
-    pub fn told(&self) -> String {
+    pub fn message(&self) -> String {
         let name = match self.thing {
             Thing::Program(name) | Thing::Target(name) => name,
         };
@@ -137,6 +137,6 @@ mod tests {
     #[test]
     fn a_missing_program_is_reported_with_its_remedy() {
         let told = "node is missing: no experiment runs in WebAssembly (`apt-get install nodejs`)";
-        assert_eq!(NODE.told(), told);
+        assert_eq!(NODE.message(), told);
     }
 }

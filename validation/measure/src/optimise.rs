@@ -57,7 +57,7 @@ impl Profile {
             build(&host, &flag, &folder, &what, &format!("examples/{name}"))
         };
         let work = counting("dupack-lab", "work")?;
-        let counted = counting("xtask", "counted")?;
+        let counted = counting("dupack-net", "counted")?;
         for words in WORK {
             eprintln!("profile of the work: {}", words.join(" "));
             output(Command::new(&work).args(words))?;

@@ -111,7 +111,7 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
     }
     let missing = needs::missing();
     // Shown at the beginning, too, so that nobody waits for the tests to learn what must be installed.
-    let mut left_out: Vec<String> = missing.iter().map(|need| need.told()).collect();
+    let mut left_out: Vec<String> = missing.iter().map(|need| need.message()).collect();
     left_out.extend(python::missing());
     if args.require_all && !left_out.is_empty() {
         return Err(format!("missing requirements:\n{}", left_out.join("\n")));
@@ -208,7 +208,7 @@ fn within_budget(steps: &Steps, record: bool) -> Result<(), String> {
     let here = budget * slowness.factor();
     let sentence = format!(
         "{}; {took:.0} s of processor time in all, of the {here:.0} s that the budget allows on such a machine.",
-        slowness.told()
+        slowness.message()
     );
     eprintln!("{sentence}");
     if record {
