@@ -1,8 +1,5 @@
 //! Results to make tables of, and cells as text.
 
-// Not every test needs all of it.
-#![allow(dead_code)]
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};

@@ -1,7 +1,5 @@
 //! What the tests of environments share.
 
-#![allow(dead_code, reason = "every test uses some of it")]
-
 use std::sync::Arc;
 
 use dupack_algorithms::catalog::Catalog;
