@@ -3,6 +3,7 @@
 mod answered;
 pub mod coordinate;
 pub mod groups;
+mod hashes;
 pub mod measure;
 pub mod medium;
 pub mod recorded;
