@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::build::Scenario;
-use super::harm::STANDING;
+use crate::results::measure::STANDING;
 use super::plan::{Job, Plan};
 use super::{explain, program};
 use crate::experiment::{Experiment, Seeds};
