@@ -230,8 +230,8 @@ pub(crate) const NUMBERS_CAPTION: &str = "Mean over the seeds ± half the 95 % c
     geometric means over pairs of the same seed, with their intervals. Where there is no ±, every seed \
     gave the same run: nothing was left to chance.";
 
-pub(crate) const MARKS_CAPTION: &str = "★: nothing beats it; ☆: so, but of more than half of the stacks; ≈: beaten, \
-    but not told from the best; !: it harms or wastes too much.";
+pub(crate) const MARKS_CAPTION: &str = "★ undominated; ☆ also undominated, but so are most stacks: choose a \
+    criterion with `--prefer`; ≈ dominated, but not significantly different from the best; ! excessive harm or waste.";
 
 fn numbers(results: &Answered<'_>) -> Section {
     let measures: Vec<Measure> = NUMBERS.into_iter().filter(|&m| results.tells(m)).collect();

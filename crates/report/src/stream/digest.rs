@@ -223,15 +223,17 @@ impl<'b> Digests<'b> {
 fn why(answer: &str) -> &'static str {
     match answer {
         "too_many" => {
-            "more than half of the stacks have their merits: there is no answer until you say what counts"
+            "more than half of the stacks are undominated: choose a criterion with --prefer"
         }
-        "not_told" => "more than half of the stacks cannot be told from the first by what counts",
+        "not_told" => {
+            "more than half of the stacks do not differ significantly from the first by this criterion"
+        }
         "same_runs" | "same_runs_of" => {
-            "chance had no part in the runs of those that nothing beats"
+            "every seed gave the undominated stacks the same run, because nothing in it is random"
         }
-        "one_run" => "one run of each stack says nothing about chance",
-        "alone" => "there is one stack, and nothing to compare it with",
-        "nobody" => "every stack is beaten, or harms or wastes too much",
+        "one_run" => "one run per stack shows no random variation",
+        "alone" => "there is no other stack to compare with",
+        "nobody" => "every stack is dominated, or has excessive harm or waste",
         _ => NO_ANSWER_HERE,
     }
 }
