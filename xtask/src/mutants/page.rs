@@ -117,12 +117,13 @@ impl Page<'_> {
         let (total, files) = self.counts();
         let mut text = "# Mutants\n\n".to_owned();
         text.push_str(
-            "Do the tests notice when the code is wrong? cargo-mutants makes one small change at a time (a mutant: `<` for \
-             `<=`, a\nfunction that answers with a constant, an arm of a `match` left out) in the endpoint, the recoveries and \
-             the congestion\ncontrols, and tests are run: those of the crate, for the endpoint those of the plug-ins, and for \
-             what is left\nconformance scripts, hostile networks, and connections state by state. Trace hashes and ns-2's \
-             numbers are not among\nthem: they say that something changed, not that it is wrong. A mutant with which tests do \
-             not end counts as caught;\none that does not compile is left out. Written by `cargo xtask mutants`.\n\n",
+            "Do the tests detect wrong code? cargo-mutants makes one small change at a time (a mutant: `<` instead of `<=`, a \
+             function\nthat returns a constant, a `match` without one of its arms) in the endpoint, the recoveries and the \
+             congestion controls.\nFor each mutant the crate's own tests run, for the endpoint also the tests of the plug-ins, \
+             and for the remaining mutants\nconformance scripts, hostile networks, and tests of connections state by state. \
+             Trace hashes and the comparison with ns-2\nare not used: they show that something changed, not that it is wrong. \
+             A mutant whose tests do not terminate counts as\ncaught; a mutant that does not compile is not counted. `cargo \
+             xtask mutants` generates this page.\n\n",
         );
         let _ = writeln!(
             text,
@@ -134,7 +135,7 @@ impl Page<'_> {
             verdict(&total)
         );
         text.push_str(
-            "What was found of a mutant holds until the function around it changes.\n\n\
+            "A result remains valid until the surrounding function changes.\n\n\
              | file | mutants | chosen | caught | survived | not compiled | score |\n\
              | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
         );
@@ -151,7 +152,7 @@ impl Page<'_> {
         if total.chosen < total.all {
             let _ = write!(
                 text,
-                ", of which a sample of {} is drawn by a fixed seed, from every file",
+                "; a fixed seed draws a sample of {} from all files",
                 total.chosen
             );
         }
@@ -165,7 +166,7 @@ impl Page<'_> {
     fn table(&self) -> String {
         let survivors = self.survivors();
         if survivors.is_empty() {
-            return "\nThere is no survivor.\n".to_owned();
+            return "\nNo mutant survived.\n".to_owned();
         }
         let mut text = "\n## Survivors\n\n".to_owned();
         let mut file = "";
@@ -173,7 +174,7 @@ impl Page<'_> {
             if file != mutant.file {
                 file = &mutant.file;
                 let name = file.trim_start_matches("crates/");
-                let _ = write!(text, "### `{name}`\n\n| mutant | why |\n| --- | --- |\n");
+                let _ = write!(text, "### `{name}`\n\n| mutant | reason |\n| --- | --- |\n");
             }
             let why = self.reasons.of(mutant).map_or_else(
                 || "**not explained**".to_owned(),
@@ -198,8 +199,8 @@ fn verdict(total: &Counts) -> String {
     } = *total;
     if total.tried() < total.chosen {
         return format!(
-            "{caught} are caught, {missed} survived, {unviable} did not compile, and {undecided} are missed by the first tests and \
-             not tried\nwith the rest yet. There is a score once all are tried."
+            "{caught} are caught, {missed} survived, {unviable} did not compile, and {undecided} survived the first tests but were \
+             not tried\nwith the others yet. The score follows when all are tried."
         );
     }
     let all = caught + missed;
@@ -243,7 +244,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("4 of these are tried so far"), "{text}");
-        assert!(text.contains("There is a score once all are tried"));
+        assert!(text.contains("The score follows when all are tried"));
         assert!(text.contains("| `replace < with <= in f: a < b` | **not explained** |"));
         let page = Page {
             chosen: &all[..4].iter().collect::<Vec<_>>(),

@@ -120,7 +120,7 @@ fn all_steps(tier: Tier, steps: &mut Steps) -> Result<Outcome, String> {
     });
     // It counts the same beside others.
     let counted = steps.take("instructions", instructions::gate_where_possible);
-    let ended = steps.take("wait for what runs beside", || beside.end());
+    let ended = steps.take("waiting for the steps beside the tests", || beside.end());
     let failed: Vec<&String> = [
         tested.as_ref().err(),
         followed.as_ref().err(),
@@ -170,7 +170,7 @@ fn within_budget(steps: &Steps, record: bool) -> Result<(), String> {
     let (budget, took) = (steps::budget_s()?, steps.processor_s());
     let here = budget * slowness.factor();
     let sentence = format!(
-        "{}; {took:.0} s of processor time in all, of the {here:.0} s that the budget allows on such a machine.",
+        "{}; the run took {took:.0} s of processor time, and the budget allows {here:.0} s on such a machine.",
         slowness.told()
     );
     eprintln!("{sentence}");
