@@ -6,13 +6,13 @@ use super::ladder::{LadderColumn, RungEnd, RungKind};
 use super::phases::spans;
 use super::time_sequence::TimeSequence;
 
-/// What a time–sequence plot shows, after its title.
+/// Returns the description of a time–sequence plot, after its title.
 pub(crate) fn plot_in_words(plot: &TimeSequence) -> String {
     let range = plot.time_range.unwrap_or_default();
     format!("{}, {}", plot.title, part_in_words(plot, range))
 }
 
-/// What a time–sequence plot shows from a time until another, in seconds.
+/// Returns the description of a part of a time–sequence plot, given by two times in seconds.
 pub(super) fn part_in_words(plot: &TimeSequence, (from, until): (f64, f64)) -> String {
     let inside = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
         let points = points.iter().copied();
@@ -76,7 +76,7 @@ fn phases_in_words(changes: &[(f64, Phase)], (from, until): (f64, f64)) -> Vec<S
     parts
 }
 
-/// What a ladder shows from one time to another.
+/// Returns the description of a ladder between two times.
 pub(crate) fn ladder_in_words(column: &LadderColumn, (from, until): (f64, f64)) -> String {
     let shown = || {
         let rungs = column.rungs.iter();
@@ -122,7 +122,7 @@ fn times(first: f64, last: f64) -> String {
     }
 }
 
-/// Packet numbers, rows of them as ranges: `24 to 30, 35`.
+/// Returns packet numbers, with consecutive ones as ranges: `24 to 30, 35`.
 fn numbers(packets: impl Iterator<Item = f64>) -> String {
     const MOST: usize = 8;
     let mut packets: Vec<u64> = packets.map(|packet| packet as u64).collect();

@@ -1,4 +1,4 @@
-//! From SVG to PDF with one built-in font: lines stay lines, and text stays text that can be searched.
+//! Conversion of SVG to PDF with one built-in font. Lines stay lines, and text stays searchable text.
 
 use std::sync::Arc;
 
@@ -13,11 +13,12 @@ use super::FigureError;
 /// Points of PDF per pixel of SVG: 1/96 inch per 1/72 inch.
 const POINTS_PER_PX: f32 = 72.0 / 96.0;
 
-/// Draws an SVG picture as PDF, on one page of its size, in the colours for a light ground. The same
-/// picture gives the same bytes.
+/// Returns an SVG picture as PDF, on one page of its size, in the colours for a light background. The same picture
+/// gives the same bytes.
 ///
 /// # Errors
-/// If `svg` is not an SVG picture, or cannot be drawn as PDF.
+///
+/// Returns an error if `svg` is not an SVG picture, or cannot be drawn as PDF.
 pub fn pdf(svg: &str) -> Result<Vec<u8>, FigureError> {
     let unfit = |why: String| FigureError::Encode(why);
     let tree = { Tree::from_str(svg, &options()) }.map_err(|e| FigureError::Svg(e.to_string()))?;
@@ -36,7 +37,7 @@ pub fn pdf(svg: &str) -> Result<Vec<u8>, FigureError> {
     document.finish().map_err(|error| unfit(error.to_string()))
 }
 
-/// Ubuntu Light for every text, whatever font it asks for and whatever is installed on the machine.
+/// Ubuntu Light for every text, independent of the requested and installed fonts.
 fn options() -> Options<'static> {
     let mut fonts = fontdb::Database::new();
     let ubuntu = Arc::new(epaint_default_fonts::UBUNTU_LIGHT);

@@ -1,9 +1,8 @@
-//! Charts of nothing, of nonsense and of something: none panics, each is a picture.
+//! Charts of empty, invalid and ordinary data: none panics, and each is a picture.
 
 use super::*;
 
-/// A picture must be XML without faults, and with the features `png` and `pdf` become what readers of
-/// these accept.
+/// Checks that a picture is valid XML, and with the features `png` and `pdf` that it converts into valid files.
 #[track_caller]
 fn assert_picture(svg: Result<String, FigureError>) -> String {
     let svg = svg.expect("drawn");
@@ -67,7 +66,7 @@ fn empty_charts_say_so() {
     assert_picture(HeatMap::default().svg());
 }
 
-/// Every text of a picture.
+/// Returns every text of a picture.
 fn texts(svg: &str) -> Vec<String> {
     let document = roxmltree::Document::parse(svg).expect("valid XML");
     let all = document.descendants().filter(|n| n.has_tag_name("text"));
@@ -145,7 +144,7 @@ fn panels_have_one_scale_and_the_labels_of_the_outer_ones() {
     let texts = texts(&svg);
     let count = |wanted: &str| texts.iter().filter(|text| *text == wanted).count();
     assert_eq!((count("near"), count("far")), (1, 1));
-    // Both panels reach to 8, and the left one says so; each has its own numbers below.
+    // Both panels reach to 8, and the left one has the label. Each has its own numbers below.
     assert_eq!((count("8"), count("5")), (1, 2), "{texts:?}");
     let words = in_words(&svg).expect("words");
     assert!(
@@ -380,7 +379,7 @@ fn a_scale_must_make_a_bitmap() {
     assert!(matches!(png("<svg", 1.0), Err(FigureError::Svg(_))));
 }
 
-/// How often `what` is in `bytes`.
+/// Returns the number of occurrences of `what` in `bytes`.
 #[cfg(feature = "pdf")]
 fn times(what: &str, bytes: &[u8]) -> usize {
     let windows = bytes.windows(what.len());
@@ -421,7 +420,8 @@ fn a_picture_depends_on_its_data_alone() {
     assert_eq!(chart.svg().expect("drawn"), chart.svg().expect("drawn"));
 }
 
-/// Writes every example as SVG, and PNG and PDF with the features, into the directory named by `FIGURES`, to be looked at.
+/// Writes every example as SVG, and with the features as PNG and PDF, into the directory `FIGURES`, for visual
+/// inspection.
 #[test]
 #[ignore = "for looking at pictures: FIGURES=dir cargo test -p dupack-lab look_at_figures -- --ignored"]
 fn look_at_figures() {
@@ -443,7 +443,7 @@ fn look_at_figures() {
     }
 }
 
-/// Charts with invented but plausible numbers.
+/// Charts with made-up but plausible numbers.
 mod examples {
     use super::*;
 
@@ -657,7 +657,7 @@ mod examples {
         }
     }
 
-    /// A slow start, three drops, a fast recovery and a timeout.
+    /// Returns a slow start, three drops, a fast recovery and a timeout.
     fn time_sequence(time_range: Option<(f64, f64)>) -> TimeSequence {
         let mut plot = TimeSequence {
             title: "NewReno recovers three losses, one per round trip".into(),

@@ -1,5 +1,5 @@
-//! What is seen in a figure, in words, for those who do not see it: which line is highest where, and
-//! between what the values lie. All of it is read off the data.
+//! Text descriptions of figures for readers who cannot see them: the highest line at each point, and the range of the
+//! values. They are derived from the data.
 
 use super::axis::{in_company, plain};
 use super::bar::{Bar, BarChart};
@@ -10,15 +10,15 @@ use super::step::StepChart;
 use super::steps;
 use super::winners::Winners;
 
-/// Of a figure without data.
+/// Description of a figure without data.
 pub(super) const NOTHING: &str = "There is no data.";
 
-/// Up to so many series each is told by itself.
+/// Maximum number of series that are described one by one.
 const SERIES_TOLD_MAX: usize = 12;
-/// Up to so many places are named one by one.
+/// Maximum number of points that are listed one by one.
 const PLACES_TOLD_MAX: usize = 8;
 
-/// What a line chart shows.
+/// Returns the description of a line chart.
 pub(super) fn of_lines(chart: &LineChart) -> String {
     let shown = shown(chart, &chart.series);
     let Some(range) = ranges(&shown, chart) else {
@@ -35,7 +35,7 @@ pub(super) fn of_lines(chart: &LineChart) -> String {
     joined(told)
 }
 
-/// What panels of lines show.
+/// Returns the description of panels of lines.
 pub(super) fn of_facets(facets: &Facets) -> String {
     let chart = &facets.whole();
     let all = shown(chart, &chart.series);
@@ -46,7 +46,7 @@ pub(super) fn of_facets(facets: &Facets) -> String {
         let shown = shown(chart, &panel.series);
         let what = match extremes(&shown).as_str() {
             "" if shown.iter().all(|series| series.points.is_empty()) => NOTHING.to_owned(),
-            // A line by itself.
+            // A single line.
             "" => joined(shown.iter().filter_map(course).collect()),
             told => told.to_owned(),
         };
@@ -57,7 +57,7 @@ pub(super) fn of_facets(facets: &Facets) -> String {
     joined(std::iter::once(first).chain(panels).collect())
 }
 
-/// What bars show.
+/// Returns the description of a bar chart.
 pub(super) fn of_bars(chart: &BarChart) -> String {
     let bars: Vec<(&str, &str, f64)> = chart
         .series
@@ -119,7 +119,7 @@ pub(super) fn of_bars(chart: &BarChart) -> String {
     joined(told)
 }
 
-/// What values over time show, in the part that is shown.
+/// Returns the description of values over time, for the part that is shown.
 pub(super) fn of_steps(chart: &StepChart, part: Option<(f64, f64)>) -> String {
     let Some(part) = part else {
         return NOTHING.to_owned();
@@ -149,7 +149,7 @@ pub(super) fn of_steps(chart: &StepChart, part: Option<(f64, f64)>) -> String {
     joined(std::iter::once(first).chain(told).collect())
 }
 
-/// What the shades of a table show.
+/// Returns the description of shaded tables.
 pub(super) fn of_heat(map: &HeatMap) -> String {
     let panels = map.panels.iter().map(|panel| of_heat_panel(map, panel));
     let first = format!(
@@ -163,7 +163,7 @@ pub(super) fn of_heat(map: &HeatMap) -> String {
     joined(std::iter::once(first).chain(panels).collect())
 }
 
-/// Who wins how often.
+/// Returns the number of wins of each candidate.
 pub(super) fn of_winners(map: &Winners) -> String {
     let cells = || map.cells.iter().flatten();
     let all = cells().count();
@@ -195,7 +195,7 @@ fn of_heat_panel(map: &HeatMap, panel: &HeatPanel) -> String {
         })
     };
     type Place<'c> = (usize, usize, &'c HeatCell);
-    // Of equals the first.
+    // The first of equal values.
     let low = cells().reduce(|a, b| if b.2.value < a.2.value { b } else { a });
     let high = cells().reduce(|a, b| if b.2.value > a.2.value { b } else { a });
     let (Some(low), Some(high)) = (low, high) else {
@@ -223,7 +223,7 @@ fn of_heat_panel(map: &HeatMap, panel: &HeatPanel) -> String {
     told + "."
 }
 
-/// The series with the points that the chart shows.
+/// Returns the series with only the points that the chart shows.
 fn shown(chart: &LineChart, all: &[Series]) -> Vec<Series> {
     let series = all.iter().map(|series| Series {
         name: series.name.clone(),
@@ -235,20 +235,20 @@ fn shown(chart: &LineChart, all: &[Series]) -> Vec<Series> {
     series.collect()
 }
 
-/// The measure and its range, over the quantity and its range.
+/// Returns the measure and its range, over the quantity and its range.
 fn ranges(shown: &[Series], chart: &LineChart) -> Option<String> {
     let points = || shown.iter().flat_map(|series| &series.points);
     let (from, to) = range(points().map(|point| point.x))?;
     let (low, high) = range(points().map(|point| point.mean))?;
     let (x, y) = (&chart.x_label, &chart.y_label);
-    // How they are placed is for those who see it.
+    // The note on the scale is only useful to readers who see the figure.
     let x = x.strip_suffix(chart.x_scale.note()).unwrap_or(x);
     let y = y.strip_suffix(chart.y_scale.note()).unwrap_or(y);
     let [from, to, low, high] = [from, to, low, high].map(brief);
     Some(format!("{y}, {low} to {high}, over {x}, {from} to {to}"))
 }
 
-/// Which line is highest where, and which lowest; empty if there is one alone.
+/// Returns the highest and the lowest line by point. The text is empty if there is only one line.
 fn extremes(shown: &[Series]) -> String {
     if shown.len() < 2 {
         return String::new();
@@ -289,8 +289,8 @@ fn extremes(shown: &[Series]) -> String {
     format!("Highest: {}. Lowest: {}.", told(&high), told(&low))
 }
 
-/// The names of the lowest and of the highest, with their values; several if they are the same in
-/// three digits.
+/// Returns the names of the lowest and of the highest series, with their values. Several names are given if the values
+/// are equal to three digits.
 fn ends(values: &[(&str, f64)]) -> Option<((String, f64), (String, f64))> {
     let (low, high) = range(values.iter().map(|value| value.1))?;
     let named = |end: f64| {
@@ -306,7 +306,7 @@ fn ends(values: &[(&str, f64)]) -> Option<((String, f64), (String, f64))> {
     Some((named(low), named(high)))
 }
 
-/// Where a line begins and ends, and what it reaches between.
+/// Returns the start and the end of a line, and its extremes in between.
 fn course(series: &Series) -> Option<String> {
     let (first, last) = (series.points.first()?, series.points.last()?);
     let at = |point: &Point| format!("{} at {}", brief(point.mean), brief(point.x));
@@ -326,7 +326,7 @@ fn course(series: &Series) -> Option<String> {
     Some(told + ".")
 }
 
-/// The mean over time of values that hold until the next, up to the end.
+/// Returns the mean over time of values that hold until the next one, up to `end`.
 fn over_time(points: &[(f64, f64)], end: f64) -> Option<f64> {
     let (mut sum, mut time) = (0.0, 0.0);
     for (index, &(from, value)) in points.iter().enumerate() {
@@ -346,12 +346,12 @@ fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
         .reduce(|(low, high), (value, _)| (low.min(value), high.max(value)))
 }
 
-/// To three digits.
+/// Returns a number with three significant digits.
 fn brief(value: f64) -> String {
     super::axis::shortened(value, 3)
 }
 
-/// `a, b and c`.
+/// Returns `a, b and c`.
 fn and(mut names: Vec<String>) -> String {
     match names.pop() {
         Some(last) if !names.is_empty() => format!("{} and {last}", names.join(", ")),
