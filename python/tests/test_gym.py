@@ -150,7 +150,7 @@ def test_every_feature_has_words() -> None:
         ({"preset": "orka"}, "did you mean `orca`"),
         ({"observation": "aurra"}, "aurora"),
         ({"observation": {"features": ["rt"]}}, "did you mean `rtt`"),
-        ({"interval": "0ms"}, "never ends"),
+        ({"interval": "0ms"}, "makes no progress"),
         ({"action": {"kind": "speed"}}, "rate_factor"),
         ({"reward": {"kind": "weights", "weights": {"speed": 1.0}}}, "throughput"),
         ({"ranges": {"path.speed": {"low": "1Mbit/s", "high": "2Mbit/s"}}}, "path.speed"),

@@ -1,4 +1,4 @@
-//! A loss recovery of somebody else's, compared with dupack's.
+//! An external loss recovery, compared with dupack's.
 
 mod majority;
 
@@ -12,7 +12,7 @@ use dupack_lab::run::{Interrupt, Plan};
 use dupack_report::comparison;
 use dupack_report::table::{Colour, Legend};
 
-/// What is run. `majority` is ours; a parameter is set as any.
+/// The experiment. `majority` is our recovery; its parameter is set like any other.
 const EXPERIMENT: &str = r#"
 title = "A recovery of our own"
 stacks = ["sack/reno", "fack/reno", "majority/reno", "majority(share=0.2)/reno"]

@@ -1,6 +1,6 @@
 //! Comparison with ns-2.35, packet for packet.
 //!
-//! `peers/ns2/oracle-momentary.csv` is the log of ns-2's own senders in the setting of figures 3 and 4 of *momentary*:
+//! `validation/peers/ns2/oracle-momentary.csv` is the log of ns-2's own senders in the setting of figures 3 and 4 of *momentary*:
 //! 1 Mbit/s, 200 ms, `ssthresh` 10, the first transmissions of packets 24 to 30 lost. The sender here runs in the same
 //! setting, reduced to one link, and has to send the same packets in the same order with the same window.
 
@@ -23,7 +23,7 @@ type Sent = (u64, f64);
 fn log_of(recovery: &str) -> Vec<Sent> {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../peers/ns2/oracle-momentary.csv"
+        "/../../validation/peers/ns2/oracle-momentary.csv"
     );
     let text = fs::read_to_string(path).expect("the log is in the repository");
     let mut cwnd = 0.0;

@@ -47,7 +47,7 @@ fn scripts_are_played_counted_and_traced() {
     let bad = dupack(folder.path(), &["script", "bad.pkt", "--stack", "le/reno"]);
     assert_eq!(bad.status.code(), Some(1));
     let screen = String::from_utf8_lossy(&bad.stdout);
-    let wanted = "acknowledgment number: 2 expected, 1 came";
+    let wanted = "acknowledgment number: expected 2, got 1";
     assert!(screen.contains(wanted), "{screen}");
 
     let both = dupack(folder.path(), &["script", ".", "--format", "json"]);

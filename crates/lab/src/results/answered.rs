@@ -1,4 +1,4 @@
-//! Results with their answer: what is computed of a point is computed once, however many present it.
+//! Results with their verdicts. Each verdict and comparison is computed once, however many outputs present it.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -7,8 +7,7 @@ use std::sync::OnceLock;
 use super::summary::SummaryRow;
 use super::{Comparison, Measure, Results, Verdict};
 
-/// Results that do not change any more, with the verdict and the comparisons at each point. Each is computed when it is first
-/// asked for.
+/// Complete results, with the verdict and the comparisons at each point. Each is computed on first use.
 ///
 /// ```
 /// # use dupack_lab::results::{Answered, Results};
@@ -23,7 +22,7 @@ pub struct Answered<'r> {
     points: Vec<Point>,
 }
 
-/// What is known of a point so far.
+/// Answers at a point that have been computed so far.
 #[derive(Clone, Debug, Default)]
 struct Point {
     verdict: OnceLock<Verdict>,
@@ -32,7 +31,7 @@ struct Point {
 }
 
 impl<'r> Answered<'r> {
-    /// Answers `results`.
+    /// Wraps borrowed `results`.
     #[must_use]
     pub fn of(results: &'r Results) -> Self {
         Self::new(Cow::Borrowed(results))
@@ -77,7 +76,7 @@ impl<'r> Answered<'r> {
 }
 
 impl Answered<'static> {
-    /// Answers `results`, and keeps them.
+    /// Wraps `results` and owns them.
     #[must_use]
     pub fn owning(results: Results) -> Self {
         Self::new(Cow::Owned(results))

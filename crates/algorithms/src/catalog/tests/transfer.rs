@@ -183,7 +183,7 @@ fn not_slowing_down_for_the_link_pays() {
 fn ns2_log(agent: &str) -> Vec<(u64, f64)> {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../peers/ns2/oracle-momentary.csv"
+        "/../../validation/peers/ns2/oracle-momentary.csv"
     );
     let text = fs::read_to_string(path).expect("the log is in the repository");
     let mut cwnd = 0.0;

@@ -253,7 +253,7 @@ fn at_once(packets: &[Packet], limits: Limits, batch: usize, threads: usize) -> 
 
 proptest! {
     // Each case starts thousands of threads.
-    #![proptest_config(ProptestConfig::with_cases(dupack_volume::cases(48, 128) as u32))]
+    #![proptest_config(ProptestConfig::with_cases(dupack_testing::cases(48, 128) as u32))]
 
     /// The batch size and the number of threads change neither the results, nor the connections that are finished early
     /// because there are too many, nor their numbers.

@@ -1,4 +1,4 @@
-//! Verdicts for other programs: JSON and CSV.
+//! JSON and CSV output of verdicts.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::results::store::{Places, number, put, whole};
 use crate::results::{Answered, Measure};
 use crate::significance::LEVEL;
 
-/// The verdicts at all points, and by what rules they were found.
+/// Returns the verdicts at all points, with their rules.
 #[must_use]
 pub fn json(results: &Answered<'_>) -> Value {
     let at = (0..results.points.len()).map(|point| {
@@ -39,7 +39,7 @@ pub fn json(results: &Answered<'_>) -> Value {
     })
 }
 
-/// Over how many pairs of runs with the same seed the ratio to the first stack is, for each stack.
+/// Returns the number of pairs of runs with the same seed, for each stack and the first stack.
 fn pairs(results: &Answered<'_>, point: usize) -> Vec<usize> {
     let cells = &results.goodput(point).cells;
     cells.iter().map(|cell| cell.pairs).collect()
@@ -104,14 +104,14 @@ fn better<'v>(verdict: &'v Verdict, contrast: &Contrast) -> Option<&'v str> {
     Some(&verdict.contenders[stack].name)
 }
 
-/// A line per point and stack: its mark, its warnings, who beats it, over how many pairs of runs its
-/// ratio to the first stack is, and the sentence.
+/// Returns a CSV file with one line per point and stack: its mark, its warnings, the stacks that dominate it, the
+/// number of pairs of runs behind its ratio to the first stack, and its sentence.
 #[must_use]
 pub fn verdicts_csv(results: &Answered<'_>) -> Vec<u8> {
     whole(results, verdicts_head, verdict_rows)
 }
 
-/// The head of [`verdicts_csv`].
+/// Returns the head of [`verdicts_csv`].
 #[must_use]
 pub fn verdicts_head(places: &Places) -> Vec<u8> {
     places.head([
@@ -125,7 +125,7 @@ pub fn verdicts_head(places: &Places) -> Vec<u8> {
     ])
 }
 
-/// Adds the rows of [`verdicts_csv`] at the point of `results` that is `at` this place; `place` is where it is in the
+/// Appends the rows of [`verdicts_csv`] at the point `at` of `results`. `place` is the position of that point in the
 /// sweep.
 pub fn verdict_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place: &[String]) {
     let (verdict, pairs) = (results.verdict(at), pairs(results, at));
@@ -148,14 +148,14 @@ pub fn verdict_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place:
     }
 }
 
-/// A line per point, pair of stacks and measure: how far apart they are, over how many pairs of
-/// seeds, and whether it can be told.
+/// Returns a CSV file with one line per point, pair of stacks and measure: the difference, the number of pairs of
+/// seeds, and its significance.
 #[must_use]
 pub fn comparisons_csv(results: &Answered<'_>) -> Vec<u8> {
     whole(results, comparisons_head, comparison_rows)
 }
 
-/// The head of [`comparisons_csv`].
+/// Returns the head of [`comparisons_csv`].
 #[must_use]
 pub fn comparisons_head(places: &Places) -> Vec<u8> {
     places.head([
@@ -171,7 +171,7 @@ pub fn comparisons_head(places: &Places) -> Vec<u8> {
     ])
 }
 
-/// Adds the rows of [`comparisons_csv`] at a point, as [`verdict_rows`] does.
+/// Appends the rows of [`comparisons_csv`] at a point, as [`verdict_rows`] does.
 pub fn comparison_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place: &[String]) {
     let verdict = results.verdict(at);
     for contrast in &verdict.contrasts {
