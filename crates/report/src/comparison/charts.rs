@@ -54,10 +54,10 @@ const SLICES_MAX: usize = 4;
 const WHISKERS: &str = "mean over the seeds; the whiskers are 95 % confidence intervals.";
 
 /// Description of the lines of [`theory`] for captions.
-const THEORY: &str = " Grey: what Mathis et al. (1997) and Padhye et al. (1998) say of Reno at this loss, with the \
-     propagation of both directions and the transmission of one packet as the round trip; they \
-     know neither the queue nor the rate of the link, and Padhye et al. take the rest of a round as \
-     lost with its first lost packet.";
+const THEORY: &str = " Grey: formulas of Mathis et al. (1997) and Padhye et al. (1998) for Reno at this loss. Their \
+    round-trip time is the propagation in both directions and the transmission of one packet. They ignore the queue \
+    and the rate of the link, and Padhye et al. assume that after the first lost packet of a round the rest of the \
+    round is lost.";
 
 /// The figures, and a note on those that are left out.
 #[derive(Debug, Default)]
@@ -155,8 +155,8 @@ impl Place<'_> {
         if self.measure == Measure::Goodput && self.results.stacks().len() > 1 {
             let svg = self.table_of_ratios(second).svg()?;
             let caption = format!(
-                "Goodput over that of {}, by {x} and {y}: the mean over pairs of the same seed. Blue is more, \
-                 orange is less; grey with ≈ cannot be told from 1 by its 95 % confidence interval.",
+                "Goodput relative to {}, by {x} and {y}: mean over pairs of the same seed. Blue is more, orange is \
+                 less. Grey with ≈: the 95 % confidence interval includes 1.",
                 self.results.stacks()[0]
             );
             charts.add(&format!("{name}-ratio"), svg, caption);

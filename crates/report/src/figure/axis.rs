@@ -92,7 +92,7 @@ impl Scale {
         match self {
             Self::Linear => "",
             Self::Log => ", logarithmic",
-            Self::LogAndZero => ", logarithmic; 0 stands apart, at the break",
+            Self::LogAndZero => ", logarithmic, with 0 beyond the break",
         }
     }
 
@@ -458,7 +458,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_that_span_decades_get_a_logarithmic_axis_and_even_ones_do_not() {
+    fn settings_over_decades_are_logarithmic_and_even_ones_linear() {
         let scale = Scale::of_settings;
         assert_eq!(scale(&[0.0, 0.5, 1.0, 2.0, 5.0]), Scale::Linear);
         assert_eq!(scale(&[0.0, 0.1, 1.0, 10.0]), Scale::LogAndZero);
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn measured_values_get_one_where_the_least_could_not_be_seen() {
+    fn measured_values_are_logarithmic_if_the_smallest_would_be_invisible() {
         let scale = Scale::of_measured;
         assert_eq!(scale(&[0.3, 9.0]), Scale::Linear);
         assert_eq!(scale(&[0.1, 2.0, 9.0]), Scale::Log);
@@ -481,13 +481,13 @@ mod tests {
     }
 
     #[test]
-    fn zero_stands_apart_below_a_break() {
+    fn zero_is_beyond_a_break() {
         let values = [0.0, 0.1, 1.0, 10.0];
         let axis = Axis::horizontal(values.into_iter(), Scale::LogAndZero, 600.0).unwrap();
         let [zero, a, b, c] = values.map(|value| axis.position(value));
         let broken = axis.broken_at().unwrap();
         assert!(0.0 < zero && zero < broken && broken < a);
-        assert!(((b - a) - (c - b)).abs() < 1e-9, "decades are alike");
+        assert!(((b - a) - (c - b)).abs() < 1e-9, "decades have equal length");
         assert!(c < 1.0);
         let labels: Vec<&str> = axis.ticks.iter().map(|tick| tick.label.as_str()).collect();
         assert_eq!(labels, ["0", "0.1", "1", "10"]);
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn a_logarithmic_axis_without_zero_has_no_break_and_one_of_zeros_is_linear() {
+    fn an_axis_without_zero_has_no_break_and_one_of_zeros_is_linear() {
         let of = |values: &[f64]| {
             Axis::vertical(values.iter().copied(), Scale::LogAndZero, true, 300.0).unwrap()
         };

@@ -402,7 +402,7 @@ mod tests {
 
     /// A long name is broken between its parts, and within a word only if necessary.
     #[test]
-    fn a_stack_is_broken_where_its_parts_end() {
+    fn stacks_are_broken_between_their_parts() {
         let name = "rack/bbr(loss_thresh=0.9,beta=0.99,headroom=0)";
         assert_eq!(
             fold(name, 14.0, 150.0),
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_says_what_is_seen_in_it() {
+    fn pictures_contain_their_description() {
         let words = ("a < \"b\"", "c > d & e");
         let svg = picture((10.0, 10.0), words, |_| Ok(())).unwrap();
         let found = in_words(&svg);

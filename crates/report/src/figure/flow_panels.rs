@@ -165,7 +165,7 @@ fn windows_legend(figures: &[&TimeSequence], looks: &Looks) -> Legend {
     let lines: [(&str, Points, Look, f64); 4] = [
         ("cwnd", |f| &f.cwnd, CWND, CWND_WIDTH),
         (
-            "cwnd inflated, as in textbooks",
+            "cwnd inflated as in textbooks",
             |f| &f.inflated,
             INFLATED,
             INFLATED_WIDTH,

@@ -356,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_tables_stand_beside_one_another_if_their_cells_have_room() {
+    fn two_tables_are_side_by_side_if_their_cells_have_room() {
         let layout = |columns: usize, panels: usize| {
             let map = HeatMap {
                 columns: vec!["1".to_owned(); columns],

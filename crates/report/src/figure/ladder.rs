@@ -260,7 +260,7 @@ impl Ladder {
         };
         let entries: [(&str, Is, RGBColor); 4] = [
             ("segment", |k| k == RungKind::Segment, BLUE),
-            ("sent again", |k| k == RungKind::Again, ORANGE),
+            ("retransmission", |k| k == RungKind::Again, ORANGE),
             ("ACK", |k| k == RungKind::Ack, AXIS),
             (
                 "duplicate ACK: ×3, the third in a row",
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ladder_too_long_to_read_is_cut_off_and_one_that_lacks_rungs_before_that() {
+    fn ladders_are_cut_off_if_too_long_or_incomplete() {
         // One segment per millisecond, at least 4 px apart: 2600 px are 0.65 s.
         let segments = (0..2000).map(|n| rung(RungKind::Segment, f64::from(n), f64::from(n) / 1e3));
         let mut ladder = Ladder {
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ladder_has_a_line_for_each_rung_and_names_both_hosts() {
+    fn ladders_have_a_line_for_each_rung_and_name_both_hosts() {
         let mut lost = rung(RungKind::Segment, 2.0, 0.01);
         lost.end = RungEnd::Lost(0.02);
         let rungs = vec![
@@ -478,7 +478,7 @@ mod tests {
         ];
         let ladder = Ladder {
             title: "a < b".to_owned(),
-            description: "one of two is lost".to_owned(),
+            description: "one of two lost".to_owned(),
             time_range: (0.0, 0.3),
             columns: vec![column(rungs)],
             ..Ladder::default()
@@ -487,12 +487,12 @@ mod tests {
         let document = roxmltree::Document::parse(&svg).unwrap();
         let texts: Vec<&str> = document.descendants().filter_map(|n| n.text()).collect();
         let texts: Vec<&str> = texts.iter().map(|text| text.trim()).collect();
-        for text in ["sender", "receiver", "2 ×3", "lost", "one of two is lost"] {
+        for text in ["sender", "receiver", "2 ×3", "lost", "one of two lost"] {
             assert!(texts.contains(&text), "{text}: {texts:?}");
         }
         let root = document.root_element();
         let label = root.attribute("aria-label").unwrap();
-        assert_eq!(label, "a < b. one of two is lost");
+        assert_eq!(label, "a < b. one of two lost");
         assert!(svg.contains("prefers-color-scheme:dark"));
     }
 

@@ -78,7 +78,7 @@ pub struct Figure {
 #[non_exhaustive]
 pub enum FigureError {
     /// The drawing backend failed.
-    #[error("the chart could not be drawn: {0}")]
+    #[error("cannot draw the chart: {0}")]
     Draw(String),
     /// The text is not an SVG picture.
     #[cfg(any(feature = "png", feature = "pdf"))]
@@ -86,13 +86,13 @@ pub enum FigureError {
     Svg(String),
     /// The scale gives a bitmap of an impossible size.
     #[cfg(feature = "png")]
-    #[error("a scale of {scale} makes a bitmap that is empty or too large")]
+    #[error("a scale of {scale} gives a bitmap that is empty or too large")]
     Scale {
         /// The given scale: bitmap pixels per SVG pixel.
         scale: f32,
     },
     /// The picture cannot be encoded as PNG or PDF.
     #[cfg(any(feature = "png", feature = "pdf"))]
-    #[error("the picture could not be encoded: {0}")]
+    #[error("cannot encode the picture: {0}")]
     Encode(String),
 }

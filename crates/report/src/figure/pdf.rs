@@ -25,13 +25,13 @@ pub fn pdf(svg: &str) -> Result<Vec<u8>, FigureError> {
     let width = tree.size().width() * POINTS_PER_PX;
     let height = tree.size().height() * POINTS_PER_PX;
     let size = Size::from_wh(width, height)
-        .ok_or_else(|| unfit(format!("no page has {width} by {height} points")))?;
+        .ok_or_else(|| unfit(format!("a page cannot have {width} by {height} points")))?;
     let mut document = Document::new();
     let mut page = document.start_page_with(PageSettings::new(size));
     let mut surface = page.surface();
     surface
         .draw_svg(&tree, size, SvgSettings::default())
-        .ok_or_else(|| unfit("it has no place on its page".to_owned()))?;
+        .ok_or_else(|| unfit("the picture does not fit on its page".to_owned()))?;
     surface.finish();
     page.finish();
     document.finish().map_err(|error| unfit(error.to_string()))

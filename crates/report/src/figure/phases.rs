@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_lie_within_the_window_and_neighbours_that_are_alike_are_one() {
+    fn spans_are_within_the_window_and_equal_neighbours_merged() {
         let changes = [
             (0.0, Phase::SlowStart),
             (1.0, Phase::Recovery),

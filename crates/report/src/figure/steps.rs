@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_begins_with_the_value_that_holds() {
+    fn a_window_begins_with_the_value_in_effect() {
         let samples = [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0), (3.0, 4.0)];
         assert_eq!(within(&samples, (1.5, 2.5)), [(1.0, 2.0), (2.0, 3.0)]);
         assert_eq!(within(&samples, (-1.0, 0.5)), [(0.0, 1.0)]);

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn every_run_has_a_panel_with_its_name_and_every_tooth_is_drawn() {
+    fn every_run_has_a_panel_with_its_name_and_every_tooth() {
         let other = TimePanel {
             name: "rack/cubic".to_owned(),
             ..sawtooth()

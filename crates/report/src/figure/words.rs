@@ -30,7 +30,7 @@ pub(super) fn of_lines(chart: &LineChart) -> String {
     }
     if !chart.references.is_empty() {
         let names = chart.references.iter().map(|line| line.name.clone());
-        told.push(format!("To compare with: {}.", and(names.collect())));
+        told.push(format!("References: {}.", and(names.collect())));
     }
     joined(told)
 }
@@ -80,7 +80,7 @@ pub(super) fn of_bars(chart: &BarChart) -> String {
     };
     let label = &chart.value_label;
     let mut told = vec![format!(
-        "Bars of {label}, between {} and {}.",
+        "Bars of {label}, {} to {}.",
         number(low),
         number(high)
     )];
@@ -94,9 +94,9 @@ pub(super) fn of_bars(chart: &BarChart) -> String {
             .map(|bar| format!("{} {}", bar.0, number(bar.2)));
         let mut each: Vec<String> = each.collect();
         if more > 0 {
-            each.push(format!("{more} that are lower"));
+            each.push(format!("{more} lower bars"));
         }
-        told.push(format!("From the highest: {}.", each.join(", ")));
+        told.push(format!("In descending order: {}.", each.join(", ")));
     } else {
         let places = chart.categories.iter().take(PLACES_TOLD_MAX);
         told.extend(places.filter_map(|category| {
@@ -136,7 +136,7 @@ pub(super) fn of_steps(chart: &StepChart, part: Option<(f64, f64)>) -> String {
         };
         let [low, high, mean] = [low, high, mean].map(number);
         Some(format!(
-            "{name}: between {low} and {high}, on average {mean}."
+            "{name}: {low} to {high}, mean {mean}."
         ))
     });
     let first = format!(
@@ -153,7 +153,7 @@ pub(super) fn of_steps(chart: &StepChart, part: Option<(f64, f64)>) -> String {
 pub(super) fn of_heat(map: &HeatMap) -> String {
     let panels = map.panels.iter().map(|panel| of_heat_panel(map, panel));
     let first = format!(
-        "Tables in shades of {}: {} from left to right ({}), {} from top to bottom ({}).",
+        "Shaded tables of {}: {} from left to right ({}), {} from top to bottom ({}).",
         map.value_label,
         map.x_label,
         map.columns.join(", "),
@@ -171,13 +171,13 @@ pub(super) fn of_winners(map: &Winners) -> String {
     let told = |name: &str, count: usize| (count > 0).then(|| format!("{name}: {count} of {all}"));
     let names = map.names.iter().enumerate();
     let winners = names.filter_map(|(place, name)| told(name, count(Some(place))));
-    let winners: Vec<String> = winners.chain(told("nobody", count(None))).collect();
+    let winners: Vec<String> = winners.chain(told("no answer", count(None))).collect();
     let rows = match map.y_label.as_str() {
         "" => String::new(),
         label => format!(", {label} from top to bottom ({})", map.rows.join(", ")),
     };
     format!(
-        "Who comes first: {} from left to right ({}){rows}. {}.",
+        "Best stack: {} from left to right ({}){rows}. {}.",
         map.x_label,
         map.columns.join(", "),
         winners.join("; ")
@@ -216,7 +216,7 @@ fn of_heat_panel(map: &HeatMap, panel: &HeatPanel) -> String {
         let all = cells().count();
         let (above, below) = (count(|v| v > 1.0), count(|v| v < 1.0));
         told += &format!(
-            "; above 1 in {above} of {all}, below in {below}, not told from 1 in {}",
+            "; above 1 in {above} of {all}, below 1 in {below}, not significantly different from 1 in {}",
             all - above - below
         );
     }
@@ -297,8 +297,8 @@ fn ends(values: &[(&str, f64)]) -> Option<((String, f64), (String, f64))> {
         let own = values.iter().filter(|value| brief(value.1) == brief(end));
         let own: Vec<String> = own.map(|value| value.0.to_owned()).collect();
         let names = match own.len() {
-            n if n == values.len() && n > 1 => "all alike".to_owned(),
-            n if n > 4 => format!("{n} alike"),
+            n if n == values.len() && n > 1 => "all equal".to_owned(),
+            n if n > 4 => format!("{n} equal"),
             _ => and(own),
         };
         (names, end)

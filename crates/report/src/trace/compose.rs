@@ -76,7 +76,7 @@ pub fn figures(style: &Style, found: &Found, followed: Vec<Followed>) -> Figures
     let time_sequence = Aligned {
         title: style.title.clone(),
         subtitle: match thinned {
-            true => format!("{} · points thinned out", style.subtitle),
+            true => format!("{} · points thinned", style.subtitle),
             false => style.subtitle.clone(),
         },
         description: sentences(plots.iter().map(plot_in_words)),
@@ -105,7 +105,7 @@ fn ladder(style: &Style, found: &Found, columns: Vec<LadderColumn>) -> Ladder {
     let shown = ladder.shown();
     if shown.1 < ladder.time_range.1 {
         let (end, whole) = (shown.1, ladder.time_range.1);
-        let note = format!("cut off at {end:.3} s, as all until {whole:.3} s is too long to read");
+        let note = format!("cut off at {end:.3} s, because all until {whole:.3} s would be illegible");
         ladder.subtitle = format!("{} · {note}", ladder.subtitle);
     }
     let words = ladder.columns.iter();

@@ -116,7 +116,7 @@ pub fn summary(account: &Account) -> String {
     let seconds = account.end.as_secs_f64().max(f64::MIN_POSITIVE);
     let goodput = account.delivered_bytes as f64 * 8.0 / seconds / 1e6;
     let mut out = format!(
-        "{}: {:.3} Mbit/s over {:.1} s, {} segments sent, {} of them again, {} timeouts\n",
+        "{}: {:.3} Mbit/s over {:.1} s, {} segments sent, {} of them retransmissions, {} timeouts\n",
         account.stack, goodput, seconds, stats.segments_sent, stats.retransmissions, stats.timeouts
     );
     if stats.undone() > 0 {

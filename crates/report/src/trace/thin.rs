@@ -229,21 +229,21 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_out_up_to_the_limit() {
+    fn all_marks_are_kept_up_to_the_limit() {
         let marks = marks(1000, 1000);
         assert_eq!(marks.kept().len(), 1000);
         assert!(!marks.is_thinned());
     }
 
     #[test]
-    fn marks_stay_few_and_keep_first_last_and_extremes_and_leave_no_gap() {
+    fn marks_are_bounded_and_keep_ends_and_extremes_without_gaps() {
         for count in [10_000, 3_000_000] {
             let marks = marks(MOST_POINTS / 4, count);
             let kept = marks.kept();
             assert!(marks.is_thinned());
             assert!(kept.len() <= MOST_POINTS / 4, "{}", kept.len());
             assert_eq!((kept[0].time, kept[0].low), (0.0, 0.0));
-            assert!(kept.iter().any(|mark| mark.high == 1e6), "the lone one");
+            assert!(kept.iter().any(|mark| mark.high == 1e6), "the single one");
             let end = f64::from(count) / 1e3;
             let times = kept.iter().map(|mark| mark.time).chain([end]);
             let times: Vec<f64> = times.collect();
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_all_in_one_place_become_few() {
+    fn marks_in_one_place_become_few() {
         let mut marks = Marks::new(64);
         for _ in 0..1000 {
             marks.push(Mark {
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_stay_few_and_keep_every_peak() {
+    fn steps_are_bounded_and_keep_every_peak() {
         const COUNT: u32 = 3_000_000;
         let mut steps = Steps::new(MOST_POINTS);
         for n in 0..COUNT {

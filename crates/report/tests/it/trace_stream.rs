@@ -37,7 +37,7 @@ fn streamed<W: Write>(
 }
 
 #[test]
-fn files_and_figure_are_those_of_the_trace_in_memory() {
+fn files_and_figure_match_the_trace_in_memory() {
     let lossy = "[path]\nrate = \"2Mbit/s\"\ndelay = \"40ms\"\nbuffer = \"20pkt\"\nloss = \"3%\"";
     let listed = "[path]\nrate = \"1Mbit/s\"\ndelay = \"98ms\"\ndrop = [\"24-30\", \"26#2\"]";
     let calm = "[path]\nrate = \"1Mbit/s\"\ndelay = \"10ms\"\n[sender]\nmax_window = \"4pkt\"";
@@ -157,10 +157,10 @@ impl Write for Disk {
 }
 
 #[test]
-fn a_full_disk_ends_the_run_and_is_told_with_the_file() {
+fn a_full_disk_ends_the_run_with_an_error_that_names_the_file() {
     // Months of simulated time: the test ends only if the run stops at the error.
     let plan = plan("sack/reno", "10000000s", "[path]\nrate = \"10Mbit/s\"");
-    each_full_disk_is_told(&plan, |is_full| Disk {
+    each_full_disk_is_an_error(&plan, |is_full| Disk {
         room: if is_full { 100_000 } else { usize::MAX },
     });
 }
@@ -168,20 +168,20 @@ fn a_full_disk_ends_the_run_and_is_told_with_the_file() {
 /// The buffer is flushed at the end, and its errors are reported.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_disk_that_is_full_at_the_end_is_told() {
+fn a_disk_that_is_full_at_the_end_is_an_error() {
     let plan = plan(
         "sack/reno",
         "300ms",
         "[path]\nrate = \"1Mbit/s\"\ndelay = \"40ms\"",
     );
     let open = |path: &str| std::fs::OpenOptions::new().write(true).open(path).unwrap();
-    each_full_disk_is_told(&plan, |is_full| {
+    each_full_disk_is_an_error(&plan, |is_full| {
         open(if is_full { "/dev/full" } else { "/dev/null" })
     });
 }
 
 /// Streams `plan` with each disk full in turn. The error names its file.
-fn each_full_disk_is_told<W: Write>(plan: &Plan, disk: impl Fn(bool) -> W) {
+fn each_full_disk_is_an_error<W: Write>(plan: &Plan, disk: impl Fn(bool) -> W) {
     for full in [TraceFile::Packets, TraceFile::Windows, TraceFile::Capture] {
         let disk = |file| disk(file == full);
         let outputs = Outputs {
@@ -215,7 +215,7 @@ mod memory {
     const GROWTH_KIB_MAX: u64 = 4096;
 
     #[test]
-    fn a_run_ten_times_as_long_needs_no_more() {
+    fn runs_ten_times_as_long_need_no_more_memory() {
         if let Ok(seconds) = std::env::var(SECONDS) {
             return trace(seconds.parse().unwrap());
         }
@@ -261,7 +261,7 @@ mod memory {
     }
 
     fn peak_kib_of(seconds: u64) -> u64 {
-        let name = "trace_stream::memory::a_run_ten_times_as_long_needs_no_more";
+        let name = "trace_stream::memory::runs_ten_times_as_long_need_no_more_memory";
         let output = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", name, "--nocapture", "--test-threads=1"])
             .env(SECONDS, seconds.to_string())

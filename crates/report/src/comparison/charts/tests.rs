@@ -78,7 +78,7 @@ fn two_keys_give_panels_and_a_table_of_ratios() {
         assert_eq!(times, 1, "{stack} is in the legend once");
     }
     assert!(
-        panels.contains(&"packet loss (%), logarithmic; 0 stands apart, at the break".to_owned())
+        panels.contains(&"packet loss (%), logarithmic, with 0 beyond the break".to_owned())
     );
     assert!(charts.note.is_none());
 }
@@ -97,10 +97,10 @@ fn cells_of_ratios_have_their_numbers_and_mark_insignificant_ones() {
     let open = cells.iter().filter(|cell| cell.starts_with('≈')).count();
     assert_eq!(open, 16, "the cells of the third stack");
     let words = in_words(&map.svg).unwrap();
-    let wanted = "rack/cubic: from 0.40 (0%, 200ms) to 2.00 (0%, 5ms); above 1 in 4 of 16, below in 4, not \
-                  told from 1 in 8.";
+    let wanted = "rack/cubic: from 0.40 (0%, 200ms) to 2.00 (0%, 5ms); above 1 in 4 of 16, below 1 in 4, not \
+                  significantly different from 1 in 8.";
     assert!(words.contains(wanted), "{words}");
-    assert!(words.contains("above 1 in 0 of 16, below in 0, not told from 1 in 16."));
+    assert!(words.contains("above 1 in 0 of 16, below 1 in 0, not significantly different from 1 in 16."));
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn one_key_gives_lines_with_a_description() {
         "Highest: sack/reno at 0 and 1; rack/cubic at 5.",
         "Lowest: rack/cubic at 0 and 1; le/reno at 5.",
         "rack/cubic: 2 at 0, 9 at 5.",
-        "To compare with: Mathis and Padhye.",
+        "References: Mathis and Padhye.",
     ] {
         assert!(words.contains(wanted), "{wanted}\n{words}");
     }

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_close_and_alike_has_one_label() {
+    fn similar_rungs_close_together_share_a_label() {
         let mut lost = rung(RungKind::Segment, 4.0, 0.003);
         lost.end = RungEnd::Lost(0.004);
         let rungs = vec![
