@@ -55,8 +55,14 @@ impl Precision {
             return fail(source, "precision", message, "for example \"2%\"");
         }
         let Seeds::Count(first) = e.seeds else {
-            let message = "`precision` adds seeds, so it cannot be combined with a list of seeds".to_owned();
-            return fail(source, "seeds", message, "give a number of seeds: seeds = 10");
+            let message =
+                "`precision` adds seeds, so it cannot be combined with a list of seeds".to_owned();
+            return fail(
+                source,
+                "seeds",
+                message,
+                "give a number of seeds: seeds = 10",
+            );
         };
         let seeds_max = e.seeds_max.unwrap_or(SEEDS_MAX.max(first));
         if seeds_max < first {

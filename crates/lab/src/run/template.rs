@@ -46,8 +46,7 @@ impl Template {
             return check::fail(source, key, message, help);
         }
         if let [_, _, ..] = experiment.stacks.as_slice() {
-            let message =
-                "expected a single stack, but the experiment compares several".to_owned();
+            let message = "expected a single stack, but the experiment compares several".to_owned();
             return check::fail(source, "stacks.1", message, "remove all stacks but one");
         }
         let base = bare(&experiment);

@@ -487,7 +487,10 @@ mod tests {
         let [zero, a, b, c] = values.map(|value| axis.position(value));
         let broken = axis.broken_at().unwrap();
         assert!(0.0 < zero && zero < broken && broken < a);
-        assert!(((b - a) - (c - b)).abs() < 1e-9, "decades have equal length");
+        assert!(
+            ((b - a) - (c - b)).abs() < 1e-9,
+            "decades have equal length"
+        );
         assert!(c < 1.0);
         let labels: Vec<&str> = axis.ticks.iter().map(|tick| tick.label.as_str()).collect();
         assert_eq!(labels, ["0", "0.1", "1", "10"]);

@@ -227,8 +227,7 @@ fn pictures_have_text_descriptions() {
         }],
     };
     let words = in_words(&assert_picture(steps.svg())).expect("words");
-    let wanted =
-        "cwnd (packets) over time (s), from 0 to 10. a: 10.0 to 20.0, mean 15.0.";
+    let wanted = "cwnd (packets) over time (s), from 0 to 10. a: 10.0 to 20.0, mean 15.0.";
     assert!(words.ends_with(wanted), "{words}");
 }
 

@@ -135,9 +135,7 @@ pub(super) fn of_steps(chart: &StepChart, part: Option<(f64, f64)>) -> String {
             name => name,
         };
         let [low, high, mean] = [low, high, mean].map(number);
-        Some(format!(
-            "{name}: {low} to {high}, mean {mean}."
-        ))
+        Some(format!("{name}: {low} to {high}, mean {mean}."))
     });
     let first = format!(
         "{} over {}, from {} to {}.",

@@ -105,7 +105,8 @@ fn ladder(style: &Style, found: &Found, columns: Vec<LadderColumn>) -> Ladder {
     let shown = ladder.shown();
     if shown.1 < ladder.time_range.1 {
         let (end, whole) = (shown.1, ladder.time_range.1);
-        let note = format!("cut off at {end:.3} s, because all until {whole:.3} s would be illegible");
+        let note =
+            format!("cut off at {end:.3} s, because all until {whole:.3} s would be illegible");
         ladder.subtitle = format!("{} · {note}", ladder.subtitle);
     }
     let words = ladder.columns.iter();

@@ -77,9 +77,7 @@ fn two_keys_give_panels_and_a_table_of_ratios() {
         let times = panels.iter().filter(|text| *text == stack).count();
         assert_eq!(times, 1, "{stack} is in the legend once");
     }
-    assert!(
-        panels.contains(&"packet loss (%), logarithmic, with 0 beyond the break".to_owned())
-    );
+    assert!(panels.contains(&"packet loss (%), logarithmic, with 0 beyond the break".to_owned()));
     assert!(charts.note.is_none());
 }
 
@@ -100,7 +98,11 @@ fn cells_of_ratios_have_their_numbers_and_mark_insignificant_ones() {
     let wanted = "rack/cubic: from 0.40 (0%, 200ms) to 2.00 (0%, 5ms); above 1 in 4 of 16, below 1 in 4, not \
                   significantly different from 1 in 8.";
     assert!(words.contains(wanted), "{words}");
-    assert!(words.contains("above 1 in 0 of 16, below 1 in 0, not significantly different from 1 in 16."));
+    assert!(
+        words.contains(
+            "above 1 in 0 of 16, below 1 in 0, not significantly different from 1 in 16."
+        )
+    );
 }
 
 #[test]
