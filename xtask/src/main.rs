@@ -1,6 +1,7 @@
 //! The project's chores; the most important one is `cargo xtask test`.
 
 mod elsewhere;
+mod english;
 mod fuzz;
 mod instructions;
 mod interop;

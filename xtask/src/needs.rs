@@ -49,9 +49,16 @@ pub const WEB: Need = Need {
     remedy: "rustup target add wasm32-unknown-unknown",
 };
 
+pub const TYPOS: Need = Need {
+    thing: Thing::Program("typos"),
+    left_out: "spelling is not checked",
+    remedy: "pip install typos",
+};
+
 /// Requirements of all tests.
-pub const NEEDS: [Need; 9] = [
+pub const NEEDS: [Need; 10] = [
     VALGRIND,
+    TYPOS,
     Need {
         thing: Thing::Program("tshark"),
         left_out: "captures are not compared with it",

@@ -51,3 +51,8 @@ pub use shell::quoted;
 pub use split::{Share, Split};
 pub use threads::carry_out;
 pub use watch::{Amount, Watch};
+
+/// Compiles and runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -231,8 +231,8 @@ pub(crate) const NUMBERS_CAPTION: &str = "Mean over the seeds ± half the 95 % c
     geometric means over pairs of the same seed, with their intervals. Numbers without ± \
     are the same for every seed, because nothing in the runs is random.";
 
-pub(crate) const MARKS_CAPTION: &str = "★: undominated; ☆: also undominated, but so are more than half of the \
-    stacks; ≈: dominated, but not significantly different from the best; !: excessive harm or waste.";
+pub(crate) const MARKS_CAPTION: &str = "★ undominated; ☆ also undominated, but so are most stacks: choose a \
+    criterion with `--prefer`; ≈ dominated, but not significantly different from the best; ! excessive harm or waste.";
 
 fn numbers(results: &Answered<'_>) -> Section {
     let measures: Vec<Measure> = NUMBERS.into_iter().filter(|&m| results.tells(m)).collect();

@@ -16,7 +16,7 @@ pub mod steps;
 use clap::Args;
 use dupack_build::{cargo, target};
 
-use crate::{fuzz, instructions, needs, python, readme};
+use crate::{english, fuzz, instructions, needs, python, readme};
 use beside::Beside;
 use programs::{Outcome, Program};
 use steps::Steps;
@@ -140,6 +140,7 @@ fn all_steps(tier: Tier, steps: &mut Steps) -> Result<Outcome, String> {
         cargo(&["fmt", "--all", "--check"])?;
         cargo(&INSTRUMENTS_FORMAT)
     })?;
+    steps.take("English", english::check)?;
     let with_python = python::missing().is_none();
     let programs = steps.take("build the tests", || {
         let mut programs = programs::build(&TESTS)?;

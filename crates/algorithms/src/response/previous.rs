@@ -1,8 +1,8 @@
 //! Method 1: the window before the loss stays.
 //!
-//! M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in wireless networks", Table
-//! 1. The differentiation algorithms that the paper compares assume this response (§4.1), and it is the paper's best
-//! method over many hops.
+//! Table 1 of M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in wireless networks".
+//! The differentiation algorithms that the paper compares assume this response (§4.1), and it is the paper's best method
+//! over many hops.
 //!
 //! `cwnd` and `ssthresh` are both restored: unlike method 13 it does not enter slow start, and unlike method 23 it does
 //! not set `ssthresh` to the window.

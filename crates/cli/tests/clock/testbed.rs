@@ -65,7 +65,7 @@ fn a_small_run_gives_table_report_and_the_simulator_beside_it() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let table = text(&output.stdout);
     for part in [
-        "no ★: one run of each stack says nothing about chance",
+        "no ★: one run per stack shows no random variation",
         "kernel:cubic",
         "difference",
         "in the worst run",
@@ -307,7 +307,7 @@ fn what_cannot_be_is_said_and_leaves_no_folder() {
         (vec!["--senders", "sack/reno,sack/reno"], "twice"),
         (vec!["--bytes", "0"], "0 bytes"),
         (vec!["--rate", "0bit/s"], "rate"),
-        (vec!["--loss", "0,1"], "could be a share"),
+        (vec!["--loss", "0,1"], "could be a fraction"),
         (vec!["--tolerance", "0s"], "tolerance of 0"),
         (vec!["--trace", "none.down"], "cannot read the trace"),
         (

@@ -15,13 +15,14 @@ use serde::{Deserialize, Serialize};
 
 use super::build::{Scenario, carries, recordings};
 use super::fingerprint::{Fingerprint, Identities};
-use super::harm::{Harm, STANDING};
+use super::harm::Harm;
 use super::interrupt::Purpose;
 use super::precision::Precision;
 use super::{check, explain, size};
 use crate::experiment::Experiment;
 use crate::experiment::load::{Disk, ExperimentError, ReadFile, Source};
 use crate::experiment::points::{Point, points};
+use crate::results::measure::STANDING;
 use crate::results::{HarmRecord, Medium, Parameter, Prefer, Recorded, Results};
 use crate::significance::Family;
 

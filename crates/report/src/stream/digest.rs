@@ -223,12 +223,14 @@ impl<'b> Digests<'b> {
 fn why(answer: &str) -> &'static str {
     match answer {
         "too_many" => {
-            "more than half of the stacks are undominated; choose a criterion with --prefer"
+            "more than half of the stacks are undominated: choose a criterion with --prefer"
         }
         "not_told" => {
-            "more than half of the stacks are not significantly different from the first by the criterion"
+            "more than half of the stacks do not differ significantly from the first by this criterion"
         }
-        "same_runs" | "same_runs_of" => "nothing in the runs of the undominated stacks is random",
+        "same_runs" | "same_runs_of" => {
+            "every seed gave the undominated stacks the same run, because nothing in it is random"
+        }
         "one_run" => "one run per stack shows no random variation",
         "alone" => "there is no other stack to compare with",
         "nobody" => "every stack is dominated, or has excessive harm or waste",

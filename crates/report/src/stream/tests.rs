@@ -288,7 +288,7 @@ fn only_one_process_continues_the_same_experiment() {
         assert!(miette::Diagnostic::help(&error).is_some(), "{error}");
         error.to_string()
     };
-    assert!(refused(&plan).contains("another dupack is at work"));
+    assert!(refused(&plan).contains("another dupack process is using"));
     drop(streaming);
     let other = self::source(&TEXT.replace("seeds = 3", "seeds = 4"));
     assert!(refused(&self::plan(&other)).contains("its runs are different"));
@@ -298,7 +298,7 @@ fn only_one_process_continues_the_same_experiment() {
     let renamed = self::source(&TEXT.replace("A sweep", "The sweep"));
     Streaming::again(&path, &self::plan(&renamed), &source, Some(Format::Csv)).unwrap();
     fs::write(path.join("stream.json"), "{}").unwrap();
-    assert!(refused(&plan).contains("cannot be used"));
+    assert!(refused(&plan).contains("cannot use"));
     fs::remove_file(path.join("stream.json")).unwrap();
     assert!(refused(&plan).contains("it has no stream.json"));
     fs::remove_dir_all(&path).unwrap();

@@ -449,7 +449,7 @@ fn an_early_timeout_call_has_no_effect() {
 }
 
 #[test]
-fn the_recoverys_own_timer_may_start_a_loss_event() {
+fn the_recovery_s_own_timer_may_start_a_loss_event() {
     let event = LossEvent::of(SegmentId(0), THIRD);
     let expiry = Expiry {
         loss: Some(event),
