@@ -8,7 +8,7 @@ use crate::table::base;
 #[must_use]
 pub fn text(results: &Results, width: Option<u16>) -> String {
     let mut table = base(width);
-    table.set_header(vec!["of", "parameter", "value", "from"]);
+    table.set_header(vec!["part", "parameter", "value", "source"]);
     let mut last = "";
     for p in &results.parameters {
         let owner = if p.owner == last { "" } else { &p.owner };

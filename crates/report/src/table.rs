@@ -8,26 +8,26 @@ use comfy_table::{LineStyle, Table, TableStyle, Width};
 
 use crate::wrap::{columns, indented, wrap};
 
-/// Whether the terminal shows colour. Without the feature `terminal` nothing does.
+/// Use of colour in the terminal. Without the feature `terminal` no output has colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
-    /// It does.
+    /// Text has colour.
     Yes,
-    /// It does not, or the output goes to a file.
+    /// Text has no colour, or goes to a file.
     No,
 }
 
-/// Whether marks are explained.
+/// Explanation of the marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Legend {
-    /// They are, with the measures and limits behind them.
+    /// Full explanation, with the measures and thresholds.
     Whole,
-    /// A line says how to have them explained.
+    /// One line that names the flag for the explanation.
     Named,
 }
 
 impl Legend {
-    /// What is to be read of the marks, which `rules` explain: a paragraph each.
+    /// Returns the explanation of the marks, one paragraph for each of `rules`.
     pub(crate) fn text(self, rules: &[String], width: Option<u16>) -> String {
         let named = [NAMED.to_owned()];
         let said = match self {
@@ -39,39 +39,37 @@ impl Legend {
     }
 }
 
-/// Where to read what the marks mean.
+/// Points to the explanation of the marks.
 const NAMED: &str =
-    "The marks ★ ☆ ≈ ! and harm, with their measures and limits, are explained by --legend.";
+    "--legend explains the marks ★ ☆ ≈ ! and harm, with their measures and thresholds.";
 
-/// A line below the header and nothing else: blocks are set apart by empty rows.
+/// Style with a line below the header and no other lines. Empty rows separate blocks.
 pub(crate) const PLAIN: TableStyle =
     NOTHING.header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// Text in lines that are broken between words.
+/// Returns `text` wrapped between words.
 #[must_use]
 pub fn paragraph(text: &str, width: Option<u16>) -> String {
     let room = room(width).unwrap_or(usize::MAX);
     format!("{}\n", wrap(text, room))
 }
 
-/// How many columns of text there are: as many as was said, or as the terminal has; none if nobody
-/// counts.
+/// Returns the width of the text in columns: the given width, or that of the terminal, or `None` if neither is known.
 pub(crate) fn room(width: Option<u16>) -> Option<usize> {
     base(width).width().map(usize::from)
 }
 
-/// How many columns there are: as many as was said, or as the terminal has; as terminals usually have, if
-/// nobody counts.
+/// Returns the width of the text in columns: the given width, or that of the terminal, or the usual width of terminals.
 #[must_use]
 pub fn columns_of(width: Option<u16>) -> usize {
     const USUAL: usize = 80;
     room(width).unwrap_or(USUAL)
 }
 
-/// A sentence narrower than this stands below its name, not beside it.
+/// Minimum width of a sentence beside its name. If there is less room, the sentence goes below the name.
 const SENTENCE_MIN: usize = 30;
 
-/// Names with sentences beside them, or below where there is no room.
+/// Returns names with sentences beside them, or below them if there is no room.
 #[must_use]
 pub fn beside(rows: Vec<(Option<Ink>, [String; 2])>, colour: Colour, width: Option<u16>) -> String {
     let room = room(width).unwrap_or(usize::MAX);
@@ -107,7 +105,7 @@ pub fn beside(rows: Vec<(Option<Ink>, [String; 2])>, colour: Colour, width: Opti
     lines_of(&table)
 }
 
-/// The table's lines without the spaces at their ends.
+/// Returns the lines of `table` without trailing spaces.
 fn lines_of(table: &Table) -> String {
     let text = table.to_string();
     let mut lines: String = text
@@ -119,32 +117,32 @@ fn lines_of(table: &Table) -> String {
     lines
 }
 
-/// What stands out in colour.
+/// Colour of highlighted text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ink {
-    /// Good: green.
+    /// Green, for good results.
     Green,
-    /// Bad: red.
+    /// Red, for bad results.
     Red,
-    /// Neither: yellow.
+    /// Yellow, for everything else.
     Yellow,
 }
 
-/// Columns that a cell of a [`Plain`] table has beside its text.
+/// Columns of padding around the text of a cell in a [`Plain`] table.
 pub const PADDING: usize = 2;
 
-/// A table of text in the style of the others. No word in it is broken.
+/// A table of text in the style of the other tables. It breaks no words.
 #[derive(Debug)]
 pub struct Plain {
     table: Table,
     numbers_from: usize,
-    /// The longest word of each column: it is no narrower.
+    /// Length of the longest word of each column, which is the minimum width of the column.
     words: Vec<usize>,
 }
 
 impl Plain {
-    /// A table with this header; the columns from `numbers_from` on hold numbers.
+    /// Returns an empty table with this header. The columns from `numbers_from` on hold numbers.
     #[must_use]
     pub fn new<H: AsRef<str>>(header: &[H], numbers_from: usize, width: Option<u16>) -> Self {
         let mut table = base(width);
@@ -158,7 +156,7 @@ impl Plain {
         this
     }
 
-    /// Takes note of the longest word of each cell.
+    /// Updates the longest word of each column.
     fn count<C: AsRef<str>>(&mut self, row: &[C]) {
         self.words.resize(self.words.len().max(row.len()), 0);
         for (longest, cell) in self.words.iter_mut().zip(row) {
@@ -174,7 +172,7 @@ impl Plain {
         self.table.add_row(row);
     }
 
-    /// Adds a row whose first cell stands out, bold and in `ink`, where there is colour.
+    /// Adds a row whose first cell is bold and in the colour `ink`, if there is colour.
     pub fn add_marked(&mut self, ink: Ink, colour: Colour, row: impl IntoIterator<Item = String>) {
         let row: Vec<String> = row.into_iter().collect();
         self.count(&row);
@@ -188,7 +186,7 @@ impl Plain {
         self.table.add_row(cells.collect::<Vec<_>>());
     }
 
-    /// The table.
+    /// Returns the table as text.
     #[must_use]
     pub fn text(mut self) -> String {
         align_numbers(&mut self.table, self.numbers_from);
@@ -200,7 +198,7 @@ impl Plain {
     }
 }
 
-/// Bold and coloured.
+/// Returns the cell in bold and in colour.
 #[cfg(feature = "terminal")]
 pub(crate) fn painted(cell: TableCell, ink: Ink) -> TableCell {
     let colour = match ink {
@@ -211,7 +209,7 @@ pub(crate) fn painted(cell: TableCell, ink: Ink) -> TableCell {
     cell.add_attribute(Attribute::Bold).fg(colour)
 }
 
-/// As it is: no terminal will show it.
+/// Returns the cell unchanged because there is no terminal.
 #[cfg(not(feature = "terminal"))]
 pub(crate) fn painted(cell: TableCell, _: Ink) -> TableCell {
     cell
@@ -241,9 +239,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_of_text_breaks_no_word_either() {
+    fn a_plain_table_breaks_no_word() {
         for width in [20, 40, 80] {
-            let mut table = Plain::new(&["claim", "what became of it"], 2, Some(width));
+            let mut table = Plain::new(&["claim", "verdict"], 2, Some(width));
             let name = "a-name-of-one-long-word".to_owned();
             table.add([
                 name.clone(),
@@ -251,7 +249,7 @@ mod tests {
             ]);
             let text = table.text();
             assert!(text.contains(&name), "{text}");
-            for word in ["holds", "reading", "became"] {
+            for word in ["holds", "reading", "verdict"] {
                 assert!(text.contains(word), "{width}: {word} in {text}");
             }
         }

@@ -1,4 +1,4 @@
-//! A comparison in the terminal: the table of all stacks, the answer, and the notes below.
+//! A comparison as text for the terminal: the table of all stacks, the answer, and the notes.
 
 mod detailed;
 mod names;
@@ -11,7 +11,7 @@ use crate::table::{Colour, Legend, paragraph, room};
 use dupack_lab::results::Answered;
 use dupack_lab::results::medium::NO_ANSWER;
 
-/// All that is to be read of a comparison: the table of all stacks, and the answer.
+/// Returns the text of a comparison: the table of all stacks, and the answer.
 #[must_use]
 pub fn text(results: &Answered<'_>, legend: Legend, colour: Colour, width: Option<u16>) -> String {
     let mut text = format!("{}\n", paragraph(&path_line(results), width));
@@ -72,21 +72,20 @@ mod tests {
         assert_eq!(too_long, None, "{width}: {text}");
     }
 
-    /// The first part of the output: the table without what is said below.
-    /// The table, without the line of the path above it and all that is below.
+    /// Returns the table, without the line of the path above it and the text below it.
     fn table(text: &str) -> &str {
         text.split("\n\n").nth(1).unwrap()
     }
 
-    /// Columns go, those that do are named, and what stays is whole.
+    /// Columns that do not fit are named, and the remaining columns are complete.
     #[test]
-    fn a_narrow_table_has_fewer_columns_and_says_which_went() {
+    fn narrow_tables_name_the_columns_left_out() {
         let results = usual();
         let all = [
             ("× first ", "the interval of × first"),
-            ("median", "median queue wait"),
-            ("95th %", "95th percentile of the queue wait"),
-            ("resent", "resent %"),
+            ("median", "median queue delay"),
+            ("95th %", "95th percentile of the queue delay"),
+            ("retrans", "retransmitted %"),
             ("time-", "timeouts"),
             ("fair", "fair"),
         ];
@@ -103,7 +102,7 @@ mod tests {
                 assert!(text.contains(name.as_str()), "{width}: {name} in {text}");
             }
             let said: String = text.replace('\n', " ");
-            let lost = said.split_once("Left out, as there is no room: ");
+            let lost = said.split_once("Columns left out for lack of room: ");
             let lost = lost.map_or("", |(_, rest)| rest.split_once(". ").unwrap().0);
             let head = table(&text).split('─').next().unwrap().to_owned();
             for (shown, name) in all {
@@ -111,11 +110,11 @@ mod tests {
                     head.contains(shown),
                     lost.split(", ")
                         .any(|one| name.ends_with(one) && !one.is_empty()),
-                    "{width}: {name} is either shown or said to be left out: {text}"
+                    "{width}: {name} is either shown or listed as left out: {text}"
                 );
             }
             let shown = table(&text).lines().map(columns).max().unwrap();
-            assert!(shown >= last, "{width}: more room is made use of");
+            assert!(shown >= last, "{width}: a wider table has no fewer columns");
             last = shown;
         }
         let wide = text(
@@ -124,15 +123,15 @@ mod tests {
             Colour::No,
             Some(160),
         );
-        assert!(!wide.contains("Left out"), "{wide}");
+        assert!(!wide.contains("left out"), "{wide}");
     }
 
     #[test]
-    fn the_width_that_is_named_has_room_for_all() {
+    fn the_width_in_the_note_fits_all_columns() {
         let results = usual();
         let narrow = text(&Answered::of(&results), Legend::Whole, Colour::No, Some(60));
         let said = narrow.replace('\n', " ");
-        let (before, _) = said.split_once(" columns have room for all").unwrap();
+        let (before, _) = said.split_once(" shows all of them").unwrap();
         let wanted: u16 = before.rsplit(' ').next().unwrap().parse().unwrap();
         let lost = |width| {
             text(
@@ -141,14 +140,14 @@ mod tests {
                 Colour::No,
                 Some(width),
             )
-            .contains("Left out")
+            .contains("left out")
         };
         assert!(!lost(wanted) && lost(wanted - 1), "{wanted}");
     }
 
-    /// A long name is not broken in the table: it has a letter there, and stands in full below.
+    /// The table does not break a long name, but abbreviates it by a letter and prints the full name below.
     #[test]
-    fn long_names_are_never_broken_within_a_word() {
+    fn long_names_are_not_broken_within_a_word() {
         let results = results(&["rack/cubic", LONG, "newreno(full_ack=alg1)/reno"]);
         for width in WIDTHS {
             let text = text(
@@ -160,7 +159,7 @@ mod tests {
             no_line_is_longer(&text, width);
             let whole = text.contains(&format!(" {LONG} "));
             assert!(whole || text.contains("rack/bbr(A) "), "{width}: {text}");
-            // What is on two lines for want of room goes on after a joint.
+            // A name on two lines continues after a separator.
             let together: String = text.lines().map(str::trim).collect();
             assert!(together.contains(LONG), "{width}: {text}");
             for line in text.lines().map(str::trim_end) {
@@ -180,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn how_losses_are_judged_is_shown_where_several_stacks_judge() {
+    fn accuracy_is_shown_if_several_stacks_differentiate_losses() {
         let results = usual();
         let head = |results: &Results| {
             let text = text(&Answered::of(results), Legend::Whole, Colour::No, Some(200));
@@ -191,7 +190,7 @@ mod tests {
         assert!(head(&two).contains("A_w"));
     }
 
-    /// Two stacks that tell losses apart, with made-up numbers.
+    /// Returns made-up results of two stacks with loss differentiation.
     fn results_of_two() -> Results {
         let mut results = plan(&["reno/reno/veno/24", "le/reno/veno/24"]).empty_results();
         for stack in 0..2 {
@@ -210,9 +209,9 @@ mod tests {
         results
     }
 
-    /// As of `dupack testbed`: kernels beside our own senders, and runs that cannot be trusted.
+    /// Results as of `dupack testbed`: kernels beside our own senders, and runs that cannot be trusted.
     #[test]
-    fn a_table_of_real_packets_is_whole_and_its_columns_are_named() {
+    fn tables_of_real_packets_are_complete_and_their_columns_explained() {
         let mut results = plan(&["sack/reno", "rack/cubic"]).empty_results();
         results.stacks[1] = "kernel:a_control_with_a_long_name".to_owned();
         let doubt = Doubt {
@@ -263,31 +262,33 @@ mod tests {
             Colour::No,
             Some(120),
         );
-        for head in ["segs", "resent", "queue", "wait ms", "median", "95th %"] {
+        for head in ["segs", "retrans", "queue", "delay ms", "median", "95th %"] {
             assert!(table(&text).contains(head), "{head} in {text}");
         }
     }
 
     #[test]
-    fn the_heads_say_of_what_the_delay_is() {
+    fn heads_and_key_explain_the_delay() {
         let text = text(
             &Answered::of(&usual()),
             Legend::Whole,
             Colour::No,
             Some(200),
         );
-        for part in ["queue\n", "wait ms", "median", "95th %", "CUBIC's"] {
+        for part in ["queue\n", "delay ms", "median", "95th %", "CUBIC's"] {
             let head = table(&text).split('─').next().unwrap();
             assert!(head.contains(part.trim_end()), "{part} in {head}");
         }
         assert!(
-            text.contains("Queue wait: how long packets, of whatever flow, wait at the bottleneck"),
+            text.contains(
+                "Queue delay: waiting time of the packets of all flows at the bottleneck"
+            ),
             "{text}"
         );
     }
 
     #[test]
-    fn the_rules_and_thresholds_stand_below() {
+    fn rules_and_thresholds_are_below_the_table() {
         let text = text(
             &Answered::of(&usual()),
             Legend::Whole,

@@ -6,13 +6,13 @@ use super::ladder::{LadderColumn, RungEnd, RungKind};
 use super::phases::spans;
 use super::time_sequence::TimeSequence;
 
-/// What a time–sequence plot shows, after its title.
+/// Returns the description of a time–sequence plot, after its title.
 pub(crate) fn plot_in_words(plot: &TimeSequence) -> String {
     let range = plot.time_range.unwrap_or_default();
     format!("{}, {}", plot.title, part_in_words(plot, range))
 }
 
-/// What a time–sequence plot shows from a time until another, in seconds.
+/// Returns the description of a part of a time–sequence plot, given by two times in seconds.
 pub(super) fn part_in_words(plot: &TimeSequence, (from, until): (f64, f64)) -> String {
     let inside = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
         let points = points.iter().copied();
@@ -33,7 +33,7 @@ pub(super) fn part_in_words(plot: &TimeSequence, (from, until): (f64, f64)) -> S
         if let (Some(first), Some(last)) = (again.first(), again.last()) {
             let when = times(first.0, last.0);
             parts.push(format!(
-                "{} sent again {when} ({})",
+                "{} retransmitted {when} ({})",
                 again.len(),
                 kind.reason
             ));
@@ -49,7 +49,7 @@ pub(super) fn part_in_words(plot: &TimeSequence, (from, until): (f64, f64)) -> S
         let most = cwnd.iter().map(|point| point.1).fold(0.0, f64::max);
         let (first, last) = (first.1, last.1);
         parts.push(format!(
-            "cwnd begins at {first:.1} packets, ends at {last:.1}, and lies between {least:.1} and {most:.1}"
+            "cwnd begins at {first:.1} packets, ends at {last:.1}, and ranges from {least:.1} to {most:.1}"
         ));
     }
     format!("{from:.3} s to {until:.3} s: {}.", parts.join("; "))
@@ -76,7 +76,7 @@ fn phases_in_words(changes: &[(f64, Phase)], (from, until): (f64, f64)) -> Vec<S
     parts
 }
 
-/// What a ladder shows from one time to another.
+/// Returns the description of a ladder between two times.
 pub(crate) fn ladder_in_words(column: &LadderColumn, (from, until): (f64, f64)) -> String {
     let shown = || {
         let rungs = column.rungs.iter();
@@ -91,10 +91,10 @@ pub(crate) fn ladder_in_words(column: &LadderColumn, (from, until): (f64, f64)) 
     };
     let mut parts = vec![
         format!("{} new segments", count(|k| k == RungKind::Segment)),
-        format!("{} sent again", count(|k| k == RungKind::Again)),
+        format!("{} retransmissions", count(|k| k == RungKind::Again)),
     ];
     match lost(false).as_slice() {
-        [] => parts.push("none is lost".to_owned()),
+        [] => parts.push("none lost".to_owned()),
         packets => parts.push(format!(
             "{} lost ({})",
             packets.len(),
@@ -104,7 +104,7 @@ pub(crate) fn ladder_in_words(column: &LadderColumn, (from, until): (f64, f64)) 
     let duplicates = count(|k| matches!(k, RungKind::Duplicate(_)));
     let acks = count(|k| k == RungKind::Ack) + duplicates;
     parts.push(format!(
-        "{acks} ACKs, {duplicates} of them duplicates, {} lost",
+        "{acks} ACKs, {duplicates} of them duplicates, {} of them lost",
         lost(true).len()
     ));
     format!(
@@ -122,7 +122,7 @@ fn times(first: f64, last: f64) -> String {
     }
 }
 
-/// Packet numbers, rows of them as ranges: `24 to 30, 35`.
+/// Returns packet numbers, with consecutive ones as ranges: `24 to 30, 35`.
 fn numbers(packets: impl Iterator<Item = f64>) -> String {
     const MOST: usize = 8;
     let mut packets: Vec<u64> = packets.map(|packet| packet as u64).collect();
@@ -150,7 +150,7 @@ mod tests {
     use crate::figure::Retransmissions;
 
     #[test]
-    fn rows_of_packets_are_told_as_ranges() {
+    fn consecutive_packets_are_ranges() {
         let of = |packets: &[u64]| numbers(packets.iter().map(|&n| n as f64));
         assert_eq!(of(&[26, 24, 25, 30, 30]), "24 to 26, 30");
         assert_eq!(of(&[]), "");
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plot_is_told_as_it_is_seen() {
+    fn plots_are_described() {
         let plot = TimeSequence {
             title: "sack/reno".to_owned(),
             time_range: Some((1.0, 2.0)),
@@ -176,9 +176,9 @@ mod tests {
         assert_eq!(
             plot_in_words(&plot),
             "sack/reno, 1.000 s to 2.000 s: 2 packets sent; 1 dropped at 1.250 s (3); \
-             1 sent again at 1.500 s (scoreboard); slow start 1.000 s to 1.500 s; \
+             1 retransmitted at 1.500 s (scoreboard); slow start 1.000 s to 1.500 s; \
              recovery 1.500 s to 2.000 s; \
-             cwnd begins at 4.0 packets, ends at 2.0, and lies between 2.0 and 4.0."
+             cwnd begins at 4.0 packets, ends at 2.0, and ranges from 2.0 to 4.0."
         );
     }
 }

@@ -5,8 +5,8 @@ use dupack_lab::results::Parameter;
 
 use crate::setting;
 
-/// Under which conditions an experiment runs, in a line: from the experiment and its effective parameters; with the
-/// seed if there is chance in it.
+/// Returns the conditions of an experiment in one line, from the experiment and its effective parameters. The line
+/// includes the seed if the experiment is random.
 #[must_use]
 pub fn setting(experiment: &Experiment, parameters: &[Parameter], seed: u64) -> String {
     let mut parts = setting::parts(experiment, parameters);
@@ -17,7 +17,7 @@ pub fn setting(experiment: &Experiment, parameters: &[Parameter], seed: u64) -> 
     parts.join(" · ")
 }
 
-/// The losses by list of the path, both ways.
+/// Returns the listed losses of the path in both directions.
 fn listed_losses(e: &Experiment) -> Option<String> {
     let path = e.path.as_ref()?;
     let back = path.reverse.iter().flat_map(|back| &back.drop);
@@ -26,7 +26,7 @@ fn listed_losses(e: &Experiment) -> Option<String> {
     (!rules.is_empty()).then(|| format!("lost: {}", rules.join(", ")))
 }
 
-/// Whether anything depends on the seed that a reader would want to know.
+/// Returns `true` if the seed has an effect that readers should know about.
 fn has_chance(e: &Experiment) -> bool {
     let links = e.path.iter().chain(&e.links);
     let by_chance = |link: &LinkOptions| {

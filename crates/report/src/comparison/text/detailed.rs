@@ -1,4 +1,4 @@
-//! The table of all stacks: a block per point, a row per stack, and as many columns as there is room for.
+//! The table of all stacks: a block per point, a row per stack, and as many columns as fit.
 
 use comfy_table::{Cell as TableCell, ContentArrangement, Table};
 
@@ -10,17 +10,17 @@ use dupack_lab::results::verdict::Mark;
 use dupack_lab::results::{Answered, Cell, Measure, Medium};
 use dupack_lab::stats::{Summary, spread, times};
 
-/// A column of the table, after the stack's name.
+/// A column of the table, after the name of the stack.
 #[derive(Clone, Copy)]
 struct Column {
-    /// Its head, in lines.
+    /// Its head, with line breaks.
     head: &'static str,
     shows: Shows,
-    /// What is missing where it, or its longer form, is left out.
+    /// Name of the information that is lost if the column, or its longer form, is left out.
     lost: &'static str,
-    /// Where there is no room, the columns with the largest go first. Zero stays.
+    /// Order of removal if there is no room: the largest value first. Columns with zero stay.
     spare: u8,
-    /// What takes its place.
+    /// Shorter column that replaces it.
     brief: Option<&'static Self>,
 }
 
@@ -28,11 +28,11 @@ struct Column {
 enum Shows {
     /// The mean over the seeds with its interval.
     Goodput,
-    /// The same without.
+    /// The same mean without its interval.
     ShortGoodput,
-    /// The goodput against that of the first stack, with its interval.
+    /// The goodput relative to the first stack, with its interval.
     Ratio,
-    /// The same without.
+    /// The same ratio without its interval.
     ShortRatio,
     /// The mean over the seeds.
     Mean(Measure),
@@ -62,8 +62,13 @@ const COLUMNS: [Column; 18] = [
         brief: Some(&SHORT_RATIO),
         ..column("× first", Shows::Ratio, "the interval of × first", 14)
     },
-    mean("in time\n%", Measure::FramesInTime, "frames in time", 2),
-    mean("stalled\ns", Measure::StallTime, "time stalled", 6),
+    mean(
+        "in time\n%",
+        Measure::FramesInTime,
+        "video frames in time",
+        2,
+    ),
+    mean("stalled\ns", Measure::StallTime, "stall time", 6),
     mean(
         "short\nflows\nms",
         Measure::CompletionShort,
@@ -85,26 +90,31 @@ const COLUMNS: [Column; 18] = [
     mean(
         "media\n95th %\nms",
         Measure::MediaDelayP95,
-        "95th percentile of the way of media",
+        "95th percentile of the media delay",
         6,
     ),
     mean(
-        "queue\nwait ms\nmedian",
+        "queue\ndelay ms\nmedian",
         Measure::DelayMedian,
-        "median queue wait",
+        "median queue delay",
         11,
     ),
     mean(
-        "queue\nwait ms\n95th %",
+        "queue\ndelay ms\n95th %",
         Measure::DelayP95,
-        "95th percentile of the queue wait",
+        "95th percentile of the queue delay",
         3,
     ),
-    mean("resent\n%", Measure::RetransmissionShare, "resent %", 5),
     mean(
-        "resent\nsegs",
+        "retrans\n%",
+        Measure::RetransmissionShare,
+        "retransmitted %",
+        5,
+    ),
+    mean(
+        "retrans\nsegs",
         Measure::Retransmissions,
-        "count of resent segments",
+        "number of retransmitted segments",
         12,
     ),
     mean("time-\nouts", Measure::Timeouts, "timeouts", 9),
@@ -116,9 +126,9 @@ const COLUMNS: [Column; 18] = [
         4,
     ),
     mean(
-        "harm:\nCUBIC's\nwait ms",
+        "harm:\nCUBIC's\ndelay ms",
         Measure::HarmDelay,
-        "harm to wait",
+        "harm to delay",
         10,
     ),
     mean("A_w\n%", Measure::AccuracyWireless, "A_w", 13),
@@ -129,13 +139,14 @@ const fn mean(head: &'static str, measure: Measure, lost: &'static str, spare: u
     column(head, Shows::Mean(measure), lost, spare)
 }
 
-/// The columns that say something here. How rightly losses are judged is compared only where several
-/// stacks judge: a sender without differentiation takes all for congestion. It is in every file.
+/// Returns the columns that are meaningful for these results. The accuracy of loss differentiation is compared only if
+/// several stacks have it, because a sender without differentiation treats every loss as congestion. The files always
+/// have it.
 fn columns<'a>(results: &'a Answered<'_>) -> impl Iterator<Item = Column> + 'a {
     let judges = |stack: &&String| stack.matches('/').count() == 3;
     let several_judge = results.stacks.iter().filter(judges).count() > 1;
     let speaks = move |measure: Measure| match measure {
-        // Where a kernel gives no share.
+        // A kernel may not report the share.
         Measure::Retransmissions => results.medium != Medium::Simulated,
         Measure::AccuracyWireless | Measure::AccuracyCongestion => several_judge,
         Measure::Fairness => results.has_several_flows(),
@@ -149,7 +160,7 @@ fn columns<'a>(results: &'a Answered<'_>) -> impl Iterator<Item = Column> + 'a {
         })
 }
 
-/// A column with what stands in it, stack by stack.
+/// A column with its cells, in the order of the stacks.
 struct Filled {
     column: Column,
     cells: Vec<String>,
@@ -177,11 +188,11 @@ struct Row {
     cell: Cell,
 }
 
-/// Room that the table leaves between two columns.
+/// Columns of space between two columns of the table.
 const GAP: usize = 1;
 
-/// The table, what its heads mean, and what had to be left out. Nothing is broken: where there is not
-/// even room for a name and a number, a line is longer than `room`.
+/// Returns the table, the meaning of its heads, and the columns left out. It breaks no word: if a name and a number do
+/// not fit, a line is longer than `room`.
 pub(super) fn detailed(results: &Answered<'_>, colour: Colour, room: Option<usize>) -> String {
     let rows = rows(results);
     let filled = columns(results).map(|column| Filled::of(column, results, &rows));
@@ -206,7 +217,7 @@ pub(super) fn detailed(results: &Answered<'_>, colour: Colour, room: Option<usiz
             break;
         };
         let column = filled[goes].column;
-        // What is lost of a longer form is lost with the whole column.
+        // The information that the longer form had is lost with the whole column.
         lost.retain(|known| !known.ends_with(column.lost));
         lost.push(column.lost);
         match column.brief {
@@ -229,7 +240,7 @@ pub(super) fn detailed(results: &Answered<'_>, colour: Colour, room: Option<usiz
     text
 }
 
-/// The column that goes first; none if all that are left stay.
+/// Returns the column to remove first, or `None` if all remaining columns stay.
 fn most_dispensable(filled: &[Filled]) -> Option<usize> {
     let spares = filled.iter().map(|filled| filled.column.spare);
     let most = spares.max().filter(|most| *most > 0)?;
@@ -254,7 +265,7 @@ fn marked(results: &Answered<'_>, names: &Names, row: &Row) -> String {
     format!("{} {name}", row.mark.sign())
 }
 
-/// The head, and the rows in blocks, each below its point's label.
+/// Returns the head and the rows in blocks, each below the label of its point.
 fn blocks(
     results: &Answered<'_>,
     names: &Names,
@@ -286,7 +297,7 @@ fn blocks(
     }
     let text = table.to_string();
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    // A row is a line each; what stands before them is the head.
+    // Each row has one line, and the lines before the rows are the head.
     let (head, lines) = lines.split_at(lines.len().saturating_sub(rows.len()));
     let mut out: Vec<String> = head.iter().map(|line| (*line).to_owned()).collect();
     let mut last = None;
@@ -302,7 +313,7 @@ fn blocks(
     out.join("\n")
 }
 
-/// What the heads mean that do not say it themselves.
+/// Returns the meaning of heads that need an explanation.
 fn key(filled: &[Filled]) -> Option<String> {
     let has = |measure| {
         let mut all = filled.iter();
@@ -310,20 +321,20 @@ fn key(filled: &[Filled]) -> Option<String> {
     };
     let mut parts = Vec::new();
     if has(Measure::DelayMedian) || has(Measure::DelayP95) {
-        parts.push("queue wait: how long packets, of whatever flow, wait at the bottleneck");
+        parts.push("queue delay: waiting time of the packets of all flows at the bottleneck");
     }
     if has(Measure::Fairness) {
-        parts.push("fair: Jain's index of these flows, 1 is even");
+        parts.push("fair: Jain's index of these flows (1: equal goodputs)");
     }
     if has(Measure::HarmGoodput) {
-        parts.push("harm to goodput: the share that one standing CUBIC flow loses");
+        parts.push("harm to goodput: share of its goodput that a competing CUBIC flow loses");
     }
     if has(Measure::HarmDelay) {
-        parts.push("harm to wait: what is added to the 95th percentile of its queue wait");
+        parts.push("harm to delay: increase of the 95th percentile of its queue delay");
     }
     if has(Measure::AccuracyWireless) || has(Measure::AccuracyCongestion) {
         parts.push(
-            "A_w, A_c: how many losses of the link, and of congestion, the sender took for what they were",
+            "A_w, A_c: shares of link losses and of congestion losses that the sender classified correctly",
         );
     }
     (!parts.is_empty()).then(|| format!("{}.", capital(&parts.join("; "))))
@@ -335,12 +346,12 @@ fn capital(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
-/// What had to go, and where it is to be had: in a terminal that is `wanted` columns wide, among others.
+/// Returns the note on the columns left out, and where to find them, for example in a terminal of `wanted` columns.
 fn left_out(lost: &[&str], wanted: usize) -> Option<String> {
     (!lost.is_empty()).then(|| {
         format!(
-            "Left out, as there is no room: {}. {wanted} columns have room for all (or COLUMNS={wanted}, into a \
-             pipe); the report and --format csv have them, too.",
+            "Columns left out for lack of room: {}. A width of {wanted} shows all of them (COLUMNS={wanted} for a \
+             pipe), and so do the report and --format csv.",
             lost.join(", ")
         )
     })

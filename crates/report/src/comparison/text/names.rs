@@ -1,5 +1,5 @@
-//! Names of stacks as a table shows them: whole, or with a letter in the place of their parameters where
-//! there is no room, and what each letter stands for below.
+//! Names of stacks in a table: in full, or if there is no room with a letter instead of their parameters, which a
+//! legend explains.
 
 use dupack_lab::results::Results;
 
@@ -7,12 +7,12 @@ use dupack_lab::results::Results;
 pub(super) struct Names {
     /// In the order of the stacks.
     shown: Vec<String>,
-    /// Short names with the whole ones.
+    /// Short names with the full names.
     legend: Vec<(String, String)>,
 }
 
 impl Names {
-    /// As they are.
+    /// Returns the full names.
     pub(super) fn whole(results: &Results) -> Self {
         Self {
             shown: results.stacks.clone(),
@@ -20,7 +20,7 @@ impl Names {
         }
     }
 
-    /// With a letter for each list of parameters: `rack/bbr(A)`. What is alike has the same letter.
+    /// Returns names with a letter for each list of parameters: `rack/bbr(A)`. Equal lists have the same letter.
     pub(super) fn short(results: &Results) -> Self {
         let mut lists: Vec<String> = Vec::new();
         let mut names = Self {
@@ -37,8 +37,7 @@ impl Names {
         names
     }
 
-    /// The name of `stack` at `point`, with how many of its runs are left, if some of them cannot be
-    /// trusted.
+    /// Returns the name of `stack` at `point`, with the number of its remaining runs if some cannot be trusted.
     pub(super) fn at(&self, results: &Results, point: usize, stack: usize) -> String {
         let whole = results.name_at(point, stack);
         match whole.strip_prefix(results.stacks[stack].as_str()) {
@@ -47,13 +46,13 @@ impl Names {
         }
     }
 
-    /// Each short name with the whole one.
+    /// Returns each short name with the full one.
     pub(super) fn legend(&self) -> impl Iterator<Item = (&str, &str)> {
         self.legend.iter().map(|(s, w)| (s.as_str(), w.as_str()))
     }
 }
 
-/// `stack` with a letter in the place of each list in parentheses; `lists` are those that have one.
+/// Returns `stack` with a letter in place of each list in parentheses. `lists` holds the lists that have a letter.
 fn shortened(stack: &str, lists: &mut Vec<String>) -> String {
     let (mut short, mut list) = (String::new(), String::new());
     let mut depth = 0_u32;
@@ -81,7 +80,7 @@ fn shortened(stack: &str, lists: &mut Vec<String>) -> String {
     short
 }
 
-/// The letter of `list`; after Z come numbers.
+/// Returns the letter of `list`. Numbers follow after Z.
 fn letter(list: &str, lists: &mut Vec<String>) -> String {
     let known = lists.iter().position(|other| other == list);
     let place = known.unwrap_or_else(|| {
@@ -99,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_that_are_alike_have_the_same_letter() {
+    fn equal_lists_have_the_same_letter() {
         let mut lists = Vec::new();
         let mut short = |stack| shortened(stack, &mut lists);
         assert_eq!(short("sack/reno"), "sack/reno");
