@@ -1,11 +1,11 @@
-//! The cards of the senders that are broken on purpose, as JSON, with what differs from what was expected of them.
+//! Prints the cards of the deliberately broken senders as JSON, with the differences from the expected cards.
 //!
 //! ```text
 //! cargo run --release -p dupack-evaluation --example broken -- FOLDER
 //! ```
 //!
-//! Finished runs are kept in the folder, and are not done again. The cards are those of a quick look, for which
-//! `tests/it/broken/expected.toml` is written; they are in `FOLDER/cards.json`.
+//! Finished runs are kept in the folder and are not performed again. The cards are at quick scale, as
+//! `tests/it/broken/expected.toml` assumes; they are written to `FOLDER/cards.json`.
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Senders that are broken on purpose fail the criteria that are meant for them, and no others.
+//! Deliberately broken senders fail the criteria that are meant for them, and no unrelated ones.
 
 mod expected;
 mod senders;
@@ -12,7 +12,7 @@ use dupack_lab::run::Interrupt;
 
 use self::expected::{Sender, senders};
 
-/// The cards of `stacks` by the criteria called `keys`; by all, if there is none.
+/// Returns the cards of `stacks` by the criteria called `keys`, or by all if `keys` is empty.
 fn evaluate(stacks: &[String], keys: &[String]) -> Vec<Card> {
     let (suite, catalog) = (Suite::builtin(), self::senders::catalog());
     let campaign = Campaign::new(&suite, (stacks, &catalog), keys, Extent::Quick).unwrap();
@@ -48,13 +48,14 @@ fn the_table_names_criteria_that_there_are() {
     }
 }
 
-/// The complaints about the card of a sender by some criteria; by all, if none is named.
+/// Returns the deviations of a sender's card from the table, by the criteria called `keys`, or by all if `keys` is
+/// empty.
 fn complaints(sender: &Sender, keys: &[String]) -> Vec<String> {
     let card = evaluate(std::slice::from_ref(&sender.stack), keys);
     sender.complaints(&card[0])
 }
 
-/// Senders that are meant to fail a single criterion do so: one for each of the first criteria that have such a sender.
+/// Senders meant to fail a single criterion do so. Tests one sender for each of the first criteria that have one.
 #[test]
 fn a_criterion_is_failed_by_what_is_meant_for_it_alone() {
     let most = dupack_volume::cases(8, u64::MAX);
@@ -72,7 +73,7 @@ fn a_criterion_is_failed_by_what_is_meant_for_it_alone() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What differs from the table that was written before the first run stands in it, and nothing else differs.
+/// Deviations from the table, which was written before the first run, are listed in it, and there are no others.
 #[test]
 #[ignore = "six whole cards take minutes: cargo xtask test --all"]
 fn each_fails_what_is_meant_for_it_and_nothing_unrelated() {
@@ -81,7 +82,7 @@ fn each_fails_what_is_meant_for_it_and_nothing_unrelated() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Of those with a long list, what is meant for them; `cargo measure evaluation` holds the whole list against the runs.
+/// Of the senders with a long list, runs only `fails`; `cargo measure evaluation` checks the complete list.
 #[test]
 #[ignore = "it takes minutes: cargo xtask test --all"]
 fn each_subtle_one_fails_what_is_meant_for_it() {

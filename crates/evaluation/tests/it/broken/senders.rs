@@ -1,4 +1,4 @@
-//! Senders that are broken on purpose, each in one way: a catalog for tests and nothing else.
+//! Deliberately broken senders, each broken in one way. The catalog is for tests only.
 
 use dupack_algorithms::catalog::{Catalog, Context, Dialect, Entry, Parameters};
 use dupack_algorithms::{congestion, recovery};
@@ -12,7 +12,7 @@ use dupack_tcp::window::Window;
 
 use super::subtle;
 
-/// The built-in catalog, and the broken ones.
+/// Returns the built-in catalog with the broken algorithms.
 pub fn catalog() -> Catalog {
     let mut catalog = Catalog::builtin();
     catalog.register(stubborn()).expect("its name is free");
@@ -48,11 +48,11 @@ pub fn catalog() -> Catalog {
     catalog
 }
 
-/// There are none.
+/// No parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct Nothing {}
 
-/// In what a control differs from Reno.
+/// Difference between a control and Reno.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     NoReduction,
@@ -60,7 +60,7 @@ enum Way {
     OnlySlowStart,
 }
 
-/// Reno, but for one thing.
+/// Reno with one difference.
 #[derive(Debug)]
 struct RenoBut {
     reno: Box<dyn CongestionControl>,
@@ -79,7 +79,7 @@ fn reno_but(name: &'static str, summary: &'static str, way: Way) -> Entry<dyn Co
 }
 
 impl RenoBut {
-    /// Whether the loss is one that it does not answer.
+    /// Returns `true` if the control ignores this loss.
     fn is_ignored(&self, loss: &LossFacts) -> bool {
         match self.way {
             Way::NoReduction => loss.rule != LossRule::TIMEOUT,
@@ -121,7 +121,7 @@ impl CongestionControl for RenoBut {
     }
 }
 
-/// SACK whose timeouts are put to the differentiation.
+/// SACK that lets the loss differentiation judge timeouts.
 #[derive(Debug)]
 struct Stubborn(Box<dyn Recovery>);
 
@@ -188,7 +188,7 @@ impl Recovery for Stubborn {
     }
 }
 
-/// Takes every timeout for the link's, so that the timer is not doubled, and nothing else.
+/// Judges every timeout as a wireless loss, so that the timer is not doubled.
 #[derive(Debug)]
 struct TimeoutsAreNoise;
 
@@ -210,7 +210,7 @@ impl Differentiation for TimeoutsAreNoise {
     }
 }
 
-/// Answers the link's losses as Reno answers all.
+/// Responds to wireless losses as Reno does to all losses.
 #[derive(Debug)]
 struct AsReno;
 

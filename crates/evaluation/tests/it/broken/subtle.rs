@@ -1,4 +1,4 @@
-//! Controls that are Reno but for one habit, which shows in few places: each is there to fail one criterion.
+//! Controls that are Reno with one fault, which shows in few places: each is meant to fail one criterion.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, LossRule, View};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::Window;
 
-/// All of them.
+/// Returns all of these controls.
 pub fn entries() -> Vec<Entry<dyn CongestionControl>> {
     vec![
         of(
@@ -119,11 +119,11 @@ fn smss(context: &Context) -> f64 {
     f64::from(context.smss)
 }
 
-/// There are none.
+/// No parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct Nothing {}
 
-/// Of those with a bound.
+/// Parameters of the controls with a bounded window.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct Segments {
     /// the bound of the window
@@ -131,64 +131,64 @@ struct Segments {
     window: u32,
 }
 
-/// When it clings to its window, and to how much of it.
+/// Parameters of `clings`: the losses to which it responds weakly, and the window it keeps.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct Clinging {
-    /// least round-trip time at a loss, in those of the path
+    /// minimum RTT at a loss, in minimum RTTs of the path
     #[parameter(source = "ours", range = 0.0..=1e6, default = 3.0)]
     from: f64,
-    /// greatest round-trip time at a loss, in those of the path
+    /// maximum RTT at a loss, in minimum RTTs of the path
     #[parameter(source = "ours", range = 0.0..=1e6, default = 1e6)]
     to: f64,
-    /// what is left of the window
+    /// share of the window that is kept
     #[parameter(source = "ours", range = 0.0..=1.0, default = 0.9)]
     share: f64,
 }
 
-/// When it sulks.
+/// Parameters of `sulks`: the losses that trigger it, and its duration.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct Sulking {
-    /// least round-trip time at a loss, in those of the path
+    /// minimum RTT at a loss, in minimum RTTs of the path
     #[parameter(source = "ours", range = 0.0..=1e6, default = 0.0)]
     from: f64,
-    /// greatest round-trip time at a loss, in those of the path
+    /// maximum RTT at a loss, in minimum RTTs of the path
     #[parameter(source = "ours", range = 0.0..=1e6, default = 1e6)]
     to: f64,
-    /// least number of timeouts in a row
+    /// minimum number of consecutive timeouts
     #[parameter(source = "ours", range = 0..=100, default = 0)]
     timeouts: u32,
-    /// for how long
+    /// duration
     #[parameter(source = "ours", range = 0.0..=100.0, unit = "s", default = 2.0)]
     hold: f64,
 }
 
-/// A habit beside Reno.
+/// A fault added to Reno.
 trait Habit: std::fmt::Debug + Send + 'static {
-    /// The window that Reno wants after an ACK, with the habit.
+    /// Returns the window after an ACK, given the window that Reno wants.
     fn on_ack(&mut self, _: &AckFacts<'_>, _: &View<'_>, wanted: Window) -> Window {
         wanted
     }
 
-    /// What of an ACK counts for growth.
+    /// Returns the credit for growth that an ACK earns.
     fn credit(&self, credit: Credit) -> Credit {
         credit
     }
 
-    /// What a loss leaves, where Reno would leave `wanted`.
+    /// Returns the window after a loss, given the window that Reno would keep.
     fn reduction(&self, _: &LossFacts, wanted: Window) -> Window {
         wanted
     }
 
-    /// The loss was answered.
+    /// Called after the response to a loss.
     fn on_loss(&mut self, _: &LossFacts, _: Window) {}
 
-    /// The window that the connection opens with.
+    /// Returns the initial window of the connection.
     fn opening(&self, configured: Window) -> Window {
         configured
     }
 }
 
-/// Reno with a habit.
+/// Reno with a fault.
 #[derive(Debug)]
 struct With<H> {
     reno: Box<dyn CongestionControl>,
@@ -241,7 +241,7 @@ impl<H: Habit> CongestionControl for With<H> {
     }
 }
 
-/// The smoothed round-trip time over the least; 1 if there is none.
+/// Returns the smoothed RTT divided by the minimum RTT; 1 if there is none.
 fn stretch(loss: &LossFacts) -> f64 {
     match (loss.srtt, loss.rtt_min) {
         (Some(srtt), Some(least)) => srtt.as_secs_f64() / least.as_secs_f64().max(1e-9),
@@ -467,7 +467,7 @@ impl Habit for Sulks {
 
 #[derive(Debug)]
 struct Ratchet {
-    /// When a loss left how much, of the last 20 s.
+    /// Windows after the losses of the last 20 s, with the time of each loss.
     left: VecDeque<(Instant, f64)>,
 }
 
