@@ -298,22 +298,6 @@ def run(path: str | os.PathLike[str], **how: Any) -> Results:
     return Experiment.read(path).run(**how)
 
 
-DEFAULT_STACKS = (
-    "newreno/reno",
-    "sack/reno",
-    "momentary/reno",
-    "le/reno",
-    "le/westwood",
-    "le/reno/veno/24",
-    "sack/westwood",
-    "rack/reno",
-    "rack/cubic",
-    "rack/bbr-v1",
-    "rack/bbr",
-)
-"""What ``compare`` compares if nothing is said."""
-
-
 def compare(
     stacks: Sequence[str] | None = None,
     *,
@@ -376,7 +360,7 @@ def compare(
         path["loss"] = losses[0]
     experiment = Experiment(
         title="Which sender should this path have?",
-        stacks=list(DEFAULT_STACKS) if stacks is None else list(stacks),
+        stacks=_native.default_stacks() if stacks is None else list(stacks),
         dialect=dialect,
         seeds=seeds,
         precision=precision,
