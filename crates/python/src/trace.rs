@@ -32,7 +32,7 @@ impl Plan {
         let flow = flow.or(own).unwrap_or_default();
         if flow >= flows {
             let message = format!(
-                "flow: no flow {flow}: flows are numbered 0 to {}",
+                "no flow {flow}: flows are numbered 0 to {}",
                 flows - 1
             );
             return Err(exception(
