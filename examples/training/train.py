@@ -1,10 +1,10 @@
-"""Trains the policy of ``learned.py`` by the cross-entropy method, in NumPy alone.
+"""Train the policy of ``learned.py`` by the cross-entropy method, with NumPy only.
 
     python examples/training/train.py                # five minutes on two processors
-    python examples/training/train.py --seconds 5    # a look
+    python examples/training/train.py --seconds 5    # a short trial
 
-The method (Rubinstein 1999): draw policies from a normal distribution, run each on the same paths, fit the distribution to
-the best, and again. The paths are drawn anew for every generation; those that it is judged on are never among them (``judge.py``).
+The method (Rubinstein 1999) draws policies from a normal distribution, runs each on the same paths, fits the distribution to
+the best, and repeats. Each generation draws new paths. The paths of ``judge.py`` are never used for training.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RANGES = {
 
 
 def train(seconds: float, seed: int = 1, say: bool = True) -> np.ndarray:
-    """The weights that ``seconds`` of training find."""
+    """Train for ``seconds``, and return the weights."""
     rng = np.random.default_rng(seed)
     env = PathVectorEnv(
         POLICIES * PATHS,
@@ -43,7 +43,7 @@ def train(seconds: float, seed: int = 1, say: bool = True) -> np.ndarray:
     begin, generation = time.monotonic(), 0
     while time.monotonic() - begin < seconds or generation == 0:
         weights = rng.normal(mean, deviation, (POLICIES, len(mean)))
-        # Every policy on the same paths.
+        # Run every policy on the same paths.
         seeds = rng.integers(0, 2**31, PATHS)
         observations, _ = env.reset(seed=[int(s) for s in np.tile(seeds, POLICIES)])
         each = np.repeat(weights, PATHS, axis=0)

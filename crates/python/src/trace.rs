@@ -31,10 +31,7 @@ impl Plan {
         let own = all.iter().position(|flow| flow.role == Role::Compared);
         let flow = flow.or(own).unwrap_or_default();
         if flow >= flows {
-            let message = format!(
-                "no flow {flow}: flows are numbered 0 to {}",
-                flows - 1
-            );
+            let message = format!("no flow {flow}: flows are numbered 0 to {}", flows - 1);
             return Err(exception(
                 py,
                 "ExperimentError",

@@ -117,7 +117,7 @@ pub fn failures(
     Ok(failures)
 }
 
-/// Raises the first run that was given up, where there is no result without it.
+/// Returns the first run that was given up as an error, for a caller that has no other result.
 ///
 /// # Errors
 /// If a run was given up.
@@ -129,7 +129,7 @@ pub fn given_up(py: Python<'_>, given_up: Vec<GivenUp>) -> PyResult<()> {
 /// Warns of `failures`.
 ///
 /// # Errors
-/// The first failure, if there are failures and no other `runs`.
+/// If there are failures, but no other `runs`: the first failure.
 pub fn told(py: Python<'_>, failures: Vec<Py<PyAny>>, runs: usize) -> PyResult<()> {
     if failures.is_empty() {
         return Ok(());
