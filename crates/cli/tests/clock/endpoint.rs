@@ -18,7 +18,7 @@ use dupack_wire::namespace::Namespace;
 /// The length of a stream.
 const BYTES: usize = 2_000_000;
 
-/// How long a stream may stand still.
+/// Time after which a stream without progress fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn command(args: &[&str]) -> Command {

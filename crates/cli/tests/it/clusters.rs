@@ -39,7 +39,7 @@ fn succeeds(place: &Folder, mut command: Command) {
     assert!(output.status.success(), "{}", errors(&output));
 }
 
-/// What `shards` are together is what one machine writes.
+/// Merged, `shards` are what one machine writes.
 fn merges(place: &Folder, shards: &[String]) {
     let shards = shards.iter().map(String::as_str);
     let words: Vec<&str> = ["merge", "--out", "all"]

@@ -1,4 +1,4 @@
-//! What can be turned on in Linux, as the command says it.
+//! Commands that enable a stack in Linux.
 
 use crate::common::{Folder, dupack, errors, text};
 

@@ -20,7 +20,7 @@ fn succeeds(folder: &Path, args: &[&str]) -> String {
     text(&output.stdout)
 }
 
-/// What it says that cannot be done: nothing is printed, and the exit code is 2. Its lines are broken anywhere.
+/// Returns the error of a command that fails: nothing is printed, and the exit code is 2. Line breaks are removed.
 fn fails(folder: &Path, args: &[&str]) -> String {
     let output = run(folder, args);
     assert_eq!(output.status.code(), Some(2), "{args:?}");

@@ -74,7 +74,7 @@ fn make(path: &Path, files: &[(&str, &[u8])]) {
     }
 }
 
-/// Whether `--resume` makes of the folder what a whole run leaves.
+/// Asserts that `--resume` makes of the folder what a whole run leaves.
 fn resumes(folder: &Path, whole: &BTreeMap<String, Vec<u8>>, state: &str) {
     let output = run(folder, "run e.toml --resume state");
     assert!(output.status.success(), "{state}: {}", errors(&output));

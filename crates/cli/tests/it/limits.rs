@@ -1,4 +1,4 @@
-//! What the command does with what is too large, too odd or too full.
+//! Experiments that are too large, odd terminals, full disks.
 #![cfg(unix)]
 
 use std::fs;

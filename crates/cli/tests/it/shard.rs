@@ -1,4 +1,4 @@
-//! What shards do apart and `dupack merge` puts together is what one `dupack run` does.
+//! Shards that `dupack merge` puts together are what one `dupack run` writes.
 
 use std::fs;
 use std::path::Path;
@@ -87,7 +87,7 @@ fn words(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether no name in `folder` has this part.
+/// Returns `true` if no name in `folder` has this part.
 fn has_none(folder: &Path, part: &str) -> bool {
     let mut entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
     !entries.any(|entry| entry.file_name().to_string_lossy().contains(part))

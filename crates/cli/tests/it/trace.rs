@@ -25,7 +25,7 @@ fn dropped(packets: &Path) -> Vec<String> {
     drops.map(|columns| columns[2].to_owned()).collect()
 }
 
-/// What a figure shows, as it says to those who do not see it.
+/// Returns the description of a figure for those who do not see it.
 fn description(figure: &Path) -> String {
     let svg = fs::read_to_string(figure).unwrap();
     let (_, rest) = svg.split_once("<desc>").unwrap();
@@ -292,7 +292,7 @@ fn the_examples_of_the_help_show_what_they_promise() {
     }
 }
 
-/// Whether a trace lost all that a rule of the help's examples names.
+/// Returns `true` if a trace lost all that a rule of the help's examples names.
 fn takes_place(rule: &str, packets: &Path) -> bool {
     let text = fs::read_to_string(packets).unwrap();
     let lost = |event: &str, number: u64| {
