@@ -135,7 +135,11 @@ fn what_cannot_be_gone_on_with_is_refused_and_left_as_it_is() {
             "part",
             "path.delay is \"6ms\", and was \"5ms\"",
         ),
-        ("a file.toml", "theirs", "there is no experiment to resume in theirs"),
+        (
+            "a file.toml",
+            "theirs",
+            "there is no experiment to resume in theirs",
+        ),
         (
             "a file.toml",
             "nowhere",

@@ -119,7 +119,10 @@ fn results_do_not_depend_on_workers_or_order() {
         let theirs = finish(deal(&plan, Keeping::nowhere(), &told), at_a_time, &told);
         assert_same(&theirs, &ours);
         let (done, all) = (told.done.into_inner(), told.all.into_inner());
-        assert!(all > plan.work(), "the precision did not require more seeds");
+        assert!(
+            all > plan.work(),
+            "the precision did not require more seeds"
+        );
         assert_eq!(done, all);
     }
 }

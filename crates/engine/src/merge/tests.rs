@@ -144,10 +144,7 @@ fn a_journal_that_cannot_be_reproduced_is_reported() {
         .check(Execution::default(), &Interrupt::new())
         .unwrap_err();
     assert_eq!(error.first, folders[name].0);
-    assert!(
-        error.to_string().contains("when repeated here"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("when repeated here"), "{error}");
     // An interrupted check is inconclusive.
     let interrupt = Interrupt::new();
     interrupt.ask();

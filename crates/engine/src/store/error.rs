@@ -64,9 +64,7 @@ pub enum FolderError {
     },
     /// The runs of a finished shard have changed.
     #[error("{file} has changed since shard {shard} was finished{place}")]
-    #[diagnostic(help(
-        "it was modified or damaged: remove its folder, and repeat the shard"
-    ))]
+    #[diagnostic(help("it was modified or damaged: remove its folder, and repeat the shard"))]
     Changed {
         /// The file.
         file: String,

@@ -106,13 +106,13 @@ fn chosen(count: &str, among: &str) -> Result<DropRule, String> {
     let (first, last) = range(among)?;
     let choice = last.saturating_sub(first).saturating_add(1);
     if choice > CHOICE_MAX {
-        return Err(format!("a choice is made among at most {CHOICE_MAX} packets"));
+        return Err(format!(
+            "a choice is made among at most {CHOICE_MAX} packets"
+        ));
     }
     match count.parse::<u64>() {
         Ok(0) => Err("it chooses 0 packets".to_owned()),
-        Ok(wanted) if wanted > choice => {
-            Err(format!("{first}-{last} has only {choice} packets"))
-        }
+        Ok(wanted) if wanted > choice => Err(format!("{first}-{last} has only {choice} packets")),
         Ok(count) => Ok(DropRule::Chosen { count, first, last }),
         Err(_) => Err(format!("`{count}` is not a number of packets")),
     }

@@ -58,7 +58,9 @@ impl FromStr for Lie {
         match kind {
             "divide" => match amount.trim().parse::<u32>() {
                 Ok(pieces) if (2..=MOST_PIECES).contains(&pieces) => Ok(Self::Divide(pieces)),
-                _ => Err(fail(&format!("an ACK is divided into 2 to {MOST_PIECES} parts"))),
+                _ => Err(fail(&format!(
+                    "an ACK is divided into 2 to {MOST_PIECES} parts"
+                ))),
             },
             "optimistic" => Ok(Self::Optimistic(bytes()?)),
             "sack" => Ok(Self::Sack(bytes()?)),

@@ -429,14 +429,8 @@ mod tests {
             ("path = 1.5", "expected a table, found 1.5"),
             ("path = true", "expected a table, found true"),
             ("title = 5", "expected quoted text, found 5"),
-            (
-                "title = [\"a\"]",
-                "expected quoted text, found a list",
-            ),
-            (
-                "path = { trace = 3 }",
-                "expected a quoted file path",
-            ),
+            ("title = [\"a\"]", "expected quoted text, found a list"),
+            ("path = { trace = 3 }", "expected a quoted file path"),
             (
                 "seeds_max = \"x\"",
                 "expected a whole number from 0 to 4294967295, found the text",
@@ -481,7 +475,10 @@ mod tests {
     #[test]
     fn an_invalid_choice_is_located_with_the_valid_ones() {
         for (line, choices) in [
-            ("[sender]\necn = \"classic\"", "`false`, `true` or `\"accurate\"`"),
+            (
+                "[sender]\necn = \"classic\"",
+                "`false`, `true` or `\"accurate\"`",
+            ),
             ("[sender]\necn = 1", "`false`, `true` or `\"accurate\"`"),
             ("[names]\na = 1", "a stack, a list of stacks, or a table"),
             (

@@ -220,11 +220,7 @@ fn listed(experiment: &Experiment, source: &Source) -> Result<Vec<Vec<Setting>>,
     };
     if !experiment.sweep.is_empty() {
         let message = "an experiment cannot have both a sweep and a list of points".to_owned();
-        return fail(
-            "sweep",
-            message,
-            "remove either `[sweep]` or `[[points]]`",
-        );
+        return fail("sweep", message, "remove either `[sweep]` or `[[points]]`");
     }
     bounded(experiment.points.len(), "points", source)?;
     let keys: Vec<&String> = experiment.points[0].keys().collect();
@@ -232,7 +228,10 @@ fn listed(experiment: &Experiment, source: &Source) -> Result<Vec<Vec<Setting>>,
     for (n, values) in experiment.points.iter().enumerate() {
         let place = format!("points.{n}");
         if !values.keys().eq(keys.iter().copied()) {
-            let message = format!("point {} does not set the same keys as the first point", n + 1);
+            let message = format!(
+                "point {} does not set the same keys as the first point",
+                n + 1
+            );
             return fail(&place, message, "set the same keys in every point");
         }
         let settings = values.iter().map(|(key, value)| {
@@ -484,11 +483,8 @@ mod tests {
             ("\"flows.3.count\" = [1]", "there is no item 3"),
             ("\"path.rate.x\" = [1]", "has no keys"),
             ("\"path.loss\" = []", "no values"),
-            (
-                "\"path.delay\" = [\"5ms\", \"5ms\"]",
-                "`5ms` occurs twice",
-            ),
-            ("\"udp.0.rate\" = [\"1Mbit/s\"]", "write [[udp]]"),
+            ("\"path.delay\" = [\"5ms\", \"5ms\"]", "`5ms` occurs twice"),
+            ("\"udp.0.rate\" = [\"1Mbit/s\"]", "add a [[udp]] table"),
             ("\"stacks.0\" = [\"le/reno\"]", "cannot be swept"),
             ("\"seeds\" = [1, 2]", "cannot be swept"),
         ] {

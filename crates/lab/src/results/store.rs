@@ -291,7 +291,8 @@ fn line<'a>(cells: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
     let cells: Vec<_> = cells.into_iter().map(to_sheet).collect();
     let cells = cells.iter().map(|cell| cell.as_bytes());
-    out.write_record(cells).expect("writing to memory cannot fail");
+    out.write_record(cells)
+        .expect("writing to memory cannot fail");
     out.into_inner().unwrap_or_default()
 }
 

@@ -51,7 +51,12 @@ pub(super) fn stacks(
         let stack = parsed(text, source, catalog, &format!("stacks.{n}"))?;
         if stacks.contains(&stack) {
             let message = format!("the stack {stack} occurs twice");
-            return fail(source, &format!("stacks.{n}"), message, "remove one of the two");
+            return fail(
+                source,
+                &format!("stacks.{n}"),
+                message,
+                "remove one of the two",
+            );
         }
         stacks.push(stack);
     }
@@ -206,7 +211,10 @@ fn place(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
     };
     if let Some(second) = places.next() {
         let (key, message) = match second {
-            Place::Radio => ("radio", "a [radio] chain cannot be combined with a [path] or [[links]]"),
+            Place::Radio => (
+                "radio",
+                "a [radio] chain cannot be combined with a [path] or [[links]]",
+            ),
             _ => ("links", "a [path] cannot be combined with [[links]]"),
         };
         let help = "a path is a single bottleneck; for more, list every link in [[links]] and remove \
@@ -325,10 +333,7 @@ fn managed(options: Queueing, key: &str, source: &Source) -> Result<(), Experime
     let tables = options.tables();
     for (table, _) in tables.iter().filter(|(_, given)| *given) {
         if kind.table() != Some(*table) {
-            let message = format!(
-                "these parameters have no effect on a {} queue",
-                kind.name()
-            );
+            let message = format!("these parameters have no effect on a {} queue", kind.name());
             let help = match *table {
                 "token_bucket" => "add queue = \"policer\" or queue = \"shaper\"".to_owned(),
                 other => format!("add queue = \"{other}\""),

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::build::Scenario;
-use crate::results::measure::STANDING;
 use super::plan::{Job, Plan};
 use super::{explain, program};
 use crate::experiment::{Experiment, Seeds};
 use crate::results::HarmRecord;
+use crate::results::measure::STANDING;
 
 /// Crates that determine a run and its measures, each with the hash of its sources. Runs of other code are never
 /// reused. Even a changed comment counts as a change: this costs a rerun, but cannot be forgotten.

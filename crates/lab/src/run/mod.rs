@@ -22,6 +22,7 @@ mod template;
 pub(crate) mod testing;
 mod timeline;
 
+pub use crate::results::measure::STANDING;
 pub use build::{
     BuildError, Built, Endpoints, PathRoom, Processing, Product, Role, Scenario, TcpFlow,
     application_writes,
@@ -29,7 +30,6 @@ pub use build::{
 pub use course::{Course, Moment};
 pub use fingerprint::{Fingerprint, engine};
 pub use flows_over_time::{FlowOverTime, FlowsOverTime};
-pub use crate::results::measure::STANDING;
 pub use harm::HarmRun;
 pub(crate) use interrupt::Attempt;
 pub use interrupt::{Fault, GivenUp, Interrupt, Purpose, give_up, take_fault};

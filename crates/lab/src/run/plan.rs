@@ -414,8 +414,7 @@ impl Plan {
 }
 
 /// Help for a file that is not a trace.
-const TRACE_FORMAT: &str =
-    "a trace has one line per 1500-byte delivery opportunity, in milliseconds, in ascending \
+const TRACE_FORMAT: &str = "a trace has one line per 1500-byte delivery opportunity, in milliseconds, in ascending \
      order";
 
 /// Reads all traces of a point.

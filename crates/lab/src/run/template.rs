@@ -46,8 +46,7 @@ impl Template {
             return check::fail(source, key, message, help);
         }
         if let [_, _, ..] = experiment.stacks.as_slice() {
-            let message =
-                "expected a single stack, but the experiment compares several".to_owned();
+            let message = "expected a single stack, but the experiment compares several".to_owned();
             return check::fail(source, "stacks.1", message, "remove all stacks but one");
         }
         let base = bare(&experiment);
@@ -215,7 +214,7 @@ mod tests {
     fn several_stacks_or_points_are_refused() {
         let sweep = format!("{TEXT}\n[sweep]\n\"path.loss\" = [\"0%\", \"1%\"]\n");
         let stacks = TEXT.replace("[\"sack/reno\"]", "[\"sack/reno\", \"le/reno\"]");
-        for (text, part) in [(sweep, "has several"), (stacks, "compares several")] {
+        for (text, part) in [(sweep, "has a sweep"), (stacks, "compares several")] {
             let error = template(&text).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         }

@@ -224,7 +224,9 @@ fn why(answer: &str) -> &'static str {
         "too_many" => {
             "more than half of the stacks are undominated: choose a criterion with --prefer"
         }
-        "not_told" => "more than half of the stacks do not differ significantly from the first by this criterion",
+        "not_told" => {
+            "more than half of the stacks do not differ significantly from the first by this criterion"
+        }
         "same_runs" | "same_runs_of" => {
             "every seed gave the undominated stacks the same run, because nothing in it is random"
         }

@@ -190,7 +190,11 @@ fn damaged_marks_are_errors() {
             "names shard 2/2",
         ),
         (FINISHED, "", "cannot use"),
-        ("shard.json", "{\"shard\":\"0/2\"}", "the shards are 1/2 to 2/2"),
+        (
+            "shard.json",
+            "{\"shard\":\"0/2\"}",
+            "the shards are 1/2 to 2/2",
+        ),
         ("shard.json", "nonsense", "cannot use"),
     ] {
         fs::write(path.join(file), text).unwrap();

@@ -105,7 +105,9 @@ impl Verdict {
                 format!("queueing delay {own:.1} ms (95th percentile), {more:.1} ms above {name}")
             }
             Measure::RetransmissionShare if warned => return None,
-            Measure::RetransmissionShare => format!("retransmits {own:.1} % of its segments, {name} {best:.1} %"),
+            Measure::RetransmissionShare => {
+                format!("retransmits {own:.1} % of its segments, {name} {best:.1} %")
+            }
             Measure::Timeouts => format!("{own:.1} timeouts per run, {name} {best:.1}"),
             Measure::Fairness => {
                 format!("fairness among its own flows {own:.2}, {name} {best:.2}")
@@ -119,7 +121,9 @@ impl Verdict {
             }
             // Worse than others, but not harmful.
             Measure::HarmGoodput | Measure::HarmDelay => return None,
-            Measure::FramesInTime => format!("{own:.1} % of video frames in time, {name} {best:.1} %"),
+            Measure::FramesInTime => {
+                format!("{own:.1} % of video frames in time, {name} {best:.1} %")
+            }
             Measure::StallTime => format!("video stalls for {own:.1} s, {name} {best:.1} s"),
             _ => return None,
         })
@@ -147,9 +151,8 @@ impl Verdict {
             Answer::NotTold(front) => {
                 let prefer = self.prefer.unwrap_or(Prefer::Goodput).name();
                 format!(
-                    "no answer by {prefer} either: {} of {} stacks are undominated and not \
-                     significantly different by it from the first of them (☆). Use more seeds: \
-                     --seeds, --precision",
+                    "no answer by {prefer} either: {} of {} stacks are undominated and do not \
+                     differ significantly from the best of them (☆). Use more seeds: --seeds, --precision",
                     front.len(),
                     self.stacks.len()
                 )
@@ -160,8 +163,8 @@ impl Verdict {
             Answer::SameRunsOf(stacks) => {
                 let names = stacks.iter().map(|stack| &*self.contenders[*stack].name);
                 format!(
-                    "no ★: {} is undominated, but every seed gave it the same run, because \
-                     nothing in it is random",
+                    "no ★: undominated, but with the same run for every seed, because nothing \
+                     in it is random: {}",
                     names.collect::<Vec<_>>().join(", ")
                 )
             }

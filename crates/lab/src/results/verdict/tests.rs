@@ -432,7 +432,11 @@ fn the_criterion_must_distinguish_the_stacks() {
         text.contains("no answer by goodput either: 3 of 3"),
         "{text}"
     );
-    assert!(verdict.sentence(1).contains("no significant cost over 4 seeds"));
+    assert!(
+        verdict
+            .sentence(1)
+            .contains("no significant cost over 4 seeds")
+    );
 }
 
 #[test]

@@ -263,7 +263,8 @@ fn impairments(link: &LinkOptions) -> ImpairmentConfig {
 
 /// Returns the configuration of a UDP source that starts at `start`.
 pub(super) fn udp(source: &UdpSource, start: Instant) -> UdpConfig {
-    let rate = BitRate::new(source.rate.as_bits_per_second()).expect("idle sources have been skipped");
+    let rate =
+        BitRate::new(source.rate.as_bits_per_second()).expect("idle sources have been skipped");
     let spans = |delay: Delay| match source.periods {
         Periods::Fixed => Spans::Constant(span(delay)),
         Periods::Exponential => Spans::Exponential { mean: span(delay) },

@@ -110,8 +110,7 @@ impl Map {
         }
         for (n, link) in e.links.iter().enumerate() {
             let Some([a, b]) = &link.between else {
-                let message =
-                    "a link of a topology needs two nodes: between = [\"a\", \"b\"]";
+                let message = "a link of a topology needs two nodes: between = [\"a\", \"b\"]";
                 return Err(complaint(&format!("links.{n}"), message));
             };
             let (a, b) = (map.node(a), map.node(b));

@@ -108,7 +108,11 @@ mod tests {
         assert_eq!(five, chosen(1, 0, 5));
         assert_ne!(five, chosen(2, 0, 5));
         assert_ne!(five, chosen(1, 1, 5));
-        assert_eq!(five, chosen(1, 0, 32)[..5], "not a subset of the larger choice");
+        assert_eq!(
+            five,
+            chosen(1, 0, 32)[..5],
+            "not a subset of the larger choice"
+        );
         five.sort_unstable();
         five.dedup();
         assert_eq!(five.len(), 5);

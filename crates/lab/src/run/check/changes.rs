@@ -66,7 +66,10 @@ fn change(duration: Delay, change: &Change, key: &str, source: &Source) -> Check
         return fail(source, key, message, help);
     }
     if change.at >= duration {
-        let message = format!("the change is at {}, but the run ends at {duration}", change.at);
+        let message = format!(
+            "the change is at {}, but the run ends at {duration}",
+            change.at
+        );
         return fail(source, &at("at"), message, "");
     }
     if change.every.is_some_and(|every| every.as_nanos() < 10_000) {

@@ -37,7 +37,10 @@ pub(super) fn flows(e: &Experiment, source: &Source) -> Result<(), ExperimentErr
             );
         }
         if let Some(start) = group.start.filter(|start| *start >= e.duration) {
-            let message = format!("the flow starts at {start}, but the run ends at {}", e.duration);
+            let message = format!(
+                "the flow starts at {start}, but the run ends at {}",
+                e.duration
+            );
             return fail(source, &key("start"), message, "");
         }
         writes(e, group, &key, source)?;
@@ -65,7 +68,8 @@ fn web(
         ("start_spread", group.start_spread.is_some()),
     ];
     if let Some((name, _)) = other.into_iter().find(|(_, given)| *given) {
-        let message = format!("short flows have their own sizes and starts, so `{name}` has no effect");
+        let message =
+            format!("short flows have their own sizes and starts, so `{name}` has no effect");
         let help = format!("remove either `{name}` or `web`");
         return fail(source, &key(name), message, &help);
     }
@@ -183,8 +187,12 @@ pub(super) fn udp(e: &Experiment, source: &Source) -> Result<(), ExperimentError
         let packets = udp.rate.as_bits_per_second() as f64 / 8.0 / udp.packet.as_bytes() as f64
             * e.duration.as_seconds();
         if packets > MOST_DATAGRAMS {
-            let message = format!("the source would send {packets:.1e} packets in {}", e.duration);
-            let help = "lower the rate: packets beyond the capacity of the links are dropped anyway";
+            let message = format!(
+                "the source would send {packets:.1e} packets in {}",
+                e.duration
+            );
+            let help =
+                "lower the rate: packets beyond the capacity of the links are dropped anyway";
             return fail(source, &key("rate"), message, help);
         }
         if udp.on.is_some() != udp.off.is_some() {

@@ -55,7 +55,12 @@ pub(in crate::run) fn run(e: &Experiment, source: &Source) -> Result<(), Experim
     let (flows, most) = (flows(e), most_flows(e));
     if flows > most {
         let message = format!("a run cannot hold {flows} flows");
-        return fail(source, "flows", message, &format!("use at most {most} flows in this experiment"));
+        return fail(
+            source,
+            "flows",
+            message,
+            &format!("use at most {most} flows in this experiment"),
+        );
     }
     let needed = running_bytes(e);
     if needed <= SMALL {
@@ -128,7 +133,9 @@ pub(super) fn running_bytes(e: &Experiment) -> u64 {
             .iter()
             .map(|write: &AppWrite| write.times(e.duration));
         let writes = writes.fold(0, u64::saturating_add).saturating_mul(WRITE);
-        group.flows_in(e).saturating_mul(each.saturating_add(writes))
+        group
+            .flows_in(e)
+            .saturating_mul(each.saturating_add(writes))
     };
     let flows = e
         .flows

@@ -26,15 +26,15 @@ fn excessive_counts_are_errors_before_anything_is_built() {
     }
     let path = "[path]\nrate = \"10Mbit/s\"\ndelay = \"10ms\"\n";
     let flows = refused(&format!("{path}[[flows]]\ncount = 1000000\n"));
-    assert!(
-        flows.contains("a run cannot hold 1000000 flows"),
-        "{flows}"
-    );
+    assert!(flows.contains("a run cannot hold 1000000 flows"), "{flows}");
     // Each flow has a list of a million writes; 100,000 flows have 30 TB.
     let writes = refused(&format!(
         "{path}[[flows]]\ncount = 100000\nwrites = [{{ every = \"10us\", bytes = \"1B\" }}]\n"
     ));
-    assert!(writes.contains("about 3.2 TB of memory are needed for one run"), "{writes}");
+    assert!(
+        writes.contains("about 3.2 TB of memory are needed for one run"),
+        "{writes}"
+    );
     // 10^9 packets per second, and a buffer that holds them.
     let udp = refused(
         "[path]\nrate = \"1Mbit/s\"\nbuffer = \"4000000000pkt\"\n[[udp]]\nrate = \"8Tbit/s\"\npacket = \"1000B\"\n",
@@ -103,14 +103,18 @@ fn an_error_names_the_available_memory_and_a_remedy() {
     };
     let all = said(Held::All, 2);
     assert!(
-        all.contains("about 22.2 GB of memory are needed for the results of 2000000 runs, but only 10.0 GB \
-             are"),
+        all.contains(
+            "about 22.2 GB of memory are needed for the results of 2000000 runs, but only 10.0 GB \
+             are"
+        ),
         "{all}"
     );
     assert!(all.contains("--stream"), "{all}");
     let point = said(Held::Points, 2);
     assert!(
-        point.contains("about 11.1 GB of memory are needed for the results of the 1000000 runs of a point"),
+        point.contains(
+            "about 11.1 GB of memory are needed for the results of the 1000000 runs of a point"
+        ),
         "{point}"
     );
     assert!(said(Held::Runs(1_000_000), 2).contains("more shards"));
