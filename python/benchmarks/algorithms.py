@@ -51,7 +51,7 @@ class Keeps(FiveLines):
 #: What is measured, and what it is.
 STACKS = {
     "newreno/reno": "in Rust",
-    "newreno/keeps_the_window": "returns a number: what a call costs",
+    "newreno/keeps_the_window": "returns a number: the cost of a call",
     "newreno/five_lines": "five lines",
     "rack/reno": "in Rust",
     "rack/five_lines": "five lines",
@@ -101,12 +101,12 @@ def section(ns: dict[str, list[float]], words: str) -> str:
     """What the page says."""
     lines = [
         HEADING,
-        f"Written by `python python/benchmarks/algorithms.py {words}`. A run over 1 Gbit/s without loss, in which every ACK goes through",
-        "the control, on one processor. ACKs a second are of the whole run, the simulator and the hash of its trace included: least /",
-        "median / most of the rounds. The control's own share is what an ACK costs beyond `reno` in Rust under the same recovery, in the",
-        "same round; the last number but the aim is what that share alone would allow.",
+        f"`python python/benchmarks/algorithms.py {words}` generated this section. A run over 1 Gbit/s without loss passes every ACK",
+        "through the control, on one processor. ACKs per second cover the whole run, including the simulator and the trace hash: minimum /",
+        "median / maximum of the rounds. The control's share is the cost of an ACK beyond that of `reno` in Rust with the same recovery in the",
+        "same round; the number before the target is the rate that this share alone would allow.",
         "",
-        "| stack | its control | ACKs/s | ns/ACK | of it the control's | ACKs/s of the control alone | aim | reached |",
+        "| stack | control | ACKs/s | ns/ACK | control's share, ns | ACKs/s of the control alone | target | reached |",
         "| --- | --- | --: | --: | --: | --: | --- | --- |",
     ]
     for stack, own in ns.items():

@@ -21,47 +21,47 @@ pub struct Page<'a> {
 const INTRODUCTION: &str = "\
 # Performance
 
-How long dupack, ns-2, ns-3 and htsim take for the same work, on one machine, in turn. This page is
-written by `cargo measure peers`; [how an event travels](how-an-event-travels.md) tells where dupack's time goes.
+Times of dupack, ns-2, ns-3 and htsim for the same work, on one machine, in turn. `cargo measure peers`
+generates this page; [how an event travels](how-an-event-travels.md) explains where dupack spends its time.
 
-`dupack` is what `cargo build --release` gives, `optimised` what `cargo measure optimise` gives: the same source, laid out
-by the compiler after a profile of this work (the rows themselves, some of them shortened, which other work resembles as
-far as it does). An aim is reached if either reaches it. If only the second does, or only the best of the rounds and not
-the one in the middle, that is said.
+`dupack` is the build of `cargo build --release`, and `optimised` the build of `cargo measure optimise`: the same source, which the
+compiler optimises with a profile of this work (the rows themselves, some of them shortened; other work benefits as far as it is
+similar). A target is reached if either build reaches it. The table says if only the second build does, or only the best round
+and not the median.
 
-A time is that of a whole process, from its start to its end, in one thread unless the row says otherwise. Here
-it is the best of the rounds, for what a shared machine adds is never negative; dupack's median stands beside it. A ratio is time per
-delivered data packet over dupack's in the same round; with several rounds it is the median, and the
-[spread](#every-measurement) is below. A cell without a number was not measured or cannot be.
+A time is that of a whole process, from its start to its end, in one thread unless the row says otherwise. The table has
+the best of the rounds, because a shared machine can only add time; dupack's median is in parentheses. A ratio is the time per
+delivered data packet divided by dupack's in the same round; with several rounds it is the median, and the
+[spread](#all-measurements) is below. An empty cell was not measured or cannot be measured.
 
 ";
 
 const DIFFERENCES: &str = "\
-## What is the same, and what is not
+## Comparability
 
-All simulators move the same packets over the same links with the same queues; the packets delivered are in the last
-table and differ by what each TCP is. Nothing is traced or logged. Every data packet is acknowledged, but for the first
-two rows, in which a delayed ACK acknowledges two. Flows start at random times within the first second.
+All simulators send the same packets over the same links with the same queues. The numbers of delivered packets are in the last
+table and differ with the TCPs. Nothing is traced or logged. Every data packet is acknowledged, except in the first
+two rows, where a delayed ACK acknowledges two. Flows start at random times within the first second.
 
-- **ns-2** counts whole packets and has no connection set-up worth the name. Its set-up computes routes between all
-  nodes, which grows faster than the square of their number; it is a column of its own. In the row of 100,000 flows it
-  attaches all agents to two nodes, as dupack does, and takes the square of their number to find each a port.
-- **ns-3** does part of the work where all of it would take minutes; its packets count in full. Losses are drawn when
-  a packet is received, not before the queue. Its router scans all its interfaces for every packet, which is what it
-  spends its time on at 1000 flows; with nix-vector routing it was slower still. 100,000 flows were not tried.
-- **htsim** has no SACK (its TCP is NewReno), no headers and no connection set-up to speak of. It has no 802.11 and no
+- **ns-2** counts whole packets and has a minimal connection set-up. Its own set-up computes routes between all
+  nodes, which grows faster than the square of their number; it has a separate column. In the row of 100,000 flows it
+  attaches all agents to two nodes, as dupack does, and needs time proportional to the square of their number to assign ports.
+- **ns-3** does only part of the work if all of it would take minutes; its packets count in full. It draws losses when
+  a packet is received, not before the queue. Its router scans all of its interfaces for every packet, which dominates
+  its time at 1000 flows; nix-vector routing was even slower. 100,000 flows were not tried.
+- **htsim** has no SACK (its TCP is NewReno), no headers, and a minimal connection set-up. It has no 802.11 and no
   delayed ACK.
-- **802.11**: ranges, rates, frame times and queue are the same. ns-3 judges interference by error rates and not by
-  a distance of 10 dB; its first 10 s are run but their packets not counted. ns-2 finds its routes by AODV and again
-  whenever it takes a lost frame for a broken link.
+- **802.11**: ranges, rates, frame times and queue are the same. ns-3 determines interference by error rates instead of
+  a threshold of 10 dB; its first 10 s are simulated but their packets are not counted. ns-2 finds its routes by AODV, and again
+  whenever it mistakes a lost frame for a broken link.
 
 ";
 
 const DETAILS: &str = "\
-## Every measurement
+## All measurements
 
-Times and ratios: least / median / most of the rounds; the rest are medians. A slow entry has fewer rounds. The packets
-are also given as a share of those that dupack delivers in the same part of the work, and MB are those of the largest
+Times and ratios are the minimum / median / maximum of the rounds; all other numbers are medians. Slow entries have fewer rounds. The
+packets are also given as a share of those that dupack delivers in the same part of the work. MB is the largest
 resident set.
 
 | row | simulator | rounds | packets | of dupack's | seconds | set-up, s | ns per packet | MB | time per packet over \
@@ -84,7 +84,7 @@ impl Page<'_> {
 
     /// The table of aims, in Markdown.
     pub fn table(&self) -> String {
-        let mut text = "| work | ns-2 | ns-3 | htsim | dupack | optimised | aim | reached |\n\
+        let mut text = "| work | ns-2 | ns-3 | htsim | dupack | optimised | target | reached |\n\
                         | --- | --- | --- | --- | --- | --- | --- | --- |\n"
             .to_owned();
         for row in self.rows {
@@ -152,7 +152,7 @@ impl Page<'_> {
             return String::new();
         };
         let mut text = "## Each recovery\n\nOne million packets as in the first row, by \
-                        `target/release/examples/counted STACK 1000000`: least / median / most of \
+                        `target/release/examples/counted STACK 1000000`: minimum / median / maximum of \
                         the rounds, in seconds.\n\n\
                         | stack | rounds | dupack | optimised |\n\
                         | --- | --- | --- | --- |\n"
@@ -190,9 +190,9 @@ impl Page<'_> {
             return String::new();
         }
         format!(
-            "## Cost per ACK by window\n\nNanoseconds for one ACK and the segments that leave for \
-             it, at a window of so many segments that is fixed and full; every segment is \
-             acknowledged, and the lost ones are repaired. `cargo run --release -p dupack-lab \
+            "## Cost per ACK by window\n\nNanoseconds for one ACK and the segments sent in \
+             response, at a fixed, fully used window of this many segments. Every segment is \
+             acknowledged, and lost segments are repaired. `cargo run --release -p dupack-lab \
              --example window_cost`\n\n```text\n{}\n```\n\n",
             self.window_cost.trim_end()
         )
@@ -205,7 +205,7 @@ impl Page<'_> {
                 text += &self.detail(row, entry);
             }
         }
-        text += "\nThe commands, after `cargo measure peers` has built the programs:\n\n";
+        text += "\nThe commands, usable after `cargo measure peers` has built the programs:\n\n";
         for row in self.rows.iter().filter(|row| row.id != "recoveries") {
             for entry in row.entries.iter().filter(|e| self.tools.has(e.program)) {
                 text += &format!("- {}, {}: `{}`\n", row.id, entry.name(), entry.command());
