@@ -1,4 +1,4 @@
-//! What the crate is told when it is built: the hash of its sources.
+//! Build script: passes the hash of the sources to the crate.
 
 fn main() {
     dupack_source_hash::emit();

@@ -85,7 +85,7 @@ FIELDS = [
     Wrong({"stacks": ["sack/reno", "sakc/reno"]}, "stacks.1", "sakc", "did you mean.*sack"),
     Wrong({"stacks": []}, "stacks", "", "sack/reno|stacks"),
     Wrong({"stacks": "sack/reno"}, "stacks", "", "list|sequence"),
-    Wrong({"stacks": ["sack/reno", "sack/reno"]}, "stacks.1", "twice", "leave one out|once"),
+    Wrong({"stacks": ["sack/reno", "sack/reno"]}, "stacks.1", "twice", "remove one of the two|once"),
     Wrong({"stacks": ["sack/reno(icw=x)"]}, "stacks.0", "icw", "parameter|did you mean"),
     # Seeds.
     Wrong({"seeds": 0}, "seeds", "no seed", "seeds = 10"),
@@ -93,15 +93,15 @@ FIELDS = [
     Wrong({"seeds": 2.5}, "seeds", "2.5", "seeds|list|integer"),
     Wrong({"seeds": "three"}, "seeds", "three", "seeds|list|integer"),
     Wrong({"seeds": [1, 1]}, "seeds", "twice", "twice"),
-    Wrong({"seeds": 10**6}, "seeds", "100000", "ten are usual"),
+    Wrong({"seeds": 10**6}, "seeds", "100000", "ten seeds are usual"),
     Wrong({"precision": "0%"}, "precision", "0%", "2%"),
-    Wrong({"seeds_max": 20}, "seeds_max", "without a precision", "add precision"),
+    Wrong({"seeds_max": 20}, "seeds_max", "without `precision`", "add precision"),
     # Sweeps.
     Wrong({"sweep": {"path.los": ["1%"]}}, "path.los", "los", "did you mean the key `loss`"),
     Wrong({"sweep": {"path.loss": []}}, "sweep", "", "value|leave"),
     Wrong({"sweep": {"path.loss": "1%"}}, "sweep", "", "list|sequence"),
     Wrong({"sweep": {"path.loss": ["1%", "lots"]}}, "path.loss", "lots", "path.loss"),
-    Wrong({"sweep": {"path.loss": ["1%", "1%"]}}, "path.loss", "twice", "leave one out"),
+    Wrong({"sweep": {"path.loss": ["1%", "1%"]}}, "path.loss", "twice", "remove one of the two"),
     Wrong({"sweep": {"seeds": [1, 2]}}, "seeds", "cannot be swept", "seeds"),
     Wrong(
         {"sweep": {f"path.{key}": [f"{n}{unit}" for n in range(1, 200)] for key, unit in [("delay", "ms"), ("buffer", "pkt"), ("rate", "Mbit/s")]}},
@@ -277,9 +277,9 @@ def test_a_disk_that_is_full(how: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    # As soon as it is full, and once; the runs go on.
-    assert any("make room" in told or "the runs go on" in told for told in found["told"]), found
-    assert sum("the runs go on" in told for told in found["told"]) == 1, found
+    # As soon as it is full, and once; the runs continue.
+    assert any("make room" in told or "the runs continue" in told for told in found["told"]), found
+    assert sum("the runs continue" in told for told in found["told"]) == 1, found
     # At the end the report does not find room either. What was computed is in the exception.
     assert "No space left" in found["said"] and "make room" in found["said"], found
     assert str(small) in found["said"]
@@ -328,7 +328,7 @@ def test_a_torn_journal_costs_the_torn_line(longer: dupack.Experiment, tmp_path:
     journal = out / "runs.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join([*lines[:2], b"{nonsense}\n", *lines[2:-1], lines[-1][:40]]))
-    with pytest.warns(UserWarning, match=r"2 line\(s\) torn or unreadable: these runs are done again"):
+    with pytest.warns(UserWarning, match=r"2 incomplete or unreadable line\(s\): these runs are repeated"):
         results = longer.run(out=out, resume=True, progress=False)
     longer.run(out=tmp_path / "whole", progress=False)
     assert results.missing == 0
@@ -342,11 +342,11 @@ def test_a_folder_with_nothing_to_go_on_with(small: dupack.Experiment, tmp_path:
     for out in (theirs, tmp_path / "nowhere"):
         with pytest.raises(FolderError, match=str(out)) as caught:
             small.run(out=out, resume=True, progress=False)
-        assert "no experiment was begun" in str(caught.value)
+        assert "there is no experiment to resume" in str(caught.value)
         assert caught.value.help is not None
     done = tmp_path / "done"
     small.run(out=done, progress=False)
-    with pytest.raises(FolderError, match="nothing to go on with"):
+    with pytest.raises(FolderError, match="nothing to resume"):
         small.run(out=done, resume=True, progress=False)
 
 

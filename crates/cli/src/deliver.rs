@@ -1,4 +1,4 @@
-//! From an experiment to its folder and the terminal.
+//! From an experiment to its folder and the terminal output.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,13 +11,13 @@ use dupack_engine::folder::OutputFolder;
 use dupack_engine::store::{Begun, FolderError};
 use dupack_engine::{Carried, Conduct, Execution, Keeping, Shown, carry_out_plan};
 use dupack_lab::experiment::load::Source;
-use dupack_lab::results::{Results, store};
+use dupack_lab::results::{Answered, Results, store};
 use dupack_lab::run::{Held, Plan};
 use dupack_report::claims;
 use dupack_report::comparison::{self, Beside};
 use dupack_report::deploy::answer;
 use dupack_report::files::Files;
-use dupack_report::table;
+use dupack_report::{parameters, table};
 use miette::{IntoDiagnostic, Result};
 
 use crate::flags::{Format, OutputArgs, ShowArgs, check_preference};
@@ -40,13 +40,13 @@ pub fn carry_out(
     let rules = Rules::of_plan(&plan, source, catalog)?;
     if output.explain {
         let (_, width) = terminal();
-        print(&table::parameters(&plan.empty_results(), width))?;
+        print(&parameters::text(&plan.empty_results(), width))?;
         return Ok(ExitCode::SUCCESS);
     }
     let execution = Execution { jobs: output.jobs };
     plan.fits(Held::All, execution.threads())?;
     advise(&plan);
-    // Made before the work, so that a folder that cannot be had costs no time.
+    // Create the folder first, so that an unusable folder costs no time.
     let begun = match &output.resume {
         Some(path) => Begun::again(path, plan.experiment(), source),
         None => Begun::new(folder(output.out.as_deref(), name)?, source),
@@ -79,52 +79,54 @@ pub fn carry_out(
     if done.is_err() || results.missing() > 0 {
         let go_on = go_on(std::env::args_os(), begun.folder.path());
         let kept = match begun.journal.unkept() {
-            0 => "the finished runs are kept".to_owned(),
-            runs => format!("{runs} finished run(s) could not be kept and are done again"),
+            0 => "completed runs are kept".to_owned(),
+            runs => format!("{runs} completed run(s) could not be stored and will be repeated"),
         };
-        say!("{kept}; go on with: {go_on}");
+        say!("{kept}; continue with: {go_on}");
     } else if let Err(error) = begun.complete() {
         say!("warning: {error}");
     }
     done
 }
 
-/// Writes every file, prints what was asked for, and says what there is to warn of.
+/// Writes every file, prints the requested output, and prints warnings.
 fn deliver(
     delivery: &Delivery<'_>,
     output: &OutputArgs,
     folder: &OutputFolder,
 ) -> Result<ExitCode> {
-    let results = &delivery.carried.results;
+    let results = &*delivery.results;
     if results.runs.is_empty() {
-        say!("interrupted before the first run was finished: there is nothing to show");
+        say!("interrupted before the first run was completed: there are no results");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let written = delivery.files().and_then(|files| Ok(files.write(folder)?));
-    // What was computed is told, though there may be no room for its files.
+    // Print the results even if there is no room for the files.
     delivery.show(&output.show)?;
     written?;
     conclude(results, folder)
 }
 
-/// Results, and what is made of them.
+/// Results, and the parts of the report derived from them.
 pub struct Delivery<'r> {
+    results: Arc<Answered<'r>>,
     carried: &'r Carried,
     judged: Vec<Judged>,
     catalog: &'r Catalog,
 }
 
 impl<'r> Delivery<'r> {
-    /// Judges the results of `carried`, whose stacks are of `catalog`, by `rules`.
+    /// Returns the results of `carried`, with the verdicts by `rules`, for stacks of `catalog`.
     pub fn of(carried: &'r Carried, rules: &Rules, catalog: &'r Catalog) -> Self {
         Self {
+            results: Arc::new(Answered::of(&carried.results)),
             judged: rules.judge_results(&carried.results),
             carried,
             catalog,
         }
     }
 
-    /// Returns every file of it.
+    /// Returns every file of the report.
     pub fn files(&self) -> Result<Files<'r>> {
         let beside = Beside {
             judged: self.judged.clone(),
@@ -132,12 +134,12 @@ impl<'r> Delivery<'r> {
             flows_over_time: self.carried.flows_over_time.clone(),
             ..Beside::default()
         };
-        comparison::files(&self.carried.results, self.catalog, beside).into_diagnostic()
+        comparison::files(&self.results, self.catalog, beside).into_diagnostic()
     }
 
-    /// Prints it.
+    /// Prints the results.
     pub fn show(&self, how: &ShowArgs) -> Result<()> {
-        let (results, judged, catalog) = (&self.carried.results, &self.judged, self.catalog);
+        let (results, judged, catalog) = (&*self.results, &self.judged, self.catalog);
         match how.format {
             Format::Table => tables(results, judged, how, catalog),
             Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(results))),
@@ -146,14 +148,14 @@ impl<'r> Delivery<'r> {
     }
 }
 
-/// The command that was given with `args`, going on with `folder`.
+/// Returns the command given by `args`, changed to continue with `folder`.
 pub fn go_on(args: impl Iterator<Item = OsString>, folder: &Path) -> String {
     let mut words = command_without(args, &["--out", "--resume"]);
     words.extend(["--resume".to_owned(), quoted(&folder.display().to_string())]);
     words.join(" ")
 }
 
-/// The kernel of this host, where there is one.
+/// Returns the kernel of this host, if it is Linux.
 #[cfg(target_os = "linux")]
 pub fn this_host() -> Option<Kernel> {
     dupack_testbed::kernel::this_host()
@@ -164,9 +166,14 @@ pub fn this_host() -> Option<Kernel> {
     None
 }
 
-fn tables(results: &Results, judged: &[Judged], how: &ShowArgs, catalog: &Catalog) -> Result<()> {
+fn tables(
+    results: &Answered<'_>,
+    judged: &[Judged],
+    how: &ShowArgs,
+    catalog: &Catalog,
+) -> Result<()> {
     let (colour, width) = terminal();
-    print(&table::comparison(results, how.legend(), colour, width))?;
+    print(&comparison::text(results, how.legend(), colour, width))?;
     let host = this_host();
     let kernel = how.kernel.as_ref().or(host.as_ref());
     if let Some(text) = answer::text(results, catalog, kernel, width) {
@@ -183,12 +190,12 @@ fn tables(results: &Results, judged: &[Judged], how: &ShowArgs, catalog: &Catalo
     }
 }
 
-/// Says what there is to warn of, and what is missing.
+/// Prints warnings, and the number of missing runs.
 fn conclude(results: &Results, folder: &OutputFolder) -> Result<ExitCode> {
     warn(results, folder);
     if results.missing() > 0 {
         say!(
-            "interrupted: {} of {} runs are missing; the tables and figures rest on the others",
+            "interrupted: {} of {} runs are missing; tables and figures use the others",
             results.missing(),
             results.planned
         );
@@ -202,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_to_go_on_is_the_same_with_another_folder() {
+    fn the_command_to_continue_is_the_same_with_another_folder() {
         let line = |words: &[&str], folder: &str| {
             let words = words.iter().map(OsString::from);
             go_on(words, Path::new(folder))

@@ -1,5 +1,5 @@
-//! What `dupack send` and `dupack receive` share: an endpoint on real packets, between this
-//! machine's kernel and standard input and output.
+//! Shared parts of `dupack send` and `dupack receive`: an endpoint on real packets, between this machine's kernel and
+//! standard input and output.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::ExitCode;
@@ -21,55 +21,54 @@ use miette::{IntoDiagnostic, Report, Result, miette};
 use crate::flags::{dialect, lasting, whole};
 use crate::output::INTERRUPTED;
 
-/// An endpoint of ours on real packets.
+/// One of our endpoints on real packets.
 #[derive(Clone, Debug, Args)]
 pub struct EndpointArgs {
     /// Recovery and congestion control
     #[arg(long, default_value = "rack/cubic")]
     pub stack: String,
-    /// Whose rules the endpoint follows
+    /// Rules that the endpoint follows where TCPs differ
     #[arg(long, value_parser = dialect(), default_value_t = Dialect::Linux)]
     pub dialect: Dialect,
     /// Name of the TUN device
     #[arg(long, value_name = "NAME", default_value = "dupack0")]
     pub tun: String,
-    /// IPv4 network of the device, 24 bits long
+    /// IPv4 network of the device, with a prefix of 24 bits
     #[arg(long, value_name = "ADDRESS", default_value = "10.97.0.0", value_parser = subnet)]
     pub subnet: Ipv4Addr,
-    /// IPv6 network of the device, 64 bits long
+    /// IPv6 network of the device, with a prefix of 64 bits
     #[arg(long, value_name = "ADDRESS", default_value = "fd97::", value_parser = subnet6)]
     pub subnet6: Ipv6Addr,
-    /// Asks a peer that is silent for this long whether it is still there; the connection fails when
-    /// nine probes, as far apart but at most 75 s, go unanswered [default: never]
+    /// Probe a peer after it has been silent for this long; the connection fails after nine unanswered probes, sent at
+    /// the same interval but at most 75 s apart [default: never]
     #[arg(long, value_name = "DELAY", value_parser = lasting)]
     pub keep_alive: Option<Delay>,
-    /// Longest packet, in bytes
+    /// Maximum packet size, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = whole::<u16>(1280, 65_535))]
     pub mtu: u16,
-    /// Whether the path is probed for its MTU where routers say nothing: not at all, once timeouts in a
-    /// row show a black hole, or from the beginning [default: what the dialect does]
+    /// Probing of the path MTU, for paths whose routers do not report it [default: as in the dialect]
     #[arg(long, value_name = "WHEN")]
     pub mtu_probing: Option<Probing>,
-    /// Packets one by one, with checksums, as if the kernel had no offload
+    /// Use individual packets with checksums, as if the kernel had no offload
     #[arg(long)]
     pub plain: bool,
-    /// Explicit congestion notification [default: as the dialect has it]
+    /// Explicit congestion notification [default: as in the dialect]
     #[arg(long, value_enum)]
     pub ecn: Option<EcnArg>,
 }
 
-/// What of explicit congestion notification is asked for, and agreed to.
+/// ECN that is requested, and accepted from the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EcnArg {
-    /// Nothing
+    /// No ECN
     Off,
-    /// What RFC 3168 has, if the peer asks for it
+    /// Classic ECN (RFC 3168), if the peer requests it
     Accept,
-    /// The same, and it is asked for
+    /// As `accept`, and request classic ECN
     Offer,
-    /// What RFC 9768 has or RFC 3168, if the peer asks for it
+    /// Accurate ECN (RFC 9768) or classic ECN, if the peer requests it
     AcceptAccurate,
-    /// The same, and that of RFC 9768 is asked for
+    /// As `accept-accurate`, and request Accurate ECN
     OfferAccurate,
 }
 
@@ -85,14 +84,14 @@ impl EcnArg {
     }
 }
 
-/// When the path is probed for its MTU.
+/// Time at which the path is probed for its MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Probing {
     /// Never
     Off,
-    /// After timeouts in a row
+    /// Once consecutive timeouts indicate a black hole
     BlackHole,
-    /// From the beginning
+    /// From the start
     Always,
 }
 
@@ -106,11 +105,11 @@ impl From<Probing> for ProbingRule {
     }
 }
 
-/// The IPv4 network of the device, on the command line.
+/// Parses the IPv4 network of the device.
 fn subnet(text: &str) -> Result<Ipv4Addr, String> {
     let address: Ipv4Addr = text
         .parse()
-        .map_err(|_| "write an IPv4 address, such as 10.97.0.0".to_owned())?;
+        .map_err(|_| "expected an IPv4 address, such as 10.97.0.0".to_owned())?;
     let [a, b, c, d] = address.octets();
     if d != 0 {
         return Err(format!(
@@ -120,11 +119,11 @@ fn subnet(text: &str) -> Result<Ipv4Addr, String> {
     Ok(address)
 }
 
-/// The IPv6 network of the device, on the command line.
+/// Parses the IPv6 network of the device.
 fn subnet6(text: &str) -> Result<Ipv6Addr, String> {
     let address: Ipv6Addr = text
         .parse()
-        .map_err(|_| "write an IPv6 address, such as fd97::".to_owned())?;
+        .map_err(|_| "expected an IPv6 address, such as fd97::".to_owned())?;
     let [a, b, c, d, host @ ..] = address.segments();
     if host != [0; 4] {
         let network = Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0);
@@ -138,14 +137,14 @@ fn subnet6(text: &str) -> Result<Ipv6Addr, String> {
 const PREFIX_V4: u8 = 24;
 const PREFIX_V6: u8 = 64;
 
-/// Numbers of the two hosts in each network.
+/// Host numbers of the two hosts in each network.
 pub const KERNEL: u8 = 1;
 pub const ENDPOINT: u8 = 2;
 
-/// The exit code for a connection that did not come to its end.
+/// Exit code of a connection that failed.
 const FAILED: u8 = 1;
 
-/// A connection as the flags want it.
+/// Returns the offer of a connection according to the flags.
 pub fn offered(args: &EndpointArgs, stack: &StackSpec) -> Offer {
     let mut offer = Offer::from(offer(stack, args.dialect));
     if let Some(probing) = args.mtu_probing {
@@ -165,7 +164,7 @@ pub fn offered(args: &EndpointArgs, stack: &StackSpec) -> Offer {
     offer
 }
 
-/// A host on a device of its own.
+/// Creates a host on its own device.
 pub fn host(args: &EndpointArgs) -> Result<Host> {
     let [v4, v6] = addresses(args, KERNEL);
     let prefixes = [(v4, PREFIX_V4), (v6, PREFIX_V6)];
@@ -181,7 +180,7 @@ pub fn host(args: &EndpointArgs) -> Result<Host> {
     }
     let tun = Tun::open(&config).map_err(|error| match error {
         TunError::Taken { .. } => miette!(
-            help = "say another with --tun, and networks of its own with --subnet and --subnet6",
+            help = "choose another name with --tun, and other networks with --subnet and --subnet6",
             "{error}"
         ),
         other => Report::from_err(other),
@@ -191,7 +190,7 @@ pub fn host(args: &EndpointArgs) -> Result<Host> {
     Host::new(config, tun, secret).into_diagnostic()
 }
 
-/// The addresses of the host with this number, IPv4 and IPv6.
+/// Returns the addresses of the host with this number, IPv4 and IPv6.
 pub fn addresses(args: &EndpointArgs, number: u8) -> [IpAddr; 2] {
     let mut v4 = args.subnet.octets();
     v4[3] = number;
@@ -200,13 +199,13 @@ pub fn addresses(args: &EndpointArgs, number: u8) -> [IpAddr; 2] {
     [IpAddr::from(v4), IpAddr::from(v6)]
 }
 
-/// What repairs losses where the peer declines SACK, if that is not the recovery of the stack.
+/// Returns the recovery that repairs losses if the peer declines SACK, unless it is the recovery of the stack.
 pub fn without_sack(args: &EndpointArgs, stack: &StackSpec) -> Option<String> {
     stack.without_sack(args.dialect).map(str::to_owned)
 }
 
-/// Runs the host to its end, or until Ctrl-C, and says how the connection went; `without_sack` is
-/// what repaired its losses if the peer declined SACK.
+/// Runs the host until it is done or interrupted by Ctrl-C, and reports the result of the connection. `without_sack` is
+/// the recovery that repairs losses if the peer declines SACK.
 pub fn to_the_end(mut host: Host, end: PipeEnd, without_sack: Option<String>) -> Result<ExitCode> {
     let waker = host.waker();
     let interrupted = Arc::new(AtomicBool::new(false));
@@ -233,10 +232,10 @@ pub fn to_the_end(mut host: Host, end: PipeEnd, without_sack: Option<String>) ->
             if outcome.negotiated.is_some_and(declined)
                 && let Some(repaired_by) = without_sack
             {
-                say!("the peer has no SACK: losses were repaired by {repaired_by}");
+                say!("the peer does not support SACK: {repaired_by} repaired the losses");
             }
         }
-        None => say!("interrupted before there was a connection"),
+        None => say!("interrupted before a connection was established"),
     }
     Ok(match outcome {
         Some(outcome) if outcome.is_complete() => ExitCode::SUCCESS,
@@ -256,7 +255,7 @@ fn summary(outcome: &Outcome, seconds: f64) -> String {
     format!("{reason}: sent {sent_bytes} bytes, received {received_bytes} bytes in {seconds:.2} s")
 }
 
-/// What became of the size of segments, if anything did.
+/// Returns a summary of the changes of the segment size, if there were any.
 fn path_summary(outcome: &Outcome) -> Option<String> {
     let counters = &outcome.path;
     if *counters == PathCounters::default() {
@@ -265,11 +264,11 @@ fn path_summary(outcome: &Outcome) -> Option<String> {
     let size = outcome.segment_size?;
     let mut parts = Vec::new();
     for (count, what) in [
-        (counters.too_big, "made smaller by ICMP"),
-        (counters.black_holes, "made smaller by timeouts"),
-        (counters.probes_delivered, "made larger by probes"),
+        (counters.too_big, "reductions by ICMP"),
+        (counters.black_holes, "reductions by timeouts"),
+        (counters.probes_delivered, "increases by probes"),
         (counters.icmp_ignored, "ICMP messages ignored"),
-        (counters.unreachable, "ICMP errors of another kind"),
+        (counters.unreachable, "other ICMP errors"),
     ] {
         if count > 0 {
             parts.push(format!("{what}: {count}"));
@@ -277,7 +276,7 @@ fn path_summary(outcome: &Outcome) -> Option<String> {
     }
     let parts = parts.join(", ");
     Some(match parts.is_empty() {
-        true => format!("segments of {size} bytes at the end"),
-        false => format!("segments of {size} bytes at the end ({parts})"),
+        true => format!("final segment size: {size} bytes"),
+        false => format!("final segment size: {size} bytes ({parts})"),
     })
 }

@@ -1,4 +1,4 @@
-//! `dupack receive`: one TCP connection, and what comes over it.
+//! `dupack receive`: accepts one TCP connection and prints the data.
 
 use std::io::stdout;
 use std::net::SocketAddr;
@@ -14,20 +14,20 @@ use crate::flags::whole;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The endpoint is a host of its own, .2 of the subnet on a TUN device; this
-machine's kernel is .1 there. It takes root or CAP_NET_ADMIN.
+The endpoint is a separate host on a TUN device, with address .2 of the subnet.
+This machine's kernel has address .1 there. Requires root or CAP_NET_ADMIN.
 
 Example:
   dupack receive 5001 > copy
   nc -N 10.97.0.2 5001 < FILE        # in another terminal, then
 
 Exit codes:
-  0    the connection came to its end, with every byte
-  1    it did not
-  2    wrong flags, or no device
+  0    the connection ended properly, with every byte transferred
+  1    the connection failed
+  2    invalid flags, or the device cannot be opened
   130  interrupted")]
 pub struct ReceiveArgs {
-    /// Where to accept one connection
+    /// Port on which to accept one connection
     #[arg(value_parser = whole::<u16>(1, 65_535))]
     port: u16,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `dupack send`: standard input to a TCP server, and what comes back.
+//! `dupack send`: sends standard input to a TCP server and prints the response.
 
 use std::fmt;
 use std::io::{stdin, stdout};
@@ -15,11 +15,12 @@ use crate::endpoint::{EndpointArgs, KERNEL, addresses, host, offered, to_the_end
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The endpoint is a host of its own, .2 of the subnet on a TUN device; this
-machine's kernel is .1 there. Servers of this machine are reached at .1, which
-exists only while the endpoint does: they listen at every address. Beyond .1
-the kernel must forward, and translate addresses where the network does not
-know the subnet. It takes root or CAP_NET_ADMIN.
+The endpoint is a separate host on a TUN device, with address .2 of the subnet.
+This machine's kernel has address .1 there. The address .1 exists only while the
+endpoint runs, so a server on this machine must listen on all addresses to be
+reached at .1. For other destinations, the kernel must forward packets, and
+translate addresses if the network does not know the subnet. Requires root or
+CAP_NET_ADMIN.
 
 Examples:
   nc -l 5001 > copy                  # in another terminal, first
@@ -28,12 +29,12 @@ Examples:
   dupack send --stack le/westwood '[fd97::1]:80' < REQUEST
 
 Exit codes:
-  0    the connection came to its end, with every byte
-  1    it did not
-  2    wrong flags, or no device
+  0    the connection ended properly, with every byte transferred
+  1    the connection failed
+  2    invalid flags, or the device cannot be opened
   130  interrupted")]
 pub struct SendArgs {
-    /// The server, as address:port or name:port
+    /// The server, as ADDRESS:PORT or NAME:PORT
     #[arg(value_name = "HOST:PORT")]
     server: Server,
     #[command(flatten)]
@@ -52,10 +53,10 @@ pub fn run(args: &SendArgs, catalog: &Catalog) -> Result<ExitCode> {
     to_the_end(host, end, without_sack(&args.endpoint, &stack))
 }
 
-/// The server that is asked for.
+/// Server given on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Server {
-    /// A name or an address, without brackets.
+    /// Name or address, without brackets.
     host: String,
     port: u16,
 }
@@ -70,13 +71,13 @@ impl FromStr for Server {
             .ok_or_else(|| format!("there is no port: {FORM}"))?;
         let port = match port.parse() {
             Ok(port) if port > 0 => port,
-            _ => return Err(format!("a port is a number from 1 to 65535: {FORM}")),
+            _ => return Err(format!("the port must be a number from 1 to 65535: {FORM}")),
         };
         let inside = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
         let host = match inside {
             Some(address) if address.parse::<Ipv6Addr>().is_ok() => address,
             None if !host.is_empty() && !host.contains([':', '[', ']']) => host,
-            _ => return Err(format!("there is no host, or not in this form: {FORM}")),
+            _ => return Err(format!("the host is missing or malformed: {FORM}")),
         };
         Ok(Self {
             host: host.to_owned(),
@@ -92,14 +93,14 @@ impl fmt::Display for Server {
 }
 
 impl Server {
-    /// Its first address that an endpoint on a device of its own can reach.
+    /// Returns the first address that an endpoint on its own device can reach.
     fn find(&self, args: &EndpointArgs) -> Result<SocketAddr> {
         let found = (self.host.as_str(), self.port).to_socket_addrs();
         let found: Vec<SocketAddr> = found
             .into_diagnostic()
             .wrap_err_with(|| format!("cannot find the address of the server {self}"))?
             .collect();
-        // A packet from outside to such an address is thrown away by the kernel.
+        // The kernel drops packets to such addresses that arrive from outside.
         let is_inside = |at: &&SocketAddr| {
             let ip = at.ip().to_canonical();
             ip.is_loopback() || ip.is_unspecified()
@@ -111,11 +112,11 @@ impl Server {
                 let [v4, v6] = addresses(args, KERNEL).map(|at| SocketAddr::new(at, self.port));
                 Err(miette!(
                     help = format!(
-                        "for a server of this machine that listens at every address, write \
+                        "for a server on this machine that listens on all addresses, write \
                          {v4} or '{v6}'"
                     ),
-                    "the server {self} is a loopback address, which the endpoint cannot reach: \
-                     it is a host of its own"
+                    "the server {self} has a loopback address, which the endpoint cannot reach \
+                     because it is a separate host"
                 ))
             }
         }

@@ -1,4 +1,4 @@
-//! `dupack shell`: any program behind an emulated path.
+//! `dupack shell`: runs any program behind an emulated path.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -21,14 +21,13 @@ use crate::flags::{lasting, whole_path};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The command runs at one end of the path, in a network namespace of its own,
-whose only neighbour is the other end: there runs what --server starts, at the
-address $DUPACK_SERVER, which the command may also call `server`. --forward
-HOST:PORT lets the other end stand for a host outside. All of it, with every
-process that the command has started, is gone when the command has ended,
-however that happens.
+The command runs at one end of the path, in its own network namespace. Its only
+neighbour is the far end, at the address $DUPACK_SERVER, also called `server`.
+--server starts a program at the far end. With --forward HOST:PORT, the far end
+relays connections to a host outside. When the command ends for any reason, the
+path and every process that the command has started are gone.
 
-It takes root, or a system that lets ordinary users make user namespaces.
+Requires root, or a system that allows unprivileged user namespaces.
 
 Examples:
   dupack shell --path lte.toml --server 'iperf3 -s -1' -- iperf3 -c server -R
@@ -42,37 +41,37 @@ Examples:
   dupack shell --join lab -- curl http://server:8000/   # … joined by others
 
 Exit codes:
-  that of the command; 128 and the signal's number if a signal ended it
-  125  wrong flags, or dupack itself failed
+  that of the command; 128 plus the signal's number if a signal ended it
+  125  invalid flags, or dupack itself failed
   126  the command cannot be run
-  127  there is no such command")]
+  127  the command does not exist")]
 pub struct ShellArgs {
-    /// The path: what `dupack diagnose --path` writes, or an experiment file with a single [path]; its forward
-    /// direction leads to the command. Flags beside it change it
+    /// File with the path: written by `dupack diagnose --path`, or an experiment file with a single [path]. The forward
+    /// direction leads to the command. Other flags override parts of the path
     #[arg(long, value_name = "FILE")]
     path: Option<PathBuf>,
-    /// Rate, both ways [default: 10Mbit/s]
+    /// Rate, in both directions [default: 10Mbit/s]
     #[arg(long, conflicts_with = "trace", allow_hyphen_values = true)]
     rate: Option<Rate>,
-    /// Recorded delivery opportunities in Mahimahi's format, instead of a rate, to the command
+    /// Recorded delivery opportunities to the command in Mahimahi's format, instead of a rate
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// The same from the command [default: as to it]
+    /// Recorded delivery opportunities from the command [default: as to the command]
     #[arg(long, value_name = "FILE")]
     trace_up: Option<PathBuf>,
-    /// One-way propagation delay, both ways [default: 20ms]
+    /// One-way propagation delay, in both directions [default: 20ms]
     #[arg(long, allow_hyphen_values = true)]
     delay: Option<Delay>,
     /// Loss probability of packets to the command
     #[arg(long, value_name = "PROBABILITY", allow_hyphen_values = true)]
     loss: Option<Probability>,
-    /// Buffer, in packets, bytes or bandwidth-delay products, both ways [default: 1bdp, at least 10pkt]
+    /// Buffer in packets, bytes or bandwidth-delay products, in both directions [default: 1bdp, at least 10pkt]
     #[arg(long, allow_hyphen_values = true)]
     buffer: Option<Room>,
-    /// How queues drop, both ways
+    /// Queue discipline, in both directions
     #[arg(long, value_enum, conflicts_with = "policer")]
     queue: Option<QueueArg>,
-    /// Rate of a policer in front of the path to the command, which drops what is faster
+    /// Rate of a policer in front of the path to the command; it drops packets above the rate
     #[arg(
         long,
         value_name = "RATE",
@@ -80,7 +79,7 @@ pub struct ShellArgs {
         allow_hyphen_values = true
     )]
     policer: Option<Rate>,
-    /// How much the policer lets pass at once
+    /// Burst that the policer allows
     #[arg(
         long,
         value_name = "SIZE",
@@ -88,35 +87,35 @@ pub struct ShellArgs {
         allow_hyphen_values = true
     )]
     burst: Option<ByteCount>,
-    /// Turn the path round: its forward direction, with losses and policer, leads from the command
+    /// Reverse the path: its forward direction, with losses and policer, leads from the command
     #[arg(long)]
     upload: bool,
-    /// What all random numbers of the path depend on
+    /// Seed of all random numbers of the path
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Congestion control of the connections at both ends, as kernel:NAME [default: the kernel's]
     #[arg(long, value_name = "SENDER", value_parser = control)]
     senders: Option<String>,
-    /// What runs at the far end, for `sh`; the command starts when it listens. What it prints goes to standard error
+    /// Command for `sh` at the far end; the main command starts once it listens. Its output goes to standard error
     #[arg(long, value_name = "COMMAND")]
     server: Option<OsString>,
-    /// Let the far end stand for HOST, at PORT: TCP connections are passed on to it, outside. May be repeated
+    /// Make the far end represent HOST at PORT: it relays TCP connections to the real host outside. May be repeated
     #[arg(long, value_name = "HOST:PORT")]
     forward: Vec<Forward>,
-    /// Folder for captures, empty or new: client.pcapng has what enters or leaves the path at the command's end,
-    /// server.pcapng at the other
+    /// Folder for captures, empty or new: client.pcapng has the packets that enter or leave the path at the command's
+    /// end, server.pcapng those at the far end
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
-    /// A name by which others can join while the command runs
+    /// Name under which other commands can join while the command runs
     #[arg(long)]
     name: Option<String>,
-    /// Run the command in the shell of that name, whose path all share
+    /// Run the command in the running shell of this name and share its path
     #[arg(long, value_name = "NAME", conflicts_with_all = [
         "path", "rate", "trace", "trace_up", "delay", "loss", "buffer", "queue", "policer", "burst", "upload", "seed",
         "senders", "server", "forward", "pcap", "name", "tolerance",
     ])]
     join: Option<String>,
-    /// How late 1 % of packets may leave the path before the report says that it did not keep its time
+    /// Lateness that at most 1 % of packets may exceed; otherwise, the report says that the path was not on time
     #[arg(long, value_name = "TIME", default_value = "300us", value_parser = lasting)]
     tolerance: Delay,
     /// The command and its arguments [default: your shell]
@@ -124,21 +123,21 @@ pub struct ShellArgs {
     command: Vec<OsString>,
 }
 
-/// How queues drop.
+/// Queue disciplines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum QueueArg {
-    /// When they are full
+    /// Drop arriving packets when the queue is full
     Droptail,
-    /// At the head, once packets have waited too long (RFC 8289)
+    /// Drop at the head once packets have waited too long (RFC 8289)
     Codel,
-    /// The same for each flow by itself (RFC 8290)
+    /// CoDel with a separate queue for each flow (RFC 8290)
     #[value(name = "fq_codel")]
     FqCodel,
-    /// Early and at random, by the time that packets wait (RFC 8033)
+    /// Drop early and at random, depending on the queueing delay (RFC 8033)
     Pie,
-    /// By the time that packets wait, with a line of its own for L4S (RFC 9332)
+    /// Drop depending on the queueing delay, with a separate queue for L4S (RFC 9332)
     Dualpi2,
-    /// A line for each flow, with COBALT, like CAKE
+    /// COBALT with a separate queue for each flow, similar to CAKE
     Cake,
 }
 
@@ -155,17 +154,17 @@ impl QueueArg {
     }
 }
 
-/// The kernel's congestion control that a sender is.
+/// Parses a congestion control of the kernel.
 fn control(text: &str) -> Result<String, String> {
     let name = text.strip_prefix("kernel:").unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if !name.is_empty() && name.len() < 16 && name.chars().all(plain) {
         return Ok(name.to_owned());
     }
-    Err("a program's connections are the kernel's: write kernel:bbr or kernel:cubic; `dupack testbed` has other senders".to_owned())
+    Err("programs use the kernel's TCP: write, for example, kernel:bbr or kernel:cubic (`dupack testbed` has other senders)".to_owned())
 }
 
-/// Rate and delay where neither a file nor a flag says them, as `dupack compare` has them.
+/// Default rate and delay, as in `dupack compare`.
 const RATE: u64 = 10_000_000;
 const DELAY_NS: u64 = 20_000_000;
 
@@ -181,7 +180,7 @@ pub fn run(args: &ShellArgs, catalog: &Catalog) -> ExitCode {
 }
 
 fn emulate(args: &ShellArgs, catalog: &Catalog) -> Result<u8> {
-    // First of all: it is possible only while there is one thread.
+    // This must come first, while the process has a single thread.
     let privileges = prepare().into_diagnostic()?;
     let mut config = ShellConfig::new(path(args, catalog)?, command(args));
     if args.upload {
@@ -210,7 +209,7 @@ fn emulate(args: &ShellArgs, catalog: &Catalog) -> Result<u8> {
     }
 }
 
-/// Writes to standard error. A reader that has gone away is no error: the exit code is the command's.
+/// Writes to standard error. Errors are ignored because the exit code belongs to the command.
 fn say(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
@@ -223,7 +222,7 @@ fn captures(folder: &Path) -> CaptureFiles {
     }
 }
 
-/// The command, or the user's shell.
+/// Returns the command, or the user's shell.
 fn command(args: &ShellArgs) -> Vec<OsString> {
     if !args.command.is_empty() {
         return args.command.clone();
@@ -232,13 +231,13 @@ fn command(args: &ShellArgs) -> Vec<OsString> {
     vec![shell.unwrap_or_else(|| OsString::from("/bin/sh"))]
 }
 
-/// The path of the file, changed by flags, or that of the flags alone.
+/// Returns the path of the file with the flags' changes, or the path of the flags alone.
 fn path(args: &ShellArgs, catalog: &Catalog) -> Result<EmulatedPath> {
     let file = args.path.as_deref();
     let file = file.map(|file| PathFile::read(file, catalog)).transpose()?;
     let options = options(args, file.as_ref().map(|file| &file.path))?;
     Ok(match &file {
-        // Its own lines are pointed at where flags change nothing.
+        // If flags change nothing, errors point at the lines of the file.
         Some(file) if file.path == options => EmulatedPath::of_file(file, args.seed, catalog)?,
         _ => EmulatedPath::of_options(options, args.seed, catalog)?,
     })
@@ -271,8 +270,8 @@ fn options(args: &ShellArgs, file: Option<&LinkOptions>) -> Result<LinkOptions> 
     if let Some(queue) = args.queue {
         if path.token_bucket.is_some() || back.token_bucket.is_some() {
             return Err(miette!(
-                help = "leave out --queue, or the file's token bucket",
-                "the file has a token bucket, which is a queue of its own"
+                help = "omit --queue, or the token bucket in the file",
+                "the file has a token bucket, which is itself a queue"
             ));
         }
         (path.queue, back.queue) = (queue.kind(), queue.kind());
@@ -332,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_is_one_of_the_kernels() {
+    fn only_kernel_senders_are_accepted() {
         assert_eq!(control("kernel:bbr").as_deref(), Ok("bbr"));
         for text in [
             "bbr",
@@ -346,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn words_after_the_dashes_are_the_commands() {
+    fn words_after_the_dashes_belong_to_the_command() {
         let args = shell("--delay 5ms -- curl --rate 3 -- x");
         assert_eq!(command(&args), ["curl", "--rate", "3", "--", "x"]);
         assert!(args.rate.is_none());

@@ -1,4 +1,4 @@
-//! `dupack testbed`: senders on real packets.
+//! `dupack testbed`: compares senders on real packets.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,12 +16,11 @@ use dupack_lab::experiment::{
 };
 use dupack_lab::path_file::PathFile;
 use dupack_lab::results::medium::DOUBT;
-use dupack_lab::results::store;
+use dupack_lab::results::{Answered, store};
 use dupack_lab::results::{HarmRecord, Prefer};
 use dupack_lab::run::Plan;
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate, Room};
-use dupack_report::setting;
-use dupack_report::table;
+use dupack_report::{comparison, setting, table};
 use dupack_testbed::beside::compare;
 use dupack_testbed::report::{beside_text, files, lateness, needed_tolerance};
 use dupack_testbed::together::{Member, Together};
@@ -38,20 +37,19 @@ use crate::flags::{
 use crate::output::{INTERRUPTED, command_without, folder, print, terminal, warn};
 use crate::progress::{Bar, interrupt};
 
-/// Exit code of a command of which a run failed, as of one that cannot begin.
+/// Exit code if a run failed or the command cannot start.
 const FAILED: u8 = 2;
 
-/// Exit code of a command that did its runs, of which too few can be trusted for an answer.
+/// Exit code if all runs finished but too few of them are sound for an answer.
 const NO_ANSWER: u8 = 3;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every transfer has two network namespaces of its own, which vanish with it;
-every byte is checked by its hash. It takes root, or a system that lets ordinary
-users make user namespaces, and a machine with nothing else to do: a run during
-which packets left too late, or were lost beside the path's links, is marked and
-worth nothing. With `chrt --fifo 40` before the command, as root, it goes before
-all else on the machine.
+Every transfer runs in two network namespaces of its own, which vanish with it,
+and every byte is verified by a hash. Requires root, or a system that allows
+unprivileged user namespaces, and an idle machine: a run in which packets left
+too late, or were lost outside the path's links, is marked and void. With
+`chrt --fifo 40` before the command, as root, it runs with real-time priority.
 
 Examples:
   dupack testbed
@@ -66,17 +64,17 @@ Examples:
   dupack testbed --together --probe --loss 0 --senders kernel:bbr,rack/bbr@60ms
 
 Exit codes:
-  0    all runs were done, and every point has enough that can be trusted
-  2    wrong flags, or a run failed; the table and the report have the others
-  3    all runs were done, and a point has no answer: fewer than 3 runs of a
-       sender, or than half of them, can be trusted there
-  130  interrupted; the table and the report have what was done")]
+  0    all runs finished, and every point has enough sound runs
+  2    invalid flags, or a run failed; the table and the report have the others
+  3    all runs finished, but a point has no answer: fewer than 3 runs of a
+       sender, or fewer than half of them, are sound there
+  130  interrupted; the table and the report have the finished runs")]
 pub struct TestbedArgs {
-    /// A path file, as `dupack diagnose --path` writes it: its path, application and endpoints are taken
-    /// instead of those of the options; --loss and --dialect, if given, go before its own
+    /// Path file, as written by `dupack diagnose --path`: its path, application and endpoints replace those of the
+    /// options. --loss and --dialect, if given, override its own
     #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_A_PATH)]
     path: Option<PathBuf>,
-    /// Rate of the path, both ways
+    /// Rate of the path, in both directions
     #[arg(
         long,
         default_value = "10Mbit/s",
@@ -84,27 +82,26 @@ pub struct TestbedArgs {
         allow_hyphen_values = true
     )]
     rate: Rate,
-    /// Recorded delivery opportunities in Mahimahi's format, instead of a rate, both ways
+    /// Recorded delivery opportunities in Mahimahi's format, instead of a rate, in both directions
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// One-way propagation delay, both ways
+    /// One-way propagation delay, in both directions
     #[arg(long, default_value = "10ms", allow_hyphen_values = true)]
     delay: Delay,
-    /// Buffer of the path, in packets, bytes or bandwidth-delay products, both ways [default: 1bdp, at
-    /// least 10pkt]
+    /// Buffer of the path in packets, bytes or bandwidth-delay products, in both directions [default: 1bdp, at least
+    /// 10pkt]
     #[arg(long, value_name = "ROOM", allow_hyphen_values = true)]
     buffer: Option<Room>,
-    /// Loss probabilities of packets towards the receiver, compared one after the other
+    /// Loss probabilities of packets to the receiver, compared one after the other
     #[arg(long, default_value = "0,1,2,5,10%", allow_hyphen_values = true)]
     loss: LossList,
-    /// Probability that a packet towards the receiver is held back at the end of the path, where
-    /// others overtake it
+    /// Probability that a packet to the receiver is held back at the end of the path, so that others overtake it
     #[arg(long, value_name = "PROBABILITY", allow_hyphen_values = true)]
     reorder: Option<Probability>,
-    /// For how long such a packet is held back
+    /// Time for which such a packet is held back
     #[arg(long, value_name = "TIME", default_value = "5ms", requires = "reorder", value_parser = lasting, allow_hyphen_values = true)]
     reorder_delay: Delay,
-    /// Rate of a policer in front of the path towards the receiver, which drops what is faster
+    /// Rate of a policer in front of the path to the receiver; it drops packets above the rate
     #[arg(
         long,
         value_name = "RATE",
@@ -112,7 +109,7 @@ pub struct TestbedArgs {
         allow_hyphen_values = true
     )]
     policer: Option<Rate>,
-    /// How much the policer lets pass at once
+    /// Burst that the policer allows
     #[arg(
         long,
         value_name = "SIZE",
@@ -120,20 +117,21 @@ pub struct TestbedArgs {
         allow_hyphen_values = true
     )]
     burst: Option<ByteCount>,
-    /// Senders: stacks, recovery/control[/lda/response], and kernel:NAME for the kernel's under that congestion control;
-    /// the first is the measure of the others
+    /// Senders: stacks as recovery/control[/lda/response], or kernel:NAME for the kernel's sender with that congestion
+    /// control; the first one is the baseline
     #[arg(
         long,
         default_value = "le/westwood,sack/reno,rack/cubic,kernel:cubic,kernel:reno"
     )]
     senders: StackList,
-    /// Which rules the stacks follow where TCPs differ
+    /// Rules that the stacks follow where TCPs differ
     #[arg(long, value_parser = dialect(), default_value_t = Dialect::Linux)]
     dialect: Dialect,
-    /// How much every sender transfers in a run
+    /// Size of each transfer
     #[arg(long, default_value = "20MB", allow_hyphen_values = true)]
     bytes: ByteCount,
-    /// How much the application writes at a time, as a server answers, instead of everything at once
+    /// Size of each write of the application, like a server that sends responses; without it, everything is written at
+    /// once
     #[arg(
         long,
         value_name = "SIZE",
@@ -141,7 +139,7 @@ pub struct TestbedArgs {
         allow_hyphen_values = true
     )]
     write: Option<ByteCount>,
-    /// How long after everything before has been acknowledged it writes again
+    /// Pause before the next write, after everything before has been acknowledged
     #[arg(
         long,
         value_name = "TIME",
@@ -152,59 +150,59 @@ pub struct TestbedArgs {
     /// Runs per sender and point; the repetition is the seed of the path's losses
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole::<u32>(1, 100_000))]
     repeat: u32,
-    /// When a run is cut off
+    /// Time after which a run is cut off
     #[arg(long, value_name = "TIME", default_value = "10min")]
     time_limit: Delay,
-    /// How late 1 % of a run's packets may leave the path before the run is worth nothing [default: 1 % of
-    /// the round trip without a queue, and at least 1ms]
+    /// Lateness that at most 1 % of a run's packets may exceed; otherwise, the run is void [default: 1 % of the
+    /// round-trip time without queueing, at least 1ms]
     #[arg(long, value_name = "TIME")]
     tolerance: Option<Delay>,
-    /// All senders at once over the path, instead of one after another: who gets how much. A sender may have a
-    /// longer round trip than the path's: kernel:cubic@40ms
+    /// Run all senders at the same time over one path and compare their shares. A sender may have a longer round-trip
+    /// time: kernel:cubic@40ms
     #[arg(long, conflicts_with_all = NOT_TOGETHER)]
     together: bool,
-    /// How long senders that are together send
+    /// Length of each run with --together
     #[arg(long, value_name = "TIME", default_value = "30s", requires = "together", value_parser = lasting)]
     duration: Delay,
-    /// Measure the latency beside senders that are together, by a datagram every 20 ms, there and back
+    /// Measure the latency with --together, by the round trips of a datagram every 20 ms
     #[arg(long, requires = "together")]
     probe: bool,
-    /// Run the same stacks on the same path in the simulator too, and print both side by side
+    /// Also run the stacks on the same path in the simulator, and print both results side by side
     #[arg(long)]
     simulate: bool,
-    /// Over which IP
+    /// IP version
     #[arg(long, value_enum, default_value_t)]
     family: FamilyArg,
-    /// The receiver's largest window, in packets or bytes, on real packets and simulated [default: the kernel's, which
-    /// grows; in the simulator it never limits]
+    /// Maximum receive window in packets or bytes, on real packets and in the simulator [default: the kernel's
+    /// autotuning; unlimited in the simulator]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     receive_window: Option<Buffer>,
-    /// Whether the receiving kernel holds back ACKs of segments out of order; the simulator's receiver does likewise
+    /// Compression of the ACKs of out-of-order segments, on real packets and in the simulator
     #[arg(long, value_enum, default_value_t)]
     sack_compression: SackCompressionArg,
     /// Folder for captures, empty or new: SENDER_LOSS_REPETITION.sender.pcapng has every packet that enters or leaves
-    /// the path at the sender's end, and .receiver.pcapng at the receiver's; what is only in the file of the end where
-    /// it entered was lost on the way
+    /// the path at the sender's end, .receiver.pcapng those at the receiver's; a packet that is only in the file of the
+    /// end where it entered was lost on the way
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
-    /// How much of each packet the captures keep
+    /// Part of each packet that captures keep
     #[arg(long, value_enum, default_value_t, requires = "pcap")]
     snap: SnapArg,
     /// Folder for CSV, figures and report; must be empty or new [default: dupack-out/testbed, numbered if taken]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// How results are printed
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// What counts most: orders the answer, and gives one where too many senders have their merits
+    /// Main criterion: it orders the answer, and decides if too many senders have their merits
     #[arg(long, value_name = "WHAT", value_parser = prefer())]
     prefer: Option<Prefer>,
-    /// Explain the marks below the table: by which measures and limits senders get them
+    /// Explain the marks below the table: the measures and limits behind them
     #[arg(long)]
     legend: bool,
 }
 
-/// Over which IP packets go.
+/// IP version of the packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum FamilyArg {
     /// IPv4
@@ -214,27 +212,27 @@ enum FamilyArg {
     Ipv6,
 }
 
-/// Whether ACKs of segments out of order are held back.
+/// Compression of the ACKs of out-of-order segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum SackCompressionArg {
-    /// As Linux does since 4.18: for 5 % of a round trip and 1 ms at most
+    /// As in Linux since 4.18: ACKs are delayed for at most 5 % of a round trip and 1 ms
     #[default]
     Kernel,
-    /// Not: each is acknowledged at once, as the RFCs have it
+    /// No compression: each segment is acknowledged immediately, as in the RFCs
     Off,
 }
 
-/// How much of a packet a capture keeps.
+/// Part of a packet that a capture keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum SnapArg {
-    /// All of it, so that readers can check TCP's checksum
+    /// The whole packet, so that readers can verify TCP's checksum
     #[default]
     Whole,
-    /// Its headers and what follows, 128 bytes in all
+    /// The first 128 bytes, which include the headers
     Headers,
 }
 
-/// A list of loss probabilities; a percent sign at its end stands for all before it.
+/// A list of loss probabilities. A final percent sign applies to all items without one.
 #[derive(Clone, Debug, PartialEq)]
 struct LossList(Vec<Probability>);
 
@@ -257,7 +255,7 @@ impl std::str::FromStr for LossList {
     }
 }
 
-/// The options whose place a path file takes.
+/// Options that a path file replaces.
 const NOT_WITH_A_PATH: [&str; 9] = [
     "rate",
     "trace",
@@ -270,7 +268,7 @@ const NOT_WITH_A_PATH: [&str; 9] = [
     "receive_window",
 ];
 
-/// The options that senders which are together have not.
+/// Options that cannot be used with `--together`.
 const NOT_TOGETHER: [&str; 10] = [
     "simulate",
     "write",
@@ -284,7 +282,7 @@ const NOT_TOGETHER: [&str; 10] = [
     "time_limit",
 ];
 
-/// How often a datagram measures the latency.
+/// Interval of the datagrams that measure latency.
 const PROBE: Delay = Delay::from_nanos(20_000_000);
 
 pub fn run(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<ExitCode> {
@@ -295,11 +293,11 @@ pub fn run(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<ExitC
         why: "it is not measured on real packets".to_owned(),
     };
     check_preference(args.prefer, &harm)?;
-    // First of all: it is possible only while there is one thread.
+    // This must come first, while the process has a single thread.
     namespace::prepare().into_diagnostic()?;
     let testbed = testbed(args, given, catalog)?;
     testbed.probe()?;
-    // Made before the work, so that a folder that cannot be had costs no time.
+    // Created before the work, so that an invalid folder costs no time.
     let folder = folder(args.out.as_deref(), "testbed")?;
     let captures = match args.pcap.as_deref().map(captures_folder).transpose() {
         Ok(captures) => captures,
@@ -321,7 +319,9 @@ pub fn run(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<ExitC
     let wanted = args.simulate && !interrupt().is_asked();
     let counterpart = testbed.counterpart().filter(|_| wanted);
     if wanted && counterpart.is_none() {
-        say!("warning: nothing to simulate: a kernel's sender has no counterpart");
+        say!(
+            "warning: nothing to simulate: the kernel's senders have no counterpart in the simulator"
+        );
     }
     let beside = counterpart.map(|plan| simulate(plan, &outcome));
     deliver(
@@ -334,9 +334,9 @@ pub fn run(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<ExitC
     Ok(verdict(&outcome))
 }
 
-/// All senders at once.
+/// Runs all senders at the same time.
 fn together(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<ExitCode> {
-    // First of all: it is possible only while there is one thread.
+    // This must come first, while the process has a single thread.
     namespace::prepare().into_diagnostic()?;
     let members = args
         .senders
@@ -347,7 +347,7 @@ fn together(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<Exit
         .collect::<Result<Vec<Member>, _>>()
         .into_diagnostic()?;
     let mut experiment = on_the_wire(args, given, catalog)?;
-    experiment.title = "Who gets how much, on real packets?".to_owned();
+    experiment.title = "How do the senders share the path, on real packets?".to_owned();
     experiment.duration = args.duration;
     let probe = args.probe.then_some(PROBE);
     let together = Together::new(&experiment, members, (probe, args.tolerance), catalog)?;
@@ -383,7 +383,7 @@ fn together(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<Exit
     planned.stacks = vec!["rack/cubic".to_owned()];
     let path = Plan::new(planned, &source, catalog)?.empty_results();
     let line = format!(
-        "Path: {} · all senders at once for {}, on real packets · {} repetitions",
+        "Path: {} · all senders at the same time for {}, on real packets · {} repetitions",
         setting::path(&path),
         args.duration,
         args.repeat,
@@ -397,7 +397,7 @@ fn together(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<Exit
     }
 }
 
-/// Says how long it will take, before it does.
+/// Prints an estimate of the duration.
 fn announce(testbed: &Testbed, catalog: &Catalog) {
     let runs = testbed.jobs().len();
     let Some(time) = testbed.estimate(catalog, interrupt()) else {
@@ -409,36 +409,36 @@ fn announce(testbed: &Testbed, catalog: &Catalog) {
         seconds => format!("{:.1} h", seconds / 3600.0),
     };
     say!(
-        "{runs} transfers in real time: about {time}, as simulated ones take; --repeat and --bytes make it less"
+        "{runs} transfers in real time: about {time}, according to the simulator; lower --repeat or --bytes to shorten it"
     );
 }
 
-/// Makes the folder for captures.
+/// Creates the folder for captures.
 fn captures_folder(path: &Path) -> Result<OutputFolder> {
     Ok(OutputFolder::create_for("--pcap", path, IfPresent::Refuse)?)
 }
 
-/// Says why there is no run to show.
+/// Reports why there is no run to show.
 fn nothing_done(outcome: Outcome) -> Result<ExitCode> {
     let mut failures = outcome.failures.into_iter();
     let Some(first) = failures.next() else {
-        say!("interrupted before the first run was finished: there is nothing to show");
+        say!("interrupted before the first run finished: there is nothing to show");
         return Ok(ExitCode::from(INTERRUPTED));
     };
     let others = failures.count();
     if others > 0 {
-        say!("no run was finished; {others} more failed after this one:");
+        say!("no run finished; {others} more failed after this one:");
     }
     Err(first.into())
 }
 
-/// Says what is missing, and what the command is to be told from outside.
+/// Reports missing runs, and returns the exit code.
 fn verdict(outcome: &Outcome) -> ExitCode {
     let Outcome {
         results, failures, ..
     } = outcome;
     let (missing, planned) = (results.missing(), results.planned);
-    let rest = "the tables and figures rest on the others";
+    let rest = "the tables and figures use the others";
     if !failures.is_empty() {
         let failed = failures.len();
         say!("error: {failed} of {planned} runs failed, {missing} are missing; {rest}");
@@ -456,7 +456,7 @@ fn verdict(outcome: &Outcome) -> ExitCode {
     }
 }
 
-/// The path and what crosses it, as the flags describe them.
+/// Returns the experiment that the flags describe: the path and its traffic.
 fn on_the_wire(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<Experiment> {
     let mut experiment = Experiment::new(Vec::new());
     experiment.title = "Which sender should this path have, on real packets?".to_owned();
@@ -494,7 +494,7 @@ fn on_the_wire(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<E
     Ok(experiment)
 }
 
-/// What the flags describe.
+/// Returns the testbed that the flags describe.
 fn testbed(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<Testbed> {
     let senders = args.senders.0.iter();
     let senders = senders.map(|text| SenderSpec::parse(text, catalog));
@@ -536,8 +536,8 @@ fn testbed(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<Testb
     Ok(Testbed::new(experiment, options, catalog)?)
 }
 
-/// Puts `experiment` on the path of a file, but for what was said on the command line. A flow that would never end
-/// transfers as much as the command line says.
+/// Applies the path of a file to `experiment`, except for options given on the command line. A flow without an end
+/// transfers as much as the command line specifies.
 fn on_path(file: &PathFile, experiment: &mut Experiment, args: &TestbedArgs, given: &Given) {
     let limit = experiment.duration;
     file.apply(experiment);
@@ -555,7 +555,7 @@ fn on_path(file: &PathFile, experiment: &mut Experiment, args: &TestbedArgs, giv
     }
 }
 
-/// What the application writes when, in all as much as was asked for; nothing if it is everything at once.
+/// Returns the writes of the application, which add up to `--bytes`. Empty if everything is written at once.
 fn writes(args: &TestbedArgs) -> Result<Vec<AppWrite>> {
     let Some((each, pause)) = args.write.zip(args.pause) else {
         return Ok(Vec::new());
@@ -563,7 +563,7 @@ fn writes(args: &TestbedArgs) -> Result<Vec<AppWrite>> {
     let (all, size) = (args.bytes.as_bytes(), each.as_bytes());
     if size == 0 || size > all {
         miette::bail!(
-            "--write {each}: a write has something in it, and no more than --bytes {}",
+            "--write {each}: expected at least 1 byte and at most --bytes {}",
             args.bytes
         );
     }
@@ -587,7 +587,7 @@ fn writes(args: &TestbedArgs) -> Result<Vec<AppWrite>> {
     Ok(writes)
 }
 
-/// Runs the counterpart in the simulator, and sets it beside what the wire gave.
+/// Runs the counterpart in the simulator and compares it with the results on the wire.
 fn simulate(plan: &Plan, outcome: &Outcome) -> Vec<Beside> {
     let bar = Bar::new(plan.work(), "simulation");
     let simulated = plan.execute(Execution::default(), &bar, interrupt());
@@ -595,7 +595,7 @@ fn simulate(plan: &Plan, outcome: &Outcome) -> Vec<Beside> {
     compare(&outcome.results, &simulated)
 }
 
-/// Writes every file, prints what was asked for, and says what there is to warn of.
+/// Writes all files, prints the requested output, and prints warnings.
 fn deliver(
     (args, tolerance): (&TestbedArgs, Delay),
     outcome: &Outcome,
@@ -603,12 +603,12 @@ fn deliver(
     beside: Option<&[Beside]>,
     folder: &OutputFolder,
 ) -> Result<()> {
-    let results = &outcome.results;
+    let results = &Answered::of(&outcome.results);
     let files = files(outcome, catalog, beside, tolerance).into_diagnostic()?;
     let written = files.write(folder);
-    // What was measured is told, though there may be no room for its files.
+    // The results are printed even if there is no room for the files.
     match args.format {
-        Format::Table => tables((args, tolerance), outcome, beside)?,
+        Format::Table => tables((args, tolerance), (outcome, results), beside)?,
         Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(results)))?,
         Format::Json => print(&store::json_text(results))?,
     }
@@ -618,28 +618,28 @@ fn deliver(
         say!("{}", remedy(std::env::args_os(), Standing::now()));
         if let Some(needed) = needed_tolerance(&outcome.passages) {
             say!(
-                "or, if a delay of that much does not matter on this path, `--tolerance {needed}` would have kept every run"
+                "or accept later packets, if that does not matter on this path: `--tolerance {needed}` would have kept every run"
             );
         }
     }
     Ok(())
 }
 
-/// What the system grants this process.
+/// Scheduling privileges of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// It goes before others already.
+    /// It already has real-time priority.
     Precedence,
-    /// It may ask to.
+    /// It may request real-time priority.
     Root,
     /// It may not.
     User,
 }
 
 impl Standing {
-    /// As `/proc` says it.
+    /// Reads the privileges from `/proc`.
     fn now() -> Self {
-        // Fields 40 and 41 are the real-time priority and the policy; the second ends at the last `)`.
+        // Fields 40 and 41 are the real-time priority and the policy. Field 2 ends at the last `)`.
         let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
         let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
         let policy = fields.split_whitespace().nth(41 - 3);
@@ -652,33 +652,31 @@ impl Standing {
     }
 }
 
-/// What to do where the machine did not keep up with the command that was given with `args`.
+/// Returns a remedy for a machine that did not keep up with the command given by `args`.
 fn remedy(args: impl Iterator<Item = OsString>, standing: Standing) -> String {
     let command = command_without(args, &["--out", "--pcap"]).join(" ");
     let first = match standing {
         Standing::Precedence => {
-            return "remedy: it went before all else already; let nothing else run on this machine, take a lower --rate, or \
-                    allow more with --tolerance, if a delay of that much does not matter"
+            return "remedy: the command already has real-time priority; stop other programs on this machine, lower --rate, or \
+                    accept later packets with --tolerance if that does not matter"
                 .to_owned();
         }
         Standing::Root => "chrt --fifo 40",
         Standing::User => "sudo chrt --fifo 40",
     };
     format!(
-        "remedy: let nothing else run on this machine, or have this go before it (chrt is of util-linux):\n  {first} {command}"
+        "remedy: stop other programs on this machine, or use real-time priority (chrt is part of util-linux):\n  {first} {command}"
     )
 }
 
 fn tables(
     (args, tolerance): (&TestbedArgs, Delay),
-    outcome: &Outcome,
+    (outcome, results): (&Outcome, &Answered<'_>),
     beside: Option<&[Beside]>,
 ) -> Result<()> {
     let (colour, width) = terminal();
-    let Outcome {
-        results, passages, ..
-    } = outcome;
-    print(&table::comparison(
+    let Outcome { passages, .. } = outcome;
+    print(&comparison::text(
         results,
         legend(args.legend),
         colour,
@@ -697,8 +695,8 @@ fn tables(
         0 => Ok(()),
         count => {
             let meaning = format!(
-                "{DOUBT} before how many runs are left of how many: during the others, {count} in all, the machine did \
-                 not keep up, and they are in no number."
+                "{DOUBT} precedes the number of sound runs out of all runs. During the others ({count} in total), the \
+                 machine did not keep up, and no number includes them."
             );
             print(&table::paragraph(&meaning, width))
         }
@@ -725,7 +723,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percent_sign_at_the_end_stands_for_the_whole_list() {
+    fn a_final_percent_sign_applies_to_the_whole_list() {
         let list = |text: &str| text.parse::<LossList>();
         assert_eq!(list("0,1,0.5,10%"), list("0%,1%,0.5%,10%"));
         assert_eq!(list("0").unwrap().0.len(), 1);

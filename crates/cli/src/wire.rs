@@ -1,4 +1,4 @@
-//! Runs on real packets for report cards: what `evaluation` asks, as `testbed` does it.
+//! Runs on real packets for report cards: connects `evaluation` with `testbed`.
 
 #[cfg(target_os = "linux")]
 use std::sync::OnceLock;
@@ -9,8 +9,8 @@ use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::ReadFile;
 use dupack_lab::run::Interrupt;
 
-/// Makes namespaces possible for an ordinary user, as far as the system lets it. First of all: it is possible
-/// only while there is one thread. It is done once, whoever asks again.
+/// Makes it possible to create namespaces as an unprivileged user, if the system allows it. Must be called first, while
+/// the process has a single thread. Later calls return the same result.
 #[cfg(target_os = "linux")]
 pub fn prepare() -> Result<(), EvaluationError> {
     static PREPARED: OnceLock<Result<(), String>> = OnceLock::new();
@@ -22,7 +22,7 @@ pub fn prepare() -> Result<(), EvaluationError> {
     prepared.map_err(|cause| EvaluationError::NoRealPackets { cause })
 }
 
-/// An error if this machine's kernel has not all senders among `stacks` that are its own.
+/// Returns an error if this machine's kernel lacks any of its senders among `stacks`.
 #[cfg(target_os = "linux")]
 pub fn check_kernel(stacks: &[String]) -> Result<(), EvaluationError> {
     for stack in stacks {
@@ -32,10 +32,10 @@ pub fn check_kernel(stacks: &[String]) -> Result<(), EvaluationError> {
         prepare()?;
         if let Err(error) = dupack_wire::transfer::probe(control) {
             return Err(EvaluationError::Stack {
-                message: format!("{stack} cannot send here: {error}"),
+                message: format!("{stack} is not available on this machine: {error}"),
                 help: format!(
-                    "load its module as root (modprobe tcp_{control}), name a congestion control that the kernel has, or \
-                     evaluate a stack of `dupack stacks`, which needs no kernel's"
+                    "load its module as root (modprobe tcp_{control}), choose a congestion control that the kernel has, or \
+                     evaluate a stack listed by `dupack stacks`"
                 ),
             });
         }
@@ -54,11 +54,11 @@ pub fn check_kernel(stacks: &[String]) -> Result<(), EvaluationError> {
 #[cfg(not(target_os = "linux"))]
 pub fn prepare() -> Result<(), EvaluationError> {
     Err(EvaluationError::NoRealPackets {
-        cause: "this is no Linux".to_owned(),
+        cause: "this is not Linux".to_owned(),
     })
 }
 
-/// Real packets, of senders of a catalog and of the kernel.
+/// Real packets, with senders of a catalog and of the kernel.
 pub struct Packets<'c> {
     catalog: &'c Catalog,
     interrupt: &'c Interrupt,
@@ -121,7 +121,7 @@ impl RealPackets for Packets<'_> {
 #[cfg(not(target_os = "linux"))]
 impl RealPackets for Packets<'_> {
     fn check(&self, _: &Experiment, _: &str, _: &dyn ReadFile) -> Result<(), WireError> {
-        Err("this is no Linux".into())
+        Err("this is not Linux".into())
     }
 
     fn run(
@@ -131,6 +131,6 @@ impl RealPackets for Packets<'_> {
         _: &dyn ReadFile,
         _: u64,
     ) -> Result<Option<WireRun>, WireError> {
-        Err("this is no Linux".into())
+        Err("this is not Linux".into())
     }
 }

@@ -57,7 +57,8 @@ impl Places {
 /// use dupack_algorithms::catalog::Catalog;
 /// use dupack_columns::{Runs, Sweep, measured};
 /// use dupack_lab::experiment::load::{ExperimentError, Source};
-/// use dupack_lab::run::{Execution, Interrupt, Plan};
+/// use dupack_engine::{Execute, Execution};
+/// use dupack_lab::run::{Interrupt, Plan};
 ///
 /// # fn main() -> Result<(), ExperimentError> {
 /// let text = "stacks = [\"sack/reno\"]\nseeds = 3\nduration = \"2s\"\n[path]\nrate = \"1Mbit/s\"\n";

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::builder::{Float64Builder, UInt64Builder};
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field};
-use dupack_lab::results::{Parameter, Results, SummaryRow};
+use dupack_lab::results::{Answered, Parameter, SummaryRow};
 
 use crate::field::{field, optional, words};
 use crate::runs::{Flows, Runs, measured};
@@ -61,7 +61,7 @@ impl Table {
 
     /// Builds this table from `results`.
     #[must_use]
-    pub fn of(self, results: &Results) -> RecordBatch {
+    pub fn of(self, results: &Answered<'_>) -> RecordBatch {
         let sweep = Sweep::of(results);
         match self {
             Self::Runs => {
@@ -83,7 +83,7 @@ impl Table {
     }
 }
 
-fn summary(results: &Results, sweep: &Sweep) -> RecordBatch {
+fn summary(results: &Answered<'_>, sweep: &Sweep) -> RecordBatch {
     let points = 0..results.points.len();
     let rows: Vec<SummaryRow> = points.flat_map(|p| SummaryRow::of(results, p)).collect();
     let mut runs = UInt64Builder::new();
@@ -177,7 +177,7 @@ fn summary_fields() -> Vec<Field> {
     fields
 }
 
-fn points(results: &Results, sweep: &Sweep) -> RecordBatch {
+fn points(results: &Answered<'_>, sweep: &Sweep) -> RecordBatch {
     let all: Vec<u32> = (0..sweep.points() as u32).collect();
     let labels = results.points.iter().map(|point| point.label());
     let labels: ArrayRef = Arc::new(StringArray::from_iter_values(labels));
@@ -185,7 +185,7 @@ fn points(results: &Results, sweep: &Sweep) -> RecordBatch {
     sweep.batch(sweep.schema([label]), &all, [labels])
 }
 
-fn parameters(results: &Results, sweep: &Sweep) -> RecordBatch {
+fn parameters(results: &Answered<'_>, sweep: &Sweep) -> RecordBatch {
     let all = &results.parameters;
     let text = |name, about| field(name, DataType::Utf8, "", about);
     let fields = vec![

@@ -5,22 +5,22 @@ use std::sync::Arc;
 use arrow_array::builder::{Float64Builder, ListBuilder, StringBuilder, UInt64Builder};
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field};
+use dupack_lab::results::Answered;
 use dupack_lab::results::verdict::{Effect, Mark, Side};
-use dupack_lab::results::{Comparison, Measure, Results, Verdict};
 
 use crate::field::{field, optional, words};
 use crate::sweep::{Sweep, stack_field};
 use crate::words::Met;
 
 /// Builds the table with a row per point and stack.
-pub(crate) fn verdicts(results: &Results, sweep: &Sweep) -> RecordBatch {
+pub(crate) fn verdicts(results: &Answered<'_>, sweep: &Sweep) -> RecordBatch {
     let (mut at, mut stacks, mut crowned, mut sentences) = (vec![], vec![], vec![], vec![]);
     let (mut answers, mut marks) = (Met::default(), Met::default());
     let (mut warnings, mut beaten) = (list(), list());
     let mut pairs = UInt64Builder::new();
     for point in 0..results.points.len() {
-        let verdict = Verdict::of(results, point);
-        let cells = Comparison::of(results, point, Measure::Goodput).cells;
+        let verdict = results.verdict(point);
+        let cells = &results.goodput(point).cells;
         for (stack, judgement) in verdict.stacks.iter().enumerate() {
             at.push(point as u32);
             stacks.push(stack);
@@ -79,13 +79,13 @@ fn verdict_fields() -> [Field; 8] {
 }
 
 /// Builds the table with a row per point, pair of stacks and measure.
-pub(crate) fn comparisons(results: &Results, sweep: &Sweep) -> RecordBatch {
+pub(crate) fn comparisons(results: &Answered<'_>, sweep: &Sweep) -> RecordBatch {
     let (mut at, mut one, mut other) = (vec![], vec![], vec![]);
     let (mut measures, mut better) = (Met::default(), Met::default());
     let mut pairs = UInt64Builder::new();
     let [mut ratio, mut difference, mut p, mut corrected] = [(); 4].map(|()| Float64Builder::new());
     for point in 0..results.points.len() {
-        for contrast in Verdict::of(results, point).contrasts {
+        for contrast in &results.verdict(point).contrasts {
             at.push(point as u32);
             one.push(contrast.one);
             other.push(contrast.other);

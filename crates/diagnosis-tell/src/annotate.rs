@@ -1,4 +1,4 @@
-//! A capture of some connections whose comments say what each packet was.
+//! Copy of a capture in which a comment describes each packet.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -16,10 +16,10 @@ use dupack_diagnosis::read::follow::StreamId;
 use dupack_diagnosis::read::handshake::{SynAgain, SynCause};
 use dupack_diagnosis::{Selection, Watch, each_packet};
 
-/// Why there is no such capture.
+/// Error while an annotated capture is written.
 #[derive(Debug, Error)]
 pub enum AnnotateError {
-    /// What is to be copied cannot be read.
+    /// The capture cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The copy cannot be written.
@@ -27,11 +27,12 @@ pub enum AnnotateError {
     Write(#[from] CaptureError),
 }
 
-/// Copies the packets of `connections` from `again` to `to`, with what there is to say of each. The capture is
-/// read twice: `first` and `again` both begin at its start. `selection` must be that of the diagnosis.
+/// Copies the packets of `connections` from `again` to `to`, with a comment on each that has one.
+///
+/// The capture is read twice: `first` and `again` both begin at its start. `selection` must be that of the diagnosis.
 ///
 /// # Errors
-/// If the capture cannot be read, or the copy not written.
+/// If the capture cannot be read, or the copy cannot be written.
 pub fn annotate<R: Read, W: Write>(
     (first, again): (&mut CaptureReader<R>, &mut CaptureReader<R>),
     connections: &[&ConnectionFindings],
@@ -103,13 +104,13 @@ pub fn annotate<R: Read, W: Write>(
 fn syn_in_words(syn: &SynAgain) -> String {
     let why = match syn.cause {
         SynCause::Timer => "by a timeout",
-        SynCause::Answer => "as the other end's came again",
+        SynCause::Answer => "because the SYN of the other end arrived again",
     };
     let waited = words::time(syn.waited);
-    format!("SYN retransmitted {why}, {waited} after the last")
+    format!("SYN retransmitted {why}, {waited} after the previous one")
 }
 
-/// Whether a packet between these ends at this time is of the connection.
+/// Returns `true` if a packet between these ends at this time belongs to the connection.
 fn has(found: &ConnectionFindings, ends: [SocketAddr; 2], at: Instant) -> bool {
     let own = [found.addresses.opener, found.addresses.answerer];
     let same = ends == own || [ends[1], ends[0]] == own;
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
     use crate::testing::{download, found};
 
-    /// How many packets are copied for these connections of a download, and the copy.
+    /// Returns the number of packets that are copied for these connections of a download, and the copy.
     fn copied(connections: &[&ConnectionFindings]) -> (u64, String) {
         let file = download();
         let mut first = CaptureReader::new(file.as_slice()).unwrap();
@@ -146,31 +147,31 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_the_connection_are_copied_with_what_each_was() {
+    fn packets_of_the_connection_are_copied_with_comments() {
         let found = found();
         let connection = &found.connections[0];
         let (packets, copy) = copied(&[connection]);
         assert_eq!(packets, 22);
-        assert!(copy.contains("retransmission: SACK blocks beyond it, set off by #13"));
-        assert!(copy.contains("opens the receive window again"));
+        assert!(copy.contains("retransmission: SACK blocks beyond it, triggered by #13"));
+        assert!(copy.contains("reopens the receive window"));
         assert_eq!(copied(&[]).0, 0);
     }
 
     #[test]
-    fn where_packets_are_missing_no_comment_has_a_cause() {
+    fn comments_name_no_cause_if_packets_are_missing() {
         let mut found = found();
         let side = found.connections[0].main_stream().unwrap().side;
         let stream = found.connections[0].streams.of_mut(side).as_mut();
         let withdrawn = &mut stream.unwrap().withdrawn;
         withdrawn.push(Withdrawn::PacketsMissing);
         let (_, copy) = copied(&[&found.connections[0]]);
-        assert_eq!(copy.matches("retransmission: of unknown cause").count(), 2);
-        assert!(!copy.contains("set off by") && !copy.contains("sets off"));
-        assert!(copy.contains("opens the receive window again"));
+        assert_eq!(copy.matches("retransmission: unknown cause").count(), 2);
+        assert!(!copy.contains("triggered by") && !copy.contains("triggers"));
+        assert!(copy.contains("reopens the receive window"));
     }
 
     #[test]
-    fn packets_before_and_after_a_connection_are_of_another() {
+    fn packets_before_and_after_a_connection_belong_to_another() {
         let found = found();
         let mut later = found.connections[0].clone();
         (later.first_at, later.last_at) = (
@@ -182,14 +183,14 @@ mod tests {
         let mut other = found.connections[0].clone();
         other.addresses.opener.set_port(40_001);
         assert_eq!(copied(&[&other]).0, 0);
-        // Whichever end opened it.
+        // Either end may have opened it.
         let addresses = &mut later.addresses;
         std::mem::swap(&mut addresses.opener, &mut addresses.answerer);
         assert_eq!(copied(&[&later]).0, 12);
     }
 
     #[test]
-    fn a_syn_that_came_again_is_told_with_its_wait() {
+    fn the_comment_on_a_retransmitted_syn_has_its_wait() {
         let said = |cause| {
             syn_in_words(&SynAgain {
                 side: Side::Opener,
@@ -201,11 +202,11 @@ mod tests {
         };
         assert_eq!(
             said(SynCause::Timer),
-            "SYN retransmitted by a timeout, 1 s after the last"
+            "SYN retransmitted by a timeout, 1 s after the previous one"
         );
         assert_eq!(
             said(SynCause::Answer),
-            "SYN retransmitted as the other end's came again, 1 s after the last"
+            "SYN retransmitted because the SYN of the other end arrived again, 1 s after the previous one"
         );
     }
 }

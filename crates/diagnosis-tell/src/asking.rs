@@ -1,4 +1,4 @@
-//! What another sender would have taken, for people: the question, and the answer in words.
+//! What-if for people: the question, and the answer in words.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -25,39 +25,38 @@ use dupack_diagnosis::sender::{
 use dupack_diagnosis::told::Told;
 use dupack_diagnosis::untold::Untold;
 
-/// The sender that a path is written for where the captured one cannot be told: what most hosts are.
+/// Sender for which a path is written if the captured sender is unknown: the most common one.
 const USUAL: (&str, Dialect) = ("rack/cubic", Dialect::Linux);
 
-/// A name whose score is so far behind the best one's, as a natural logarithm, may be the right one as well
-/// (ours: one is named where it is ahead by about as much).
+/// A candidate whose score is behind the best one by no more than this, as a natural logarithm, may also be right
+/// (ours: about the lead that a name needs to be reported).
 const BEHIND: f64 = 3.0;
 
-/// What each dialect is behind the one before it, where nothing tells (ours: three of four that send much keep Linux's
-/// rules).
+/// Score by which each dialect is behind the previous one if nothing distinguishes them (ours: three quarters of the
+/// hosts that send much follow Linux's rules).
 const PER_DIALECT: f64 = 1.1;
 
-/// So many senders are simulated at most (ours: some seconds each).
+/// Maximum number of senders that are simulated (ours: each takes some seconds).
 const TRIED: usize = 12;
 
-/// An initial window of no more segments than this is that of RFC 3390 or RFC 2581, which only ns-2's dialect
-/// still has.
+/// Largest initial window in segments that follows RFC 3390 or RFC 2581: only ns-2's dialect still has it.
 const SMALL_INITIAL: u32 = 4;
 
-/// RFC 6298 §2.4.
+/// Minimum retransmission timeout of RFC 6298 §2.4.
 const ONE_SECOND: Duration = Duration::from_secs(1);
 
-/// What came of the question.
+/// Outcome of a question.
 #[derive(Debug)]
 pub enum Asked {
-    /// The answers, the fastest first; those that cannot be relied on come last.
+    /// The answers, the fastest first; unreliable ones come last.
     Answered(Vec<Answer>),
-    /// There is none, and this is why.
+    /// There is no answer, for this reason.
     Refused(String),
-    /// Somebody asked for the end before there was an answer.
+    /// The question was interrupted before there was an answer.
     Interrupted,
 }
 
-/// The senders that the captured one may have been as experiments have them, the likeliest first; none if nothing
+/// Returns the senders that may have been captured as experiments describe them, the likeliest first; none if no sender
 /// fits that can be simulated.
 #[must_use]
 pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
@@ -69,7 +68,7 @@ pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
         .collect();
     let mut recoveries = fitting(&report.recovery, |name, other| name == other);
     if stream.path.losses == 0 {
-        // Without losses all do the same.
+        // Without losses all recoveries behave alike.
         recoveries.truncate(1);
     }
     let mut stacks: Vec<(f64, String, Dialect)> = Vec::new();
@@ -94,14 +93,14 @@ pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
     all.collect()
 }
 
-/// `true` if the report names a sender, and no family of them. Without `losses` all recoveries do the same.
+/// `true` if the report names a single sender, not a family. Without `losses`, all recoveries behave alike.
 fn is_named(report: &SenderReport, losses: u64) -> bool {
     let is_one = |control: Control| !control.is_family();
     report.control.name.is_some_and(is_one) && (losses == 0 || report.recovery.name.is_some())
 }
 
-/// The candidates that fit, the likeliest first, each with how far it is behind that: of those that the name includes, if
-/// there is one.
+/// Returns the candidates that fit, the likeliest first, each with its distance to the best score. If the verdict has a
+/// name, only candidates that the name includes are returned.
 fn fitting<N: Copy>(verdict: &Verdict<N>, includes: fn(N, N) -> bool) -> Vec<(N, f64)> {
     let included = |c: &&Candidate<N>| verdict.name.is_none_or(|name| includes(name, c.name));
     let candidates = verdict.candidates.iter().filter(included);
@@ -111,7 +110,7 @@ fn fitting<N: Copy>(verdict: &Verdict<N>, includes: fn(N, N) -> bool) -> Vec<(N,
     all.take_while(|(_, behind)| *behind <= BEHIND).collect()
 }
 
-/// The dialects that fit, the likeliest first.
+/// Returns the dialects that fit, the likeliest first.
 fn dialects(traits: &Traits) -> Vec<Dialect> {
     let initial = traits.initial_segments;
     let small = traits.initial_is_window == Some(InitialBound::Window)
@@ -120,7 +119,7 @@ fn dialects(traits: &Traits) -> Vec<Dialect> {
     match traits.least_timeout.map(|least| least.rule) {
         Some(TimeoutRule::Linux) => vec![Dialect::Linux],
         Some(TimeoutRule::OneSecond) => vec![Dialect::Rfc],
-        // A timer that starts when the first missing segment left, as Linux's does, expires sooner after the last ACK.
+        // Linux starts the timer when the first missing segment leaves, so it expires sooner after the last ACK.
         Some(TimeoutRule::Short) if large => vec![Dialect::Linux, Dialect::Ns2],
         Some(TimeoutRule::Short) => vec![Dialect::Ns2],
         Some(TimeoutRule::Other) | None if small => vec![Dialect::Ns2, Dialect::Rfc],
@@ -141,8 +140,7 @@ fn options(report: &SenderReport) -> SenderOptions {
     }
 }
 
-/// The path of a stream as an experiment, with the sender that was captured or, where it cannot be told, a usual
-/// one.
+/// Returns the path of a stream as an experiment with the captured sender, or with a common one if that is unknown.
 #[must_use]
 pub fn experiment(stream: &StreamFindings) -> Written {
     let usual = || Captured {
@@ -156,16 +154,16 @@ pub fn experiment(stream: &StreamFindings) -> Written {
     write(&stream.path, &captured)
 }
 
-/// Why there is no experiment of a path.
+/// Error for a path that the capture does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the path cannot be told: {why}")]
+#[error("the path cannot be determined: {why}")]
 pub struct NoPath {
     why: &'static str,
-    /// A capture that would tell.
+    /// Capture that would show the path.
     pub remedy: &'static str,
 }
 
-/// The reason why a path is not told: neither an experiment nor a simulation has anything to rest on.
+/// Returns the reason why a path is unknown, if it is: experiments and simulations then have no basis.
 #[must_use]
 pub fn no_path(stream: &StreamFindings) -> Option<NoPath> {
     use Untold::{Contradictory, PacketsMissing, WithoutAcks};
@@ -180,10 +178,10 @@ pub fn no_path(stream: &StreamFindings) -> Option<NoPath> {
     }
 }
 
-/// The files of [`experiment`], its own called `name`.
+/// Returns the files of [`experiment`]; the experiment file itself is called `name`.
 ///
 /// # Errors
-/// If the path cannot be told: an experiment would be of another one.
+/// If the path is unknown: the experiment would describe another one.
 pub fn experiment_files(
     stream: &StreamFindings,
     name: PathBuf,
@@ -196,7 +194,7 @@ pub fn experiment_files(
     Ok(std::iter::once(own).chain(written.files).collect())
 }
 
-/// Asks what `stacks` would have taken; if none are named, those that Linux has.
+/// Predicts the time that `stacks` would have taken; without `stacks`, that of the stacks that Linux has.
 ///
 /// # Errors
 /// If a stack cannot run on the path, in words.
@@ -234,7 +232,7 @@ pub fn ask(
     let Some(stacks) = with_captured(asked_for, &passed) else {
         let is = if captured.len() > 1 { "may be" } else { "is" };
         return Ok(Asked::Refused(format!(
-            "{} {is} what was captured, and no other stack was asked for",
+            "{} {is} the captured sender, and no other stack was requested",
             passed
                 .likeliest()
                 .map(ToString::to_string)
@@ -258,19 +256,19 @@ pub fn ask(
     Ok(Asked::Answered(answers))
 }
 
-/// A transfer takes no less than this part of the time in which its application sends nothing (ours: what ACKs take moves the one
-/// by some round trips against the other).
+/// A transfer takes at least this share of the time in which its application sends nothing (ours: the times of ACKs
+/// shift one against the other by some round trips).
 const APPLICATION_PART: f64 = 0.95;
 
-/// Why there is no answer, where a simulated transfer takes less time than the application was `silent`, of all time: one of the
-/// two is wrong.
+/// Returns the reason for no answer, if a simulated transfer takes less time than the application was `silent` (silent
+/// time, whole time): one of the two is wrong.
 fn faster_than_its_application(answers: &[Answer], silent: (Duration, Duration)) -> Option<String> {
     let (silent, of) = silent;
     let given = answers.iter().filter(|answer| answer.offer == Offer::Given);
     let least = given.map(|answer| answer.duration.mean).reduce(f64::min)?;
     (least < APPLICATION_PART * silent.as_secs_f64()).then(|| {
         format!(
-            "the application sent nothing for {} of {}, and simulated transfers take {}: the two contradict each other",
+            "the application sent nothing for {} of {}, but simulated transfers take {}: the two contradict each other",
             words::time(silent),
             words::time(of),
             words::seconds(least)
@@ -278,7 +276,7 @@ fn faster_than_its_application(answers: &[Answer], silent: (Duration, Duration))
     })
 }
 
-/// These stacks and what was captured; nothing where no other is left.
+/// Returns the captured stack and the others of `stacks`; `None` if there are no others.
 fn with_captured(stacks: &[StackSpec], passed: &Passed<'_>) -> Option<Vec<StackSpec>> {
     let captured = passed.likeliest()?;
     let name = captured.to_string();
@@ -287,10 +285,10 @@ fn with_captured(stacks: &[StackSpec], passed: &Passed<'_>) -> Option<Vec<StackS
     (all.len() > 1).then_some(all)
 }
 
-/// Answers of which is told what they make of single replies: what was captured, and the fastest (ours: it takes time).
+/// Number of the fastest stacks whose single replies are predicted (ours: it takes time).
 const REPLIES_TOLD: usize = 3;
 
-/// Tells of the first of the answers what they make of the replies of a connection with turns.
+/// Adds to the first answers their predictions of the single replies, if the connection has turns.
 fn reply(answers: &mut [Answer], passed: &Passed<'_>, interrupt: &Interrupt) -> Result<(), String> {
     let given = answers.iter_mut();
     let given =
@@ -308,11 +306,11 @@ fn reply(answers: &mut [Answer], passed: &Passed<'_>, interrupt: &Interrupt) -> 
     Ok(())
 }
 
-/// Answers whose course is shown.
+/// Number of answers whose course is shown.
 const COURSES: usize = 2;
 
-/// How the transfer goes when the captured sender is simulated, and by the stacks that are the fastest; nothing
-/// where nothing was answered.
+/// Returns the course of the transfer in simulations of the captured sender and of the fastest stacks; nothing if there
+/// was no answer.
 #[must_use]
 pub fn courses(stream: &StreamFindings, asked: &Asked, catalog: &Catalog) -> Vec<Course> {
     let Asked::Answered(answers) = asked else {
@@ -329,44 +327,50 @@ pub fn courses(stream: &StreamFindings, asked: &Asked, catalog: &Catalog) -> Vec
     let stacks: Vec<String> = std::iter::once(sender.stack.clone())
         .chain(fastest)
         .collect();
-    // What could be answered can be run.
+    // Stacks that have an answer can be run.
     course::courses(&stream.path, &sender, &stacks, catalog).unwrap_or_default()
 }
 
-/// Why nobody is asked where no sender fits.
-const NO_SENDER: &str = "which sender it was cannot be told, so that it cannot be checked whether a simulation does what it did";
+/// Reason for no answer if no sender fits.
+const NO_SENDER: &str = "the captured sender cannot be identified, so its simulation cannot be compared with the capture";
+
+/// Reason why a prediction with a wide interval is not offered.
+pub(crate) const TOO_WIDE: &str = "the capture does not show the path precisely enough";
 
 fn refusal(reason: &Reason, checked: &[Checked]) -> String {
     match reason {
         Reason::NothingTransferred => "no data was acknowledged".to_owned(),
-        Reason::NoRoundTrip => "the least round-trip time is not known".to_owned(),
+        Reason::NoRoundTrip => "the least round-trip time is unknown".to_owned(),
         Reason::PerhapsShared => {
-            "other traffic may share the bottleneck, be it the other direction of this connection, and may react differently to \
-             another sender"
+            "other traffic, possibly the other direction of this connection, may share the bottleneck, and may react differently \
+             to another sender"
                 .to_owned()
         }
         Reason::VariesUnseen => {
-            "the path's rate varies, and the sender did not fill it for long enough to show how"
+            "the rate of the path varies, and the sender did not fill the path for long enough to show how"
                 .to_owned()
         }
         Reason::NoSuchSender(why) => format!("the captured sender cannot be simulated: {why}"),
-        Reason::Impossible(why) => format!("it cannot be simulated on this path: {why}"),
+        Reason::Impossible(why) => {
+            format!("the captured sender cannot be simulated on this path: {why}")
+        }
         Reason::Differs => {
             let beyond = checked.iter().filter(|one| one.bound() == Bound::Beyond);
             let beyond: Vec<String> = beyond.map(differs).collect();
             format!(
-                "the captured sender, simulated on what the capture tells of the path, does something else: {}",
+                "the captured sender behaves differently if it is simulated on the path that the capture shows: {}",
                 beyond.join(", ")
             )
         }
     }
 }
 
-/// Text on what was compared, if that is less than half of the `whole` time: it ends when the last was acknowledged that ever was.
+/// Returns a remark on the compared part of the transfer, if it took less than half of the `whole` time: the comparison
+/// ends at the last acknowledgment of data.
 fn acknowledged_only((bytes, took): (u64, Duration), whole: Duration) -> Option<String> {
     (took + took < whole).then(|| {
         format!(
-            "; only what was acknowledged is compared: {} in {}",
+            "; only acknowledged data is compared: {} in {}",
             words::bytes(bytes as f64),
             words::time(took)
         )
@@ -386,26 +390,26 @@ fn differs(checked: &Checked) -> String {
         Quantity::Losses | Quantity::Timeouts => format!("{value:.0}"),
     };
     let what = match checked.quantity {
-        Quantity::Duration => "it takes",
-        Quantity::Goodput => "its goodput is",
-        Quantity::Losses => "losses are",
-        Quantity::Timeouts => "timeouts are",
+        Quantity::Duration => "duration",
+        Quantity::Goodput => "goodput",
+        Quantity::Losses => "losses",
+        Quantity::Timeouts => "timeouts",
     };
     format!(
-        "{what} {}, and {} ± {} in the capture",
+        "{what} {} instead of {} ± {}",
         say(simulated),
         say(captured),
         say(allowed)
     )
 }
 
-/// An answer in words: `"rack/cubic would have taken 14.7 s (13.9 to 15.5 s)"`.
+/// Returns an answer in words: `"rack/cubic would have taken 14.7 s (13.9 to 15.5 s)"`.
 #[must_use]
 pub fn in_words(answer: &Answer) -> String {
     let stack = &answer.stack;
     match answer.offer {
         Offer::Given if answer.role == Role::Captured => format!(
-            "{stack}, which was captured, takes {} in simulations",
+            "{stack}, the captured sender, takes {} in simulations",
             duration(answer)
         ),
         Offer::Given => {
@@ -413,16 +417,16 @@ pub fn in_words(answer: &Answer) -> String {
                 Role::PerhapsCaptured if answer.gain() == Gain::None => {
                     let takes = duration(answer);
                     return format!(
-                        "{stack}, which may be what was captured, takes {takes} in simulations"
+                        "{stack}, which may be the captured sender, takes {takes} in simulations"
                     );
                 }
-                Role::PerhapsCaptured => ", which may be what was captured,",
+                Role::PerhapsCaptured => ", which may be the captured sender,",
                 Role::Captured | Role::Another => "",
             };
             let (duration, compared) = (duration(answer), compared(answer));
             format!("{stack}{may_be} would have taken {duration}, {compared}")
         }
-        Offer::TooWide => format!("{stack}: the capture does not tell the path well enough"),
+        Offer::TooWide => format!("{stack}: {TOO_WIDE}"),
         Offer::FarSlower => format!(
             "{stack}: several times slower than the {} captured",
             words::seconds(answer.captured)
@@ -431,7 +435,8 @@ pub fn in_words(answer: &Answer) -> String {
     }
 }
 
-/// The difference to the captured transfer, with its interval: `"34 % (29 to 39 %) less than the 35 s captured"`.
+/// Returns the difference to the captured transfer, with its interval: `"34 % (29 to 39 %) less than the 35 s
+/// captured"`.
 #[must_use]
 pub fn compared(answer: &Answer) -> String {
     let captured = words::seconds(answer.captured);
@@ -453,25 +458,25 @@ pub fn compared(answer: &Answer) -> String {
             format!("no significant difference from the {captured} captured")
         }
         Gain::None if answer.is_rivalled => {
-            "no significant difference from a sender that may be what was captured".to_owned()
+            "no significant difference from a stack that may be the captured sender".to_owned()
         }
-        // This transfer was luckier than most, or less lucky.
+        // The captured transfer was luckier, or less lucky, than most.
         Gain::None => format!(
-            "no significant difference from its sender in simulations, which differ from the {captured} captured"
+            "no significant difference from the captured sender in simulations, which differ from the {captured} captured"
         ),
     }
 }
 
-/// Single answers of a connection with turns, in words: `"the longest of 40 answers would have taken 210 ms instead of
-/// 1.2 s, and the median 45 ms instead of 44 ms, and 3 would have come sooner, answer 23 the most, by 1 s"`; nothing where none
-/// would have.
+/// Returns the single answers of a connection with turns in words: `"the longest of 40 answers would have taken 210 ms
+/// instead of 1.2 s, and the median 45 ms instead of 44 ms, and 3 would have arrived sooner, answer 23 with the largest
+/// gain of 1 s"`; `None` if none would have arrived sooner.
 #[must_use]
 pub fn replies_in_words(answer: &Answer) -> Option<String> {
     let replies = answer.replies.as_ref()?;
     let seconds = words::seconds;
     let (median, longest) = replies.captured;
     let (its_median, its_longest) = replies.predicted;
-    // Where none would have come sooner there is nothing to tell of single ones.
+    // If none would have arrived sooner, there is nothing to report.
     let most = replies.most.first()?;
     let mut text = format!(
         "with {}, the longest of {} answers would have taken {} instead of {}, and the median {} instead of {}",
@@ -485,7 +490,7 @@ pub fn replies_in_words(answer: &Answer) -> Option<String> {
     let by = most.captured - most.duration.mean;
     let _ = write!(
         text,
-        ", and {} would have come sooner, answer {} the most, by {}",
+        ", and {} would have arrived sooner, answer {} with the largest gain of {}",
         replies.sooner,
         most.number,
         seconds(by)
@@ -493,7 +498,7 @@ pub fn replies_in_words(answer: &Answer) -> Option<String> {
     Some(text)
 }
 
-/// How long it would have taken, with its interval.
+/// Returns the predicted duration with its interval.
 #[must_use]
 pub fn duration(answer: &Answer) -> String {
     let Estimate { mean, low, high } = answer.duration;
@@ -501,7 +506,7 @@ pub fn duration(answer: &Answer) -> String {
     words::with_interval(&mean, &low, &high)
 }
 
-/// What turns a stack on in Linux, a command each; nothing if it cannot be.
+/// Returns the commands that enable a stack in Linux; none if Linux does not have it.
 #[must_use]
 pub fn commands(stack: &StackSpec) -> Vec<String> {
     let deployment = Deployment::of(stack);

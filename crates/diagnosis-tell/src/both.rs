@@ -11,9 +11,10 @@ use dupack_diagnosis::told::Told;
 use dupack_report::page::{Block, Cell, Emphasis};
 use dupack_tcp::time::Duration;
 
+use crate::summary::UNTOLD;
 use crate::words;
 
-/// The lines about both ends, each with its name: none if there is one capture.
+/// Returns the lines about both ends, each with its name: none if there is one capture.
 #[must_use]
 pub fn lines(connection: &ConnectionFindings) -> Vec<(&'static str, String)> {
     let Some(both) = &connection.both else {
@@ -26,7 +27,7 @@ pub fn lines(connection: &ConnectionFindings) -> Vec<(&'static str, String)> {
         ("both ends", place(connection, both)),
         ("clocks", clocks(both)),
     ];
-    for (name, side) in [("way there", sender), ("way back", sender.other())] {
+    for (name, side) in [("forward path", sender), ("reverse path", sender.other())] {
         lines.push((name, way(connection, both, side)));
     }
     lines.push(("delays", delays(both, sender)));
@@ -38,10 +39,10 @@ pub fn lines(connection: &ConnectionFindings) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// A number of packets of a way.
+/// Function that returns a number of packets of one direction.
 type Count = fn(&Way) -> u64;
 
-/// Tables for the page: the lines, and the packets of each end in numbers.
+/// Returns the tables for the page: the lines, and the numbers of packets of each end.
 #[must_use]
 pub fn tables(connection: &ConnectionFindings) -> Vec<Block> {
     let Some(both) = &connection.both else {
@@ -50,7 +51,7 @@ pub fn tables(connection: &ConnectionFindings) -> Vec<Block> {
     let rows = lines(connection).into_iter();
     let rows = rows.map(|(name, line)| vec![Cell::new(name, Emphasis::Group), line.into()]);
     let first = Block::Table {
-        caption: "Two captures of the connection, joined packet by packet.".to_owned(),
+        caption: "Two captures of the connection, matched packet by packet.".to_owned(),
         header: vec![String::new(), String::new()],
         rows: rows.collect(),
     };
@@ -67,7 +68,7 @@ pub fn tables(connection: &ConnectionFindings) -> Vec<Block> {
         ("copies, or missing in the near capture", |way| {
             way.unexplained
         }),
-        ("unknown if lost", |way| way.undecided),
+        ("unknown whether lost", |way| way.undecided),
     ];
     let ends = Side::BOTH.map(|side| both.ways.of(side));
     let rows = names.iter().map(|(name, of)| {
@@ -76,7 +77,8 @@ pub fn tables(connection: &ConnectionFindings) -> Vec<Block> {
         std::iter::once((*name).into()).chain(numbers).collect()
     });
     let second = Block::Table {
-        caption: "Packets between the two captures. A packet that offload shows as one counts as the segments that it stands for."
+        caption: "Packets between the two captures. A packet that was merged by offload counts as the segments that it stands \
+                  for."
             .to_owned(),
         header: vec![
             "packets".to_owned(),
@@ -90,10 +92,10 @@ pub fn tables(connection: &ConnectionFindings) -> Vec<Block> {
     blocks
 }
 
-/// Lost packets that the page lists of each end (ours).
+/// Maximum number of lost packets that the page lists for each end (ours).
 const LISTED_MAX: usize = 40;
 
-/// The numbers of lost packets, as a sentence for each end.
+/// Returns the numbers of the lost packets, as a sentence for each end.
 fn lost_packets(connection: &ConnectionFindings, both: &BothEnds) -> Vec<Block> {
     let of = |side: Side| {
         let lost = &both.ways.of(side).lost;
@@ -118,12 +120,12 @@ fn lost_packets(connection: &ConnectionFindings, both: &BothEnds) -> Vec<Block> 
     Side::BOTH.into_iter().filter_map(of).collect()
 }
 
-/// Place of the other capture, and the connection there.
+/// Returns the place of the other capture, and the addresses of the connection there.
 fn place(connection: &ConnectionFindings, both: &BothEnds) -> String {
     let of = |side| connection.addresses.of(side);
     let far = both.near.other();
     let mut text = format!(
-        "this capture is nearer to {}, the other one to {}; {} from one to the other and back at least",
+        "this capture is nearer to {}, the other one to {}; the round trip between them takes at least {}",
         of(both.near),
         of(far),
         words::time(both.round_trip)
@@ -131,26 +133,26 @@ fn place(connection: &ConnectionFindings, both: &BothEnds) -> String {
     match both.whole {
         Some(whole) if !both.spans_path() => {
             text += &format!(
-                "; the rest of the round trip of {} lies beyond them, and what is lost there is not told by these",
+                "; the rest of the round trip of {} lies beyond them, and they do not show losses there",
                 words::time(whole)
             );
         }
         Some(_) => {}
-        None => text += "; if that is the whole path cannot be told",
+        None => text += "; whether that is the whole path is unknown",
     }
     if both.there != connection.addresses {
         text += &format!(
-            "; there the connection is {} – {}",
+            "; in the other capture, the connection is {} – {}",
             both.there.opener, both.there.answerer
         );
     }
     if both.extent == Joined::First {
-        text += "; only its first packets are joined, as there are too many";
+        text += "; only its first packets are matched, because there are too many";
     }
     text
 }
 
-/// The offset of the clocks.
+/// Returns the offset and the drift of the clocks.
 fn clocks(both: &BothEnds) -> String {
     let Some(Clock {
         offset_s,
@@ -158,7 +160,7 @@ fn clocks(both: &BothEnds) -> String {
         skew,
     }) = both.clock
     else {
-        return "cannot be told: no constant rate joins them, as where one was set during the transfer".to_owned();
+        return "cannot be compared: no constant rate relates them, as happens if one was set during the transfer".to_owned();
     };
     let uncertainty = uncertainty.as_secs_f64();
     let places = (1.0 - uncertainty.max(1e-9).log10()).ceil().clamp(0.0, 9.0) as usize;
@@ -181,12 +183,12 @@ fn clocks(both: &BothEnds) -> String {
             )
         }
         Told::AtLeast { .. } => String::new(),
-        Told::CannotBeTold { why, .. } => format!("; its drift cannot be told: {why}"),
+        Told::CannotBeTold { why, .. } => format!("; its drift {UNTOLD}: {why}"),
     };
     text
 }
 
-/// Fates of the packets of an end.
+/// Returns the fates of the packets that an end sent.
 fn way(connection: &ConnectionFindings, both: &BothEnds, side: Side) -> String {
     let way = both.ways.of(side);
     let count =
@@ -200,22 +202,19 @@ fn way(connection: &ConnectionFindings, both: &BothEnds, side: Side) -> String {
         (way.duplicated > 0).then(|| format!("{copies} made by the path")),
         count(
             way.missing_far,
-            "arrived and not in the capture at that end",
+            "arrived but are missing from the capture at that end",
         ),
-        count(
-            way.undecided,
-            "of which the captures do not tell if they arrived",
-        ),
+        count(way.undecided, "for which arrival is unknown"),
         count(
             way.missing_near,
-            "more arrived that the capture at this end does not have",
+            "more arrived that are missing from the capture at this end",
         ),
         count(
             way.unexplained,
-            "more arrived, copies or missing from the capture at this end",
+            "more arrived that are copies, or are missing from the capture at this end",
         ),
         (way.unseen_bytes > 0)
-            .then(|| format!("{unseen} were acknowledged that neither capture has")),
+            .then(|| format!("{unseen} were acknowledged but are in neither capture")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     format!(
@@ -247,7 +246,7 @@ fn lost(way: &Way) -> String {
             "was a retransmission",
             "were retransmissions",
         );
-        kinds.push(format!("of these {again}"));
+        kinds.push(format!("of which {again}"));
     }
     match way.lost_all() {
         0 if way.undecided > 0 => "none is known to be lost".to_owned(),
@@ -256,14 +255,14 @@ fn lost(way: &Way) -> String {
     }
 }
 
-/// One-way delays and the place of the queue.
+/// Returns the one-way delays and the place of the queue.
 fn delays(both: &BothEnds, sender: Side) -> String {
     let delays = [sender, sender.other()].map(|side| both.ways.of(side).delays);
     let [Some(there), Some(back)] = delays else {
-        return "cannot be told: the offset of the clocks is not known".to_owned();
+        return format!("{UNTOLD}: the offset of the clocks is unknown");
     };
     let beyond = |delays: &Delays| {
-        // Captures have times in microseconds, mostly.
+        // Most captures have times in microseconds.
         let micros = |delay: Duration| delay.saturating_sub(delays.least).as_nanos() / 1000;
         let beyond = |delay| words::time(Duration::from_micros(micros(delay)));
         format!(
@@ -274,21 +273,22 @@ fn delays(both: &BothEnds, sender: Side) -> String {
         )
     };
     let queue = match both.queue() {
-        Some(Queue::Nowhere) => "; there is no queue on either way",
-        Some(Queue::From(side)) if side == sender => "; the queue is on the way there",
-        Some(Queue::From(_)) => "; the queue is on the way back",
-        Some(Queue::BothWays) => "; there are queues on both ways",
+        Some(Queue::Nowhere) => "; there is no queue on either path",
+        Some(Queue::From(side)) if side == sender => "; the queue is on the forward path",
+        Some(Queue::From(_)) => "; the queue is on the reverse path",
+        Some(Queue::BothWays) => "; there are queues on both paths",
         None => "",
     };
     format!(
-        "queueing there {}, back {}; the least delays are {} together, and the captures do not show how that divides{queue}",
+        "queueing on the forward path {}, on the reverse path {}; the least delays sum to {}, and the captures do not show how \
+         this divides between both paths{queue}",
         beyond(&there),
         beyond(&back),
         words::time(there.least + back.least),
     )
 }
 
-/// Fields that something between the captures rewrites.
+/// Returns the fields that something between the captures rewrites.
 fn rewritten(connection: &ConnectionFindings, both: &BothEnds) -> Option<String> {
     let mut parts = Vec::new();
     for side in Side::BOTH {
@@ -329,7 +329,7 @@ fn fields(rewritten: &Rewritten) -> Vec<String> {
         option("window scale", rewritten.window_scale),
         presence("SACK-permitted", rewritten.sack_permitted),
         presence("timestamps", rewritten.timestamps),
-        when(rewritten.timestamp_values, "values of timestamps"),
+        when(rewritten.timestamp_values, "timestamp values"),
         when(rewritten.identification, "IPv4 identification"),
         when(
             rewritten.windows_or_echoes,
@@ -339,11 +339,11 @@ fn fields(rewritten: &Rewritten) -> Vec<String> {
     parts.into_iter().flatten().collect()
 }
 
-/// Findings of one capture before the other was joined to it.
+/// Returns the findings of one capture before it was matched with the other.
 fn one_alone(connection: &ConnectionFindings, both: &BothEnds, alone: Alone) -> String {
     let way = both.ways.of(both.near);
     format!(
-        "this capture alone tells of {} and {} of {}; both tell of {} and {}",
+        "this capture alone shows {} and {} of {}; both captures show {} and {}",
         words::things(alone.losses, "lost segment", "lost segments"),
         words::things(
             alone.needless,

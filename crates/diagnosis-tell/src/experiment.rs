@@ -1,4 +1,4 @@
-//! The path as an experiment file, for `run`, `trace`, `compare`, `testbed` and `evaluate`.
+//! Path of a capture as an experiment file, for `run`, `trace`, `compare`, `testbed` and `evaluate`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,55 +18,55 @@ use dupack_tcp::time::Duration;
 
 use crate::whatif::values::{Losing, Values};
 
-/// The name of a path's trace beside its experiment.
+/// File name of a path's trace, beside its experiment.
 const TRACE: &str = "path.trace";
 
-/// A simulated transfer may take so many times as long as the captured one (ours), and at least so long: one
-/// that does not end has no duration.
+/// Maximum duration of a simulated transfer, as a multiple of the captured one (ours): a transfer that does not end has
+/// no duration. The result lies between the two bounds below.
 const TIMES_AS_LONG: u64 = 20;
 const DURATION_MIN: Duration = Duration::from_secs(60);
 const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
 
-/// Bytes of an ACK without options but timestamps.
+/// Bytes of an ACK with timestamps and no other options.
 const ACK_BYTES: f64 = 52.0;
 
-/// Seeds of the file (the usual of experiments that are to have intervals).
+/// Seeds of the file (as usual for experiments with intervals).
 const SEEDS: u32 = 20;
 
-/// Which sender a capture shows, as far as a simulation of it goes.
+/// Captured sender, as far as a simulation needs it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Captured {
     /// Its stack.
     pub stack: String,
-    /// Its rules where TCPs differ.
+    /// Its rules where TCP implementations differ.
     pub dialect: Dialect,
     /// Its other parameters, such as the initial window.
     pub sender: SenderOptions,
-    /// How far it is behind the likeliest one, as a natural logarithm: 0 for that.
+    /// Distance to the score of the likeliest sender, as a natural logarithm: 0 for the likeliest.
     pub behind: f64,
 }
 
 impl Captured {
-    /// Its stack and its dialect.
+    /// Returns its stack and its dialect.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{} ({})", self.stack, self.dialect.name())
     }
 }
 
-/// A path as files.
+/// Path as files.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Written {
     /// The experiment.
     pub experiment: Experiment,
-    /// The files that it names, by their paths from its own folder.
+    /// The files that the experiment names, by their paths relative to its folder.
     pub files: BTreeMap<PathBuf, String>,
-    /// Comments by the beginning of the line that they stand before.
+    /// Comments, by the beginning of the line that they precede.
     comments: BTreeMap<&'static str, String>,
 }
 
-/// The path with its best guesses, the transfer on it and the sender of the capture.
+/// Returns the path with its best estimates, the transfer on it and the captured sender.
 #[must_use]
 pub fn write(path: &Path, captured: &Captured) -> Written {
     let mut written = with(path, &Values::best(path), captured);
@@ -74,7 +74,7 @@ pub fn write(path: &Path, captured: &Captured) -> Written {
     written
 }
 
-/// The same with these numbers.
+/// Returns the same with these values.
 #[must_use]
 pub fn with(path: &Path, values: &Values, captured: &Captured) -> Written {
     let mut experiment = Experiment::new(vec![captured.stack.clone()]);
@@ -95,7 +95,7 @@ pub fn with(path: &Path, values: &Values, captured: &Captured) -> Written {
     let receiver = &mut experiment.receiver;
     receiver.buffer = path.transfer.receive_window.map(Buffer::Bytes);
     match path.acks.delay.value() {
-        // Whatever ACKs wait for is in the pauses between the answers.
+        // The pauses between the answers contain all delays of ACKs.
         _ if are_answers(&path.transfer.writes) => receiver.delayed_ack = Some(Delay::default()),
         Some(Duration::ZERO) => receiver.delayed_ack = Some(Delay::default()),
         _ if captured.dialect == Dialect::Linux => receiver.acks = Some(Acks::Adaptive),
@@ -109,7 +109,7 @@ pub fn with(path: &Path, values: &Values, captured: &Captured) -> Written {
     }
 }
 
-/// How long a simulation of it runs at most.
+/// Returns the maximum duration of a simulation of this path.
 pub(crate) fn time_to_run(path: &Path) -> Duration {
     let long = path.transfer.duration.saturating_mul(TIMES_AS_LONG);
     long.max(DURATION_MIN).min(DURATION_MAX)
@@ -117,7 +117,7 @@ pub(crate) fn time_to_run(path: &Path) -> Duration {
 
 fn link(path: &Path, values: &Values) -> (LinkOptions, BTreeMap<PathBuf, String>) {
     let full_packet = (path.smss + path.headers) as f64;
-    // Both ways transmit at the same rate.
+    // Both directions have the same rate.
     let transmissions = (full_packet + ACK_BYTES) * 8.0 / values.rate;
     let propagation = (values.least_rtt.as_secs_f64() - transmissions).max(0.0);
     let mut link = LinkOptions {
@@ -161,12 +161,12 @@ fn comments(path: &Path) -> BTreeMap<&'static str, String> {
     let rate = |rate: f64| format!("{:.4} Mbit/s", rate / 1e6);
     let ms = |span: Duration| format!("{:.3} ms", span.as_secs_f64() * 1e3);
     let share = |p: f64| format!("{:.3} %", p * 100.0);
-    let room = "the bottleneck's room";
+    let room = "the capacity of the bottleneck's queue";
     let mut comments = BTreeMap::from([
         (
             "rate =",
             said(
-                "the bottleneck's rate, headers of IP and TCP included",
+                "the bottleneck's rate, including the IP and TCP headers",
                 &path
                     .policer
                     .map_or(path.rate, |policer| policer.link)
@@ -175,12 +175,12 @@ fn comments(path: &Path) -> BTreeMap<&'static str, String> {
         ),
         (
             "trace =",
-            "the bottleneck's rate over time, as it was while it had no pause".to_owned(),
+            "the bottleneck's rate over time, measured while it was busy".to_owned(),
         ),
         (
             "delay =",
             said(
-                "half of the least round-trip time less what a packet and its ACK take on the link; that time",
+                "half of the least round-trip time minus the transmission times of a packet and its ACK; least round-trip time",
                 &path.least_rtt.map(ms),
             ),
         ),
@@ -194,7 +194,7 @@ fn comments(path: &Path) -> BTreeMap<&'static str, String> {
         (
             "loss =",
             said(
-                "packets that are lost beside those that the queue drops",
+                "share of the packets that is lost apart from queue overflows",
                 &path.random_loss.map(share),
             ),
         ),
@@ -209,13 +209,13 @@ fn comments(path: &Path) -> BTreeMap<&'static str, String> {
         (
             "[path.reorder]",
             said(
-                "packets that others overtook",
+                "share of the packets that is overtaken",
                 &path.reordering.share.map(share),
             ),
         ),
         (
             "[receiver]",
-            "the window that was granted, and how ACKs came".to_owned(),
+            "the receive window, and how the receiver sent ACKs".to_owned(),
         ),
     ]);
     if let Some(policer) = &path.policer {
@@ -234,12 +234,12 @@ fn comments(path: &Path) -> BTreeMap<&'static str, String> {
 }
 
 impl Written {
-    /// The experiment's text: each number with where it is from, and its interval.
+    /// Returns the text of the experiment: each number has a comment with its meaning and its interval.
     #[must_use]
     pub fn toml(&self) -> String {
         let plain = Source::of_flags(&self.experiment).text;
         let mut text = String::from(
-            "# Written by `dupack diagnose --path`: the path that a capture tells.\n\n",
+            "# Written by `dupack diagnose --path`: the path that a capture shows.\n\n",
         );
         let mut section = "";
         for line in plain.lines() {
@@ -263,12 +263,14 @@ impl Written {
 fn said(what: &str, told: &Told<String>) -> String {
     match told {
         Told::Between { value, low, high } => format!("{what}: {value} ({low} to {high})"),
-        Told::AtLeast { bound, why, .. } => format!("{what}: at least {bound}, as {why}"),
-        Told::CannotBeTold { why, .. } => format!("{what}: cannot be told, as {why}"),
+        Told::AtLeast { bound, why, .. } => format!("{what}: at least {bound}, because {why}"),
+        Told::CannotBeTold { why, .. } => {
+            format!("{what}: cannot be determined, because {why}")
+        }
     }
 }
 
-/// The flow of a transfer.
+/// Returns the flow of a transfer.
 fn flow(transfer: &Transfer) -> FlowGroup {
     let mut group = FlowGroup::default();
     if transfer.writes.len() < 2 {
@@ -294,19 +296,19 @@ fn delay(span: Duration) -> Delay {
     Delay::from_nanos(span.as_nanos())
 }
 
-/// To four digits, for people.
+/// Rounds to four digits, for readability.
 fn readable(number: f64) -> u64 {
     let digits = number.max(1.0).log10().floor() - 3.0;
     let unit = 10_f64.powf(digits.max(0.0));
     ((number / unit).round() * unit) as u64
 }
 
-/// To the microsecond, as captures have it.
+/// Rounds to the microsecond, the resolution of captures.
 fn rounded(span: Duration) -> Duration {
     span.rounded_to(Duration::from_micros(1))
 }
 
-/// To seven digits behind the point, for people.
+/// Rounds to seven decimal places, for readability.
 fn probability(share: f64) -> Probability {
     const DIGITS: f64 = 1e7;
     let rounded = (share * DIGITS).round() / DIGITS;
@@ -374,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_holds_sacks_back_is_written_so() {
+    fn compression_of_sacks_is_written_to_the_experiment() {
         for held in [false, true] {
             let more = format!("[receiver]\nsack_compression = {held}");
             let text = transfer("buffer = \"60pkt\"\nloss = \"2%\"", &more);

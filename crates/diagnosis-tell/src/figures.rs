@@ -1,4 +1,4 @@
-//! The figure of a connection: its packets, what limited it, what was in flight, round-trip times, losses.
+//! Figure of a connection: its packets, its limits, the data in flight, round-trip times, losses.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use dupack_diagnosis::analyse::cause::{Class, Need, Retransmission};
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::untold::Untold;
 
-/// From so many bytes on they are shown in MB.
+/// Number of bytes from which the unit is MB.
 const MEGA_FROM: f64 = 2e6;
 
-/// A unit for bytes on an axis.
+/// Unit for bytes on an axis.
 #[derive(Clone, Copy)]
 struct Unit {
     name: &'static str,
@@ -44,13 +44,13 @@ impl Unit {
     }
 }
 
-/// `true` if the figure has more than the packets: the capture tells what was in flight.
+/// `true` if the figure has more panels than that of the packets: the capture shows the data in flight.
 #[must_use]
 pub fn has_panels(stream: &StreamFindings) -> bool {
     matches!(stream.limits_untold(), None | Some(Untold::OptionsCut))
 }
 
-/// The figure of a stream; no more than its packets where the capture does not tell what was in flight.
+/// Returns the figure of a stream; only its packets if the capture does not show the data in flight.
 #[must_use]
 pub fn timeline(
     connection: &ConnectionFindings,
@@ -75,19 +75,19 @@ pub fn timeline(
         title: title(connection),
         subtitle: headline(connection),
         description: in_words(stream),
-        x_label: "time since the capture began (s)".to_owned(),
+        x_label: "time since the start of the capture (s)".to_owned(),
         time_range: (from < until).then_some((from, until)),
         rows,
     }
 }
 
-/// What is seen, for those who do not see it.
+/// Returns a description of the figure for readers who cannot see it.
 fn in_words(stream: &StreamFindings) -> String {
     let most = in_percent(stream).into_iter().take(3);
     let most =
         most.map(|(limit, _, percent)| format!("{percent} % {}", words::limit_of(stream, limit)));
     let most = match stream.limits_untold() {
-        Some(untold) => format!("cannot be told, as {}", untold.why()),
+        Some(untold) => format!("{UNTOLD}, because {}", untold.why()),
         None => most.collect::<Vec<_>>().join(", "),
     };
     let again = retransmissions(stream).map_or(UNTOLD.to_owned(), |number| {
@@ -113,7 +113,7 @@ fn line(steps: &Steps, unit: f64) -> Vec<(f64, f64)> {
     points.map(|(time, value)| (time, value / unit)).collect()
 }
 
-/// How a class of retransmissions looks.
+/// Returns the look of a class of retransmissions.
 const fn looks(class: Class) -> (Hue, Shape) {
     match class {
         Class::Fast => (Hue::Orange, Shape::TriangleUp),
@@ -126,7 +126,7 @@ const fn looks(class: Class) -> (Hue, Shape) {
     }
 }
 
-/// Retransmissions by their causes, as far as these are told.
+/// Returns the retransmissions by their causes, as far as these are known.
 fn repeated(stream: &StreamFindings, scene: &Scene, unit: f64) -> Vec<TimelineMarks> {
     let mut by_class: BTreeMap<Class, Vec<(f64, f64)>> = BTreeMap::new();
     for (class, again) in Class::ALL.into_iter().zip(&scene.again) {
@@ -189,7 +189,7 @@ fn sequence(stream: &StreamFindings, scene: &Scene) -> TimelineRow {
     });
     marks.extend(repeated(stream, scene, unit.bytes));
     TimelineRow {
-        name: format!("place in the stream ({})", unit.name),
+        name: format!("position in the stream ({})", unit.name),
         plot: TimelinePlot::Values {
             height: RowHeight::Tall,
             from_zero: FromZero::No,
@@ -200,15 +200,14 @@ fn sequence(stream: &StreamFindings, scene: &Scene) -> TimelineRow {
     }
 }
 
-/// Whether there is anything of a line to be seen.
+/// Returns `true` if a part of the line is visible.
 fn is_seen(line: &TimelineLine) -> bool {
     line.points.iter().any(|point| point.1.is_finite())
 }
 
-/// The window may end far above all that is sent: what is of another size than the stream is left out, so that
-/// the rest can be read.
+/// Removes the parts of the window's edge that lie far above the data, so that the rest stays readable.
 fn near(edge: &[(f64, f64)], sent: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    /// Room above what was sent, as a share of it (ours).
+    /// Space above the data, as a multiple of its extent (ours).
     const ABOVE: f64 = 1.3;
     let most = sent.iter().map(|point| point.1).fold(0.0, f64::max) * ABOVE;
     edge.iter()
@@ -246,7 +245,7 @@ fn band(band: &Band) -> TimelineBand {
     }
 }
 
-/// What was acknowledged when: in the capture, and simulated with the captured sender and others.
+/// Returns the panel of acknowledged bytes over time: captured, and simulated with the captured sender and others.
 fn beside(scene: &Scene, courses: &[Course]) -> Option<TimelineRow> {
     let began = scene.sent.kept().first()?.time;
     let most = courses.iter().filter_map(|course| course.acked.last());
@@ -262,13 +261,13 @@ fn beside(scene: &Scene, courses: &[Course]) -> Option<TimelineRow> {
             .collect(),
     });
     let captured = TimelineLine {
-        name: "in the capture".to_owned(),
+        name: "captured".to_owned(),
         hue: Hue::Black,
         points: line(&scene.acked, unit.bytes),
     };
     let lines: Vec<_> = std::iter::once(captured).chain(simulated).collect();
     (lines.len() > 1).then(|| TimelineRow {
-        name: format!("acknowledged, here and simulated ({})", unit.name),
+        name: format!("acknowledged, captured and simulated ({})", unit.name),
         plot: TimelinePlot::Values {
             height: RowHeight::Tall,
             from_zero: FromZero::Yes,
@@ -289,7 +288,7 @@ fn in_flight(scene: &Scene) -> TimelineRow {
             from_zero: FromZero::Yes,
             spans: Vec::new(),
             lines: vec![TimelineLine {
-                name: "sent, not acknowledged".to_owned(),
+                name: "sent and not acknowledged".to_owned(),
                 hue: Hue::Blue,
                 points: line(&scene.in_flight, unit.bytes),
             }],
@@ -307,7 +306,7 @@ fn round_trips(scene: &Scene) -> TimelineRow {
             spans: Vec::new(),
             lines: Vec::new(),
             marks: vec![TimelineMarks {
-                name: "a sample".to_owned(),
+                name: "sample".to_owned(),
                 hue: Hue::Green,
                 shape: Shape::Dot,
                 points: points(&scene.rtt, 1e-3),

@@ -1,9 +1,8 @@
-//! A second look at a few connections, packet by packet: what figures show, and what is to be said of each
-//! packet.
+//! Second reading of a few connections, packet by packet: the points of figures, and a remark on each packet.
 //!
-//! The first reading keeps no packets, and knows only at its end which connections are the worst. So whoever
-//! wants more of some of them reads the capture once more ([`retell`]): a [`Scene`] of each of their streams
-//! gathers points, of which there are never too many, and remarks.
+//! The first reading keeps no packets, and knows the worst connections only at its end. For details of some of them,
+//! the capture is read once more ([`retell`]): a [`Scene`] of each of their streams gathers a bounded number of points,
+//! and remarks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -23,31 +22,31 @@ use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::table::{Limits, Table};
 use dupack_diagnosis::{Packet, Selection, Watch, each_packet};
 
-/// Retransmissions of a stream that is looked at, one by one: some 10 MB of them (ours).
+/// Maximum number of retransmissions of a stream that are kept individually: some 10 MB (ours).
 const RECORDS_MAX: usize = 1 << 16;
 
-/// Remarks on packets of a stream: more than anybody reads (ours; some 20 MB).
+/// Maximum number of remarks on packets of a stream: more than anybody reads (ours; some 20 MB).
 const REMARKS_MAX: usize = 1 << 17;
 
-/// Whether every packet is remarked on.
+/// Choice between remarks and none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remarks {
-    /// What there is to say of it is kept.
+    /// Remarks are kept.
     Kept,
-    /// Nothing is.
+    /// No remarks are kept.
     None,
 }
 
 /// One stream, packet by packet. Times are in seconds, values in bytes.
 #[derive(Debug)]
 pub struct Scene {
-    /// First transmissions: when, and where they begin in the stream.
+    /// First transmissions: their times, and their positions in the stream.
     pub sent: Marks,
     /// Retransmissions by their class, in the order of [`Class::ALL`].
     pub again: [Marks; Class::ALL.len()],
-    /// Segments that others overtook.
+    /// Segments that later ones overtook.
     pub overtaken: Marks,
-    /// What is acknowledged.
+    /// Acknowledged bytes.
     pub acked: Steps,
     /// SACK blocks.
     pub sacks: Marks,
@@ -57,7 +56,7 @@ pub struct Scene {
     pub in_flight: Steps,
     /// Round-trip times, in seconds.
     pub rtt: Marks,
-    /// Its retransmissions, as it is known at the end what each was.
+    /// Its retransmissions, with what is known about each at the end.
     pub retransmissions: Vec<Retransmission>,
     remarks: Option<RemarksOn>,
     smss: u64,
@@ -81,21 +80,21 @@ impl Scene {
         }
     }
 
-    /// Says of no packet any more what set a retransmission off, as where the capture does not tell that.
+    /// Removes the triggers of retransmissions from all remarks, for captures that do not show them.
     pub fn forget_causes(&mut self) {
         if let Some(remarks) = &mut self.remarks {
             remarks.forget_causes();
         }
     }
 
-    /// What is said of each packet, by its number in the capture.
+    /// Returns the remark on each packet, by its number in the capture.
     #[must_use]
     pub fn into_remarks(self) -> BTreeMap<u64, String> {
         self.remarks
             .map_or_else(BTreeMap::new, |remarks| remarks.said)
     }
 
-    /// Whether some points were left out.
+    /// Returns `true` if some points were left out.
     #[must_use]
     pub fn is_thinned(&self) -> bool {
         self.sent.is_thinned() || self.acked.is_thinned() || self.rtt.is_thinned()
@@ -172,25 +171,27 @@ impl Analysis for Scene {
     }
 }
 
-/// Beginning of what is said of a retransmission.
+/// Beginning of the remark on a retransmission.
 const AGAIN: &str = "retransmission: ";
-/// Beginning of what is said of the ACK that set one off.
-const SETS_OFF: &str = "sets off the retransmission ";
+/// Remark on a packet that the capture contains twice.
+const TWICE: &str = "the capture contains it twice";
+/// Beginning of the remark on the ACK that triggered a retransmission.
+const TRIGGERS: &str = "triggers the retransmission ";
 /// Causes that need no ACK.
 const PROBES: [&str; 2] = [
     cause_in_words(Cause::KeepAlive),
     cause_in_words(Cause::WindowProbe),
 ];
 
-/// What is said of packets.
+/// Remarks on packets.
 #[derive(Debug, Default)]
 struct RemarksOn {
     said: BTreeMap<u64, String>,
-    /// Which packet carried the bytes from an offset on the last time, as far as they are outstanding.
+    /// Packet that last carried the bytes from an offset on, while they are outstanding.
     carried: BTreeMap<u64, u64>,
-    /// By a retransmission's packet that of the transmission before it.
+    /// Packet of the previous transmission, by the packet of a retransmission.
     before: BTreeMap<u64, u64>,
-    /// The window that was granted last.
+    /// Last receive window.
     window: Option<u64>,
 }
 
@@ -209,14 +210,14 @@ impl RemarksOn {
     fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) {
         let packet = departure.packet;
         match explained.repeat {
-            Some(Repeat::Overtaken) => self.say(packet, "overtaken on the way: it was sent once"),
-            Some(Repeat::Copy) => self.say(packet, "the capture has it twice"),
+            Some(Repeat::Overtaken) => self.say(packet, "overtaken on the path: it was sent once"),
+            Some(Repeat::Copy) => self.say(packet, TWICE),
             Some(Repeat::Retransmission(_)) | None => {}
         }
         if let Some(again) = explained.retransmission {
             self.say(packet, &again_in_words(again));
             if let Some(trigger) = again.trigger {
-                self.say(trigger, &format!("{SETS_OFF}#{packet}"));
+                self.say(trigger, &format!("{TRIGGERS}#{packet}"));
             }
             if let Some(before) = self.carried.get(&again.start).copied()
                 && self.before.len() < REMARKS_MAX
@@ -247,12 +248,15 @@ impl RemarksOn {
             self.say(packet, &format!("duplicate ACK {}", facts.dup_acks));
         }
         if let Some((from, to)) = facts.dsack {
-            self.say(packet, &format!("DSACK: bytes {from} to {to} came twice"));
+            self.say(
+                packet,
+                &format!("DSACK: bytes {from} to {to} arrived twice"),
+            );
         }
         let was = std::mem::replace(&mut self.window, arrival.window);
         match (was, arrival.window) {
             (Some(1..) | None, Some(0)) => self.say(packet, "shuts the receive window"),
-            (Some(0), Some(1..)) => self.say(packet, "opens the receive window again"),
+            (Some(0), Some(1..)) => self.say(packet, "reopens the receive window"),
             _ => {}
         }
         if facts.acked_bytes > 0 {
@@ -260,10 +264,10 @@ impl RemarksOn {
         }
     }
 
-    /// Says of no retransmission any more what set it off.
+    /// Removes the triggers of retransmissions from all remarks.
     fn forget_causes(&mut self) {
         for said in self.said.values_mut() {
-            let parts = said.split("; ").filter(|part| !part.starts_with(SETS_OFF));
+            let parts = said.split("; ").filter(|part| !part.starts_with(TRIGGERS));
             let parts = parts.map(|part| match part.strip_prefix(AGAIN) {
                 Some(cause) if !PROBES.contains(&cause) => {
                     format!("{AGAIN}{}", cause_in_words(Cause::Unknown))
@@ -276,7 +280,7 @@ impl RemarksOn {
         self.said.retain(|_, said| !said.is_empty());
     }
 
-    /// What is known of a retransmission at the end.
+    /// Adds what is known about a retransmission at the end.
     fn learned(&mut self, record: &Retransmission) {
         let packet = record.packet;
         if let Some(needless) = needless_in_words(record.need) {
@@ -294,35 +298,37 @@ impl RemarksOn {
     }
 }
 
-/// Why it is known that a retransmission was needless, if it was.
+/// Returns the evidence that a retransmission was spurious, if it was.
 #[must_use]
 pub const fn needless_in_words(need: Need) -> Option<&'static str> {
     match need {
         Need::Needed | Need::Unknown => None,
-        Need::NeedlessByDsack => Some("spurious: a DSACK says that it came twice"),
-        Need::NeedlessByTimestamp => Some("spurious: its ACK echoes the first one's timestamp"),
-        Need::NeedlessByTime => Some("spurious: its ACK came too soon to be for it"),
-        Need::NeedlessByArrival => Some("spurious: the first one had come by here, and was ACKed"),
+        Need::NeedlessByDsack => Some("spurious: a DSACK reports that it arrived twice"),
+        Need::NeedlessByTimestamp => Some("spurious: its ACK echoes the timestamp of the original"),
+        Need::NeedlessByTime => Some("spurious: its ACK arrived too soon to be a response to it"),
+        Need::NeedlessByArrival => {
+            Some("spurious: the original had passed the capture point, and was acknowledged")
+        }
     }
 }
 
-/// What made a sender send something again, in words.
+/// Returns the cause of a retransmission in words.
 #[must_use]
 pub const fn cause_in_words(cause: Cause) -> &'static str {
     match cause {
         Cause::DuplicateAcks => "duplicate ACKs",
         Cause::SackedBeyond => "SACK blocks beyond it",
-        Cause::Rack => "something sent later had arrived (RACK)",
-        Cause::EarlyRetransmit => "too little in flight for three duplicate ACKs",
+        Cause::Rack => "a segment sent later had arrived (RACK)",
+        Cause::EarlyRetransmit => "too little data in flight for three duplicate ACKs",
         Cause::PartialAck => "partial ACK",
-        Cause::FurtherHole => "further hole of the same recovery",
-        Cause::LostAgain => "its repair was lost",
+        Cause::FurtherHole => "another hole of the same recovery",
+        Cause::LostAgain => "its retransmission was lost",
         Cause::Timeout { .. } => "timeout",
         Cause::AfterTimeout => "outstanding when the timer expired",
         Cause::TailLossProbe => "tail loss probe",
         Cause::KeepAlive => "keep-alive",
         Cause::WindowProbe => "window probe",
-        Cause::Unknown => "of unknown cause",
+        Cause::Unknown => "unknown cause",
     }
 }
 
@@ -338,12 +344,12 @@ fn again_in_words(again: &Retransmission) -> String {
         text += &format!(", waited {}", words::time(again.waited));
     }
     if let Some(trigger) = again.trigger {
-        text += &format!(", set off by #{trigger}");
+        text += &format!(", triggered by #{trigger}");
     }
     text
 }
 
-/// Explains, and nothing more.
+/// Follower that explains retransmissions, and nothing else.
 #[derive(Debug)]
 struct Retelling(Explainer);
 
@@ -379,7 +385,7 @@ impl Follower for Retelling {
     }
 }
 
-/// Looks at the streams of some connections.
+/// Onlooker on the streams of some connections.
 #[derive(Debug)]
 struct Film {
     wanted: BTreeSet<u64>,
@@ -405,16 +411,16 @@ impl Onlooker for Film {
 
     fn copied(&mut self, stream: StreamId, packet: u64) {
         if let Some(remarks) = self.scene(stream).and_then(|scene| scene.remarks.as_mut()) {
-            remarks.say(packet, "the capture has it twice");
+            remarks.say(packet, TWICE);
         }
     }
 }
 
-/// Packets that are put in order together (ours).
+/// Number of packets that are sorted together (ours).
 const PACKETS_AT_ONCE: usize = 4096;
 
-/// Reads a capture again, and looks at the connections of these numbers. `selection` must be that of the diagnosis: the
-/// numbers count the connections that have selected packets.
+/// Reads a capture again, and gathers scenes of the connections with these numbers. `selection` must be that of the
+/// diagnosis: the numbers count the connections that have selected packets.
 ///
 /// # Errors
 /// If the reader fails.

@@ -9,19 +9,19 @@ use dupack_diagnosis::analyse::budget::Group as LimitGroup;
 use dupack_diagnosis::analyse::groups::{Group, GroupKey, Groups, service};
 use dupack_diagnosis::analyse::requests::Quantiles;
 
-/// Groups that the terminal tells of (ours).
+/// Maximum number of groups that the terminal describes (ours).
 const SHOWN: usize = 5;
 
-/// Groups that the page lists; the CSV has all that are kept (ours).
+/// Maximum number of groups that the page lists; the CSV has all that are kept (ours).
 const LISTED_MAX: usize = 50;
 
-/// Causes that are named: the rest is a sum.
+/// Maximum number of causes that are named.
 const CAUSES_SHOWN: usize = 3;
 
-/// A cause is named if it has this share of what was lost (ours).
+/// Minimum share of the lost time of a cause that is named (ours).
 const CAUSE_SHOWN: f64 = 0.05;
 
-/// The server with its service, or the service with the number of its servers: `"10.0.0.7:443 (https)"`.
+/// Returns the server with its service, or the service with the number of its servers: `"10.0.0.7:443 (https)"`.
 #[must_use]
 pub fn name(group: &Group) -> String {
     let called = service(group.key.port());
@@ -40,26 +40,26 @@ pub fn name(group: &Group) -> String {
     }
 }
 
-/// The terminal adds up so many connections or more (ours: of two, each is told of).
+/// Minimum number of connections that the terminal sums (ours: two are described individually).
 const ADDED_UP_MIN: u64 = 3;
 
-/// Groups of so many connections or more.
+/// Returns the groups of `connections` connections or more.
 fn of_at_least(connections: u64, groups: &[Group]) -> impl Iterator<Item = &Group> {
     let enough = move |group: &&Group| group.connections >= connections;
     groups.iter().filter(enough)
 }
 
-/// Groups of several connections.
+/// Returns the groups of several connections.
 fn several(groups: &[Group]) -> impl Iterator<Item = &Group> {
     of_at_least(2, groups)
 }
 
-/// Groups for the terminal, most lost time first; nothing if no group has several connections.
+/// Returns the groups for the terminal, most lost time first; empty if no group has three connections.
 #[must_use]
 pub fn lines(groups: &Groups, colour: Colour, width: Option<u16>) -> String {
     let servers: Vec<&Group> = of_at_least(ADDED_UP_MIN, &groups.servers).collect();
     let services: Vec<&Group> = of_at_least(ADDED_UP_MIN, &groups.services).collect();
-    // A service of which no server has several connections is told of as a whole.
+    // A service is described as a whole if none of its servers is described.
     let scattered = services.into_iter().filter(|service| {
         let port = service.key.port();
         !servers.iter().any(|group| group.key.port() == port)
@@ -76,7 +76,10 @@ pub fn lines(groups: &Groups, colour: Colour, width: Option<u16>) -> String {
     let more = told.len().saturating_sub(SHOWN) as u64;
     if more > 0 {
         let more = words::things(more, "more server", "more servers");
-        text += &paragraph(&format!("  {more}: --out DIR writes groups.csv."), width);
+        text += &paragraph(
+            &format!("  {more}: see groups.csv, which --out DIR writes."),
+            width,
+        );
     }
     if let Some(crowded) = crowded(groups) {
         text += &paragraph(&crowded, width);
@@ -84,7 +87,7 @@ pub fn lines(groups: &Groups, colour: Colour, width: Option<u16>) -> String {
     text
 }
 
-/// All that the terminal says of a group.
+/// Returns everything that the terminal prints about a group.
 #[must_use]
 pub fn sentences(group: &Group) -> String {
     let mut said = vec![format!(
@@ -115,14 +118,14 @@ fn connections(group: &Group) -> String {
         let of = if all {
             String::new()
         } else {
-            format!(" of {}", words::count(group.by_ports))
+            format!("for {}, ", words::count(group.by_ports))
         };
-        text += &format!(" (server{of} known only by its port)");
+        text += &format!(" ({of}the server is known only by its port)");
     }
     text
 }
 
-/// `"20 of 2,000 connections retransmitted a SYN: 20 s of waiting"`.
+/// Returns `"20 of 2,000 connections retransmitted a SYN: 20 s of waiting"`.
 #[must_use]
 pub fn syns(group: &Group) -> Option<String> {
     let syns = &group.syns;
@@ -136,7 +139,7 @@ pub fn syns(group: &Group) -> Option<String> {
     })
 }
 
-/// Connections that were not opened, or were reset.
+/// Returns the numbers of connections that were not opened, or were reset.
 fn failed(group: &Group) -> Option<String> {
     let failures = &group.failures;
     let part =
@@ -160,10 +163,10 @@ fn failed(group: &Group) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// Cause of the time that connections waited for the timers of SYNs.
+/// Name of the time that connections waited for the timers of SYNs.
 pub const SYNS: &str = "SYN retransmissions";
 
-/// Causes of lost time, the largest first.
+/// Returns the causes of lost time, the largest first.
 #[must_use]
 pub fn causes(group: &Group) -> Vec<(&'static str, Duration)> {
     let mut causes: Vec<(&str, Duration)> = LimitGroup::ALL
@@ -176,7 +179,7 @@ pub fn causes(group: &Group) -> Vec<(&'static str, Duration)> {
     causes
 }
 
-/// Limits of a group, in a few words.
+/// Returns a group of limits in a few words.
 const fn of_limits(group: LimitGroup) -> &'static str {
     match group {
         LimitGroup::Handshake => "handshakes",
@@ -191,7 +194,7 @@ const fn of_limits(group: LimitGroup) -> &'static str {
     }
 }
 
-/// The largest causes, if they are large: `"15 s to SYN retransmissions"`.
+/// Returns the largest causes, if they are large: `"15 s to SYN retransmissions"`.
 fn named_causes(group: &Group) -> Vec<String> {
     let all = group.lost.as_secs_f64();
     let causes = causes(group).into_iter().take(CAUSES_SHOWN);
@@ -218,13 +221,13 @@ fn lost(group: &Group) -> Option<String> {
     }
     if group.in_doubt > 0 {
         text += &format!(
-            "; at least, as {} may have lost more",
+            "; this is a lower bound, as {} may have lost more",
             words::things(group.in_doubt, "connection", "connections")
         );
     }
     if group.untold > 0 {
         text += &format!(
-            "; {} left out, as the capture does not tell their limits",
+            "; without {} whose limits cannot be determined",
             words::things(group.untold, "connection", "connections")
         );
     }
@@ -242,7 +245,7 @@ fn retransmitted(group: &Group) -> Option<String> {
     })
 }
 
-/// Round trips of handshakes, and durations.
+/// Returns the quantiles of the round trips of handshakes, and of the durations.
 fn quantiles(group: &Group) -> String {
     let say = |quantiles: &Quantiles| {
         format!(
@@ -312,10 +315,10 @@ fn row(group: &Group) -> Vec<Cell> {
     ]
 }
 
-/// A cell without a value.
+/// Cell without a value.
 const NONE: &str = "–";
 
-/// `"300, 3 without data, 20 retransmitted a SYN (20 s), 3 refused"`.
+/// Returns `"300, 3 without data, 20 retransmitted a SYN (20 s), 3 refused"`.
 fn how_many(group: &Group) -> String {
     let mut parts = vec![words::count(group.connections)];
     let without = group.connections.saturating_sub(group.with_data);
@@ -332,7 +335,7 @@ fn how_many(group: &Group) -> String {
     parts.join(", ")
 }
 
-/// `"27 s (#126 the most): 15 s to SYN retransmissions, 12 s to slow start"`.
+/// Returns `"27 s (#126 the most): 15 s to SYN retransmissions, 12 s to slow start"`.
 fn time_lost(group: &Group) -> String {
     group.most_lost.map_or(NONE.to_owned(), |worst| {
         format!(
@@ -344,7 +347,7 @@ fn time_lost(group: &Group) -> String {
     })
 }
 
-/// The tables of servers and of services, where some have several connections.
+/// Returns the tables of the servers and of the services with several connections.
 #[must_use]
 pub fn tables(groups: &Groups) -> Vec<Block> {
     let mut blocks = Vec::new();
@@ -358,7 +361,7 @@ pub fn tables(groups: &Groups) -> Vec<Block> {
             continue;
         }
         let mut caption = format!(
-            "{what}, most lost time first. Handshake and duration: median, 95th percentile. Time lost: sum of all connections."
+            "{what}, most lost time first. Handshake and duration: median, 95th percentile. Time lost: sum over all connections."
         );
         if all > LISTED_MAX {
             let more = words::count((all - LISTED_MAX) as u64);
@@ -376,12 +379,12 @@ pub fn tables(groups: &Groups) -> Vec<Block> {
     blocks
 }
 
-/// Connections that are in none of the groups told.
+/// Returns the numbers of connections that are in none of the listed groups.
 fn left_out(groups: &Groups) -> Option<String> {
     let mut parts = Vec::new();
     if groups.unknown > 0 {
         parts.push(format!(
-            "Of {} the capture does not tell which end is the server: it has no SYN of them, and their ports are alike.",
+            "For {}, the capture does not show which end is the server: it has no SYN, and both ports are of the same kind.",
             words::things(groups.unknown, "connection", "connections")
         ));
     }
@@ -394,11 +397,11 @@ fn left_out(groups: &Groups) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// Connections to servers for which there was no room: no sum has them.
+/// Returns the number of connections to servers for which there was no room: they are in no sum.
 fn crowded(groups: &Groups) -> Option<String> {
     (groups.crowded > 0).then(|| {
         format!(
-            "  {} to further servers are in none of these sums.",
+            "  {} to further servers are not included in these sums.",
             words::things(groups.crowded, "connection", "connections")
         )
     })

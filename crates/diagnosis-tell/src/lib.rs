@@ -1,4 +1,5 @@
-//! A diagnosis for people and for programs: sentences, a screen, a page, files, and other senders on the same path.
+//! Presentation of a diagnosis for people and programs: sentences, a screen, a page, files, and predictions for other
+//! senders.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -15,7 +16,7 @@
 //! | [`experiment`] | the path of a stream as an experiment file |
 //! | [`whatif`], [`asking`] | the time that other senders would have taken |
 //!
-//! Findings come from `dupack-diagnosis`, which knows nothing of this crate.
+//! The findings come from `dupack-diagnosis`, which does not depend on this crate.
 
 pub mod annotate;
 pub mod asking;

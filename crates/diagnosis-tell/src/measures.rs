@@ -15,7 +15,7 @@ use dupack_diagnosis::analyse::requests::Quantiles;
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::read::side::Side;
 
-/// Measure of a connection. Those of one stream are of the direction whose data an end waited for the longest.
+/// Measure of a connection. Measures of one stream describe the direction that kept an end waiting the longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Bytes of data of both ends, each counted once.
@@ -65,7 +65,7 @@ enum Unit {
 }
 
 impl Measure {
-    /// All of them, in the order of the columns.
+    /// All measures, in the order of the columns.
     pub const ALL: [Self; 17] = [
         Self::Bytes,
         Self::Duration,
@@ -86,7 +86,7 @@ impl Measure {
         Self::Max,
     ];
 
-    /// Name in a condition.
+    /// Returns the name in a condition.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -132,7 +132,7 @@ impl Measure {
         }
     }
 
-    /// Name of its column.
+    /// Returns the name of the column.
     fn column(self) -> String {
         let unit = match self.unit() {
             Unit::Seconds => "_s",
@@ -142,7 +142,7 @@ impl Measure {
         format!("{}{unit}", self.name())
     }
 
-    /// Value, in seconds, bit/s, bytes, or as a share of one; `None` if the capture does not tell it.
+    /// Returns the value in seconds, bit/s, bytes, or as a share of one; `None` if the capture does not show it.
     #[must_use]
     pub fn of(self, connection: &ConnectionFindings) -> Option<f64> {
         let stream = connection.main_stream();
@@ -192,7 +192,7 @@ impl Measure {
         self == Self::Lost && connection.may_have_lost_more()
     }
 
-    /// `true` if `connection` has what this measures, and nobody is told how much.
+    /// `true` if `connection` has this measure, and its value is unknown.
     fn is_missing(self, connection: &ConnectionFindings) -> bool {
         let has_requests = !matches!(self, Self::Requests | Self::P50 | Self::P95 | Self::Max);
         let has_data = connection.main_stream().is_some();
@@ -200,7 +200,7 @@ impl Measure {
     }
 }
 
-/// Retransmitted SYNs.
+/// Returns the number of retransmitted SYNs.
 fn syns(connection: &ConnectionFindings) -> u64 {
     let of = |side| {
         let syn = connection.handshake.syns.of(side).as_ref();
@@ -210,7 +210,7 @@ fn syns(connection: &ConnectionFindings) -> u64 {
 }
 
 impl Unit {
-    /// Value in a cell.
+    /// Returns the value for a cell.
     fn cell(self, value: f64) -> String {
         match self {
             Self::Count | Self::Bytes | Self::BitsPerSecond => format!("{value:.0}"),
@@ -218,7 +218,7 @@ impl Unit {
         }
     }
 
-    /// Value for people.
+    /// Returns the value for people.
     fn say(self, value: f64) -> String {
         match self {
             Self::Count => words::count(value as u64),
@@ -229,7 +229,7 @@ impl Unit {
         }
     }
 
-    /// Units that a condition may name, with their factors.
+    /// Returns the units that a condition may name, with their factors.
     const fn units(self) -> &'static [(&'static str, f64)] {
         match self {
             Self::Count => &[("", 1.0)],
@@ -252,7 +252,7 @@ impl Unit {
         }
     }
 
-    /// Kind and example of a value, for errors.
+    /// Returns the kind and an example of a value, for errors.
     const fn expected(self) -> &'static str {
         match self {
             Self::Count => "a number, such as `0`",
@@ -278,7 +278,8 @@ impl Unit {
     }
 }
 
-/// A line per connection under a header, in columns that tabs separate; `-` where the capture does not tell a value.
+/// Returns a header and a line per connection, in tab-separated columns; `-` marks a value that the capture does not
+/// show.
 #[must_use]
 pub fn lines(diagnosis: &Diagnosis) -> String {
     let mut header = ["connection", "opener", "answerer", "sent_by", "limit"]
@@ -332,7 +333,7 @@ enum Comparison {
 }
 
 impl Comparison {
-    /// Signs; those that begin like others come first.
+    /// Operators; longer ones come before their prefixes.
     const SIGNS: [(&'static str, Self); 7] = [
         ("<=", Self::AtMost),
         (">=", Self::AtLeast),
@@ -343,7 +344,8 @@ impl Comparison {
         ("=", Self::Equal),
     ];
 
-    /// `true` if a value that is `least` or more is known to hold, `false` if it is known not to; `None` if nobody knows.
+    /// Returns `true` if the comparison holds for every value of `least` or more, `false` if it holds for none; `None`
+    /// otherwise.
     fn holds_from(self, least: f64, bound: f64) -> Option<bool> {
         match self {
             Self::More | Self::AtLeast => self.holds(least, bound).then_some(true),
@@ -381,7 +383,7 @@ impl fmt::Display for Condition {
 }
 
 impl Condition {
-    /// Returns the value of `connection` in words, if it meets the condition. A value that the capture does not tell meets none.
+    /// Returns the value of `connection` in words, if it meets the condition. An unknown value meets no condition.
     #[must_use]
     pub fn met_by(&self, connection: &ConnectionFindings) -> Option<String> {
         let value = self.measure.of(connection)?;
@@ -393,7 +395,7 @@ impl Condition {
         self.comparison.holds(value, self.bound).then_some(said)
     }
 
-    /// `true` if `connection` has what this measures, and the capture does not tell whether the condition holds.
+    /// `true` if `connection` has this measure, and the capture does not show whether the condition holds.
     fn is_undecided(&self, connection: &ConnectionFindings) -> bool {
         match self.measure.of(connection) {
             None => self.measure.is_missing(connection),
@@ -404,27 +406,27 @@ impl Condition {
         }
     }
 
-    /// The connections of which the capture does not tell the measure though they have it, or all, as a sentence; `None` if there are
+    /// Returns a sentence on the connections for which the capture does not decide the condition; `None` if there are
     /// none.
     #[must_use]
     pub fn not_told(&self, connections: &[ConnectionFindings]) -> Option<String> {
         let told = |one: &&ConnectionFindings| self.measure.of(one).is_some();
         if !connections.iter().any(|one| told(&one)) {
-            return Some("the capture tells this of no connection".to_owned());
+            return Some("the capture shows this value for no connection".to_owned());
         }
         let untold = connections.iter().filter(|one| self.is_undecided(one));
         let untold: Vec<&ConnectionFindings> = untold.collect();
         let first = untold.first()?;
         let why = match (first.limits_untold(), self.measure.of(first)) {
-            (Some(untold), _) => format!(", as {}", untold.why()),
+            (Some(untold), _) => format!(", because {}", untold.why()),
             (None, Some(least)) => {
                 let least = self.measure.unit().say(least);
-                format!(", as it is only known to be {least} or more")
+                format!(", because it is only known to be {least} or more")
             }
             (None, None) => String::new(),
         };
         Some(format!(
-            "the capture does not tell this of {} of {}, such as #{}{why}",
+            "the capture does not show this value for {} of {}, such as #{}{why}",
             words::count(untold.len() as u64),
             words::things(connections.len() as u64, "connection", "connections"),
             first.number
@@ -540,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn comparisons_hold_as_they_read() {
+    fn comparisons_hold_as_written() {
         let holds = |sign: &str| {
             let condition = read(&format!("timeouts {sign} 2"));
             [1.0, 2.0, 3.0].map(|value| condition.comparison.holds(value, condition.bound))
@@ -554,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn every_measure_has_its_own_name() {
+    fn names_of_measures_are_unique() {
         let mut names = Measure::ALL.map(Measure::name);
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]));

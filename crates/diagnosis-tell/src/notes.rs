@@ -1,4 +1,4 @@
-//! Oddities of a connection and of its capture.
+//! Notes on unusual properties of a connection and of its capture.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::consistency::Withdrawn;
@@ -9,35 +9,40 @@ use crate::story::silent_later;
 use crate::summary::ends;
 use crate::words;
 
-/// Resets that were not obeyed.
+/// Returns a note on resets that had no effect.
 fn ignored_resets(connection: &ConnectionFindings) -> Option<String> {
     let ending = &connection.ending;
     let Ignored { reset, why } = ending.ignored?;
     let who = connection.addresses.of(reset.side);
     let because = match why {
         WhyIgnored::NotOfTheSyn => "it does not acknowledge the SYN (RFC 9293 §3.10.7.3)",
-        WhyIgnored::OutsideWindow => "its number is outside of the receive window (RFC 5961 §3.2)",
-        WhyIgnored::WentOn => "the end that it names went on",
+        WhyIgnored::OutsideWindow => {
+            "its sequence number is outside the receive window (RFC 5961 §3.2)"
+        }
+        WhyIgnored::WentOn => "that end continued to send",
     };
     let more = match ending.ignored_resets.saturating_sub(1) {
         0 => String::new(),
-        more => format!("; {} more", words::count(more)),
+        more => format!(
+            "; {} had no effect either",
+            words::things(more, "more reset", "more resets")
+        ),
     };
     let packet = reset.packet;
     Some(format!(
-        "a reset in the name of {who} (packet {packet}) had no effect: {because}{more}"
+        "a reset with the source address {who} (packet {packet}) had no effect: {because}{more}"
     ))
 }
 
-/// Gaps of the capture beside single packets: all packets of one end, options.
+/// Returns notes on larger gaps of the capture: all packets of one end, TCP options.
 fn not_in_the_capture(connection: &ConnectionFindings) -> Vec<String> {
     let mut notes = Vec::new();
     for side in Side::BOTH {
         let counts = connection.counts.of(side);
-        // One byte is a FIN.
+        // A single byte may be a FIN.
         if counts.packets == 0 && counts.unseen_bytes() > 1 {
             notes.push(format!(
-                "{} of {} were acknowledged; none of its packets is in the capture",
+                "{} from {} were acknowledged, but the capture has none of its packets",
                 words::bytes(counts.unseen_bytes() as f64),
                 connection.addresses.of(side)
             ));
@@ -47,24 +52,24 @@ fn not_in_the_capture(connection: &ConnectionFindings) -> Vec<String> {
     let cut: u64 = counts.into_iter().map(u64::from).sum();
     if cut > 0 {
         notes.push(format!(
-            "the TCP options of {} are cut off: SACK blocks, timestamps and the scale of windows; 128 bytes of each packet \
-             would keep them",
+            "the TCP options of {} are cut off (SACK blocks, timestamps, window scale); 128 bytes of each packet would keep \
+             them",
             words::things(cut, "packet", "packets")
         ));
     }
     notes
 }
 
-/// A beginning that the capture lacks.
+/// Returns a note if the capture lacks the beginning of the connection.
 fn in_the_middle(connection: &ConnectionFindings) -> Option<String> {
     let syns = &connection.handshake.syns;
     let has_data = connection.main_stream().is_some();
     (has_data && syns.opener.is_none() && syns.answerer.is_none()).then(|| {
-        "the capture has no SYN of this connection: all times and numbers are those of the part that it has".to_owned()
+        "the capture has no SYN of this connection: all times and counts refer to the captured part".to_owned()
     })
 }
 
-/// Oddities of a connection and of its capture, a sentence each.
+/// Returns notes on unusual properties of a connection and of its capture, a sentence each.
 #[must_use]
 pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
     let mut notes: Vec<String> = in_the_middle(connection).into_iter().collect();
@@ -72,7 +77,7 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
     let copies: u64 = copies.iter().sum();
     if copies > 0 {
         notes.push(format!(
-            "{} that the capture has twice, as from two interfaces, are left out",
+            "the capture contains {} twice, as happens if it was taken on two interfaces; copies are ignored",
             words::things(copies, "packet", "packets")
         ));
     }
@@ -82,7 +87,7 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
             let (from, _) = ends(connection, stream);
             let packets = unseen_bytes.div_ceil(u64::from(stream.smss.max(1)));
             notes.push(format!(
-                "{} of {from}, {} or more, were acknowledged and are not in the capture ({})",
+                "{} from {from} ({} or more, {} of the data) were acknowledged but are not in the capture",
                 words::bytes(unseen_bytes as f64),
                 words::things(packets, "packet", "packets"),
                 words::share(stream.coverage.missing())
@@ -114,8 +119,8 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
     notes
 }
 
-/// Text on the data in a SYN that its answer does not acknowledge. Where that SYN was sent again, the server may never have
-/// had it.
+/// Returns a note on the data in a SYN, if the answer does not acknowledge it. If that SYN was retransmitted, the
+/// server may never have received the data.
 fn fast_open(connection: &ConnectionFindings) -> Option<String> {
     let handshake = &connection.handshake;
     let bytes = words::bytes(f64::from(handshake.fast_open_refused?));
@@ -123,11 +128,12 @@ fn fast_open(connection: &ConnectionFindings) -> Option<String> {
     Some(if syn.times > 1 {
         format!(
             "the answer to the SYN does not acknowledge the {bytes} in the SYN (TCP Fast Open, RFC 7413), and \
-             they were retransmitted; the SYN was retransmitted, too: it or its answer was lost, or the answer came late"
+             they were retransmitted; the SYN was retransmitted, too: it or its answer was lost, or the answer arrived late"
         )
     } else {
         format!(
-            "the server did not take the {bytes} in the SYN (TCP Fast Open, RFC 7413): they were retransmitted, and nothing was lost"
+            "the server did not accept the {bytes} in the SYN (TCP Fast Open, RFC 7413): they were retransmitted, and nothing was \
+             lost"
         )
     })
 }

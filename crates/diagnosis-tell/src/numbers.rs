@@ -1,6 +1,6 @@
-//! A diagnosis for other programs: one JSON object, or tables as CSV.
+//! Diagnosis for other programs: one JSON object, or tables as CSV.
 //!
-//! Names do not change, and say their unit. Times are seconds since the capture's first packet.
+//! Names do not change, and contain their units. Times are seconds since the capture's first packet.
 
 mod both;
 mod csv;
@@ -42,7 +42,7 @@ use dupack_diagnosis::told::Told;
 use dupack_diagnosis::untold::Untold;
 use dupack_diagnosis::{Diagnosis, Extent};
 
-/// All of it, as one JSON object.
+/// Returns the whole diagnosis as one JSON object.
 #[must_use]
 pub fn json(diagnosis: &Diagnosis, asked: Option<&Asked>) -> String {
     let mut text = serde_json::to_string_pretty(&Document::of(diagnosis, asked))
@@ -51,7 +51,7 @@ pub fn json(diagnosis: &Diagnosis, asked: Option<&Asked>) -> String {
     text
 }
 
-/// The JSON Schema of [`json`], with its version as `$id`.
+/// Returns the JSON Schema of [`json`], with its version as `$id`.
 #[must_use]
 pub fn json_schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(Document);

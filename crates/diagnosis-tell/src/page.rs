@@ -1,4 +1,4 @@
-//! The report: one page, its figures, and tables for other programs.
+//! Report: one page, its figures, and tables for other programs.
 
 mod facts;
 
@@ -27,13 +27,13 @@ use dupack_diagnosis::sender::Verdict;
 use dupack_diagnosis::{Diagnosis, Extent};
 use facts::{facts, facts_without_data, limits_or_why};
 
-/// The most retransmissions that a page lists; the CSV has more (ours).
+/// Maximum number of retransmissions that a page lists; the CSV has more (ours).
 const LISTED_MAX: usize = 40;
 
-/// What was gathered of the streams that are told of in detail.
+/// Scenes of the streams that are described in detail.
 pub type Scenes = BTreeMap<StreamId, Scene>;
 
-/// Where the numbers of a page are.
+/// Files with the numbers of a page.
 const CONNECTIONS: &str = "connections.csv";
 const LIMITS: &str = "limits.csv";
 const RETRANSMISSIONS: &str = "retransmissions.csv";
@@ -42,8 +42,8 @@ const REQUESTS: &str = "requests.csv";
 const GROUPS: &str = "groups.csv";
 const JSON: &str = "diagnosis.json";
 
-/// Every file of the report on the capture called `name`; the first `detailed` connections are told of one by
-/// one, with figures where there are scenes of them.
+/// Returns every file of the report on the capture called `name`. The first `detailed` connections are described
+/// individually, with a figure if there is a scene of them.
 ///
 /// # Errors
 /// If a figure cannot be drawn.
@@ -67,7 +67,7 @@ pub fn files<'d>(
         });
         let svg = match figure {
             Some((stream, scene)) => {
-                // Only the first is asked about.
+                // Only the first connection has a what-if.
                 let courses = if place == 0 { courses } else { &[] };
                 Some(timeline(connection, stream, scene, courses).svg()?)
             }
@@ -85,7 +85,7 @@ pub fn files<'d>(
     sections.extend(by_server(diagnosis));
     sections.push(all_connections(diagnosis));
     files.add_page(Page {
-        title: format!("What limited the transfers of {name}"),
+        title: format!("Limits of the transfers in {name}"),
         lead: match diagnosis.connections.first() {
             Some(first) => headline(first),
             None => "No connection carried data.".to_owned(),
@@ -106,8 +106,7 @@ fn in_short(diagnosis: &Diagnosis) -> Section {
     let mut blocks = Vec::new();
     if diagnosis.extent == Extent::Interrupted {
         blocks.push(Block::Warning {
-            text: "The reading was interrupted: this page describes the part that was read."
-                .to_owned(),
+            text: "Reading was interrupted: this page describes the part that was read.".to_owned(),
         });
     }
     let notes = diagnosis.notes.iter();
@@ -147,7 +146,7 @@ fn in_short(diagnosis: &Diagnosis) -> Section {
     }
 }
 
-/// The sections on a connection.
+/// Returns the sections on a connection.
 fn of_connection(
     connection: &ConnectionFindings,
     asked: Option<&Asked>,
@@ -199,7 +198,7 @@ fn of_connection(
             });
         }
     };
-    part("What limited it", vec![limits_or_why(stream)]);
+    part("Limits", vec![limits_or_why(stream)]);
     part("Retransmissions", retransmissions(stream));
     part("Stalls", stalls(stream));
     part("Requests", crate::requests::table(connection));
@@ -212,10 +211,10 @@ fn of_connection(
 
 const PACKETS: &str = "position of each segment in the stream, and the ACKs; retransmissions are marked by their cause.";
 
-const SIMULATED: &str = "If other senders were simulated, their transfers are drawn beside it: where the simulated captured sender \
-    follows the captured one, the model of the path fits.";
+const SIMULATED: &str = "If other senders were simulated, the second panel has their transfers beside the captured one: if the \
+    simulation of the captured sender follows the capture, the model of the path fits.";
 
-/// Parts of a stream's figure.
+/// Returns the caption of a stream's figure.
 fn caption(stream: &StreamFindings) -> String {
     if !has_panels(stream) {
         return words::capital(PACKETS);
@@ -287,7 +286,7 @@ fn retransmissions(stream: &StreamFindings) -> Vec<Block> {
     vec![first, second]
 }
 
-/// What other senders would have taken.
+/// Returns a table of the predictions for other senders.
 fn what_if(asked: &Asked) -> Vec<Block> {
     let Asked::Answered(answers) = asked else {
         return vec![Block::text(format!("{}.", crate::summary::what_if(asked)))];
@@ -296,7 +295,7 @@ fn what_if(asked: &Asked) -> Vec<Block> {
         let number = |text: String| Cell::new(text, Emphasis::Number);
         let name = match answer.role {
             Role::Captured => format!("{}, captured", answer.stack),
-            Role::PerhapsCaptured => format!("{}, perhaps captured", answer.stack),
+            Role::PerhapsCaptured => format!("{}, possibly captured", answer.stack),
             Role::Another => answer.stack.to_string(),
         };
         if answer.offer != Offer::Given {
@@ -318,10 +317,10 @@ fn what_if(asked: &Asked) -> Vec<Block> {
         ]
     });
     let mut blocks = vec![Block::Table {
-        caption: "The same transfer, simulated on the path that the capture shows. The captured sender, simulated there, does \
-                  what it did in the capture. Intervals are of 95 %; the last column has the commands for Linux."
+        caption: "The same transfer, simulated on the path that the capture shows. The captured sender behaves in simulations as \
+                  it did in the capture. Intervals are 95 % confidence intervals; the last column has the commands for Linux."
             .to_owned(),
-        header: ["stack", "duration", "against the capture", "goodput", "in Linux"]
+        header: ["stack", "duration", "compared with the capture", "goodput", "in Linux"]
             .map(str::to_owned)
             .to_vec(),
         rows: rows.collect(),
@@ -330,19 +329,19 @@ fn what_if(asked: &Asked) -> Vec<Block> {
     blocks
 }
 
-/// Single answers of a connection with turns, with the fastest senders.
+/// Returns the predicted single answers of a connection with turns, with the fastest senders.
 fn replies(answers: &[Answer]) -> Vec<Block> {
     let told = answers.iter().filter_map(replies_in_words);
     told.map(|text| Block::text(format!("{}.", text.replacen("with", "With", 1))))
         .collect()
 }
 
-/// What the capture tells of the path.
+/// Returns the tables of the path.
 fn path(stream: &StreamFindings) -> Vec<Block> {
     let lines = path_in_words(&stream.path).into_iter();
     let rows = lines.map(|line| vec![line.name.into(), line.text.into()]);
     let mut blocks = vec![Block::Table {
-        caption: "Intervals are of 95 %.".to_owned(),
+        caption: "Intervals are 95 % confidence intervals.".to_owned(),
         header: ["property", "estimate"].map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }];
@@ -361,8 +360,8 @@ fn path(stream: &StreamFindings) -> Vec<Block> {
         .collect();
     if !rows.is_empty() {
         blocks.push(Block::Table {
-            caption: "Loss differentiation algorithms, applied to the losses of this capture: their verdicts, and how many of these \
-                      the queue's delay at the loss confirms."
+            caption: "Loss differentiation algorithms, applied to the losses of this capture: their verdicts, and the number of \
+                      verdicts that the queueing delay at the loss confirms."
                 .to_owned(),
             header: ["algorithm", "congestion", "link", "confirmed by the queue"]
                 .map(str::to_owned)
@@ -373,7 +372,7 @@ fn path(stream: &StreamFindings) -> Vec<Block> {
     blocks
 }
 
-/// When nothing happened for longer than two round trips.
+/// Returns a table of the stalls: times without events that are longer than two round trips.
 fn stalls(stream: &StreamFindings) -> Vec<Block> {
     let Some(caption) = crate::summary::stalls(stream) else {
         return Vec::new();
@@ -410,7 +409,8 @@ fn stalls(stream: &StreamFindings) -> Vec<Block> {
     }]
 }
 
-/// Candidates with less than this chance beside the likeliest are left out of the table: e⁻¹² (ours).
+/// Candidates that are less likely than the likeliest one by more than this, as a natural logarithm, are not listed:
+/// e⁻¹² (ours).
 const SCORE_SHOWN: f64 = 12.0;
 
 fn senders(stream: &StreamFindings) -> Vec<Block> {
@@ -426,7 +426,9 @@ fn senders(stream: &StreamFindings) -> Vec<Block> {
         blocks.push(Block::Table {
             caption: "Candidates, the likeliest first, with the evidence for and against each."
                 .to_owned(),
-            header: ["of", "name", "for", "against"].map(str::to_owned).to_vec(),
+            header: ["algorithm", "name", "for", "against"]
+                .map(str::to_owned)
+                .to_vec(),
             rows,
         });
     }
@@ -455,7 +457,7 @@ fn candidates<N: ToString>(axis: &str, verdict: &Verdict<N>) -> Vec<Vec<Cell>> {
     rows.collect()
 }
 
-/// Bottlenecks that several streams share.
+/// Returns the section on bottlenecks that several streams share.
 fn shared_bottlenecks(diagnosis: &Diagnosis) -> Option<Section> {
     let blocks = crate::shared::tables(&diagnosis.shared);
     (!blocks.is_empty()).then(|| Section {
@@ -465,7 +467,7 @@ fn shared_bottlenecks(diagnosis: &Diagnosis) -> Option<Section> {
     })
 }
 
-/// Connections by server, where one has several.
+/// Returns the section on connections by server, if a server has several.
 fn by_server(diagnosis: &Diagnosis) -> Option<Section> {
     let mut blocks = crate::groups::tables(&diagnosis.groups);
     (!blocks.is_empty()).then(|| {
@@ -480,7 +482,7 @@ fn by_server(diagnosis: &Diagnosis) -> Option<Section> {
     })
 }
 
-/// Connections that the page lists: the CSV has all that were kept (ours).
+/// Maximum number of connections that the page lists: the CSV has all that were kept (ours).
 const CONNECTIONS_LISTED: usize = 100;
 
 fn all_connections(diagnosis: &Diagnosis) -> Section {
@@ -489,7 +491,7 @@ fn all_connections(diagnosis: &Diagnosis) -> Section {
     let beyond = diagnosis.beyond.connections + diagnosis.connections.len() as u64
         - diagnosis.connections.len().min(CONNECTIONS_LISTED) as u64;
     let mut caption = "Ordered by the time that an end waited for data. Lost is the time that was spent neither at the bottleneck, nor \
-        waiting for the application, nor in the handshake. Connections whose limits cannot be told come last."
+        waiting for the application, nor in the handshake. Connections whose limits cannot be determined come last."
         .to_owned();
     if beyond > 0 {
         caption += &format!(" {} more are not listed.", words::count(beyond));
@@ -508,7 +510,7 @@ fn all_connections(diagnosis: &Diagnosis) -> Section {
                     "lost",
                     "goodput",
                     "retransmitted",
-                    "most of the time",
+                    "main limit",
                 ]
                 .map(str::to_owned)
                 .to_vec(),
@@ -522,10 +524,10 @@ fn all_connections(diagnosis: &Diagnosis) -> Section {
     }
 }
 
-/// A cell without a value.
+/// Cell without a value.
 const NONE: &str = "–";
 
-/// Lost time, if it is told.
+/// Returns the lost time, if it is known.
 fn lost(time: Option<Duration>) -> String {
     time.map_or(NONE.to_owned(), words::time)
 }

@@ -8,16 +8,16 @@ use dupack_diagnosis::analyse::hints::{Hint, TlsRecord};
 use dupack_diagnosis::findings::ConnectionFindings;
 use dupack_diagnosis::{Request, Requests};
 
-/// Requests that the page lists; the CSV has all that are kept (ours).
+/// Maximum number of requests that the page lists; the CSV has all that are kept (ours).
 const LISTED_MAX: usize = 40;
 
-/// A part of the worst request is named if it has this share of its time (ours) ...
+/// Minimum share of the worst request's time of a part that is named (ours).
 const PART_SHOWN: f64 = 0.25;
-/// ... and so many parts at most.
+/// Maximum number of parts that are named.
 const PARTS_SHOWN: usize = 2;
 
-/// Number of requests, quantiles and the longest, for the terminal: `"137 requests: p50 43 ms, p95 210 ms; the worst 3.1 s at
-/// packet 5120: server 2.9 s"`.
+/// Returns the number of requests, quantiles and the longest one, for the terminal: `"137 requests: p50 43 ms, p95 210
+/// ms; the worst 3.1 s at packet 5120: server 2.9 s"`.
 #[must_use]
 pub fn requests(connection: &ConnectionFindings) -> Option<String> {
     let requests = connection.requests.as_ref()?;
@@ -38,7 +38,7 @@ pub fn requests(connection: &ConnectionFindings) -> Option<String> {
     Some(text)
 }
 
-/// Beginning of a request or an answer in words. It has printable characters only.
+/// Returns the beginning of a request or an answer in words. It has printable characters only.
 #[must_use]
 pub fn hint_in_words(hint: &Hint) -> String {
     match hint {
@@ -46,7 +46,7 @@ pub fn hint_in_words(hint: &Hint) -> String {
         Hint::HttpStatus(code) => format!("status {code}"),
         Hint::Tls(record) => {
             let name = match record {
-                TlsRecord::ChangeCipherSpec => "change of cipher",
+                TlsRecord::ChangeCipherSpec => "change cipher spec",
                 TlsRecord::Alert => "alert",
                 TlsRecord::Handshake => "handshake",
                 TlsRecord::ApplicationData => "application data",
@@ -56,7 +56,8 @@ pub fn hint_in_words(hint: &Hint) -> String {
     }
 }
 
-/// Beginnings of a request and of its answer, as far as they are known: `"GET /index.html → status 200"`, `"TLS application data"`.
+/// Returns the beginnings of a request and of its answer, as far as they are known: `"GET /index.html → status 200"`,
+/// `"TLS application data"`.
 fn content(request: &Request) -> Option<String> {
     let (asked, answered) = (request.request.hint, request.answer.hint);
     let say = |hint: Option<Hint>| hint.as_ref().map(hint_in_words);
@@ -69,17 +70,17 @@ fn content(request: &Request) -> Option<String> {
     }
 }
 
-/// Turns that join several requests.
+/// Returns the number of turns that consist of several requests.
 fn joined(requests: &Requests) -> Option<String> {
     (requests.joined > 0).then(|| {
         format!(
             "{} of several pipelined requests",
-            words::things(requests.joined, "is a turn", "are turns")
+            words::things(requests.joined, "consists", "consist")
         )
     })
 }
 
-/// The parts that take most of a request's time.
+/// Returns the parts that take most of a request's time.
 fn largest_parts(request: &Request) -> String {
     let mut parts = request.parts.named();
     parts.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
@@ -93,14 +94,14 @@ fn largest_parts(request: &Request) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// The table of the longest requests.
+/// Returns the table of the longest requests.
 #[must_use]
 pub fn table(connection: &ConnectionFindings) -> Vec<Block> {
     let Some(requests) = &connection.requests else {
         return Vec::new();
     };
     let listed: Vec<&Request> = requests.worst.iter().take(LISTED_MAX).collect();
-    // Parts that no request has take no column.
+    // Parts that are zero in all requests have no column.
     let names = requests.worst.first().map(|worst| worst.parts.named());
     let names: Vec<(usize, &str)> = names
         .into_iter()
@@ -147,7 +148,7 @@ pub fn table(connection: &ConnectionFindings) -> Vec<Block> {
     }]
 }
 
-/// A time of the capture in seconds.
+/// Returns a time of the capture in seconds.
 fn at(time: Instant) -> Cell {
     number(format!("{:.3}", time.as_secs_f64()))
 }
@@ -156,7 +157,7 @@ fn number(text: String) -> Cell {
     Cell::new(text, Emphasis::Number)
 }
 
-/// The cells of a request before the parts of its time.
+/// Returns the cells of a request before the parts of its time.
 fn beginning(request: &Request) -> Vec<Cell> {
     let pipelined = match request.joined {
         0 => String::new(),
@@ -200,9 +201,11 @@ fn caption(requests: &Requests, listed: usize) -> String {
         " Sent: first byte of the request; first and last byte: of the answer, all as captured.";
     text += match requests.round_trip {
         Some(_) => {
-            " Network is one round trip, the least of the capture; the parts sum to the time of the client."
+            " Network is one round trip, the least of the capture; the parts sum to the time at the client."
         }
-        None => " The capture tells no round-trip time: the network is in the time of the server.",
+        None => {
+            " The capture shows no round-trip time: the time of the server includes that of the network."
+        }
     };
     text
 }

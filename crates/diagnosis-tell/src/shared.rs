@@ -6,10 +6,11 @@ use crate::words;
 use dupack_diagnosis::Side;
 use dupack_diagnosis::shared::{SUM_CONSTANT, SharedBottleneck, SharedBottlenecks, Sharer};
 
-/// Streams that a sentence names: the rest is a number.
+/// Maximum number of streams that a sentence names: the others are counted.
 const NAMED: usize = 6;
 
-/// The bottleneck in a sentence: `"#1 and #2 share a bottleneck: 9.7 Mbit/s together, of which #1 has 52 %, #2 48 %."`.
+/// Returns the bottleneck in a sentence: `"#1 and #2 share a bottleneck: 9.7 Mbit/s together, of which #1 has 52 %, #2
+/// 48 %."`.
 #[must_use]
 pub fn sentence(shared: &SharedBottleneck) -> String {
     let names = shared.streams.iter().map(name);
@@ -30,7 +31,7 @@ pub fn sentence(shared: &SharedBottleneck) -> String {
     );
     if shared.rate_varies > SUM_CONSTANT {
         text += &format!(
-            "; that varies by {}, as where others use it, too",
+            "; the total varies by {}, as happens if other traffic also uses the bottleneck",
             words::share(shared.rate_varies)
         );
     }
@@ -38,7 +39,8 @@ pub fn sentence(shared: &SharedBottleneck) -> String {
     text
 }
 
-/// Bottleneck that a connection shares, for a line of its own: `"a bottleneck with #2: 52 % of 9.7 Mbit/s together"`.
+/// Returns the bottleneck that a connection shares, for a line of its own: `"a bottleneck with #2: 52 % of 9.7 Mbit/s
+/// together"`.
 #[must_use]
 pub fn of_connection(shared: &[SharedBottleneck], connection: u64, side: Side) -> Option<String> {
     let (bottleneck, own) = shared.iter().find_map(|bottleneck| {
@@ -58,7 +60,7 @@ fn name(stream: &Sharer) -> String {
     format!("#{}", stream.connection)
 }
 
-/// `"#1, #2 and #3"`.
+/// Returns `"#1, #2 and #3"`.
 fn listed(mut names: Vec<String>) -> String {
     let beyond = names.len().saturating_sub(NAMED);
     if beyond > 0 {
@@ -72,7 +74,7 @@ fn listed(mut names: Vec<String>) -> String {
     format!("{} and {last}", names.join(", "))
 }
 
-/// Sentences for the screen: one for each bottleneck, and one on the streams of which the capture does not tell it.
+/// Returns the sentences for the screen: one for each bottleneck, and one on the streams that could not be compared.
 #[must_use]
 pub fn sentences(all: &SharedBottlenecks) -> Vec<String> {
     let mut said: Vec<String> = all.found.iter().map(sentence).collect();
@@ -91,7 +93,7 @@ fn not_compared(streams: u64) -> String {
     )
 }
 
-/// A table of each bottleneck, with the evidence; and how many streams were compared.
+/// Returns a table of each bottleneck with the evidence, and the number of streams that were compared.
 #[must_use]
 pub fn tables(all: &SharedBottlenecks) -> Vec<Block> {
     if all.compared == 0 {

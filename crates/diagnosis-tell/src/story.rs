@@ -1,13 +1,12 @@
-//! The limit of a stream, in one sentence, as a person would say it.
+//! Limit of a stream in one plain sentence.
 //!
-//! The sentences are data: [`TEMPLATES`], each with a condition, and the first whose condition holds speaks.
-//! Their order:
+//! The sentences are data: the first of [`TEMPLATES`] whose condition holds is used. Their order:
 //!
-//! 1. Nothing can be told: no data, no ACKs, or too much that is missing from the capture.
-//! 2. Signs of something on the path that explains all the rest.
-//! 3. The group that took most of the time, if it took a third. Where that is a window that moves, too little to say more: it
-//!    rests on round trips, of which there must be some.
-//! 4. None of these: the two largest.
+//! 1. No limit is known: no data, no ACKs, or too much of the data is missing from the capture.
+//! 2. Signs of something on the path that explains everything else.
+//! 3. The group that took most of the time, if it took a third. If that group is a moving window, there must be some round trips:
+//!    otherwise the transfer is too short to tell.
+//! 4. None of these: the two largest groups.
 
 mod case;
 mod headline;
@@ -30,13 +29,13 @@ use sentences::{
     was_shut, went_to,
 };
 
-/// From this part on, waste speaks before all else. Ours.
+/// Share of the time from which waste comes before everything else. Ours.
 const WASTE_SHARE: f64 = 0.25;
 
-/// A sentence and when it is said.
+/// Sentence with its condition.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
-    /// A name for it, for files and tests.
+    /// Name of the template, for files and tests.
     pub name: &'static str,
     holds: fn(&Case<'_>) -> bool,
     say: fn(&Case<'_>) -> String,
@@ -169,7 +168,7 @@ pub const TEMPLATES: [Template; 24] = [
     },
 ];
 
-/// The limit of a stream, as a sentence.
+/// Returns the limit of a stream, as a sentence.
 #[must_use]
 pub fn story(stream: &StreamFindings) -> String {
     let (_, said) = tell(&Case::of(stream));
@@ -179,7 +178,7 @@ pub fn story(stream: &StreamFindings) -> String {
     format!("{}.", crate::words::capital(&said))
 }
 
-/// The sentence for a stream, without a full stop; and the template it comes from.
+/// Returns the name of the template for a stream, and its sentence without a full stop.
 #[must_use]
 pub fn tell(case: &Case<'_>) -> (&'static str, String) {
     let template = TEMPLATES.iter().find(|template| (template.holds)(case));

@@ -1,4 +1,4 @@
-//! The summary for the terminal: one screen, the worst connections first.
+//! Summary for the terminal: one screen, the worst connections first.
 
 mod path;
 mod senders;
@@ -30,20 +30,20 @@ use dupack_diagnosis::sender::{SenderReport, Verdict};
 use dupack_diagnosis::shared::SharedBottleneck;
 use dupack_diagnosis::{Diagnosis, Extent};
 
-/// How a summary looks.
+/// Look of a summary.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
-    /// Whether there is colour.
+    /// Use of colour.
     pub colour: Colour,
-    /// How wide it is; as the terminal, if nobody says.
+    /// Width in columns; that of the terminal if `None`.
     pub width: Option<u16>,
-    /// How many connections are told of in detail.
+    /// Number of connections that are described in detail.
     pub detailed: usize,
-    /// How many more are listed.
+    /// Number of further connections that are listed.
     pub listed: usize,
 }
 
-/// The summary of a diagnosis.
+/// Returns the summary of a diagnosis.
 #[must_use]
 pub fn summary(diagnosis: &Diagnosis, asked: Option<&Asked>, look: &Look) -> String {
     let width = look.width;
@@ -80,7 +80,7 @@ pub fn summary(diagnosis: &Diagnosis, asked: Option<&Asked>, look: &Look) -> Str
     text
 }
 
-/// What was read, in a sentence or two.
+/// Returns a sentence or two on the whole capture.
 fn of_the_capture(diagnosis: &Diagnosis, look: &Look) -> String {
     let shown = look.detailed.saturating_add(look.listed);
     let found = diagnosis.connections.len();
@@ -104,12 +104,12 @@ fn of_the_capture(diagnosis: &Diagnosis, look: &Look) -> String {
     }
     text.push('.');
     if diagnosis.extent == Extent::Interrupted {
-        text += " Interrupted: this is what was read so far.";
+        text += " Interrupted: only the part that was read is described.";
     }
     text
 }
 
-/// How many packets of which kinds there are.
+/// Returns the numbers of packets by kind.
 #[must_use]
 pub fn packets(diagnosis: &Diagnosis) -> String {
     let kinds = diagnosis.tally.by_kind().into_iter();
@@ -118,7 +118,7 @@ pub fn packets(diagnosis: &Diagnosis) -> String {
     format!("packets: {}", kinds.join(", "))
 }
 
-/// All that the terminal shows of a connection.
+/// Returns everything that the terminal shows of a connection.
 fn detailed(
     connection: &ConnectionFindings,
     shared: &[SharedBottleneck],
@@ -172,7 +172,7 @@ fn detailed(
         row("ended", ending);
     }
     if let Some(other) = connection.other_stream() {
-        row("other way", other_way(connection, other));
+        row("reverse data", other_way(connection, other));
     }
     for note in notes(connection) {
         row("note", note);
@@ -181,7 +181,7 @@ fn detailed(
     text
 }
 
-/// All that the terminal shows of a connection without data.
+/// Returns everything that the terminal shows of a connection without data.
 fn unopened(connection: &ConnectionFindings, look: &Look) -> String {
     let mut text = paragraph(&headline(connection), look.width);
     text.push('\n');
@@ -203,7 +203,7 @@ fn unopened(connection: &ConnectionFindings, look: &Look) -> String {
     text
 }
 
-/// The stream of the other direction, in a line.
+/// Returns the stream of the other direction, in a line.
 #[must_use]
 pub fn other_way(connection: &ConnectionFindings, stream: &StreamFindings) -> String {
     let (from, _) = ends(connection, stream);
@@ -220,7 +220,7 @@ pub fn other_way(connection: &ConnectionFindings, stream: &StreamFindings) -> St
     format!("{bytes} from {from}{again}. {}", story(stream))
 }
 
-/// Who, how much, how long, how fast.
+/// Returns the number and the ends of a connection, and the amount, the duration and the rate of its data.
 #[must_use]
 pub fn title(connection: &ConnectionFindings) -> String {
     let (one, other) = (connection.addresses.opener, connection.addresses.answerer);
@@ -238,14 +238,14 @@ pub fn title(connection: &ConnectionFindings) -> String {
     )
 }
 
-/// The addresses of a stream's sender and receiver.
+/// Returns the addresses of a stream's sender and receiver.
 #[must_use]
 pub fn ends(connection: &ConnectionFindings, stream: &StreamFindings) -> (String, String) {
     let of = |side| connection.addresses.of(side).to_string();
     (of(stream.side), of(stream.side.other()))
 }
 
-/// No data, in a few words.
+/// Returns the reason for a connection without data, in a few words.
 pub(crate) fn without_data(connection: &ConnectionFindings) -> String {
     let syns = &connection.handshake.syns;
     let was_opened = connection.handshake.established_at.is_some();
@@ -262,7 +262,7 @@ pub(crate) fn without_data(connection: &ConnectionFindings) -> String {
     said.to_owned()
 }
 
-/// Which SYNs were sent again, and what that took.
+/// Returns the numbers of retransmitted SYNs, and the time that they took.
 #[must_use]
 pub fn syns_again(connection: &ConnectionFindings) -> Option<String> {
     let handshake = &connection.handshake;
@@ -289,17 +289,17 @@ pub fn syns_again(connection: &ConnectionFindings) -> Option<String> {
     })
 }
 
-/// A line with numbers beside its bar takes so many columns without the bar.
+/// Columns of a line with numbers beside its bar, without the bar.
 const BESIDE_BAR: usize = 52;
-/// So many of them are before the name.
+/// Columns of that line before the name.
 const BEFORE_NAME: usize = 20;
-/// A bar is no longer, and no shorter: then there is none.
+/// Maximum and minimum length of a bar: with less room there is none.
 const BAR_MAX: usize = 24;
 const BAR_MIN: usize = 4;
-/// A limit is shown if it has this share of the time, or is one of the first three (ours: less is noise).
+/// Minimum share of the time of a limit that is shown; the first three are always shown (ours: less is noise).
 const SHARE_SHOWN: f64 = 0.005;
 
-/// What limited it, as shares that sum to 100 %.
+/// Returns the limits of a stream, as shares that sum to 100 %.
 fn limits(stream: &StreamFindings, width: usize) -> String {
     let shares = &stream.shares;
     let named = in_percent(stream).into_iter();
@@ -318,7 +318,7 @@ fn limits(stream: &StreamFindings, width: usize) -> String {
         let name = words::limit_of(stream, limit);
         text += &match room {
             BAR_MIN.. => {
-                // What is said to be 0 % has no block.
+                // A share that is printed as 0 % has no bar.
                 let bar = if percent == 0 {
                     String::new()
                 } else {
@@ -337,14 +337,14 @@ fn limits(stream: &StreamFindings, width: usize) -> String {
     text
 }
 
-/// The number of retransmissions; `None` if it is not told.
+/// Returns the number of retransmissions; `None` if it is unknown.
 #[must_use]
 pub fn retransmissions(stream: &StreamFindings) -> Option<u64> {
     let told = stream.tells_retransmissions();
     told.then_some(stream.account.retransmissions)
 }
 
-/// What was sent again, by cause.
+/// Returns the retransmissions, by cause.
 #[must_use]
 pub fn sent_again(stream: &StreamFindings) -> String {
     let account = &stream.account;
@@ -353,7 +353,7 @@ pub fn sent_again(stream: &StreamFindings) -> String {
     }
     if !stream.tells_retransmissions() {
         let why = Withdrawn::RetransmissionsBeyondSegments.why();
-        return format!("cannot be told: {why}");
+        return format!("{UNTOLD}: {why}");
     }
     let segments = stream.shares.segments.max(1);
     let classes = Class::ALL.into_iter().filter(|class| !class.is_probe());
@@ -378,7 +378,12 @@ pub fn sent_again(stream: &StreamFindings) -> String {
     }
     let overtaken = stream.overtaken + stream.reordered;
     if overtaken > 0 {
-        text += &format!("; {} came late, overtaken", words::count(overtaken));
+        let overtaken = words::things(
+            overtaken,
+            "segment was overtaken",
+            "segments were overtaken",
+        );
+        text += &format!("; {overtaken} and arrived late");
     }
     text
 }
@@ -386,21 +391,21 @@ pub fn sent_again(stream: &StreamFindings) -> String {
 const fn class_in_words(class: Class, number: u64) -> &'static str {
     match (class, number) {
         (Class::Fast, _) => "fast",
-        (Class::Further, _) => "further of the same recoveries",
+        (Class::Further, _) => "further in the same recoveries",
         (Class::Timeout, 1) => "by a timeout",
         (Class::Timeout, _) => "by timeouts",
         (Class::AfterTimeout, _) => "after timeouts",
         (Class::TailLossProbe, 1) => "tail loss probe",
         (Class::TailLossProbe, _) => "tail loss probes",
-        // Probes are no retransmissions.
+        // Probes are not retransmissions.
         (Class::KeepAlive | Class::WindowProbe | Class::Unknown, _) => "of unknown cause",
     }
 }
 
-/// Kinds of stalls that are named: the rest is a number.
+/// Maximum number of kinds of stalls that are named: the others are counted.
 const KINDS_SHOWN: usize = 3;
 
-/// Stalls by kind, with the longest; `None` without stalls, and where the limits are not told.
+/// Returns the stalls by kind, with the longest; `None` without stalls, or if the limits are unknown.
 #[must_use]
 pub fn stalls(stream: &StreamFindings) -> Option<String> {
     let stalls = &stream.stalls;
@@ -433,7 +438,7 @@ pub fn stalls(stream: &StreamFindings) -> Option<String> {
     if let Some(longest) = longest {
         let at = longest.from.since(stream.shares.started);
         text += &format!(
-            "; the longest {}, after {}",
+            "; the longest {}, {} after the start",
             words::time(longest.duration()),
             words::time(at)
         );
@@ -441,14 +446,14 @@ pub fn stalls(stream: &StreamFindings) -> Option<String> {
     Some(text)
 }
 
-/// Packets that only asked for an answer.
+/// Returns the number of packets that only asked for an answer.
 #[must_use]
 pub fn probes(stream: &StreamFindings) -> Option<String> {
     let keep_alives = stream.happenings.keep_alives();
     (keep_alives > 0).then(|| words::things(keep_alives, "keep-alive", "keep-alives"))
 }
 
-/// How often and for how long the receive window was zero.
+/// Returns the number of times and the time for which the receive window was shut.
 #[must_use]
 pub fn closed_windows(stream: &StreamFindings) -> Option<String> {
     let Shut {
@@ -469,7 +474,7 @@ pub fn closed_windows(stream: &StreamFindings) -> Option<String> {
     })
 }
 
-/// Which sender it was, and why that is said.
+/// Returns the sender's recovery and congestion control, with the evidence.
 #[must_use]
 pub fn sender(report: &SenderReport) -> String {
     fn named<N: ToString>(verdict: &Verdict<N>) -> String {
@@ -487,25 +492,27 @@ pub fn sender(report: &SenderReport) -> String {
     )
 }
 
-/// Where the capture was taken, and how that is known.
+/// Returns the place where the capture was taken, with the evidence.
 #[must_use]
 pub fn seen_from(vantage: &Vantage) -> String {
     let place = match vantage.place {
         Place::Sender => "the sender's end",
         Place::Receiver => "the receiver's end",
         Place::Middle => "between both ends",
-        Place::Unknown => return "an unknown place: no answer of either end was seen".to_owned(),
+        Place::Unknown => {
+            return "an unknown place: the capture shows no answer of either end".to_owned();
+        }
     };
     let by = match vantage.reason {
-        Reason::Handshake => "by the handshake",
-        Reason::Timestamps => "by the echoes of timestamps",
-        Reason::Responses => "by how soon data follows ACKs",
-        Reason::Repairs => "by how soon repairs follow duplicate ACKs",
-        Reason::Nothing => "as nothing tells otherwise",
+        Reason::Handshake => "shown by the handshake",
+        Reason::Timestamps => "shown by the echoed timestamps",
+        Reason::Responses => "shown by the time between ACKs and the data that follows",
+        Reason::Repairs => "shown by the time between duplicate ACKs and repairs",
+        Reason::Nothing => "assumed, as nothing indicates otherwise",
     };
     if vantage.place == Place::Receiver && vantage.to_sender.is_zero() {
         return format!(
-            "{place}, by how soon data is acknowledged; nothing tells how far the sender is"
+            "{place}, shown by the time between data and its ACKs; the distance to the sender is unknown"
         );
     }
     let to = |end: &str, way| format!("{} to the {end} and back", words::way(way));
@@ -521,17 +528,19 @@ pub fn seen_from(vantage: &Vantage) -> String {
     format!("{place}: {ways}, {by}")
 }
 
-/// The reset that ended a connection.
+/// Returns the reset that ended a connection.
 #[must_use]
 pub fn ending(connection: &ConnectionFindings) -> Option<String> {
     let reset = connection.ending.reset?;
     let who = connection.addresses.of(reset.side);
     let at = words::time(reset.at.since(connection.first_at));
     let packet = reset.packet;
-    Some(format!("by a reset of {who}, after {at} (packet {packet})"))
+    Some(format!(
+        "by a reset from {who}, after {at} (packet {packet})"
+    ))
 }
 
-/// Columns of the table of connections, and those that it has with less and less room.
+/// Columns of the table of connections, and the subsets for less and less room.
 const COLUMNS: [&str; 8] = [
     "#",
     "from",
@@ -540,7 +549,7 @@ const COLUMNS: [&str; 8] = [
     "time",
     "rate",
     "retransmitted",
-    "lost to",
+    "main limit",
 ];
 const FORMS: [&[usize]; 4] = [
     &[0, 1, 2, 3, 4, 5, 6, 7],
@@ -549,10 +558,10 @@ const FORMS: [&[usize]; 4] = [
     &[0, 3, 4, 7],
 ];
 
-/// The last column is no narrower than this: it has words, which may stand below one another.
+/// Minimum width of the last column: it has words, which may be wrapped.
 const LOST_TO_MIN: usize = 20;
 
-/// The connections that are not told of in detail.
+/// Returns the table of the connections that are not described in detail.
 fn table(connections: &[&ConnectionFindings], width: Option<u16>) -> String {
     let rows: Vec<[String; 8]> = connections.iter().map(|one| table_row(one)).collect();
     let columns = columns_of(width);
@@ -614,10 +623,10 @@ fn table_row(connection: &ConnectionFindings) -> [String; 8] {
     ]
 }
 
-/// Text in the place of a limit that is not told.
-pub(crate) const UNTOLD: &str = "cannot be told";
+/// Text in place of an unknown limit.
+pub(crate) const UNTOLD: &str = "cannot be determined";
 
-/// The limit that took the most time of the first stream of a connection, with its share.
+/// Returns the limit that took most of the time of a connection's first stream, with its share.
 #[must_use]
 pub fn lost_to(connection: &ConnectionFindings, stream: &StreamFindings) -> String {
     if stream.limits_untold().is_some() || has_acks_alone(connection) {
@@ -629,8 +638,8 @@ pub fn lost_to(connection: &ConnectionFindings, stream: &StreamFindings) -> Stri
     })
 }
 
-/// The limits that took any time, the longest first, with whole percents of the time that sum to 100; none where the limits are not
-/// told.
+/// Returns the limits that took any time, the longest first, with whole percentages that sum to 100; none if the limits
+/// are unknown.
 #[must_use]
 pub fn in_percent(stream: &StreamFindings) -> Vec<(Limit, Duration, u32)> {
     if stream.limits_untold().is_some() {

@@ -1,4 +1,4 @@
-//! Simulated transfers, captured, for tests.
+//! Captures of simulated transfers, for tests.
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_diagnosis::read::follow::StreamId;
@@ -12,7 +12,7 @@ use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 use crate::film::{Remarks, Scene, retell};
 use crate::whatif::{Answer, Estimate, Gain, Offer, Role};
 
-/// The findings of a capture at the sender of a simulated flow.
+/// Returns the findings of a capture at the sender of a simulated flow.
 pub(crate) fn stream(experiment: &str, seed: u64) -> StreamFindings {
     let source = Source::new("test.toml", experiment);
     let experiment = source.parse().unwrap();
@@ -29,12 +29,12 @@ pub(crate) fn stream(experiment: &str, seed: u64) -> StreamFindings {
     found.connections[0].main_stream().unwrap().clone()
 }
 
-/// The path as a capture at the sender tells it.
+/// Returns the path that a capture at the sender shows.
 pub(crate) fn at_sender(experiment: &str, seed: u64) -> Path {
     stream(experiment, seed).path
 }
 
-/// The time that a stack would have taken instead of the 10 s captured, in seconds.
+/// Returns an answer with these durations in seconds, instead of the 10 s captured.
 pub(crate) fn answer(
     stack: &str,
     (low, mean, high): (f64, f64, f64),
@@ -62,8 +62,9 @@ pub(crate) fn answer(
     }
 }
 
-/// A download of eight segments of 1000 bytes over 50 ms, captured at the server. The second is lost and repaired after three
-/// duplicate ACKs; a timer repeats the seventh in vain, as its ACK was late; then the client shuts its window for 100 ms.
+/// Returns a download of eight segments of 1000 bytes over 50 ms, captured at the server. The second segment is lost,
+/// and repaired after three duplicate ACKs. A timer retransmits the seventh, whose ACK was late. Then the client shuts
+/// its window for 100 ms.
 pub(crate) fn download() -> Vec<u8> {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let data = |at, n: u32| packet(at, End::Server, 5000 + n * 1000).ack(1000).len(1000);
@@ -95,14 +96,14 @@ pub(crate) fn download() -> Vec<u8> {
     script.pcap()
 }
 
-/// The findings of [`download`].
+/// Returns the findings of [`download`].
 pub(crate) fn found() -> Diagnosis {
     let file = download();
     let mut reader = CaptureReader::new(file.as_slice()).unwrap();
     diagnose(&mut reader, Flow::All, &mut ()).unwrap()
 }
 
-/// [`download`], packet by packet.
+/// Returns [`download`] packet by packet.
 pub(crate) fn scene(remarks: Remarks) -> Scene {
     let file = download();
     let mut reader = CaptureReader::new(file.as_slice()).unwrap();

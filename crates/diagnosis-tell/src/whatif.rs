@@ -1,20 +1,20 @@
-//! What another sender would have taken for the same transfer on the same path.
+//! Prediction of the time that another sender would have taken for the same transfer on the same path.
 //!
-//! A path that was read off one sender's packets need not be the path that another would find: what the
-//! capture does not show, such as other flows that give way, is not in it. So first the captured sender is
-//! simulated on it ([`WhatIf::gate`]), and where it does not do what it did in the capture nothing is asked.
-//! Only what has passed can be asked of others ([`Passed::ask`]).
+//! A path that was inferred from one sender's packets need not be the path that another sender would find: the capture
+//! does not show everything, such as other flows that give way. Therefore the captured sender is simulated on the path
+//! first ([`WhatIf::gate`]). If it does not behave as it did in the capture, there is no prediction. Only a transfer
+//! that has passed this gate can be asked about other senders ([`Passed::ask`]).
 //!
-//! Where a capture does not tell which of several senders it was, each is simulated, and what is asked rests on
-//! all that do what it did, the likelier the more.
+//! If the captured sender may be one of several, each of them is simulated. A prediction is based on all senders that
+//! behave as the captured one did, weighted by their likelihood.
 //!
-//! Every number of the path has its interval. A stack is run on the path's best guesses, which tell what
-//! chance alone makes of it, and on paths drawn from the intervals, which tell what the uncertainty of the path
-//! adds; all stacks of a seed meet the same path and the same chance. How long the captured sender took beside its
-//! own simulations tells of the path, too.
+//! Every number of the path has its interval. A stack is run on the best estimate of the path, which shows the effect
+//! of chance alone, and on paths drawn from the intervals, which adds the effect of the path's uncertainty. All stacks
+//! of a seed have the same path and the same chance. The ratio of the captured duration to those of its own simulations
+//! also describes the path.
 //!
-//! Where the captured connection has turns, the simulated ones have them, too: answers of the same sizes, each as long after
-//! everything before was acknowledged as in the capture. What another sender makes of single answers is told beside ([`Replies`]).
+//! If the captured connection has turns, so do the simulated ones: answers of the same sizes, each as long after the
+//! acknowledgment of everything before as in the capture. Single answers are predicted separately ([`Replies`]).
 
 mod answer;
 pub mod course;
@@ -40,31 +40,32 @@ use crate::experiment::Captured;
 use dupack_diagnosis::path::Path;
 use runs::Runs;
 
-/// So many seeds (the usual of experiments here): the mean of a spread of 20 % is known to 10 %.
+/// Number of seeds (as usual for experiments here): with a spread of 20 %, the mean is known to 10 %.
 pub const SEEDS: u32 = 20;
 
-/// A question about one transfer of a capture.
+/// Question about one transfer of a capture.
 #[derive(Clone, Debug)]
 pub struct WhatIf<'a> {
     path: &'a Path,
     captured: &'a [Captured],
     catalog: &'a Catalog,
-    /// `true` if the capture tells the sender: otherwise even the only one that does what it did is not known to be it.
+    /// `true` if the capture names the sender. Otherwise a sender may not be the captured one even if it alone behaves
+    /// like it.
     pub is_named: bool,
-    /// How many seeds there are.
+    /// Number of seeds.
     pub seeds: u32,
-    /// How many runs at a time.
+    /// Number of concurrent runs.
     pub execution: Execution,
 }
 
 impl<'a> WhatIf<'a> {
-    /// Of the transfer on `path` by the sender `captured`, whose stack is of `catalog`.
+    /// Creates a question about the transfer on `path` by the sender `captured`, whose stack is in `catalog`.
     #[must_use]
     pub fn new(path: &'a Path, captured: &'a Captured, catalog: &'a Catalog) -> Self {
         Self::of_any(path, std::slice::from_ref(captured), catalog)
     }
 
-    /// Of the transfer on `path` by one of the senders `captured`, the likeliest first.
+    /// Creates a question about the transfer on `path` by one of the senders `captured`, the likeliest first.
     #[must_use]
     pub fn of_any(path: &'a Path, captured: &'a [Captured], catalog: &'a Catalog) -> Self {
         Self {
@@ -77,7 +78,7 @@ impl<'a> WhatIf<'a> {
         }
     }
 
-    /// Whether one of the senders that may have been captured, simulated on the path, does what it did.
+    /// Simulates the senders that may have been captured, and compares each with the capture.
     #[must_use]
     pub fn gate(&self, progress: &dyn Watch, interrupt: &Interrupt) -> Gate<'a> {
         gate::gate(self, progress, interrupt)
@@ -100,8 +101,8 @@ impl<'a> WhatIf<'a> {
     }
 }
 
-/// The stacks that are asked if nobody names any: all of `catalog` that Linux has with SACK, where the captured sender
-/// keeps Linux's rules, which are those it would have. What takes queues that mark is no sender for the Internet (RFC 8257).
+/// Returns the stacks that are asked about by default: all of `catalog` that Linux has with SACK, under Linux's rules.
+/// Stacks that need queues with marking are excluded, because they are not meant for the Internet (RFC 8257).
 #[must_use]
 pub fn usual_stacks(catalog: &Catalog) -> Vec<StackSpec> {
     let has_sack = |stack: &StackSpec| {
@@ -112,8 +113,8 @@ pub fn usual_stacks(catalog: &Catalog) -> Vec<StackSpec> {
     catalog.deployable().into_iter().filter(usual).collect()
 }
 
-/// The setting that turns SACK off in Linux: no path is helped by it.
+/// Setting that turns SACK off in Linux: it helps on no path.
 const SACK_OFF: &str = "tcp_sack=0";
 
-/// The rules by which stacks are asked that Linux has.
+/// Dialect of the stacks that Linux has.
 pub const LINUX: Dialect = Dialect::Linux;

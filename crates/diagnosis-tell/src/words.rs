@@ -1,4 +1,4 @@
-//! Quantities as people say them: three digits at the most, with their units.
+//! Quantities for people: at most three digits, with their units.
 
 use dupack_tcp::time::Duration;
 
@@ -8,7 +8,7 @@ use dupack_diagnosis::analyse::stalls::StallKind;
 use dupack_diagnosis::doubt::{Doubt, InDoubt};
 use dupack_diagnosis::told::Told;
 
-/// `value` with two or three digits that mean something.
+/// Returns `value` with two or three significant digits.
 fn digits(value: f64) -> String {
     let places = match value.abs() {
         v if v >= 99.95 => 0,
@@ -24,13 +24,13 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// A time: `"38 s"`, `"1.8 s"`, `"60 ms"`, `"12 min"`.
+/// Returns a time: `"38 s"`, `"1.8 s"`, `"60 ms"`, `"12 min"`.
 #[must_use]
 pub fn time(span: Duration) -> String {
     seconds(span.as_secs_f64())
 }
 
-/// The same of seconds.
+/// Returns a time in seconds as [`time`] does.
 #[must_use]
 pub fn seconds(seconds: f64) -> String {
     match seconds {
@@ -43,13 +43,13 @@ pub fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A number of bytes: `"4.8 MB"`.
+/// Returns a number of bytes: `"4.8 MB"`.
 #[must_use]
 pub fn bytes(bytes: f64) -> String {
     scaled(bytes, ["B", "kB", "MB", "GB", "TB"])
 }
 
-/// A rate in bit/s: `"3.2 Mbit/s"`.
+/// Returns a rate in bit/s: `"3.2 Mbit/s"`.
 #[must_use]
 pub fn rate(bits_per_second: f64) -> String {
     scaled(
@@ -74,7 +74,7 @@ fn scaled(mut value: f64, units: [&str; 5]) -> String {
     format!("{text} {unit}")
 }
 
-/// A number of things: `"1,234"`.
+/// Returns a number of things: `"1,234"`.
 #[must_use]
 pub fn count(number: u64) -> String {
     let text = number.to_string();
@@ -88,7 +88,7 @@ pub fn count(number: u64) -> String {
     out
 }
 
-/// A share of one: `"6.2 %"`.
+/// Returns a share of one: `"6.2 %"`.
 #[must_use]
 pub fn share(of_one: f64) -> String {
     let percent = of_one * 100.0;
@@ -99,20 +99,20 @@ pub fn share(of_one: f64) -> String {
     }
 }
 
-/// `"1 timeout"`, `"2 timeouts"`.
+/// Returns `"1 timeout"`, `"2 timeouts"`.
 #[must_use]
 pub fn things(number: u64, one: &str, several: &str) -> String {
     let name = if number == 1 { one } else { several };
     format!("{} {name}", count(number))
 }
 
-/// Before a number of which the capture may lack some: `"at least "`, or nothing if it has all.
+/// Returns `"at least "` for a number of which the capture may lack some, and nothing otherwise.
 #[must_use]
 pub const fn at_least(may_be_more: bool) -> &'static str {
     if may_be_more { "at least " } else { "" }
 }
 
-/// A quantity with its interval, or why it cannot be told, by `say`.
+/// Returns a quantity with its interval, each value formatted by `say`, or the reason why it is unknown.
 #[must_use]
 pub fn told<T>(told: &Told<T>, say: impl Fn(&T) -> String) -> String {
     match told {
@@ -121,13 +121,15 @@ pub fn told<T>(told: &Told<T>, say: impl Fn(&T) -> String) -> String {
             with_interval(&value, &low, &high)
         }
         Told::AtLeast { bound, why, remedy } => {
-            format!("at least {}: {why}; {remedy} would tell more", say(bound))
+            format!("at least {}: {why}; {remedy} would show more", say(bound))
         }
-        Told::CannotBeTold { why, remedy } => format!("cannot be told: {why}; {remedy} would tell"),
+        Told::CannotBeTold { why, remedy } => {
+            format!("cannot be determined: {why}; {remedy} would show it")
+        }
     }
 }
 
-/// The same with a capital letter first.
+/// Returns the sentence with a capital first letter.
 #[must_use]
 pub fn capital(sentence: &str) -> String {
     let mut letters = sentence.chars();
@@ -136,7 +138,7 @@ pub fn capital(sentence: &str) -> String {
     })
 }
 
-/// A time between packets that a capture shows: none takes no time, and captures count in microseconds at least.
+/// Returns a time between captured packets: it is never zero, and captures have a resolution of microseconds or better.
 #[must_use]
 pub fn way(span: Duration) -> String {
     match span {
@@ -145,8 +147,8 @@ pub fn way(span: Duration) -> String {
     }
 }
 
-/// A value and its interval: `"100 ms (99 to 101 ms)"`. A unit that both ends have is said once. A time whose interval begins at 0
-/// has an upper bound alone.
+/// Returns a value and its interval: `"100 ms (99 to 101 ms)"`. A common unit of both ends is printed once. A time
+/// whose interval begins at 0 has only an upper bound.
 #[must_use]
 pub fn with_interval(value: &str, low: &str, high: &str) -> String {
     const NONE: &str = "less than 1 µs";
@@ -167,7 +169,7 @@ pub fn with_interval(value: &str, low: &str, high: &str) -> String {
     format!("{value} ({low} to {high})")
 }
 
-/// The same in few words: a bound alone where there is no more, nothing where it cannot be told.
+/// Returns a quantity in few words: only the bound if no more is known, `None` if it is unknown.
 #[must_use]
 pub fn told_briefly<T: Copy>(quantity: &Told<T>, say: impl Fn(&T) -> String) -> Option<String> {
     match quantity {
@@ -177,7 +179,7 @@ pub fn told_briefly<T: Copy>(quantity: &Told<T>, say: impl Fn(&T) -> String) -> 
     }
 }
 
-/// Whole per cents that sum to 100, in the order of `parts`: the largest remainders are rounded up.
+/// Returns whole percentages that sum to 100, in the order of `parts`: the largest remainders are rounded up.
 #[must_use]
 pub fn whole_percents(parts: &[f64]) -> Vec<u32> {
     let sum: f64 = parts.iter().sum();
@@ -199,7 +201,7 @@ pub fn whole_percents(parts: &[f64]) -> Vec<u32> {
     whole
 }
 
-/// A bar of `part` of one, at most `columns` wide; the least is seen, unless there is nothing.
+/// Returns a bar for `part` of one, at most `columns` wide; any part above 0 is visible.
 #[must_use]
 pub fn bar(part: f64, columns: usize) -> String {
     if part <= 0.0 {
@@ -209,7 +211,7 @@ pub fn bar(part: f64, columns: usize) -> String {
     "▇".repeat(filled.min(columns))
 }
 
-/// What a limit is, in a few words for people.
+/// Returns a limit in a few words.
 #[must_use]
 pub const fn limit(limit: Limit) -> &'static str {
     match limit {
@@ -224,27 +226,27 @@ pub const fn limit(limit: Limit) -> &'static str {
         Limit::CongestionWindow => "congestion window",
         Limit::Recovery => "losses being repaired",
         Limit::RetransmissionTimer => "retransmission timer",
-        Limit::ProbeTimer => "tail loss probe's timer",
+        Limit::ProbeTimer => "tail loss probe timer",
         Limit::EmptyQueue => "bottleneck, no queue",
         Limit::StandingQueue => "bottleneck, standing queue",
         Limit::OverflowingQueue => "bottleneck, overflowing queue",
     }
 }
 
-/// A cause that a limit may have instead, in a few words for people.
+/// Returns another possible cause of a limit's time in a few words.
 #[must_use]
 pub const fn doubt(cause: Doubt) -> &'static str {
     match cause {
         Doubt::Window => "receive window",
         Doubt::RoundTrip => "round trips",
-        Doubt::Lost => "packets lost before the capture",
+        Doubt::Lost => "packets lost before the capture point",
         Doubt::Nagle => "Nagle",
         Doubt::Bottleneck => "bottleneck",
         Doubt::ConstantRate => "shaper or pacing",
     }
 }
 
-/// A kind of stalls of a stream; a pause of the application has the causes that its time may have instead.
+/// Returns a kind of stall of a stream; a pause of the application is followed by other possible causes of its time.
 #[must_use]
 pub fn stall_of(stream: &StreamFindings, kind: StallKind) -> String {
     let mut said = kind.words().to_owned();
@@ -260,7 +262,8 @@ pub fn stall_of(stream: &StreamFindings, kind: StallKind) -> String {
     said
 }
 
-/// A limit of a stream, with the causes that its time may have instead: `"application paused, or receive window"`.
+/// Returns a limit of a stream, followed by other possible causes of its time: `"application paused, or receive
+/// window"`.
 #[must_use]
 pub fn limit_of(stream: &StreamFindings, limit: Limit) -> String {
     let doubt = stream.limits_in_doubt().filter(|doubt| doubt.has(limit));
@@ -279,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantities_have_few_digits_and_the_unit_that_suits() {
+    fn quantities_have_few_digits_and_a_fitting_unit() {
         for (seconds_of, wanted) in [
             (0.0, "0 s"),
             (0.000_000_5, "0.50 µs"),
@@ -330,12 +333,12 @@ mod tests {
         let said = told(&cannot, |&s| seconds(s));
         assert_eq!(
             said,
-            "cannot be told: nothing was lost; a longer capture would tell"
+            "cannot be determined: nothing was lost; a longer capture would show it"
         );
     }
 
     #[test]
-    fn per_cents_sum_to_a_hundred() {
+    fn percentages_sum_to_a_hundred() {
         assert_eq!(whole_percents(&[1.0, 1.0, 1.0]), [34, 33, 33]);
         assert_eq!(whole_percents(&[0.0, 7.0]), [0, 100]);
         assert_eq!(whole_percents(&[0.0, 0.0]), [0, 0]);
@@ -344,14 +347,14 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_as_long_as_its_share_and_never_nothing() {
+    fn a_bar_has_the_length_of_its_share_and_is_never_empty() {
         assert_eq!(bar(1.0, 10).chars().count(), 10);
         assert_eq!(bar(0.001, 10).chars().count(), 1);
         assert_eq!(bar(0.0, 10), "");
     }
 
     #[test]
-    fn what_cannot_be_told_has_no_brief_words() {
+    fn an_unknown_quantity_has_no_brief_words() {
         let say = |value: &u32| format!("{value} packets");
         let least = Told::AtLeast {
             bound: 7_u32,

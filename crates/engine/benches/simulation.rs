@@ -1,9 +1,8 @@
-//! How fast the simulator is: simulated work per wall-clock second, in one thread.
+//! Speed of the simulator: simulated work per wall-clock second, in one thread.
 //!
-//! `cargo xtask bench`, or `cargo bench -p dupack-lab`. Compare before and after in one sitting, as
-//! a ratio. What other simulators take for the same work is in `docs/performance.md`.
+//! `cargo xtask bench`, or `cargo bench -p dupack-engine`. Compare before and after in one session, as a ratio.
+//! `docs/performance.md` has the times of other simulators for the same work.
 
-#[path = "../examples/works/mod.rs"]
 mod works;
 
 use divan::Bencher;
@@ -14,7 +13,7 @@ fn main() {
 }
 
 /// draft-nishida-newreno-modification's path: 10 Mbit/s, 2 ms, 1 % loss, delayed ACK,
-/// 1,000,000 packets of 1000 bytes. The same in ns-2: `time ns peers/ns2/run.tcl -recovery newreno
+/// 1,000,000 packets of 1000 bytes. The same in ns-2: `time ns validation/peers/ns2/run.tcl -recovery newreno
 /// -delay 0.002 -loss 0.01 -buffer 50 -delack 0.2 -packets 1000000`.
 #[divan::bench(sample_count = 10, sample_size = 1, args = [
     "newreno/reno", "sack(pipe=rfc6675)/reno", "fack/reno", "momentary/reno", "le/reno", "rack/reno", "rack/cubic", "le/westwood",
@@ -23,13 +22,13 @@ fn million_packets(bencher: Bencher<'_, '_>, stack: &str) {
     measure(bencher, &works::one(stack));
 }
 
-/// So many SACK flows.
+/// A number of SACK flows.
 #[divan::bench(sample_count = 5, sample_size = 1, args = [10, 100, 1000])]
 fn many_flows(bencher: Bencher<'_, '_>, flows: u32) {
     measure(bencher, &works::many(flows));
 }
 
-/// So many hops, for 200 s.
+/// A number of hops, for 200 s.
 #[divan::bench(sample_count = 10, sample_size = 1, args = [1, 5])]
 fn radio_chain(bencher: Bencher<'_, '_>, hops: u32) {
     measure(bencher, &works::chain(hops, 200));

@@ -1,4 +1,4 @@
-//! Batches of due tasks, for drivers that are slow to reach.
+//! Batches of due tasks, for drivers that are expensive to reach.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,43 +13,42 @@ use crate::watch::Watch;
 /// Runs to perform together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// Number of the order among all that a session gives out.
+    /// Number of the order within its session.
     pub number: u64,
     /// The runs.
     pub tasks: Vec<Task>,
 }
 
-/// Upper bounds of a batch of more than one run.
+/// Limits of a batch with more than one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchSize {
-    /// The most that it may cost, in packets.
+    /// Maximum cost, in packets.
     pub packets: u64,
-    /// The most runs.
+    /// Maximum number of runs.
     pub runs_max: usize,
-    /// It costs at most one of so many parts of what is due, so that there is something for every worker
-    /// until the end.
+    /// Reciprocal of the maximum share of the due cost, so that all workers have work until the end.
     pub parts: u64,
 }
 
-/// What of a batch was entered.
+/// Result of entering a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entered {
-    /// So many of its runs, those included that will never be done; the others that were ordered with them
-    /// are due again.
+    /// Number of runs that were entered, including those that will never be done. The other runs of the order are due
+    /// again.
     Runs(usize),
-    /// It was entered before, or given up.
+    /// The batch was entered or given up before.
     Before,
 }
 
 impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
-    /// Returns about what all due tasks cost, in packets. A later round may have more.
+    /// Estimates the cost of all due tasks, in packets. A later round may have more.
     #[must_use]
     pub const fn due_packets(&self) -> u64 {
         self.books.due_packets
     }
 
-    /// Returns the next batch, and about what it costs, in packets: at least one run. `None` if there is nothing to give out
-    /// before what is out comes back, and if all is done. `worker` performs samples of held runs.
+    /// Returns the next batch of at least one run with its estimated cost in packets. Returns `None` if all runs are
+    /// done, or if the next round needs runs that are out. `worker` performs samples of held runs.
     pub fn order(
         &mut self,
         size: BatchSize,
@@ -88,8 +87,8 @@ impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
         Some((Order { number, tasks }, sum))
     }
 
-    /// Returns `true` if all of `tasks`, each named once, were ordered by the order with that number and are out; `None` if
-    /// the order is not out.
+    /// Returns `true` if all of `tasks` belong to the order `number`, which is out, and each is named once. Returns
+    /// `None` if the order is not out.
     pub(crate) fn is_of_order(
         &self,
         number: u64,
@@ -100,8 +99,8 @@ impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
         Some(tasks.into_iter().all(|task| left.remove(&task)))
     }
 
-    /// Enters what came out of the order with that number. Runs that are neither `done` nor `given_up` are due again; those
-    /// that were given up will never be done.
+    /// Enters the outcomes of the order `number`. Runs that are neither in `done` nor in `given_up` are due again.
+    /// Those in `given_up` will never be done.
     pub(crate) fn enter(
         &mut self,
         number: u64,
@@ -126,7 +125,7 @@ impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
         Entered::Runs(entered)
     }
 
-    /// Makes the tasks of the order with that number due again: it will not come back.
+    /// Makes the tasks of the order `number` due again, because it will not return.
     pub fn give_up(&mut self, number: u64) {
         let out = self.books.out.remove(&number);
         let out = out.into_iter().flatten();

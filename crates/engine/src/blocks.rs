@@ -1,13 +1,13 @@
-//! Experiments of more runs than memory holds: their runs are done block by block, and are gone when a
-//! [`Sink`] has taken what is to be kept of them.
+//! Execution of experiments with more runs than fit into memory: block by block, with a [`Sink`] that keeps the
+//! results.
 //!
-//! A block is some points of the sweep with all of their runs, as these are compared with each other and
-//! summarised together. So memory does not grow with the number of points, and what a block has is
-//! computed by the very code that computes it of all results at once.
+//! A block consists of some points of the sweep with all of their runs, because these are compared and summarised
+//! together. Memory therefore does not grow with the number of points. Results are computed by the same code as for
+//! complete results.
 
 use std::ops::Range;
 
-use dupack_lab::results::Results;
+use dupack_lab::results::{Answered, Results};
 use dupack_lab::run::Plan;
 
 use crate::execution::Execution;
@@ -16,19 +16,19 @@ use crate::session::{Keeping, Session};
 use crate::set::{Conduct, Evidence, Task};
 use crate::threads::carry_out;
 
-/// How large a block is: it ends with the point with which it has so much. A point with more is a block of
-/// its own.
+/// Size of a block. A block ends with the point at which it reaches one of these limits. A point that exceeds them is a
+/// block of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockSize {
-    /// So many runs, those that measure harm included: what memory holds at a time.
+    /// Number of runs, including those that measure harm. It limits memory.
     pub runs: usize,
-    /// So many packets, about: what an interruption loses.
+    /// Approximate number of packets. It limits the work that an interruption loses.
     pub packets: u64,
 }
 
 impl Default for BlockSize {
-    /// 50,000 runs, which take some 20 MB, or a milliard of packets, which take some minutes.
+    /// 50,000 runs, which take about 20 MB, or 10⁹ packets, which take a few minutes.
     fn default() -> Self {
         Self {
             runs: 50_000,
@@ -37,49 +37,49 @@ impl Default for BlockSize {
     }
 }
 
-/// What a run costs beside its packets, in packets: it is built, watched and summarised.
+/// Cost of a run in addition to its packets, in packets: it is built, measured and summarised.
 const PACKETS_PER_RUN: u64 = 500;
 
-/// Some points of an experiment, whose runs are done together.
+/// Points of an experiment whose runs are performed together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Block {
-    /// Its place among the blocks, from 1 on.
+    /// Number of the block, counted from 1.
     pub number: usize,
-    /// Its points, by their places in the plan.
+    /// Indices of its points in the plan.
     pub points: Range<usize>,
-    /// How many runs it takes, those that measure harm included, and those that a precision adds not.
+    /// Number of its runs, including those that measure harm, but not those that a precision adds.
     pub runs: usize,
 }
 
-/// Takes what is to be kept of runs.
+/// Consumer of finished runs.
 pub trait Sink: Send + Sync {
-    /// What is kept of a point.
+    /// Data that is kept of a point.
     type Kept: Send;
-    /// Why it cannot be kept.
+    /// Error in keeping a block.
     type Error: Send;
 
-    /// What is kept of the point of `results` at the place `at`, which is the `point` of the plan. Called from
-    /// several threads at once.
-    fn point(&self, results: &Results, at: usize, point: usize) -> Self::Kept;
+    /// Extracts the data to keep of a point. `at` is its index in `results`, and `point` is its index in the plan.
+    /// Called from several threads at once.
+    fn point(&self, results: &Answered<'_>, at: usize, point: usize) -> Self::Kept;
 
-    /// Keeps a block whose runs are all done: what [`point`](Self::point) made of its points, in their order.
+    /// Keeps a complete block. `points` are the results of [`point`](Self::point), in order.
     ///
     /// # Errors
-    /// If it cannot: no further block is begun.
+    /// If the block cannot be kept. No further block is begun.
     fn block(&mut self, block: &Block, points: Vec<Self::Kept>) -> Result<(), Self::Error>;
 }
 
-/// How far the blocks of an experiment came.
+/// Progress of the blocks of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progressed {
-    /// All are done.
+    /// All blocks are done.
     ToTheEnd,
-    /// It was interrupted: the first so many of those that were asked for are done.
+    /// Interrupted: this many of the requested blocks are done, from the first on.
     ToBlock(usize),
 }
 
-/// Returns the points of `plan` in blocks of `size`: the same for the same plan.
+/// Divides the points of `plan` into blocks of `size`. The result is the same for the same plan.
 #[must_use]
 pub fn blocks(plan: &Plan, size: BlockSize) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
@@ -87,7 +87,7 @@ pub fn blocks(plan: &Plan, size: BlockSize) -> Vec<Block> {
     let points = plan.points().len();
     for point in 0..points {
         let here = plan.work_at(point..point + 1);
-        // Harm takes about as much of each stack again.
+        // Harm doubles the cost of each stack.
         let each = packets_at(plan, point) + PACKETS_PER_RUN;
         runs += here;
         packets = packets.saturating_add(each.saturating_mul(here as u64));
@@ -103,13 +103,13 @@ pub fn blocks(plan: &Plan, size: BlockSize) -> Vec<Block> {
     blocks
 }
 
-/// Returns about how many packets a run at `point` of `plan` sends.
+/// Estimates the number of packets of a run at `point` of `plan`.
 fn packets_at(plan: &Plan, point: usize) -> u64 {
     plan.scenario(plan.first_job(point)).packets()
 }
 
-/// Performs all runs of `blocks`, which are some of [those of `plan`](blocks), one block after the other, and hands
-/// each to `sink`. Runs of a block that is interrupted are lost.
+/// Performs all runs of `blocks`, which are some of the [blocks of `plan`](blocks), one block after the other, and
+/// passes each to `sink`. The runs of an interrupted block are lost.
 ///
 /// # Errors
 /// If the sink cannot keep a block.
@@ -144,11 +144,11 @@ pub fn stream<S: Sink>(
     }
 }
 
-/// Blocks, each of which is handed on when it is done.
+/// Evidence that passes each block on when it is complete.
 struct Streamed<'s, S: Sink> {
     plan: &'s Plan,
     execution: Execution,
-    /// Those that are not begun.
+    /// Blocks that have not begun.
     blocks: &'s [Block],
     current: Option<(&'s Block, Ledger<&'s Plan>)>,
     sink: &'s mut S,
@@ -156,13 +156,14 @@ struct Streamed<'s, S: Sink> {
 }
 
 impl<S: Sink> Streamed<'_, S> {
-    /// Hands the runs of `block` on.
+    /// Passes the runs of `block` on.
     fn keep(&mut self, block: &Block, results: Results) {
         let places: Vec<usize> = (0..block.points.len()).collect();
         let (sink, first) = (&*self.sink, block.points.start);
-        let point = |&at: &usize| Some((at, sink.point(&results, at, first + at)));
+        let answered = Answered::owning(results);
+        let point = |&at: &usize| Some((at, sink.point(&answered, at, first + at)));
         let mut kept = self.execution.each(&places, point);
-        drop(results);
+        drop(answered);
         kept.sort_unstable_by_key(|(at, _)| *at);
         let kept = kept.into_iter().map(|(_, kept)| kept);
         self.failure = self.sink.block(block, kept.collect()).err();

@@ -1,8 +1,8 @@
-//! The runs of a plan, dealt out in batches to whoever has processors, wherever they are.
+//! Distribution of a plan's runs in batches to external workers.
 //!
-//! [`Deal::order`] returns the next batch, [`Deal::enter`] takes what came of one, in any order. Runs that were ordered and did
-//! not come back are dealt out again, and nothing is entered twice. Finished runs are kept, and found again, as in one
-//! process. The results are the same to the last bit.
+//! [`Deal::order`] returns the next batch, and [`Deal::enter`] takes the results of a batch, in any order. Runs that
+//! were ordered and did not return are dealt again, and no run is entered twice. Finished runs are kept and found again
+//! as in a single process. The results are identical to the last bit.
 
 use std::borrow::Borrow;
 
@@ -17,14 +17,14 @@ use crate::session::{Keeping, Session};
 use crate::set::Conduct;
 use crate::watch::Watch;
 
-/// The runs of a plan while others perform them.
+/// Runs of a plan that are performed elsewhere.
 #[derive(Debug)]
 pub struct Deal<P: Borrow<Plan> + Clone + Send + Sync> {
     session: Session<PlanRuns<P>, Ledger<P>>,
 }
 
 impl<P: Borrow<Plan> + Clone + Send + Sync> Deal<P> {
-    /// Begins with the first round of `plan`. Samples of the runs that were kept are performed here, as `conduct` says.
+    /// Begins with the first round of `plan`. Samples of held runs are performed here, as `conduct` says.
     ///
     /// # Panics
     /// If the threads cannot be started.
@@ -42,24 +42,23 @@ impl<P: Borrow<Plan> + Clone + Send + Sync> Deal<P> {
         self.session.set.0.borrow()
     }
 
-    /// Returns about what is due and not out costs, in packets. With a precision there may be more to come.
+    /// Estimates the cost of the runs that are due and not out, in packets. With a precision there may be more later.
     #[must_use]
     pub const fn due_packets(&self) -> u64 {
         self.session.due_packets()
     }
 
-    /// Returns the next batch, and about what it costs, in packets: at least one run. `None` if there is nothing to
-    /// give out before what is out comes back, and if all is done.
+    /// Returns the next batch of at least one run with its estimated cost in packets. Returns `None` if all runs are
+    /// done, or if the next round needs runs that are out.
     pub fn order(&mut self, size: BatchSize, watch: &dyn Watch) -> Option<(Order, u64)> {
         let runs = self.session.set.clone();
         self.session.order(size, &runs, watch)
     }
 
-    /// Enters what [`parcel::write`](crate::parcel::write) made of an order.
+    /// Enters the outcomes of an order, as written by [`parcel::write`](crate::parcel::write).
     ///
     /// # Errors
-    /// If it is no parcel of this plan's runs, or has runs that were not ordered with it. It is still out
-    /// then.
+    /// If the parcel is invalid for this plan, or has runs that do not belong to its order. The order then stays out.
     pub fn enter(&mut self, parcel: &[u8], watch: &dyn Watch) -> Result<Entered, ParcelError> {
         let (number, done) = read_parcel(self.plan(), parcel)?;
         match self.session.is_of_order(number, done.tasks()) {
@@ -68,17 +67,17 @@ impl<P: Borrow<Plan> + Clone + Send + Sync> Deal<P> {
             Some(true) => {}
         }
         let runs = done.runs.into_iter();
-        let made = runs.map(|(task, run)| (task, Made::Run(Done { run, cpu: None })));
+        let made = runs.map(|(task, run)| (task, Made::Run(Box::new(Done { run, cpu: None }))));
         let made = made.collect();
         Ok(self.session.enter(number, made, &done.given_up, watch))
     }
 
-    /// Makes the runs of the order with that number due again: it will not come back.
+    /// Makes the runs of the order `number` due again, because it will not return.
     pub fn give_up(&mut self, number: u64) {
         self.session.give_up(number);
     }
 
-    /// Returns what came out; some runs are missing if not all were entered.
+    /// Returns the results. Runs that were not entered are missing.
     #[must_use]
     pub fn results(self) -> Results {
         self.session.books.evidence.results()

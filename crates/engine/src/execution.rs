@@ -5,15 +5,15 @@ use std::sync::Mutex;
 #[cfg(feature = "parallel")]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many runs are performed at a time.
+/// Number of runs at a time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Execution {
-    /// Runs at a time; one per processor if `None`. One at a time is done on the calling thread.
+    /// Runs at a time. Defaults to one per processor. A single run at a time is performed on the calling thread.
     pub jobs: Option<usize>,
 }
 
 impl Execution {
-    /// Returns how many runs are performed at a time.
+    /// Returns the number of runs at a time.
     #[must_use]
     pub fn threads(self) -> usize {
         let all = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -23,8 +23,8 @@ impl Execution {
         }
     }
 
-    /// Applies `one` to each of `items`, as many at a time as asked for, begun in their order, and returns what it made of
-    /// them, in any order.
+    /// Applies `one` to each of `items` on several threads. The items are begun in order, and the results are returned
+    /// in any order.
     ///
     /// # Panics
     /// If the threads cannot be started.
@@ -47,15 +47,15 @@ impl Execution {
             while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if let Some(outcome) = one(item) {
                     made.lock()
-                        .expect("no thread panics holding it")
+                        .expect("no thread panics while it holds the lock")
                         .push(outcome);
                 }
             }
         });
-        made.into_inner().expect("all threads are through")
+        made.into_inner().expect("all threads have ended")
     }
 
-    /// Applies `one` to each of `items`, one after the other: there are no threads.
+    /// Applies `one` to each of `items` in order, on the calling thread.
     #[cfg(not(feature = "parallel"))]
     pub fn each<I: Sync, O: Send>(
         self,

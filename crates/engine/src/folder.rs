@@ -1,4 +1,4 @@
-//! Where files go: a folder on disk that overwrites nothing, or memory.
+//! Destinations of files: a folder on disk, in which nothing is overwritten, or memory.
 
 mod draft;
 
@@ -15,12 +15,12 @@ use crate::journal::NAME as JOURNAL;
 use crate::shell::quoted;
 pub use draft::Draft;
 
-/// Takes the files of a report.
+/// Destination of the files of a report.
 pub trait Folder {
-    /// Takes the file `name`, which may name folders on the way (`figures/goodput.svg`).
+    /// Writes the file `name`, which may contain folders (`figures/goodput.svg`).
     ///
     /// # Errors
-    /// If it cannot be kept.
+    /// If it cannot be written.
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError>;
 }
 
@@ -30,12 +30,12 @@ impl Folder for OutputFolder {
     }
 }
 
-/// A folder in memory, for those who have no disk or do not want one.
+/// Folder in memory.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFolder(RefCell<BTreeMap<String, Vec<u8>>>);
 
 impl MemoryFolder {
-    /// The files and their names.
+    /// Returns the files by name.
     #[must_use]
     pub fn into_files(self) -> BTreeMap<String, Vec<u8>> {
         self.0.into_inner()
@@ -49,27 +49,27 @@ impl Folder for MemoryFolder {
     }
 }
 
-/// Where the files of an experiment go.
+/// Folder of an experiment's files.
 #[derive(Clone, Debug)]
 pub struct OutputFolder {
     path: PathBuf,
     files: Files,
-    /// The flag that named it.
+    /// Flag that named the folder.
     flag: &'static str,
-    /// The folders that were not there before, the innermost first.
+    /// Folders that were created for it, the innermost first.
     made: Vec<PathBuf>,
 }
 
-/// What becomes of a file that is there already.
+/// Treatment of existing files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Files {
-    /// It stays: to write it is an error.
+    /// Existing files stay, and writing them is an error.
     Keep,
-    /// It is made anew.
+    /// Existing files are replaced.
     Replace,
 }
 
-/// What went wrong on disk.
+/// Error on disk.
 #[derive(Debug, Error, Diagnostic)]
 #[error("cannot {what} {path}: {cause}")]
 pub struct StoreError {
@@ -80,10 +80,10 @@ pub struct StoreError {
     remedy: String,
 }
 
-/// The flag that names most folders.
+/// Flag that names most folders.
 const OUT: &str = "--out";
 
-/// What the name of a file ends in while it is written, and of a folder.
+/// Suffix of incomplete files and folders.
 const PARTIAL: &str = ".partial";
 
 impl StoreError {
@@ -96,61 +96,62 @@ impl StoreError {
         }
     }
 
-    /// What there is to say where a folder that `--out` named holds something.
+    /// Returns the error for a folder, named by `--out`, that is not empty.
     #[must_use]
     pub fn taken(path: &Path) -> Self {
         Self::taken_for(OUT, path)
     }
 
     fn taken_for(flag: &str, path: &Path) -> Self {
-        let cause = "it holds something already, and results are never overwritten";
+        let cause = "it is not empty, and results are never overwritten";
         let mut error = Self::new("write to", path, cause, flag);
         if path.join(JOURNAL).is_file() {
             error.remedy = format!(
-                "it has the finished runs of a command that was interrupted: repeat that command with \
-                 --resume {} in place of {flag}; for anything else choose another folder with {flag}",
+                "it contains the finished runs of an interrupted command: repeat that command \
+                 with --resume {} in place of {flag}, or choose another folder with {flag}",
                 quoted(&path.display().to_string())
             );
         }
         error
     }
 
-    /// An error of the system.
+    /// Returns the error for an error of the system.
     fn system(what: &'static str, path: &Path, error: &io::Error, flag: &str) -> Self {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         let mut this = Self::new(what, path, error, flag);
         if matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge) {
-            // What was written of the file is of no use.
+            // The incomplete file is useless.
             this.remedy = format!(
-                "make room, or choose a folder with more of it with {flag}; what is in this one is not complete"
+                "make room on the disk, or choose a folder on another one with {flag}; the files \
+                 in this folder are incomplete"
             );
         }
         this
     }
 }
 
-/// What to do if the folder is there already.
+/// Treatment of an existing folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IfPresent {
-    /// Take `name-2`, `name-3`, …: nobody asked for this very folder.
+    /// Uses `name-2`, `name-3`, …, because the user did not choose the name.
     Number,
-    /// Refuse: somebody named it.
+    /// Fails, because the user chose the name.
     Refuse,
 }
 
 impl OutputFolder {
-    /// Makes a new, empty folder at `path`, which `--out` named.
+    /// Creates an empty folder at `path`, which `--out` named.
     ///
     /// # Errors
-    /// If it cannot be made, or is there and holds something and may not be numbered.
+    /// If it cannot be created, or if it exists, is not empty, and must not be numbered.
     pub fn create(path: &Path, if_present: IfPresent) -> Result<Self, StoreError> {
         Self::create_for(OUT, path, if_present)
     }
 
-    /// As [`create`](Self::create), for a folder that another flag named: errors say which.
+    /// Works like [`create`](Self::create), for a folder that another flag named. Errors mention the flag.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// Like [`create`](Self::create).
     pub fn create_for(
         flag: &'static str,
         path: &Path,
@@ -160,7 +161,7 @@ impl OutputFolder {
         let is_new = |folder: &&Path| fs::symlink_metadata(folder).is_err();
         let ways = chosen.ancestors().filter(|p| !p.as_os_str().is_empty());
         let made = ways.take_while(is_new).map(Path::to_path_buf).collect();
-        fs::create_dir_all(&chosen).map_err(|e| StoreError::new("make", &chosen, e, flag))?;
+        fs::create_dir_all(&chosen).map_err(|e| StoreError::new("create", &chosen, e, flag))?;
         Ok(Self {
             path: chosen,
             files: Files::Keep,
@@ -169,17 +170,15 @@ impl OutputFolder {
         })
     }
 
-    /// Takes the folder away again, and those on the way to it, as far as they were made for it and
-    /// nothing is in them.
+    /// Removes the folder and its parent folders, if they were created for it and are empty.
     pub fn abandon(self) {
         for folder in self.made {
-            // It stays if something is in it, and then those around it stay, too.
+            // A folder that is not empty stays, and so do its parents.
             let _ = fs::remove_dir(folder);
         }
     }
 
-    /// The folder at `path`, which was made before, to go on with: what is written takes the
-    /// place of what was there.
+    /// Opens the existing folder at `path`. Files that are written replace existing ones.
     #[must_use]
     pub fn reopen(path: &Path) -> Self {
         Self {
@@ -190,16 +189,16 @@ impl OutputFolder {
         }
     }
 
-    /// Its path.
+    /// Returns the path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes `bytes` to the file `name`, which may name a folder on the way.
+    /// Writes `bytes` to the file `name`, which may contain folders.
     ///
     /// # Errors
-    /// If the file is there already, unless the folder was reopened, or cannot be written.
+    /// If the file exists and the folder was not reopened, or if it cannot be written.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, StoreError> {
         let mut file = self.make(name)?;
         file.write_all(bytes)
@@ -207,10 +206,11 @@ impl OutputFolder {
         Ok(self.path.join(name))
     }
 
-    /// Makes the file `name`, which may name a folder on the way, to be written bit by bit.
+    /// Creates the file `name`, which may contain folders, for incremental writing.
     ///
     /// # Errors
-    /// If the file is there already, unless the folder was reopened, or cannot be made; if a link is on the way.
+    /// If the file exists and the folder was not reopened, if it cannot be created, or if its path contains a symbolic
+    /// link.
     pub fn make(&self, name: &str) -> Result<File, StoreError> {
         self.make_way(name)?;
         let path = self.path.join(name);
@@ -220,7 +220,7 @@ impl OutputFolder {
         File::create_new(&path).map_err(|error| self.unwritten(name, &error))
     }
 
-    /// Makes the folders on the way to the file `name`. A link among them may lead anywhere, and is refused.
+    /// Creates the folders of the file `name`. Symbolic links are refused, because they may lead anywhere.
     fn make_way(&self, name: &str) -> Result<(), StoreError> {
         let names = Path::new(name).parent().into_iter().flat_map(Path::iter);
         let mut way = self.path.clone();
@@ -229,25 +229,24 @@ impl OutputFolder {
             let link = fs::symlink_metadata(&way).is_ok_and(|found| found.is_symlink());
             let made = match link {
                 true => Err(io::Error::other(
-                    "it is a symbolic link, which is not followed",
+                    "it is a symbolic link, and links are not followed",
                 )),
                 false => fs::create_dir_all(&way),
             };
-            made.map_err(|e| StoreError::system("make", &way, &e, self.flag))?;
+            made.map_err(|e| StoreError::system("create", &way, &e, self.flag))?;
         }
         Ok(())
     }
 
-    /// Sees to it that all of its files, and their names, are on the disk: a crash of the machine loses none of them.
+    /// Flushes all files and their names to the disk, so that they survive a crash of the machine.
     ///
     /// # Errors
-    /// If the system cannot.
+    /// If the system reports an error.
     pub fn sync(&self) -> Result<(), StoreError> {
         draft::sync(&self.path).map_err(|e| StoreError::system("write", &self.path, &e, self.flag))
     }
 
-    /// Writes `bytes` to the file `name`, in place of what may be there: whoever looks finds all of it, or
-    /// what was there before.
+    /// Writes `bytes` to the file `name` atomically: readers see either the old contents or the new.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -257,11 +256,11 @@ impl OutputFolder {
         file.complete()
     }
 
-    /// Writes `bytes` to the file `name`, if nobody else has made it: of several who begin at once in one folder, one
-    /// does. Whoever looks finds all of it or nothing.
+    /// Writes `bytes` to the file `name` atomically, if it does not exist. If several processes do this at once, one
+    /// succeeds.
     ///
     /// # Errors
-    /// If it is there already, or cannot be written.
+    /// If the file exists, or cannot be written.
     pub fn claim(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.path.join(name);
         let own = self
@@ -274,7 +273,7 @@ impl OutputFolder {
             file.sync_all()?;
             let made = match fs::hard_link(&own, &path) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    // The file system has no links.
+                    // The file system does not support hard links.
                     File::create_new(&path).and_then(|mut file| file.write_all(bytes))
                 }
                 made => made,
@@ -289,10 +288,10 @@ impl OutputFolder {
         })
     }
 
-    /// Begins what is to be the file `name`, which may name a folder on the way, in place of what may be there.
+    /// Begins a replacement of the file `name`, which may contain folders.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be created.
     pub fn begin(&self, name: &str) -> Result<Replacement<'_>, StoreError> {
         self.make_way(name)?;
         let partial = self.path.join(format!("{name}{PARTIAL}"));
@@ -306,14 +305,14 @@ impl OutputFolder {
         })
     }
 
-    /// What to say if the file `name` did not take what was written.
+    /// Returns the error for a failed write to the file `name`.
     #[must_use]
     pub fn unwritten(&self, name: &str, error: &io::Error) -> StoreError {
         StoreError::system("write", &self.path.join(name), error, self.flag)
     }
 }
 
-/// A file in the making: whoever looks finds what was there before, until it is complete.
+/// Incomplete replacement of a file. Readers see the old contents until it is complete.
 #[derive(Debug)]
 pub struct Replacement<'f> {
     folder: &'f OutputFolder,
@@ -323,7 +322,7 @@ pub struct Replacement<'f> {
 }
 
 impl Replacement<'_> {
-    /// Adds `bytes`.
+    /// Appends `bytes`.
     ///
     /// # Errors
     /// If they cannot be written.
@@ -332,21 +331,21 @@ impl Replacement<'_> {
         written.map_err(|error| self.folder.unwritten(&self.name, &error))
     }
 
-    /// Where others write to it.
+    /// Returns the writer, for other code that writes the file.
     pub const fn writer(&mut self) -> &mut BufWriter<File> {
         &mut self.file
     }
 
-    /// What to say if it did not take what was written.
+    /// Returns the error for a failed write.
     #[must_use]
     pub fn unwritten(&self, error: &io::Error) -> StoreError {
         self.folder.unwritten(&self.name, error)
     }
 
-    /// All is written: it takes its name.
+    /// Completes the file and gives it its name.
     ///
     /// # Errors
-    /// If it cannot.
+    /// If the system reports an error.
     pub fn complete(self) -> Result<(), StoreError> {
         let Self {
             folder,
@@ -356,10 +355,10 @@ impl Replacement<'_> {
         } = self;
         let complete = || {
             let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-            // Without, a crash of the machine may leave the name and lose the bytes.
+            // Without this, a crash of the machine may keep the name and lose the contents.
             file.sync_all()?;
             let path = folder.path.join(&name);
-            // A link that is there is replaced itself.
+            // An existing link is replaced, not followed.
             fs::rename(&partial, &path)?;
             path.parent().map_or(Ok(()), draft::sync_names)
         };
@@ -367,7 +366,7 @@ impl Replacement<'_> {
     }
 }
 
-/// Takes away the file or the link at `path`, if there is one: what a link leads to stays.
+/// Removes the file or link at `path`, if there is one. The target of a link stays.
 fn clear(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -375,13 +374,13 @@ fn clear(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether something is at `path` that must stay.
+/// Returns `true` if `path` contains something that must be kept.
 fn is_taken(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok() && !is_blank(path)
 }
 
-/// Whether there is a folder at `path` without anything that must stay. What is left of files that were never whole
-/// need not, nor a journal without a run.
+/// Returns `true` if there is a folder at `path` with nothing that must be kept. Incomplete files and journals without
+/// runs need not be kept.
 #[must_use]
 pub fn is_blank(path: &Path) -> bool {
     let is_of_no_use = |entry: io::Result<fs::DirEntry>| {
@@ -394,7 +393,7 @@ pub fn is_blank(path: &Path) -> bool {
     fs::read_dir(path).is_ok_and(|mut entries| entries.all(is_of_no_use))
 }
 
-/// Whether the journal at `path` has no more than the line that names its engine, or a part of that.
+/// Returns `true` if the journal at `path` contains at most the line that names its engine.
 fn is_without_runs(path: &Path) -> bool {
     let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
     let length = fs::metadata(path).map_or(u64::MAX, |found| found.len());
@@ -409,13 +408,13 @@ fn is_without_runs(path: &Path) -> bool {
         })
 }
 
-/// The line of a journal that names its engine is no longer.
+/// Maximum length of the line that names the engine.
 const ENGINE_LINE: u64 = 1024;
 
-/// What stands in every line with a run.
+/// Text that occurs in every line with a run.
 const FINGERPRINT: &[u8] = b"\"fingerprint\"";
 
-/// Where a folder is made that is to be at `path`, which `flag` named.
+/// Chooses the path of a new folder that is intended for `path`, which `flag` named.
 fn choose(flag: &'static str, path: &Path, if_present: IfPresent) -> Result<PathBuf, StoreError> {
     let mut chosen = path.to_path_buf();
     let mut number = 2_u32;
@@ -435,7 +434,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_holds_something_is_never_reused() {
+    fn a_folder_that_is_not_empty_is_never_reused() {
         let base = std::env::temp_dir().join(format!("dupack-store-{}", std::process::id()));
         let path = base.join("out");
         let first = OutputFolder::create(&path, IfPresent::Number).unwrap();
@@ -451,11 +450,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_whole_takes_no_folder() {
+    fn incomplete_files_do_not_block_a_folder() {
         let base = std::env::temp_dir().join(format!("dupack-whole-{}", std::process::id()));
         let path = base.join("out");
         let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
-        // As a crash leaves it.
+        // A crash leaves such a file.
         fs::write(path.join("a.partial"), b"x").unwrap();
         let again = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
         assert_eq!(again.path(), folder.path());
@@ -469,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_flag_that_named_the_folder() {
+    fn an_error_mentions_the_flag_that_named_the_folder() {
         let base = std::env::temp_dir().join(format!("dupack-flag-{}", std::process::id()));
         fs::create_dir_all(&base).unwrap();
         let file = base.join("file");
@@ -494,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_finished_runs_is_to_be_resumed() {
+    fn a_folder_with_finished_runs_suggests_resuming() {
         let base = std::env::temp_dir().join(format!("dupack-journal-{}", std::process::id()));
         let path = base.join("a b");
         let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
@@ -511,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_abandoned_leaves_what_was_there() {
+    fn abandoning_a_folder_keeps_what_existed_before() {
         let base = std::env::temp_dir().join(format!("dupack-abandoned-{}", std::process::id()));
         fs::create_dir_all(&base).unwrap();
         let new = |name: &str| OutputFolder::create(&base.join(name), IfPresent::Number).unwrap();
@@ -523,7 +522,7 @@ mod tests {
         kept.write("file", b"x").unwrap();
         kept.abandon();
         assert!(base.join("a/b/file").is_file());
-        // One that was there and empty is not ours to take away.
+        // An empty folder that already existed must not be removed.
         fs::create_dir(base.join("theirs")).unwrap();
         new("theirs").abandon();
         assert!(base.join("theirs").is_dir());

@@ -1,11 +1,10 @@
-//! The journal of an experiment: every finished run on a line of its own, written at once, so
-//! that what was interrupted goes on where it stopped.
+//! Journal of an experiment: every finished run on its own line, written at once, so that an interrupted experiment can
+//! be resumed.
 //!
-//! A line is a JSON object: the run's [`Fingerprint`], what it is in words (point, stack, seed),
-//! the processor time that it took if somebody measured that, everything else that was, and a checksum of
-//! all before it. Numbers read back to the same bits. Before the runs of an engine stands a line that names
-//! it. A line that a crash has torn, or whose checksum is another's, is ignored, and the run done again. So
-//! is a line whose point, stack or seed are not those of the run that its fingerprint names.
+//! A line is a JSON object: the run's [`Fingerprint`], its point, stack and seed, its processor time if it was
+//! measured, its results, and a checksum of everything before it. Numbers parse to the same bits. The runs of an engine
+//! follow a line that names it. A line that is incomplete or has a wrong checksum is ignored, and its run is repeated.
+//! So is a line whose point, stack or seed differ from those of the run with its fingerprint.
 
 pub(crate) mod checked;
 mod file;
@@ -29,10 +28,10 @@ use crate::set::RunId;
 use line::{Held, Line, Maker};
 pub use stored::Stored;
 
-/// The file's name, in the experiment's folder.
+/// Name of the file in the experiment's folder.
 pub const NAME: &str = "runs.jsonl";
 
-/// The journal of one experiment. It is locked as long as this lives.
+/// Journal of one experiment. It stays locked until it is dropped.
 #[derive(Debug)]
 pub struct Journal {
     held: Held,
@@ -40,65 +39,65 @@ pub struct Journal {
     file: Mutex<Appended>,
 }
 
-/// The file, and how much of it is whole lines.
+/// The file, and the length of its complete lines.
 #[derive(Debug)]
 struct Appended {
     file: File,
     whole: u64,
-    /// Lines that could not be written.
+    /// Number of lines that could not be written.
     lost: usize,
 }
 
 /// A finished run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Done {
-    /// What came out of it.
+    /// Its results.
     pub run: Run,
-    /// The processor time that it took, if somebody measured it.
+    /// Its processor time, if it was measured.
     pub cpu: Option<Duration>,
 }
 
-/// What went wrong with a journal.
+/// Error of a journal.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// The system refuses it.
+    /// The system reported an error.
     #[error("cannot {what} the journal {path}: {cause}")]
     System {
-        /// What was tried.
+        /// Verb of the failed operation.
         what: &'static str,
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Why not, in the system's words.
+        /// Cause, as the system reports it.
         cause: String,
-        /// What to do.
+        /// Suggestion.
         #[help]
         remedy: &'static str,
     },
-    /// It is larger than memory.
-    #[error("the journal {path} has {size}, and {there} of memory are available")]
+    /// The journal does not fit into memory.
+    #[error("the journal {path} has {size}, but only {there} of memory are available")]
     #[diagnostic(help(
-        "go on with it on a machine with more memory, or begin a new folder with --out"
+        "resume it on a machine with more memory, or start in a new folder with --out"
     ))]
     TooLarge {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// How large it is.
+        /// Size of the journal.
         size: String,
-        /// How much memory there is.
+        /// Available memory.
         there: String,
     },
-    /// Another process works with it.
-    #[error("another dupack is at work in {folder}")]
-    #[diagnostic(help("wait for it, or begin a new folder with --out"))]
+    /// Another process has locked it.
+    #[error("another dupack process is using {folder}")]
+    #[diagnostic(help("wait for it, or start in a new folder with --out"))]
     Busy {
         /// Its folder.
         folder: String,
     },
-    /// There is none.
-    #[error("there is nothing to go on with in {folder}: it has no {NAME}")]
+    /// There is no journal.
+    #[error("there is nothing to resume in {folder}: it has no {NAME}")]
     #[diagnostic(help(
-        "name the folder of an interrupted run; where all runs were done, there is no {NAME} any more"
+        "name the folder of an interrupted run; {NAME} is removed when all runs are done"
     ))]
     Missing {
         /// The folder.
@@ -107,17 +106,17 @@ pub enum JournalError {
 }
 
 impl Journal {
-    /// Opens the journal in `folder`, or begins one there.
+    /// Opens the journal in `folder`, or creates it.
     ///
     /// # Errors
-    /// If it can be neither read nor written, or somebody else has it open.
+    /// If it cannot be read or written, or another process has locked it.
     pub fn open(folder: &Path) -> Result<Self, JournalError> {
         let path = folder.join(NAME);
         let fail = |what, cause: io::Error| system(what, &path, &cause);
-        fs::create_dir_all(folder).map_err(|e| fail("make", e))?;
+        fs::create_dir_all(folder).map_err(|e| fail("create", e))?;
         let file = match file::open(&path).map_err(|e| fail("open", e))? {
             Some(file) => file,
-            // Two that write at a time would do all runs twice.
+            // Two processes would perform all runs twice.
             None => {
                 return Err(JournalError::Busy {
                     folder: folder.display().to_string(),
@@ -127,8 +126,8 @@ impl Journal {
         let bytes = file::read(&file, &path)?;
         let (held, whole) = Held::read(&bytes);
         if whole < bytes.len() {
-            // The next line must not be glued to one that is torn.
-            file.set_len(whole as u64).map_err(|e| fail("mend", e))?;
+            // Otherwise the next line would be appended to the incomplete one.
+            file.set_len(whole as u64).map_err(|e| fail("repair", e))?;
         }
         let engine = engine();
         let is_named = held.engine.as_deref() == Some(&engine);
@@ -149,10 +148,10 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Opens the journal that is in `folder`.
+    /// Opens the existing journal in `folder`.
     ///
     /// # Errors
-    /// If there is none, and as [`open`](Self::open).
+    /// If there is none, and like [`open`](Self::open).
     pub fn reopen(folder: &Path) -> Result<Self, JournalError> {
         match folder.join(NAME).is_file() {
             true => Self::open(folder),
@@ -162,13 +161,13 @@ impl Journal {
         }
     }
 
-    /// Where it is.
+    /// Returns the path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What there is to say of its lines, for people: those that cannot be used.
+    /// Returns notes for the user about lines that cannot be used.
     #[must_use]
     pub fn complaints(&self) -> Vec<String> {
         let path = self.path.display();
@@ -176,41 +175,41 @@ impl Journal {
         let lines = self.held.unreadable.len();
         if lines > 0 {
             said.push(format!(
-                "{path}: {lines} line(s) torn or unreadable: these runs are done again"
+                "{path}: {lines} incomplete or unreadable line(s): these runs are repeated"
             ));
         }
         let runs = self.held.of_others;
         if runs > 0 {
             let version = env!("CARGO_PKG_VERSION");
             said.push(format!(
-                "{path}: {runs} run(s) were made by another build of dupack than this one ({version}), whose code differs: \
-                 they are done again"
+                "{path}: {runs} run(s) were made by another build of dupack than this one \
+                 ({version}), with different code: they are repeated"
             ));
         }
         said
     }
 
-    /// Whether it holds no run that was done before and can be used.
+    /// Returns `true` if it contains no run that can be reused.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.held.done.is_empty()
     }
 
-    /// Returns the run with the name `id`, as `job`, if it was done before. A line with another point, stack or seed is not
-    /// taken.
+    /// Returns the run with the name `id` as `job`, if there is one. A line with another point, stack or seed does not
+    /// count.
     #[must_use]
     pub fn find(&self, id: &RunId, job: Job) -> Option<Done> {
         self.held.find(id, job)
     }
 
-    /// Returns `true` if it has a line with `fingerprint`, whatever point, stack and seed that names.
+    /// Returns `true` if it has a line with `fingerprint`, regardless of the line's point, stack and seed.
     #[must_use]
     pub fn has(&self, fingerprint: Fingerprint) -> bool {
         self.held.done.contains_key(&fingerprint)
     }
 
-    /// Notes a finished run. It is in the system's hands when this returns: only a crash of the machine, not one of the
-    /// program, can lose it.
+    /// Appends a finished run. The system has the data when this returns: a crash of the program cannot lose it, only a
+    /// crash of the machine.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -218,31 +217,31 @@ impl Journal {
         self.put(&Line::of(id, done))
     }
 
-    /// How many finished runs could not be noted.
+    /// Returns the number of finished runs that could not be appended.
     #[must_use]
     pub fn unkept(&self) -> usize {
         let to = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         to.lost
     }
 
-    /// Sees to it that a crash of the machine loses none of its runs either.
+    /// Flushes its runs to the disk, so that they survive a crash of the machine.
     ///
     /// # Errors
-    /// If the system cannot.
+    /// If the system reports an error.
     pub fn sync(&self) -> Result<(), JournalError> {
         let to = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let synced = to.file.sync_all();
         synced.map_err(|e| system("write", &self.path, &e))
     }
 
-    /// Takes it away: everything that rests on its runs is written.
+    /// Removes the journal, once all results are written.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system reports an error.
     pub fn remove(&self) -> Result<(), JournalError> {
-        // What is at its path is the file itself, or a link to something: neither is followed.
+        // This removes the file or a link in its place. The link is not followed.
         fs::remove_file(&self.path).map_err(|e| system("remove", &self.path, &e))?;
-        // Where folders cannot be synced, a crash of the machine may bring it back, which does no harm.
+        // If folders cannot be synced, a crash of the machine may restore the journal, which is harmless.
         let _ = self.path.parent().map(file::sync_folder);
         Ok(())
     }
@@ -252,7 +251,7 @@ impl Journal {
             checked::line(line).map_err(|e| system("write", &self.path, &io::Error::other(e)))?;
         let mut to = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = to.file.write_all(&text) {
-            // A full disk takes a part of a line: without that, the next one is whole again.
+            // On a full disk a part of the line may have been written. Removing it keeps the next line intact.
             let _ = to.file.set_len(to.whole);
             to.lost += 1;
             return Err(system("write", &self.path, &error));
@@ -270,7 +269,8 @@ fn system(what: &'static str, path: &Path, error: &io::Error) -> JournalError {
         cause: error.to_string(),
         remedy: match error.kind() {
             StorageFull | QuotaExceeded | FileTooLarge => {
-                "make room: the runs are kept there, so that an interruption loses none"
+                "make room on the disk: the runs are kept there, so that an interruption does not \
+                 lose them"
             }
             _ => "the runs are kept there; choose another folder with --out",
         },
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_noted_reads_back_to_the_last_bit() {
+    fn runs_are_read_back_to_the_last_bit() {
         let path = folder("journal-bits");
         // Numbers that need all of their digits.
         let goodputs = [1.0 / 3.0, 0.1 + 0.2, 1e22 / 3.0, f64::MIN_POSITIVE];
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_last_line_is_ignored_and_the_next_is_not_glued_to_it() {
+    fn an_incomplete_last_line_is_ignored_and_removed() {
         let path = folder("journal-torn");
         let journal = Journal::open(&path).unwrap();
         journal.append(&id(1), &done(1.0)).unwrap();
@@ -354,7 +354,7 @@ mod tests {
         drop(journal);
         let file = path.join(NAME);
         let whole = fs::read(&file).unwrap();
-        // Torn anywhere in its last line, the break at its end included.
+        // Cut anywhere in its last line, including the line break.
         let breaks: Vec<usize> = (0..whole.len()).filter(|&n| whole[n] == b'\n').collect();
         let last = breaks[breaks.len() - 2] + 1;
         for end in [last + 1, last + 40, whole.len() - 1] {
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn two_at_a_time_are_refused_and_so_is_a_folder_without_one() {
+    fn a_second_process_and_a_missing_journal_are_errors() {
         let path = folder("journal-busy");
         assert!(matches!(
             Journal::reopen(&path),
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_another_engine_do_not_count_and_it_says_so() {
+    fn runs_of_another_engine_are_reported_and_ignored() {
         let path = folder("journal-engine");
         let journal = Journal::open(&path).unwrap();
         journal.append(&id(1), &done(1.0)).unwrap();
@@ -407,7 +407,7 @@ mod tests {
         let other = Journal::open(&path).unwrap();
         assert!(other.find(&id(1), JOB).is_none() && other.is_empty());
         assert!(other.complaints()[0].contains("1 run(s) were made by another build"));
-        // What is done now is found again, beside what is of no use.
+        // New runs are found again, despite the unusable lines.
         other.append(&id(1), &done(2.0)).unwrap();
         drop(other);
         let again = Journal::open(&path).unwrap();
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_changed_is_not_taken() {
+    fn a_modified_line_is_ignored() {
         let path = folder("journal-changed");
         let journal = Journal::open(&path).unwrap();
         journal.append(&id(1), &done(1.0)).unwrap();
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_another_run_than_its_fingerprint_names_is_refused() {
+    fn a_line_that_contradicts_its_fingerprint_is_ignored() {
         let path = folder("journal-stranger");
         let journal = Journal::open(&path).unwrap();
         journal.append(&id(1), &done(1.0)).unwrap();
@@ -465,7 +465,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_in_its_place_is_not_followed() {
+    fn a_link_in_place_of_the_journal_is_not_followed() {
         let path = folder("journal-link");
         fs::create_dir_all(&path).unwrap();
         let theirs = path.join("theirs");
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_another_making_does_not_count() {
+    fn a_line_with_unknown_measures_is_ignored() {
         let path = folder("journal-other");
         Journal::open(&path).unwrap();
         let other = "{\"fingerprint\":\"1\",\"point\":\"loss 1%\",\"stack\":\"sack/reno\",\"seed\":3,\"cpu_seconds\":1.0,\

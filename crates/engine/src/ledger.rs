@@ -1,7 +1,8 @@
-//! The runs of one plan: the set, its rounds, and the results.
+//! Ledger of one plan's runs: the set, its rounds, and the results.
 //!
-//! The first round has the seeds of the file. Where the experiment asks for a precision, what has come out decides how many
-//! more there are. Beside the compared runs stand those that measure harm, and those that show the stacks over time.
+//! The first round has the seeds of the file. If the experiment specifies a precision, the results determine the number
+//! of further seeds. In addition to the compared runs there are those that measure harm, and those that show the stacks
+//! over time.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -20,7 +21,7 @@ use crate::set::{Conduct, Evidence, Outcome, RunId, Set, Task, Worker};
 use crate::threads::carry_out;
 use crate::watch::Watch;
 
-/// Part of a plan's set with the compared runs, and those that measure harm.
+/// Part of a plan's set with the compared runs and those that measure harm.
 pub(crate) const RUNS: usize = 0;
 /// Part with the runs that show every stack over time.
 const OVER_TIME: usize = 1;
@@ -31,11 +32,11 @@ const FLOWS: usize = 2;
 #[derive(Clone, Copy, Debug)]
 pub struct PlanRuns<P>(pub P);
 
-/// What comes out of a run of a plan.
+/// Outcome of a run of a plan.
 #[derive(Clone, Debug)]
 pub enum Made {
-    /// Measures of a compared run, or of one that measures harm.
-    Run(Done),
+    /// Measures of a compared run, or of a harm run.
+    Run(Box<Done>),
     /// A run over time.
     Sampled(Box<Sampled>),
     /// The flows of a run over time.
@@ -51,19 +52,19 @@ impl Outcome for Made {
     }
 
     fn found(done: Done) -> Self {
-        Self::Run(done)
+        Self::Run(Box::new(done))
     }
 
     fn took(self, cpu: Option<Duration>) -> Self {
         match self {
-            Self::Run(done) => Self::Run(done.took(cpu)),
+            Self::Run(done) => Self::Run(Box::new(done.took(cpu))),
             other => other,
         }
     }
 
     fn at(self, job: Job) -> Self {
         match self {
-            Self::Run(done) => Self::Run(done.at(job)),
+            Self::Run(done) => Self::Run(Box::new(done.at(job))),
             other => other,
         }
     }
@@ -81,7 +82,7 @@ impl<P: Borrow<Plan> + Sync> Set for PlanRuns<P> {
     }
 }
 
-/// Returns the name of a compared run, or of one that measures harm.
+/// Returns the name of a compared run or of a harm run.
 pub(crate) fn id(plan: &Plan, task: Task) -> RunId {
     RunId {
         fingerprint: plan.fingerprint_for(task.job, task.purpose),
@@ -96,16 +97,16 @@ impl<P: Borrow<Plan> + Sync> Worker<Made> for PlanRuns<P> {
         Some(match task.part {
             OVER_TIME => Made::Sampled(Box::new(plan.sample(job, interrupt)?)),
             FLOWS => Made::Flows(plan.follow_flows(job, interrupt)?),
-            _ => Made::Run(Done {
+            _ => Made::Run(Box::new(Done {
                 run: plan.perform(job, task.purpose, interrupt)?,
                 cpu: None,
-            }),
+            })),
         })
     }
 }
 
-/// Returns the compared runs `jobs`, and those that measure harm beside them: all of a seed together, so that what is
-/// finished early can be compared.
+/// Returns the compared runs `jobs` with their harm runs. All runs of a seed are adjacent, so that early results can be
+/// compared.
 pub(crate) fn tasks(plan: &Plan, jobs: &[Job]) -> Vec<Task> {
     let task = |purpose| {
         move |job| Task {
@@ -129,7 +130,7 @@ pub(crate) fn tasks(plan: &Plan, jobs: &[Job]) -> Vec<Task> {
     tasks
 }
 
-/// What is shown beside the results of a plan.
+/// Additional data to be shown with the results of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shown {
     /// Nothing.
@@ -137,22 +138,22 @@ pub enum Shown {
     Nothing,
     /// One run of every stack over time.
     OverTime,
-    /// The same, and every flow with every seed.
+    /// One run of every stack over time, and every flow with every seed.
     OverTimeAndFlows,
 }
 
-/// What came out of the runs of a plan.
+/// Outcomes of a plan's runs.
 #[derive(Clone, Debug)]
 pub struct Carried {
-    /// The results; some runs are missing if the session was interrupted.
+    /// The results. Runs are missing if the session was interrupted.
     pub results: Results,
-    /// One run of every stack over time, if that was asked for.
+    /// One run of every stack over time, if requested.
     pub over_time: Option<OverTime>,
-    /// Every flow with every seed, if that was asked for.
+    /// Every flow with every seed, if requested.
     pub flows_over_time: Option<FlowsOverTime>,
 }
 
-/// The rounds of a plan, and what came out of them.
+/// Rounds of a plan, with their outcomes.
 #[derive(Debug)]
 pub struct Ledger<P> {
     plan: P,
@@ -164,28 +165,28 @@ pub struct Ledger<P> {
     harm: Vec<HarmRun>,
     sampled: Vec<(Job, Sampled)>,
     flows: Vec<(Job, Vec<FlowOverTime>)>,
-    /// How many seeds each point has had.
+    /// Number of seeds that each point has had.
     begun: Vec<u64>,
 }
 
-/// Whether it has all points of the plan, of which something can be said in the end.
+/// Scope of the results. Notes about the whole experiment need all points of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     Whole,
     Part,
 }
 
-/// How far it is.
+/// Stage of the rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The first seeds are not due yet.
+    /// The first seeds have not been due yet.
     Fresh,
-    /// What is due now is what a precision still wants.
+    /// Further rounds have the seeds that a precision requires.
     Begun,
 }
 
 impl<P: Borrow<Plan>> Ledger<P> {
-    /// Begins with all points of `plan`.
+    /// Creates the ledger of all points of `plan`.
     #[must_use]
     pub fn new(plan: P) -> Self {
         let points = 0..plan.borrow().points().len();
@@ -195,7 +196,7 @@ impl<P: Borrow<Plan>> Ledger<P> {
         }
     }
 
-    /// Begins with these points alone, which are those of the results.
+    /// Creates the ledger of some points, which become the points of the results.
     pub(crate) fn at(plan: P, points: Range<usize>) -> Self {
         let seeds = plan.borrow().seeds().len() as u64;
         Self {
@@ -212,7 +213,7 @@ impl<P: Borrow<Plan>> Ledger<P> {
         }
     }
 
-    /// Returns it such that the first round has the runs that are `shown`, too.
+    /// Returns the ledger with the runs in `shown` added to the first round.
     #[must_use]
     pub fn showing(mut self, shown: Shown) -> Self {
         self.shown = shown;
@@ -228,13 +229,13 @@ impl<P: Borrow<Plan>> Ledger<P> {
         }
     }
 
-    /// Puts the runs in their order.
+    /// Sorts the runs.
     fn sort(&mut self) {
         let place = |run: &Run| (run.point, run.stack, run.seed);
         self.results.runs.sort_unstable_by_key(place);
     }
 
-    /// Returns what came out; some runs are missing if not all that were due were entered.
+    /// Returns the outcomes. Runs that were due and not entered are missing.
     #[must_use]
     pub fn carried(mut self) -> Carried {
         self.sort();
@@ -263,7 +264,7 @@ impl<P: Borrow<Plan>> Ledger<P> {
     }
 }
 
-/// Returns the runs of `plan` that show it.
+/// Returns the runs of `plan` for `shown`.
 fn shown_tasks(plan: &Plan, shown: Shown) -> Vec<Task> {
     let task = |part| {
         move |job| Task {
@@ -292,14 +293,14 @@ impl<P: Borrow<Plan> + Send> Evidence<Made> for Ledger<P> {
                 let mut tasks = tasks(plan, &plan.jobs_at(self.points.clone()));
                 let compared = { tasks.iter() }.filter(|task| task.purpose != Purpose::Harm);
                 let compared = compared.count();
-                // Exactly: there may be a million of them.
+                // Exact capacity, because there may be a million of them.
                 self.results.runs.reserve_exact(compared);
                 self.harm.reserve_exact(tasks.len() - compared);
                 tasks.extend(shown_tasks(plan, self.shown));
                 tasks
             }
             Stage::Begun => {
-                // What a precision asks for rests on sums, and their last bits on the order.
+                // The seeds that a precision requires depend on sums, whose last bits depend on the order.
                 self.sort();
                 let plan = self.plan.borrow();
                 let jobs = plan.more_jobs(&self.results, self.points.start, &mut self.begun);
@@ -318,8 +319,8 @@ impl<P: Borrow<Plan> + Send> Evidence<Made> for Ledger<P> {
     }
 }
 
-/// Performs every run of `plan`, and those that are `shown`. Where the experiment asks for a precision, it performs as many
-/// more as that takes.
+/// Performs every run of `plan`, and the additional runs in `shown`. If the experiment specifies a precision, further
+/// runs are performed until it is reached.
 ///
 /// # Panics
 /// If the threads cannot be started.
@@ -336,7 +337,7 @@ pub fn carry_out_plan(
     session.books.evidence.carried()
 }
 
-/// Performs the runs of `plan` that are `shown`, and no others: the results have none.
+/// Performs only the runs of `plan` in `shown`. The results contain no runs.
 ///
 /// # Panics
 /// If the threads cannot be started.
@@ -352,7 +353,7 @@ pub fn show(plan: &Plan, shown: Shown, conduct: &Conduct<'_>) -> Carried {
     session.books.evidence.ledger.carried()
 }
 
-/// What is shown of a plan, without its results.
+/// Evidence of the shown runs, without results.
 struct ShownAlone<'p> {
     tasks: Vec<Task>,
     ledger: Ledger<&'p Plan>,
@@ -368,9 +369,9 @@ impl Evidence<Made> for ShownAlone<'_> {
     }
 }
 
-/// Performs the runs of a plan.
+/// Execution of a plan.
 pub trait Execute {
-    /// Performs every run, on as many threads as `execution` says, and keeps nothing.
+    /// Performs every run with `execution`, and keeps nothing.
     ///
     /// # Panics
     /// If the threads cannot be started.

@@ -1,9 +1,10 @@
-//! Sets of runs: what is to do, in which order, by whom, and where it is kept.
+//! Execution of sets of runs: scheduling, journals, result folders, and external workers.
 //!
-//! A [`Set`] names its [`Task`]s. A [`Session`] holds the books: it asks the [`Evidence`] for the tasks of the next round,
-//! takes from the [`Journal`] those that were done before, hands the others out, and enters what comes back. It starts no
-//! thread and performs no run. Threads of this process drive it by [`carry_out`], other processes by [`Deal`]; both give the
-//! same results to the last bit. A [`Worker`] performs a run: in the simulator, or on real packets.
+//! A [`Set`] names its [`Task`]s. A [`Session`] keeps track of them: it asks the [`Evidence`] for the tasks of the next
+//! round, takes finished ones from the [`Journal`], gives out the others, and enters their outcomes. It starts no
+//! threads and performs no runs. It is driven by the threads of this process ([`carry_out`]) or by other processes
+//! ([`Deal`]), with identical results to the last bit. A [`Worker`] performs a run, in the simulator or on real
+//! packets.
 //!
 //! ```text
 //! Set ── tasks ─▶ Session ── due ─▶ threads · executors · real packets (Worker)
@@ -11,7 +12,8 @@
 //!   Evidence ◀─────┘   └── Journal ◀── outcome┘
 //! ```
 //!
-//! What the runs are for, this crate does not know: comparisons, papers, report cards and shards are thin callers.
+//! This crate does not depend on the purpose of the runs: comparisons, papers, report cards and shards are thin
+//! callers.
 
 mod batch;
 mod blocks;
@@ -49,3 +51,8 @@ pub use shell::quoted;
 pub use split::{Share, Split};
 pub use threads::carry_out;
 pub use watch::{Amount, Watch};
+
+/// Compiles and runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,4 +1,4 @@
-//! The runs of several journals, put together: what one machine would have done, done by many.
+//! Merging of journals: the results of many machines as if from one.
 
 use std::collections::BTreeMap;
 
@@ -16,45 +16,45 @@ use crate::set::Task;
 use crate::shard::Shard;
 use crate::split::Split;
 
-/// The runs of a split, as far as journals hold them.
+/// Runs of a split that were found in journals.
 #[derive(Debug)]
 pub struct Merge<'s> {
     split: &'s Split<'s>,
-    /// What each journal is called.
+    /// Names of the journals.
     names: Vec<String>,
-    /// What was found of each of the split's runs, and in which journal.
+    /// Each run of the split with the index of its journal, if it was found.
     found: Vec<Option<(Run, usize)>>,
 }
 
-/// The same run came out in two ways.
+/// Two different results of the same run.
 #[derive(Debug, Error, Diagnostic)]
-#[error("{run}: {measure} is {one} in {first}, and {other} {second}")]
+#[error("{run}: {measure} is {one} in {first}, but {other} {second}")]
 #[diagnostic(help("{remedy}"))]
 pub struct Disagreement {
-    /// Point, stack and seed in words.
+    /// Description of the run: point, stack and seed.
     pub run: String,
-    /// The first measure that differs.
+    /// First measure that differs.
     pub measure: String,
-    /// Its value …
+    /// First value of the measure.
     pub one: String,
-    /// … in this journal, …
+    /// Journal of the first value.
     pub first: String,
-    /// … its other value …
+    /// Second value of the measure.
     pub other: String,
-    /// … and where that is from.
+    /// Place of the second value.
     pub second: String,
-    /// What to do.
+    /// Suggestion.
     pub remedy: String,
 }
 
 impl<'s> Split<'s> {
-    /// Puts together what `journals` hold, each with its name for people. A run that several hold is the
-    /// same in all.
+    /// Merges the runs of `journals`, each of which has a name for readers. A run in several journals must be the same
+    /// in all.
     ///
     /// # Errors
     /// If it is not.
     pub fn merge(&'s self, journals: &[(String, Stored)]) -> Result<Merge<'s>, Box<Disagreement>> {
-        // Where each run is, so that many journals are not searched for each of many runs.
+        // Index of the journals by run, so that not every journal is searched for every run.
         let journal_of = |(place, (_, stored)): (usize, &(String, Stored))| {
             let prints: Vec<_> = stored.fingerprints().collect();
             prints.into_iter().map(move |print| (print, place))
@@ -94,7 +94,7 @@ impl<'s> Split<'s> {
 }
 
 impl Merge<'_> {
-    /// The runs that no journal holds, in words, by the shard that does them.
+    /// Returns descriptions of the runs that no journal contains, by shard.
     #[must_use]
     pub fn missing(&self) -> BTreeMap<Shard, Vec<String>> {
         let mut missing: BTreeMap<Shard, Vec<String>> = BTreeMap::new();
@@ -108,12 +108,12 @@ impl Merge<'_> {
         missing
     }
 
-    /// Does the shortest run of each journal again, as long as that costs no more than a small part of
-    /// all runs: the fingerprints say that the code was the same there; this says that what was made of it
-    /// is. Where it is interrupted, it says nothing.
+    /// Repeats the shortest run of each journal, as long as this costs only a small part of all runs. Fingerprints
+    /// ensure that the code was the same; this ensures that the compiled program and the machine compute the same. If
+    /// it is interrupted, the check is inconclusive and succeeds.
     ///
     /// # Errors
-    /// If a run does not come out as it is held.
+    /// If the result of a run differs from its journal.
     ///
     /// # Panics
     /// If the threads cannot be started.
@@ -129,7 +129,7 @@ impl Merge<'_> {
             let run = words(self.split.plan, *task);
             Some((*name, difference.beside_here(run, &self.names[*name])))
         });
-        // The first of them, whichever was done first.
+        // The first one, regardless of the order in which they were performed.
         differing.sort_by_key(|(name, _)| *name);
         match differing.into_iter().next() {
             Some((_, disagreement)) => Err(disagreement),
@@ -137,8 +137,7 @@ impl Merge<'_> {
         }
     }
 
-    /// Returns the shortest run of each journal, the shortest of them first, until they cost too much; at least
-    /// one.
+    /// Returns the shortest run of each journal in ascending order until the cost limit is reached, and at least one.
     fn samples(&self) -> Vec<(usize, Task, &Run)> {
         let found = self.split.tasks.iter().zip(&self.found);
         let found = found.filter_map(|(task, found)| Some((*task, found.as_ref()?)));
@@ -154,8 +153,8 @@ impl Merge<'_> {
         samples.collect()
     }
 
-    /// The results, the same to the last bit as of one execution of the plan; `None` if a run is
-    /// missing.
+    /// Returns the results, which are identical to the last bit to those of a single execution of the plan, or `None`
+    /// if a run is missing.
     #[must_use]
     pub fn results(self) -> Option<Results> {
         let plan = self.split.plan;
@@ -168,12 +167,12 @@ impl Merge<'_> {
     }
 }
 
-/// Returns `task` in words.
+/// Returns a description of `task`.
 fn words(plan: &Plan, task: Task) -> String {
     plan.words(task.job, task.purpose)
 }
 
-/// In what two runs differ first.
+/// First difference between two runs.
 struct Difference {
     measure: String,
     one: String,
@@ -181,7 +180,7 @@ struct Difference {
 }
 
 impl Difference {
-    /// `None` if they are the same.
+    /// Returns the difference, or `None` if the runs are equal.
     fn of(one: &Run, other: &Run) -> Option<Self> {
         if one == other {
             return None;
@@ -191,7 +190,7 @@ impl Difference {
             one,
             other,
         };
-        let words = |value: Option<f64>| value.map_or("not there".to_owned(), |v| v.to_string());
+        let words = |value: Option<f64>| value.map_or("missing".to_owned(), |v| v.to_string());
         for measure in Measure::ALL {
             let values = [one, other].map(|run| run.values.get(measure));
             if values[0] != values[1] {
@@ -207,25 +206,26 @@ impl Difference {
             }
         }
         let hashes = [one, other].map(|run| format!("{:016x}", run.trace_hash));
-        Some(new("the hash of what happened".to_owned(), hashes))
+        Some(new("the trace hash".to_owned(), hashes))
     }
 
-    /// `run` is held so in `first` and otherwise in `second`.
+    /// Returns the error for a `run` that differs between two journals.
     fn between(self, run: String, first: &str, second: &str) -> Box<Disagreement> {
         let remedy = format!(
-            "equal runs come out equal everywhere: one of the two was changed, or a machine computes wrongly. Do the \
-             shards of {first} and {second} again in new folders, and merge those"
+            "equal runs have equal results on every machine: one of the two folders was changed, \
+             or a machine computes incorrectly. Repeat the shards of {first} and {second} in new \
+             folders, and merge those"
         );
         self.told(run, first, format!("in {second}"), remedy)
     }
 
-    /// `run` is held so in `name`, and was otherwise when it was done again.
+    /// Returns the error for a `run` that differs from its repetition on this machine.
     fn beside_here(self, run: String, name: &str) -> Box<Disagreement> {
         let remedy = format!(
-            "{name} was changed after its runs were done, or made on a machine that computes otherwise than this one: \
-             do its shard again, best on this machine, and merge that"
+            "{name} was changed after its runs were done, or made on a machine that computes \
+             differently: repeat its shard, preferably on this machine, and merge that"
         );
-        self.told(run, name, "when it is done again here".to_owned(), remedy)
+        self.told(run, name, "when repeated here".to_owned(), remedy)
     }
 
     fn told(self, run: String, first: &str, second: String, remedy: String) -> Box<Disagreement> {

@@ -1,12 +1,12 @@
-//! Runs that are done elsewhere: an [`Order`] goes out, a parcel with what came of it comes back, both as
-//! a few bytes.
+//! Serialization of work for external workers: an [`Order`] goes out, and a parcel with its outcomes comes back, both
+//! as compact bytes.
 //!
-//! Numbers come back to the same bits. A parcel names its engine, and the experiment by the
-//! [`Fingerprint`](dupack_lab::run::Fingerprint)s of its runs, so that what was done for another experiment, or by
-//! another engine, is refused.
+//! Numbers keep all of their bits. A parcel names its engine, and identifies the experiment by the
+//! [`Fingerprint`](dupack_lab::run::Fingerprint)s of its runs. Parcels of another experiment or another engine are
+//! refused.
 //!
-//! The bytes are those of [postcard](https://postcard.jamesmunns.com): a run takes a fifth of what its line
-//! in a journal takes. Nothing is stored in this form: both ends are the same build.
+//! The format is [postcard](https://postcard.jamesmunns.com): a run takes a fifth of the size of its line in a journal.
+//! It is never stored, because both ends must be the same build.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -19,24 +19,24 @@ use crate::batch::Order;
 use crate::ledger::RUNS;
 use crate::set::Task;
 
-/// What came of an order.
+/// Outcomes of an order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fulfilled {
-    /// The runs that were done.
+    /// Finished runs.
     pub runs: Vec<(Task, Run)>,
-    /// Those that will never be: an algorithm in them could not go on.
+    /// Runs that will never be done, because a plug-in gave them up.
     pub given_up: Vec<Task>,
 }
 
 impl Fulfilled {
-    /// Whichever, all of them.
+    /// Returns the tasks of both lists.
     pub(crate) fn tasks(&self) -> impl Iterator<Item = Task> + '_ {
         let runs = self.runs.iter().map(|(task, _)| *task);
         runs.chain(self.given_up.iter().copied())
     }
 }
 
-/// What is sent back.
+/// Contents of a parcel.
 #[derive(Serialize, Deserialize)]
 struct Parcel {
     engine: String,
@@ -46,56 +46,57 @@ struct Parcel {
     given_up: Vec<Task>,
 }
 
-/// A run that was done.
+/// A finished run.
 #[derive(Serialize, Deserialize)]
 struct Sent {
     task: Task,
-    /// In the order of [`Measure::ALL`]: the engine is the same on both sides.
+    /// Values in the order of [`Measure::ALL`], which is the same on both sides because the engine is.
     values: Vec<Option<f64>>,
     flow_goodputs: Vec<f64>,
     trace_hash: u64,
 }
 
-/// Why bytes are not taken for an order or for runs of a plan.
+/// Error in the bytes of an order or a parcel.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParcelError {
-    /// They are nothing of the kind.
-    #[error("this is no parcel of runs: {why}")]
+    /// The bytes have another format.
+    #[error("this is not a parcel of runs: {why}")]
     Form {
-        /// What is wrong.
+        /// Description of the error.
         why: String,
     },
     /// Another engine made it.
     #[error(
-        "it was made by the engine {theirs}, and this is {ours}: install the same build everywhere"
+        "the engine of the parcel is {theirs}, but this one is {ours}: install the same build \
+         everywhere"
     )]
     Engine {
-        /// The engine that made it.
+        /// Engine of the parcel.
         theirs: String,
-        /// This one.
+        /// This engine.
         ours: String,
     },
-    /// It is of another experiment.
-    #[error("it is of another experiment, or of an algorithm whose code differs here")]
+    /// It belongs to another experiment.
+    #[error("it belongs to another experiment, or to an algorithm with different code")]
     Experiment,
 }
 
 impl Order {
-    /// As it is sent.
+    /// Serializes the order.
     ///
     /// # Panics
-    /// Never: it has numbers alone.
+    /// Never, because it consists of numbers.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        postcard::to_allocvec(self).expect("numbers can be written")
+        postcard::to_allocvec(self).expect("numbers are serializable")
     }
 }
 
-/// Reads the order that `bytes` are.
+/// Parses an order.
 ///
 /// # Errors
-/// If they are none, or one for runs that `plan` does not have.
+/// If `bytes` is not an order, or has runs that `plan` does not have.
 pub fn read_order(plan: &Plan, bytes: &[u8]) -> Result<Order, ParcelError> {
     let order: Order = read(bytes)?;
     match order.tasks.iter().all(|task| has(plan, *task)) {
@@ -104,11 +105,10 @@ pub fn read_order(plan: &Plan, bytes: &[u8]) -> Result<Order, ParcelError> {
     }
 }
 
-/// Performs the runs of `order`, one after the other. Where it is interrupted, what is done by then comes
-/// back.
+/// Performs the runs of `order` one after the other. If it is interrupted, the runs that are done by then are returned.
 ///
 /// # Panics
-/// If one of them is none of this plan's.
+/// If `plan` does not have one of the runs.
 #[must_use]
 pub fn fulfil(plan: &Plan, order: &Order, interrupt: &Interrupt) -> Fulfilled {
     let mut done = Fulfilled::default();
@@ -122,10 +122,10 @@ pub fn fulfil(plan: &Plan, order: &Order, interrupt: &Interrupt) -> Fulfilled {
     done
 }
 
-/// Returns what came of the order with that number, or of a part of it, as it is sent.
+/// Serializes the outcomes of the order `number`, or of a part of it.
 ///
 /// # Panics
-/// If a run in it is none of this plan's.
+/// If `plan` does not have one of the runs.
 #[must_use]
 pub fn write(plan: &Plan, number: u64, done: &Fulfilled) -> Vec<u8> {
     let sent = done.runs.iter().map(|(task, run)| Sent {
@@ -141,13 +141,13 @@ pub fn write(plan: &Plan, number: u64, done: &Fulfilled) -> Vec<u8> {
         runs: sent.collect(),
         given_up: done.given_up.clone(),
     };
-    postcard::to_allocvec(&parcel).expect("numbers and text can be written")
+    postcard::to_allocvec(&parcel).expect("numbers and text are serializable")
 }
 
-/// Reads the number, and what came of that order, as [`write`] wrote it, wherever that was.
+/// Parses the number and the outcomes of an order, as written by [`write`].
 ///
 /// # Errors
-/// If its runs are not of `plan`, or another engine made them.
+/// If the runs do not belong to `plan`, or another engine made them.
 pub fn read_parcel(plan: &Plan, bytes: &[u8]) -> Result<(u64, Fulfilled), ParcelError> {
     let parcel: Parcel = read(bytes)?;
     let ours = engine();
@@ -167,7 +167,7 @@ pub fn read_parcel(plan: &Plan, bytes: &[u8]) -> Result<(u64, Fulfilled), Parcel
     Ok((parcel.number, done))
 }
 
-/// Returns a number for all that `tasks`, which are of `plan`, depend on.
+/// Returns a hash of everything that `tasks` of `plan` depend on.
 fn identity_of(plan: &Plan, tasks: impl Iterator<Item = Task>) -> u64 {
     let mut hash = Xxh3Default::new();
     for task in tasks {
@@ -176,7 +176,7 @@ fn identity_of(plan: &Plan, tasks: impl Iterator<Item = Task>) -> u64 {
     hash.digest()
 }
 
-/// Returns `true` if `task` is one that a session of `plan` can give out.
+/// Returns `true` if a session of `plan` can give out `task`.
 fn has(plan: &Plan, task: Task) -> bool {
     task.part == RUNS && plan.has(task.job, task.purpose)
 }
@@ -185,7 +185,7 @@ impl Sent {
     fn run(self) -> Run {
         let mut values = Values::default();
         for (measure, value) in Measure::ALL.into_iter().zip(self.values) {
-            // What is not a number does not apply.
+            // A NaN means that the measure does not apply.
             values.set(measure, value.unwrap_or(f64::NAN));
         }
         let job = self.task.job;
@@ -200,7 +200,7 @@ impl Sent {
     }
 }
 
-/// What `bytes` are, with nothing left over.
+/// Parses all of `bytes`.
 fn read<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, ParcelError> {
     let form = |why: String| ParcelError::Form { why };
     let (value, rest) =
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn it_reads_back_where_it_belongs_and_nowhere_else() {
+    fn a_parcel_is_read_by_its_own_plan_only() {
         let catalog = Catalog::builtin();
         let (ours, other) = (plan("1Mbit/s"), plan("2Mbit/s"));
         let order = order(&ours);
@@ -259,7 +259,7 @@ mod tests {
         let bytes = write(&ours, order.number, &half);
         assert_eq!(read_parcel(&ours, &bytes), Ok((7, half)));
         assert_eq!(read_parcel(&other, &bytes), Err(ParcelError::Experiment));
-        // Runs that measure harm are another's.
+        // Runs that measure harm belong to another plan.
         let with_harm = plan("1Mbit/s").measuring_harm(&catalog);
         let job = Job {
             stack: 1,
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_or_of_another_engine_is_refused() {
+    fn damaged_parcels_and_those_of_another_engine_are_refused() {
         let plan = plan("1Mbit/s");
         let order = order(&plan);
         let bytes = write(&plan, 7, &fulfil(&plan, &order, &Interrupt::new()));
@@ -298,11 +298,11 @@ mod tests {
             Err(ParcelError::Form { .. })
         ));
         let mut older = bytes;
-        // The last digit of the engine, behind its length.
+        // The last digit of the engine, which follows its length.
         let last = engine().len();
         older[last] ^= 1;
         let Err(ParcelError::Engine { theirs, ours }) = read_parcel(&plan, &older) else {
-            panic!("it was taken");
+            panic!("it was accepted");
         };
         assert_ne!(theirs, ours);
         let job = Job {
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interruption_leaves_what_is_done() {
+    fn an_interruption_keeps_finished_runs() {
         let plan = plan("1Mbit/s");
         let interrupt = Interrupt::new();
         interrupt.ask();

@@ -1,15 +1,16 @@
-//! Samples of runs that were done before, to be performed again.
+//! Samples of held runs that are repeated for verification.
 //!
-//! Fingerprints say that the code is the same; samples show that what a machine and a compiler made of it is the same, too.
+//! Fingerprints ensure that the code is the same. Samples show that the compiled program and the machine are
+//! equivalent, too.
 
 use std::collections::BTreeMap;
 
-/// Samples cost at most one part in so many of all held runs, beyond the least number of them: a campaign of papers holds
-/// the runs of some hundred experiments.
+/// Reciprocal of the share of the held runs' cost that samples beyond the minimum number may have. A campaign of papers
+/// has the runs of more than a hundred experiments.
 const PART: u64 = 50;
 
-/// Returns the indices of the samples among `held` runs, each given by its kind and its cost: the shortest of each kind, the
-/// shortest of these first, at least `least` of them, and more as long as they cost little.
+/// Returns the indices of the samples among `held` runs, each of which has a kind and a cost. Samples are the shortest
+/// runs of each kind in ascending order: at least `least` of them, and more as long as they cost little.
 pub(crate) fn samples<K: Ord>(held: impl Iterator<Item = (K, u64)>, least: usize) -> Vec<usize> {
     let mut shortest: BTreeMap<K, (u64, usize)> = BTreeMap::new();
     let mut all = 0_u64;

@@ -1,6 +1,7 @@
-//! The books of a session: which tasks are due, which are out, and what is kept of those that are done.
+//! Books of a session: the tasks that are due or out, and the runs that are kept.
 //!
-//! A session does nothing by itself. Its drivers, threads or other processes, take what is due and enter what came out.
+//! A session does nothing by itself. Its drivers, which are threads or other processes, take due tasks and enter
+//! outcomes.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -12,10 +13,10 @@ use crate::samples::samples;
 use crate::set::{Conduct, Evidence, Outcome, Schedule, Set, Task, Worker};
 use crate::watch::{Amount, Watch};
 
-/// At least so many held runs are performed again, if there are as many kinds.
+/// Minimum number of held runs that are repeated, if there are as many kinds.
 const SAMPLES_LEAST: usize = 16;
 
-/// Where finished runs are kept, and found again.
+/// Journals in which finished runs are kept and found again.
 #[derive(Clone, Debug, Default)]
 pub struct Keeping {
     journals: Journals,
@@ -30,13 +31,13 @@ enum Journals {
     ByPart(Vec<Option<Arc<Journal>>>),
 }
 
-/// What happens if a finished run cannot be kept.
+/// Consequence of a finished run that cannot be kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum OnFailure {
-    /// The user is told once, and the runs go on.
+    /// The user is told once, and the runs continue.
     #[default]
     GoOn,
-    /// No other run is begun: what is not kept is lost.
+    /// No further run is begun, because runs that are not kept are lost.
     Stop,
 }
 
@@ -56,7 +57,7 @@ impl Keeping {
         }
     }
 
-    /// Keeps the runs of each part in a journal of its own, if it has one.
+    /// Keeps the runs of each part in its own journal, if it has one.
     #[must_use]
     pub const fn by_part(journals: Vec<Option<Arc<Journal>>>) -> Self {
         Self {
@@ -65,7 +66,7 @@ impl Keeping {
         }
     }
 
-    /// Returns it such that a run that cannot be kept ends the session.
+    /// Returns a keeping that ends the session if a run cannot be kept.
     #[must_use]
     pub const fn or_stop(mut self) -> Self {
         self.failure = OnFailure::Stop;
@@ -89,35 +90,35 @@ impl Keeping {
     }
 }
 
-/// A set of runs while it is carried out.
+/// A set of runs in progress.
 #[derive(Debug)]
 pub struct Session<S: Set, E> {
     pub(crate) set: S,
     pub(crate) books: Books<S::Outcome, E>,
 }
 
-/// Cost of a run beside its packets, in packets: to build it, and to sum it up. Runs of 1 s at 1 Mbit/s
-/// (125 packets) take about 0.3 ms, and long ones 0.3 µs a packet (`python/benchmarks/executors.py --costs`).
+/// Cost of a run in addition to its packets, in packets: it is built and summarised. Runs of 1 s at 1 Mbit/s (125
+/// packets) take about 0.3 ms, and long ones 0.3 µs per packet (`python/benchmarks/executors.py --costs`).
 const RUN_PACKETS: u64 = 1000;
 
-/// Tasks that are one run.
+/// Tasks that share one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Due {
-    /// The one that is performed.
+    /// Task that is performed.
     pub(crate) task: Task,
-    /// The others.
+    /// The other tasks.
     same: Vec<Task>,
     pub(crate) packets: u64,
 }
 
 impl Due {
-    /// Returns about what it costs, in packets.
+    /// Returns the estimated cost in packets.
     pub(crate) const fn cost(&self) -> u64 {
         self.packets.saturating_add(RUN_PACKETS)
     }
 }
 
-/// What is known of the tasks.
+/// State of the tasks.
 #[derive(Debug)]
 pub(crate) struct Books<O, E> {
     pub(crate) evidence: E,
@@ -125,27 +126,27 @@ pub(crate) struct Books<O, E> {
     /// Runs of earlier rounds, if the set shares runs.
     known: HashMap<Fingerprint, O>,
     due: VecDeque<Due>,
-    /// About what the due tasks cost together, in packets.
+    /// Estimated cost of all due tasks in packets.
     pub(crate) due_packets: u64,
     pub(crate) out: BTreeMap<u64, Vec<Due>>,
     pub(crate) next_order: u64,
     trust: Trust,
-    /// Whether the user was told that runs cannot be kept.
+    /// `true` if the user was told that runs cannot be kept.
     is_told: bool,
     failure: Option<JournalError>,
 }
 
-/// Whether held runs are taken.
+/// Trust in held runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trust {
-    /// Samples were not performed yet.
+    /// No samples have been performed yet.
     Unknown,
     Taken,
     Refused,
 }
 
 impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
-    /// Begins a session in which nothing is due yet.
+    /// Creates a session without due tasks.
     #[must_use]
     pub fn new(set: S, evidence: E, keeping: Keeping) -> Self {
         let trust = match set.is_reproducible() {
@@ -178,7 +179,7 @@ impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
     /// Ends the session and returns the evidence.
     ///
     /// # Errors
-    /// If a run could not be kept, and that ends the session.
+    /// If a run could not be kept and [`Keeping::or_stop`] was set.
     pub fn end(self) -> Result<E, JournalError> {
         match self.books.failure {
             Some(failure) => Err(failure),
@@ -186,8 +187,8 @@ impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
         }
     }
 
-    /// Makes the tasks of the next round due, except those that were done before, which are entered; returns `false` if
-    /// there is no other round. `worker` performs samples of the held runs again.
+    /// Makes the tasks of the next round due, except those with held runs, which are entered. Returns `false` if there
+    /// is no further round. `worker` repeats samples of the held runs.
     pub(crate) fn next_round(
         &mut self,
         worker: &dyn Worker<S::Outcome>,
@@ -226,7 +227,7 @@ impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
     }
 }
 
-/// Returns `tasks` in their order, those that are one run together.
+/// Groups the tasks that share one run, in the order of `tasks`.
 fn together<S: Set>(set: &S, tasks: Vec<Task>) -> Vec<Due> {
     let mut places: HashMap<Fingerprint, usize> = HashMap::new();
     let mut round: Vec<Due> = Vec::with_capacity(tasks.len());
@@ -249,7 +250,7 @@ fn together<S: Set>(set: &S, tasks: Vec<Task>) -> Vec<Due> {
     round
 }
 
-/// Performs samples of the runs that are `held` again, and says if one does not come out as it is held: then none is taken.
+/// Repeats samples of the `held` runs. If one of them differs, notes it and refuses all held runs.
 fn verify<S: Set>(
     set: &S,
     round: &[Due],
@@ -282,8 +283,8 @@ fn verify<S: Set>(
     };
     let stack = set.id(task).map_or_else(String::new, |id| id.stack);
     conduct.watch.note(&format!(
-        "{place}a run of {stack} does not come out as the journal says: its program or machine has changed, and all runs are \
-         done again"
+        "{place}the result of a run of {stack} differs from the journal: the program or the \
+         machine has changed, and all runs are repeated"
     ));
     Trust::Refused
 }
@@ -295,25 +296,25 @@ impl<O: Outcome, E: Evidence<O>> Books<O, E> {
         self.due.push_back(due);
     }
 
-    /// Returns the first that is due.
+    /// Returns the first due task.
     pub(crate) fn front(&self) -> Option<&Due> {
         self.due.front()
     }
 
-    /// Takes the first that is due.
+    /// Removes the first due task.
     pub(crate) fn pop(&mut self) -> Option<Due> {
         let due = self.due.pop_front()?;
         self.due_packets = self.due_packets.saturating_sub(due.cost());
         Some(due)
     }
 
-    /// Takes all that is due.
+    /// Removes all due tasks.
     pub(crate) fn take_due(&mut self) -> Vec<Due> {
         self.due_packets = 0;
         std::mem::take(&mut self.due).into()
     }
 
-    /// Enters the runs of `round` that an earlier round has performed, and returns the others.
+    /// Enters the runs of `round` that an earlier round performed, and returns the others.
     fn known<S: Set<Outcome = O>>(&mut self, set: &S, round: Vec<Due>) -> Vec<Due> {
         if self.known.is_empty() {
             return round;
@@ -331,7 +332,8 @@ impl<O: Outcome, E: Evidence<O>> Books<O, E> {
         unknown
     }
 
-    /// Returns the finished run of each of `round` that the journals hold, and says what is wrong with them.
+    /// Returns the finished run of each task of `round`, if the journals contain it, and notes problems of the
+    /// journals.
     fn held<S: Set<Outcome = O>>(
         &self,
         set: &S,
@@ -356,14 +358,14 @@ impl<O: Outcome, E: Evidence<O>> Books<O, E> {
         let held = held.collect();
         if contradicted > 0 {
             conduct.watch.note(&format!(
-                "{contradicted} line(s) of the journal name another point, stack or seed than their runs have: these runs are \
-                 done again"
+                "{contradicted} line(s) of the journal name another point, stack or seed than \
+                 their runs have: these runs are repeated"
             ));
         }
         held
     }
 
-    /// Takes what came out of `due`: keeps it, enters it, and counts it as done.
+    /// Processes the outcome of `due`: keeps it, enters it, and counts it as done.
     pub(crate) fn done<S: Set<Outcome = O>>(
         &mut self,
         set: &S,
@@ -384,16 +386,16 @@ impl<O: Outcome, E: Evidence<O>> Books<O, E> {
 
     fn fail(&mut self, error: JournalError, watch: &dyn Watch) {
         if self.keeping.failure == OnFailure::Stop {
-            // The first that failed says why.
+            // The first failure is reported.
             self.failure.get_or_insert(error);
         } else if !std::mem::replace(&mut self.is_told, true) {
             watch.note(&format!(
-                "{error}; the runs go on, but an interruption would lose them"
+                "{error}; the runs continue, but an interruption would lose them"
             ));
         }
     }
 
-    /// Returns `true` if no other run is to be begun.
+    /// Returns `true` if no further run should be begun.
     pub(crate) const fn has_failed(&self) -> bool {
         self.failure.is_some()
     }

@@ -1,4 +1,4 @@
-//! The parts of a session: the set of runs, those who perform them, and what comes out.
+//! Parts of a session: the set of runs, the workers, and the evidence.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use crate::watch::Watch;
 pub struct Task {
     /// Index of its experiment in the set.
     pub part: usize,
-    /// Place of the run in the plan of that experiment.
+    /// Position of the run in the plan of that experiment.
     pub job: Job,
     /// Purpose of the run.
     pub purpose: Purpose,
 }
 
 impl Task {
-    /// Returns what is verified together: the part, the purpose, and the stack.
+    /// Returns the kind for verification: part, purpose and stack.
     pub(crate) const fn kind(self) -> (usize, Purpose, usize) {
         (self.part, self.purpose, self.job.stack)
     }
@@ -31,35 +31,36 @@ impl Task {
 /// Name of a run in a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunId {
-    /// Everything that it depends on.
+    /// Fingerprint of everything that the run depends on.
     pub fingerprint: Fingerprint,
-    /// Its point in words; empty if there is only one.
+    /// Description of its point. Empty if there is only one.
     pub point: String,
-    /// Its stack in words.
+    /// Description of its stack.
     pub stack: String,
 }
 
 /// Order in which due tasks are begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
-    /// As they were listed: an interrupted session has whole seeds, which can be compared.
+    /// In the order of the list. An interrupted session then has complete seeds, which can be compared.
     Listed,
-    /// The longest first: no processor waits for the last run of an experiment while others have work.
+    /// Longest first. No processor then waits for the last run of an experiment while others are idle.
     LongestFirst,
 }
 
-/// A set of runs, in parts.
+/// A set of runs, divided into parts.
 pub trait Set: Sync {
-    /// What comes out of a run.
+    /// Outcome of a run.
     type Outcome: Outcome;
 
-    /// Returns the name of the run of `task` in the journal; `None` if no journal can hold what comes out of it.
+    /// Returns the name of the run of `task` in a journal, or `None` if a journal cannot hold its outcome.
     fn id(&self, task: Task) -> Option<RunId>;
 
-    /// Returns about how many packets `task` sends: its time is proportional to it.
+    /// Estimates the number of packets of `task`, to which its running time is proportional.
     fn packets(&self, task: Task) -> u64;
 
-    /// Returns the whole to which the experiment of `task` belongs, and the experiment, for people; both may be empty.
+    /// Returns the names of the whole to which the experiment of `task` belongs, and of the experiment, for readers.
+    /// Both may be empty.
     fn names(&self, task: Task) -> (Cow<'_, str>, Cow<'_, str>) {
         let _ = task;
         (Cow::Borrowed(""), Cow::Borrowed(""))
@@ -70,12 +71,12 @@ pub trait Set: Sync {
         Schedule::Listed
     }
 
-    /// Returns `true` if tasks with the same fingerprint are performed once for all.
+    /// Returns `true` if tasks with the same fingerprint share one run.
     fn shares(&self) -> bool {
         false
     }
 
-    /// Returns `true` if a run comes out the same whenever it is performed, so that held runs can be verified.
+    /// Returns `true` if a run always has the same outcome, so that held runs can be verified.
     fn is_reproducible(&self) -> bool {
         true
     }
@@ -109,19 +110,19 @@ impl<S: Set + ?Sized> Set for &S {
     }
 }
 
-/// What comes out of a run.
+/// Outcome of a run.
 pub trait Outcome: Clone + Send {
-    /// Returns what a journal keeps of it; `None` if it cannot be kept, or is not worth it.
+    /// Returns the data for a journal, or `None` if it cannot be kept, or should not.
     fn done(&self) -> Option<&Done>;
 
-    /// Returns the outcome of a run that a journal holds.
+    /// Creates the outcome from the data of a journal.
     fn found(done: Done) -> Self;
 
-    /// Returns it with the processor time that it took.
+    /// Returns the outcome with its processor time.
     #[must_use]
     fn took(self, cpu: Option<Duration>) -> Self;
 
-    /// Returns it as the outcome of `job`, which is the same run in another place.
+    /// Returns the outcome as that of `job`, which shares the run.
     #[must_use]
     fn at(self, job: Job) -> Self;
 }
@@ -148,27 +149,27 @@ impl Outcome for Done {
 
 /// Performs runs: in the simulator, or on real packets.
 pub trait Worker<O>: Sync {
-    /// Performs the run of `task`; returns `None` if it was interrupted or given up.
+    /// Performs the run of `task`. Returns `None` if it was interrupted or given up.
     fn perform(&self, task: Task, interrupt: &Interrupt) -> Option<O>;
 }
 
-/// Collects what comes out, and decides what is to be done next.
+/// Collects outcomes, and decides on the next round.
 pub trait Evidence<O>: Send {
-    /// Returns the tasks of the next round, each once; none if all is done. All tasks of a round are entered, or lost, before
-    /// this is called again.
+    /// Returns the tasks of the next round, each once, or no tasks if all is done. All tasks of a round are entered or
+    /// lost before the next call.
     fn due(&mut self) -> Vec<Task>;
 
-    /// Enters what came out of `task`, in any order.
+    /// Enters the outcome of `task`. Outcomes arrive in any order.
     fn enter(&mut self, task: Task, outcome: O);
 }
 
-/// How a session is carried out.
+/// Environment of a session.
 #[derive(Clone, Copy)]
 pub struct Conduct<'c> {
-    /// How many runs are performed at a time.
+    /// Number of runs at a time.
     pub execution: Execution,
     /// Observer of the progress.
     pub watch: &'c dyn Watch,
-    /// What stops it.
+    /// Interrupt of the session.
     pub interrupt: &'c Interrupt,
 }

@@ -1,4 +1,4 @@
-//! Runs of several plans, of which nothing is kept.
+//! Runs of several plans, without a journal.
 
 use dupack_lab::results::Run;
 use dupack_lab::run::{Interrupt, Plan, Purpose};
@@ -8,7 +8,7 @@ use crate::session::{Keeping, Session};
 use crate::set::{Conduct, Evidence, RunId, Set, Task, Worker};
 use crate::threads::carry_out;
 
-/// Plans, each a part of the set.
+/// Plans, each of which is a part of the set.
 struct Plans<'p>(&'p [Plan]);
 
 impl Set for Plans<'_> {
@@ -30,7 +30,7 @@ impl Worker<Done> for Plans<'_> {
     }
 }
 
-/// The compared runs of all plans, and what came out of them.
+/// Evidence of the compared runs of all plans.
 struct All {
     due: Vec<Task>,
     done: Vec<(Task, Run)>,
@@ -46,8 +46,8 @@ impl Evidence<Done> for All {
     }
 }
 
-/// Performs the compared runs of all `plans`, without those that a precision adds, and returns them in the order of the plans
-/// and of their runs; what was interrupted or given up is missing.
+/// Performs the compared runs of all `plans`, without those that a precision adds. Returns them in the order of the
+/// plans and of their runs. Runs that were interrupted or given up are missing.
 ///
 /// # Panics
 /// If the threads cannot be started.

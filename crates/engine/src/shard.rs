@@ -1,4 +1,4 @@
-//! Which part of an experiment's runs: the third of 64, for example.
+//! Shards: numbered parts of an experiment's runs, such as the third of 64.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,8 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// One of the parts into which the runs of an experiment are split, each to be done by itself, wherever
-/// that is. It is written `3/64`: the third of 64.
+/// Part of an experiment's runs that is performed separately, on any machine. `3/64` is the third of 64.
 ///
 /// ```
 /// use dupack_engine::Shard;
@@ -20,48 +19,48 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Shard {
-    /// From 1 on.
+    /// Counted from 1.
     index: u32,
     of: u32,
 }
 
-/// Why something is no shard.
+/// Error in a shard.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ShardError {
-    /// It does not look like one.
-    #[error("`{text}` is no shard: write which one of how many, such as 3/64")]
+    /// The text has another form.
+    #[error("invalid shard `{text}`: write its number and the number of shards, such as 3/64")]
     Form {
-        /// What it is.
+        /// The text.
         text: String,
     },
-    /// A number of shards that cannot be.
+    /// The number of shards is out of range.
     #[error(
         "an experiment is split into 1 to {} shards, not into {of}",
         Shard::MOST
     )]
     Number {
-        /// How many there were to be.
+        /// The number of shards.
         of: u64,
     },
-    /// One that is not among so many.
-    #[error("there is no shard {index} of {of}: they are 1/{of} to {of}/{of}")]
+    /// The number of the shard is out of range.
+    #[error("there is no shard {index} of {of}: the shards are 1/{of} to {of}/{of}")]
     Index {
-        /// Which one.
+        /// The number of the shard.
         index: u64,
-        /// How many there are.
+        /// The number of shards.
         of: u64,
     },
 }
 
 impl Shard {
-    /// The most shards of an experiment: more runs than that have other needs.
+    /// Maximum number of shards of an experiment. Experiments with more runs than this need another approach.
     pub const MOST: u32 = 100_000;
 
-    /// The shard `index`, from 1 on, of so many.
+    /// Creates the shard `index`, counted from 1, of `of` shards.
     ///
     /// # Errors
-    /// If there is none.
+    /// If either number is out of range.
     pub fn new(index: u64, of: u64) -> Result<Self, ShardError> {
         if !(1..=u64::from(Self::MOST)).contains(&of) {
             return Err(ShardError::Number { of });
@@ -73,18 +72,18 @@ impl Shard {
         Ok(Self { index, of })
     }
 
-    /// All shards of so many, in their order.
+    /// Iterates over all of `of` shards in order.
     pub fn all(of: u32) -> impl Iterator<Item = Self> {
         (1..=of).map(move |index| Self { index, of })
     }
 
-    /// Which one it is, from 1 on.
+    /// Returns the number of the shard, counted from 1.
     #[must_use]
     pub const fn index(self) -> u32 {
         self.index
     }
 
-    /// How many there are.
+    /// Returns the number of shards.
     #[must_use]
     pub const fn of(self) -> u32 {
         self.of
@@ -101,7 +100,7 @@ impl FromStr for Shard {
     type Err = ShardError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // `parse` alone would take `+3`.
+        // `parse` alone would accept `+3`.
         let number = |digits: &str| match digits.bytes().all(|b| b.is_ascii_digit()) {
             true => digits.parse::<u64>().ok(),
             false => None,
@@ -135,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_what_was_read() {
+    fn shards_are_written_as_they_are_read() {
         for text in ["1/1", "3/64", "100000/100000"] {
             let shard: Shard = text.parse().unwrap();
             assert_eq!(shard.to_string(), text);
@@ -148,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_says_what_one_is() {
+    fn errors_explain_valid_shards() {
         for (text, says) in [
             ("a", "such as 3/64"),
             ("", "such as 3/64"),
@@ -162,8 +161,8 @@ mod tests {
             ("1/4/5", "such as 3/64"),
             ("1.5/4", "such as 3/64"),
             ("99999999999999999999/4", "such as 3/64"),
-            ("0/4", "they are 1/4 to 4/4"),
-            ("5/4", "they are 1/4 to 4/4"),
+            ("0/4", "the shards are 1/4 to 4/4"),
+            ("5/4", "the shards are 1/4 to 4/4"),
             ("1/0", "1 to 100000 shards, not into 0"),
             ("1/100001", "not into 100001"),
         ] {

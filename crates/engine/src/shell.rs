@@ -1,6 +1,6 @@
-//! Words of a command for a shell.
+//! Quoting of words for a shell.
 
-/// Returns `text` as a word for a shell, in quotes if it needs them.
+/// Returns `text` as a word for a shell, quoted if necessary.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-+=.,:/%@".contains(c);

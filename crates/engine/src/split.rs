@@ -1,14 +1,12 @@
-//! How the runs of an experiment are split into shards.
+//! Distribution of an experiment's runs among shards.
 //!
-//! Whoever does one shard must come to the same split as whoever does another, without a word between
-//! them. So it is a function of the plan alone: of the runs in their order, those that measure harm
-//! included, and of about how many packets each of them sends, in whole numbers.
+//! All shards must compute the same distribution without communication. It is therefore a function of the plan alone:
+//! of the runs in order, including those that measure harm, and of their estimated packets, as whole numbers.
 //!
-//! The longest goes first, each to the shard that has the least so far (longest processing time first;
-//! Graham, "Bounds on Multiprocessing Timing Anomalies", SIAM J. Appl. Math. 17, 1969). Runs that differ by
-//! their seed alone follow each other, so that they are spread evenly: however wrong the estimate is for
-//! them, it is as wrong for every shard. All runs of one point and seed, which are compared with each other,
-//! stay together where that costs next to nothing.
+//! Runs are assigned by decreasing length, each to the shard with the least work so far (longest processing time first;
+//! Graham, "Bounds on Multiprocessing Timing Anomalies", SIAM J. Appl. Math. 17, 1969). Runs that differ only in their
+//! seed are adjacent, so they are distributed evenly, and an error of their estimate affects all shards alike. The runs
+//! of a point and a seed, which are compared with each other, stay together if this costs almost nothing.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -27,19 +25,19 @@ use crate::set::{Conduct, Evidence, Task};
 use crate::shard::Shard;
 use crate::threads::carry_out;
 
-/// Runs of a point and a seed stay together if the longest shard is longer by no more than one part in
-/// so many: nobody knows the length of a run so exactly.
+/// Reciprocal of the increase of the longest shard up to which the runs of a point and a seed stay together. Estimates
+/// of the length of a run are no more precise than this.
 const TOGETHER: u64 = 50;
 
-/// All runs of a plan, and which shard does which.
+/// All runs of a plan, with their shards.
 #[derive(Clone, Debug)]
 pub struct Split<'p> {
     pub(crate) plan: &'p Plan,
     of: u32,
     pub(crate) tasks: Vec<Task>,
-    /// About how many packets each of them sends.
+    /// Estimated packets of each run.
     costs: Vec<u64>,
-    /// Where each of them is done, from 0 on.
+    /// Index of the shard of each run, counted from 0.
     places: Vec<usize>,
 }
 
@@ -50,7 +48,7 @@ pub struct Share<'p> {
     tasks: Vec<Task>,
 }
 
-/// Returns what the split has to know of `task`.
+/// Returns the properties of `task` that determine its shard.
 fn item(plan: &Plan, task: Task) -> Item {
     let job = task.job;
     let point = xxh3_64(&job.point.to_le_bytes());
@@ -64,18 +62,18 @@ fn item(plan: &Plan, task: Task) -> Item {
 }
 
 impl<'p> Split<'p> {
-    /// Splits the runs of `plan` into so many shards, at least one, of which some are empty where there are fewer
-    /// runs. `source` is the text of the experiment.
+    /// Splits the runs of `plan` into `of` shards, at least one. Some are empty if there are fewer runs. `source` is
+    /// the text of the experiment.
     ///
     /// # Errors
-    /// If the experiment asks for a precision: which runs that takes is known only after the first.
+    /// If the experiment specifies a precision, because its additional runs depend on the results of the first ones.
     pub fn of_plan(plan: &'p Plan, of: u32, source: &Source) -> Result<Self, ExperimentError> {
         let of = of.max(1);
         if plan.experiment().precision.is_some() {
-            let message = "a precision adds seeds by what all runs so far have shown, and a shard knows its own \
-                           runs alone";
-            let help = "leave precision and seeds_max out and say how many seeds there are (seeds = 30), or run \
-                        it in one piece, without --shard";
+            let message = "a precision adds seeds depending on the results of all runs, but a shard knows \
+                 only its own";
+            let help = "remove precision and seeds_max and give the number of seeds (seeds = 30), or run \
+                 without --shard";
             return Err(ExperimentError::at(
                 source,
                 "precision",
@@ -94,13 +92,13 @@ impl<'p> Split<'p> {
         })
     }
 
-    /// How many shards there are.
+    /// Returns the number of shards.
     #[must_use]
     pub const fn of(&self) -> u32 {
         self.of
     }
 
-    /// What `shard` does, which is one of these.
+    /// Returns the runs of `shard`.
     #[must_use]
     pub fn share(&self, shard: Shard) -> Share<'p> {
         let tasks = self.shards().zip(&self.tasks);
@@ -111,7 +109,7 @@ impl<'p> Split<'p> {
         }
     }
 
-    /// How many runs each shard has, in their order.
+    /// Returns the number of runs of each shard, in order.
     #[must_use]
     pub fn sizes(&self) -> Vec<usize> {
         let mut sizes = vec![0; self.of as usize];
@@ -121,8 +119,7 @@ impl<'p> Split<'p> {
         sizes
     }
 
-    /// The part of all work that each shard has, in their order, from 0 to 1, as far as that can be told
-    /// beforehand.
+    /// Returns the estimated share of the work of each shard, in order, from 0 to 1.
     #[must_use]
     pub fn parts(&self) -> Vec<f64> {
         let mut parts = vec![0.0; self.of as usize];
@@ -133,37 +130,37 @@ impl<'p> Split<'p> {
         parts
     }
 
-    /// The shard of each run, in the order of the runs.
+    /// Returns the shard of each run, in the order of the runs.
     pub(crate) fn shards(&self) -> impl Iterator<Item = Shard> + '_ {
         let all: Vec<Shard> = Shard::all(self.of).collect();
         self.places.iter().map(move |place| all[*place])
     }
 
-    /// A name for all runs together: two splits with the same are of the same runs, made by the same
-    /// engine.
+    /// Returns the fingerprint of all runs together. Splits with the same fingerprint have the same runs, made by the
+    /// same engine.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         let mut text = String::new();
         let prints = self.tasks.iter();
         for print in prints.map(|task| self.plan.fingerprint_for(task.job, task.purpose)) {
-            writeln!(text, "{print}").expect("memory does not fail");
+            writeln!(text, "{print}").expect("writing to memory cannot fail");
         }
         Fingerprint::of_text(&text)
     }
 }
 
 impl Share<'_> {
-    /// How many runs it has.
+    /// Returns the number of runs.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.tasks.len()
     }
 
-    /// Performs its runs: each is kept in `journal` at once, and those that it holds are not performed again. Returns how many
-    /// are done.
+    /// Performs its runs. Each is kept in `journal` at once, and runs that it contains are not repeated. Returns the
+    /// number of finished runs.
     ///
     /// # Errors
-    /// If a run cannot be kept. No other is begun then: what is not kept is lost.
+    /// If a run cannot be kept. No further run is begun then, because runs that are not kept are lost.
     ///
     /// # Panics
     /// If the threads cannot be started.
@@ -182,7 +179,7 @@ impl Share<'_> {
         Ok(session.end()?.entered)
     }
 
-    /// How many of its runs `stored` does not hold.
+    /// Returns the number of its runs that are missing in `stored`.
     #[must_use]
     pub fn missing(&self, stored: &Stored) -> usize {
         let tasks = self.tasks.iter();
@@ -191,7 +188,7 @@ impl Share<'_> {
     }
 }
 
-/// Counts runs: what comes out is kept in the journal alone.
+/// Evidence that only counts runs, because their outcomes are kept in the journal.
 struct Count {
     due: Vec<Task>,
     entered: usize,
@@ -207,30 +204,30 @@ impl Evidence<Made> for Count {
     }
 }
 
-/// Returns the run of `task`, if `stored` holds it.
+/// Returns the run of `task`, if `stored` contains it.
 fn find(plan: &Plan, stored: &Stored, task: Task) -> Option<Run> {
     stored.find(&id(plan, task), task.job)
 }
 
-/// What is compared with each other: a seed at a point.
+/// Runs that are compared with each other: seed and point.
 type Place = (u64, usize);
 
-/// What runs have in common that differ by their seed alone. Its order is any, but always the same: an order
-/// by stack would give one shard what is left over of the slow stacks.
+/// Kind of runs that differ only in their seed. The order of kinds is arbitrary but fixed. An order by stack would give
+/// the remaining runs of slow stacks to one shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind(u64);
 
-/// What the split has to know of a run.
+/// Properties of a run that determine its shard.
 #[derive(Clone, Copy, Debug)]
 struct Item {
     place: Place,
     kind: Kind,
-    /// The kind of all runs at its place together.
+    /// Kind of all runs at its place together.
     kind_of_place: Kind,
     cost: u64,
 }
 
-/// The shard of each run, from 0 on, of so many.
+/// Returns the index of the shard of each run, counted from 0.
 fn places(items: &[Item], shards: usize) -> Vec<usize> {
     let mut known: BTreeMap<Place, usize> = BTreeMap::new();
     let mut bundles: Vec<(u64, Kind)> = Vec::new();
@@ -258,8 +255,8 @@ fn places(items: &[Item], shards: usize) -> Vec<usize> {
     apart
 }
 
-/// The shard of each of `costs`, of so many: longest first, each to the shard with the least so far. What
-/// costs the same goes by its kind, then in its order, and of shards that have the same the first is taken.
+/// Returns the index of the shard for each of `costs`: in decreasing order, each goes to the shard with the least cost
+/// so far. Equal costs are ordered by kind and then by position. Among equal shards, the first is taken.
 fn deal(costs: &[(u64, Kind)], shards: usize) -> Vec<usize> {
     let mut longest_first: Vec<usize> = (0..costs.len()).collect();
     longest_first.sort_by_key(|&n| (Reverse(costs[n].0), costs[n].1));
@@ -275,7 +272,7 @@ fn deal(costs: &[(u64, Kind)], shards: usize) -> Vec<usize> {
     dealt
 }
 
-/// What the shard costs that costs most.
+/// Returns the cost of the most expensive shard.
 fn longest(costs: &[(u64, Kind)], dealt: &[usize], shards: usize) -> u64 {
     let mut sums = vec![0_u64; shards];
     for ((cost, _), shard) in costs.iter().zip(dealt) {

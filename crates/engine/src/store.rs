@@ -1,9 +1,10 @@
-//! Folders in which runs are carried out.
+//! Folders in which runs are performed.
 //!
-//! All are the same thing: a file that says what was begun, a lock, finished runs, and a mark that all of them are there. The
-//! folder of an experiment holds all runs in a journal until its results are written; that of a [shard](shards) holds some of
-//! them for good; a streamed experiment holds them block by block; papers and report cards have journals below. Each file is
-//! there whole or not at all, and the mark is the last: whoever ends the program, at whatever moment, the same command goes on.
+//! All of them have the same structure: a file that identifies the content, a lock, finished runs, and a mark of
+//! completion. The folder of an experiment keeps all runs in a journal until its results are written. That of a
+//! [shard](shards) keeps some of them permanently. A streamed experiment keeps them block by block. Papers and report
+//! cards have journals in subfolders. Each file is written atomically, and the mark is written last, so the same
+//! command can resume the work after an interruption at any time.
 
 mod begun;
 mod error;
@@ -20,32 +21,32 @@ pub use error::{FolderError, Unlike};
 
 use crate::folder::OutputFolder;
 
-/// The experiment as it was run, so that `dupack run` can repeat it. It is written before the runs,
-/// so that it is there whatever becomes of them.
+/// The experiment as it was run, so that `dupack run` can repeat it. It is written before the runs, so it always
+/// exists.
 pub const EXPERIMENT: &str = "experiment.toml";
 
-/// The page for people.
+/// Page for readers.
 pub const PAGE: &str = "report.html";
 
-/// The results in one object, for other programs.
+/// The results as one JSON object, for other programs.
 pub const RESULTS: &str = "results.json";
 
-/// What was begun in a folder, as a file in it says.
+/// Identity of a folder's content, which is stored in a file.
 pub trait Identity: Serialize + DeserializeOwned {
-    /// Name of that file.
+    /// Name of the file.
     const FILE: &'static str;
-    /// What such a folder is called: `the folder of a shard`.
+    /// Name of this kind of folder: `the folder of a shard`.
     const NAME: &'static str;
-    /// How such a folder is begun, for an error's help.
+    /// Help for creating such a folder.
     const BEGIN: &'static str;
 
-    /// Returns `true` if the file is one of those that this program writes.
+    /// Returns `true` if this program writes such a file.
     fn is_ours(&self) -> bool {
         true
     }
 }
 
-/// A folder in which something was begun. It is locked as long as this lives.
+/// A folder with an identity. It stays locked until this is dropped.
 #[derive(Debug)]
 pub struct Store<I> {
     folder: OutputFolder,
@@ -54,16 +55,16 @@ pub struct Store<I> {
 }
 
 impl<I: Identity> Store<I> {
-    /// Returns `true` if something of this kind was begun in the folder at `path`.
+    /// Returns `true` if there is a folder of this kind at `path`.
     #[must_use]
     pub fn is_at(path: &Path) -> bool {
         path.join(I::FILE).is_file()
     }
 
-    /// Reads what was begun in the folder at `path`, without a lock.
+    /// Reads the identity of the folder at `path`, without a lock.
     ///
     /// # Errors
-    /// If nothing of this kind was, or the file that says so is damaged.
+    /// If there is no folder of this kind, or the file with its identity is damaged.
     pub fn read(path: &Path) -> Result<I, FolderError> {
         if !Self::is_at(path) {
             return Err(FolderError::None {
@@ -84,25 +85,25 @@ impl<I: Identity> Store<I> {
         }
     }
 
-    /// Begins what `identity` says in `folder`, which is empty. Of several processes that begin at once, one does.
+    /// Writes `identity` to the empty `folder` and locks it. If several processes do this at once, one succeeds.
     ///
     /// # Errors
-    /// If the folder cannot be written to, or holds something.
+    /// If the folder is not writable or not empty.
     pub fn begin(folder: OutputFolder, identity: I) -> Result<Self, FolderError> {
         folder.claim(I::FILE, &json(&identity))?;
         Self::lock(folder, identity)
     }
 
-    /// Goes on in the folder at `path`, whose `identity` was [read](Self::read).
+    /// Resumes work in the folder at `path`, whose `identity` was [read](Self::read).
     ///
     /// # Errors
-    /// If another process works in it.
+    /// If another process has locked it.
     pub fn again(path: &Path, identity: I) -> Result<Self, FolderError> {
         Self::lock(OutputFolder::reopen(path), identity)
     }
 
-    /// Two processes in one folder would write over each other. Where files cannot be locked, nothing
-    /// keeps them from it.
+    /// Locks the folder, because two processes would overwrite each other's files. On file systems without locks,
+    /// nothing prevents this.
     fn lock(folder: OutputFolder, identity: I) -> Result<Self, FolderError> {
         let file = folder.path().join(I::FILE);
         let lock = File::open(&file).map_err(|e| FolderError::damaged(&file, &e))?;
@@ -118,7 +119,7 @@ impl<I: Identity> Store<I> {
         }
     }
 
-    /// Replaces the file that says what was begun: it carries the mark of what is finished.
+    /// Replaces the file with the identity, which contains the mark of completion.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -138,7 +139,7 @@ impl<I: Identity> Store<I> {
         &self.folder
     }
 
-    /// Returns what was begun.
+    /// Returns the identity.
     #[must_use]
     pub const fn identity(&self) -> &I {
         &self.identity
@@ -148,14 +149,14 @@ impl<I: Identity> Store<I> {
 /// Reads the JSON object in `file`.
 ///
 /// # Errors
-/// If it cannot be read, or is none.
+/// If it cannot be read, or is not such an object.
 pub fn read_json<T: DeserializeOwned>(file: &Path) -> Result<T, FolderError> {
     let text = fs::read(file).map_err(|e| FolderError::damaged(file, &e))?;
     serde_json::from_slice(&text).map_err(|e| FolderError::damaged(file, &e))
 }
 
-/// Returns `value` as the text of a file.
+/// Serializes `value` to the text of a file.
 fn json(value: &impl Serialize) -> Vec<u8> {
-    let text = serde_json::to_string_pretty(value).expect("its keys are strings");
+    let text = serde_json::to_string_pretty(value).expect("the keys are strings");
     format!("{text}\n").into_bytes()
 }

@@ -1,12 +1,12 @@
-//! The threads of this process as the driver of a session.
+//! Driver of a session with the threads of this process.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::session::{Due, Session};
 use crate::set::{Conduct, Evidence, Outcome, Set, Worker};
 
-/// Performs all runs of `session` by `worker`, on as many threads as `conduct` says, round after round. What an interrupt
-/// leaves undone is not entered. The order in which runs end makes no difference to the evidence.
+/// Performs all runs of `session` with `worker` on several threads, round after round. Runs that are interrupted are
+/// not entered. The order in which runs end does not affect the evidence.
 ///
 /// # Panics
 /// If the threads cannot be started.

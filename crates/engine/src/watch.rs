@@ -1,4 +1,4 @@
-//! Progress of a session, for people.
+//! Progress of a session, for users.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use std::time::Duration;
 pub struct Amount {
     /// Number of runs.
     pub runs: usize,
-    /// Estimate of the packets that they send: their time is proportional to it.
+    /// Estimated number of their packets, to which their running time is proportional.
     pub packets: u64,
 }
 
 impl Amount {
-    /// Returns it with one run more, of about `packets`.
+    /// Returns the amount with one more run of about `packets`.
     #[must_use]
     pub const fn and(self, packets: u64) -> Self {
         Self {
@@ -22,29 +22,30 @@ impl Amount {
     }
 }
 
-/// Observer of a session; called from any thread. It also tells the time, which the engine does not know.
+/// Observer of a session, called from any thread. It also measures processor time, because the engine has no clock.
 pub trait Watch: Sync {
-    /// A round begins: `total` is to do, of which `done` was done before. A session with a precision has several rounds.
+    /// Called at the start of a round: `total` is its work, of which `done` was done before. A session with a precision
+    /// has several rounds.
     fn begins(&self, total: Amount, done: Amount) {
         let _ = (total, done);
     }
 
-    /// A run of `experiment` begins, which is part of `whole`, such as a paper; both may be empty.
+    /// Called at the start of a run of `experiment`, which is part of `whole`, such as a paper. Both may be empty.
     fn run_begins(&self, whole: &str, experiment: &str) {
         let _ = (whole, experiment);
     }
 
-    /// A run of about `packets` is done.
+    /// Called at the end of a run of about `packets`.
     fn run_done(&self, packets: u64) {
         let _ = packets;
     }
 
-    /// Passes on a sentence that the user should read.
+    /// Receives a note for the user.
     fn note(&self, text: &str) {
         let _ = text;
     }
 
-    /// Returns the processor time of the calling thread so far; `None` if nobody measures it.
+    /// Returns the processor time of the calling thread so far, or `None` if it is not measured.
     fn cpu_time(&self) -> Option<Duration> {
         None
     }

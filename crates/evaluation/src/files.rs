@@ -1,9 +1,11 @@
 //! What is written of report cards.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_engine::folder::Folder;
+use dupack_lab::results::Answered;
 use dupack_report::comparison::{self, Beside};
 use dupack_report::files::{DeliveryError, Files};
 use dupack_report::markdown as md;
@@ -57,8 +59,9 @@ pub fn write(
                 judged: part.judged.clone(),
                 ..Beside::default()
             };
+            let answered = Arc::new(Answered::of(&part.results));
             let report =
-                comparison::files(&part.results, catalog, beside).map_err(DeliveryError::from)?;
+                comparison::files(&answered, catalog, beside).map_err(DeliveryError::from)?;
             let mut files = Files::new();
             let place = place(of.folder.as_deref(), &part.name);
             files.add_folder(&slashed(&place), report);

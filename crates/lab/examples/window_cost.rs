@@ -1,14 +1,13 @@
-//! What does an ACK cost the sender, by recovery and window, with and without losses?
+//! Cost of an ACK for the sender, by recovery and window, with and without losses.
 //!
-//! `cargo run --release -p dupack-lab --example window_cost [RECOVERY [WINDOW]]` prints a table
-//! in ns per ACK: taking in the ACK, and every segment that leaves for it. A window of the size
-//! named is kept in flight over a path that loses nothing, or every hundredth segment at random;
-//! every segment is acknowledged. The congestion window is fixed, so that the recoveries differ in
-//! nothing else. With losses a recovery without SACK repairs one segment per round trip and the
-//! sender's record of what is outstanding grows to the receive window of a million segments.
+//! `cargo run --release -p dupack-lab --example window_cost [RECOVERY [WINDOW]]` prints a table in ns per ACK:
+//! processing the ACK, and sending the segments that it releases. A window of the given size is kept in flight over a
+//! path that loses nothing, or one in a hundred segments at random. Every segment is acknowledged. The congestion
+//! window is fixed, so only the recoveries differ. With losses, a recovery without SACK repairs one segment per round
+//! trip, and the sender's scoreboard grows to the receive window of a million segments.
 //!
-//! The network takes no part in what is measured: it is run once, the ACKs are recorded, and a
-//! second sender is given the same ACKs at the same times while the clock runs.
+//! The network is not part of the measurement: it is run once while the ACKs are recorded, and a second sender is then
+//! timed with the same ACKs at the same times.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -26,13 +25,13 @@ use dupack_tcp::{Receiver, Sender};
 const WINDOWS: [u64; 4] = [10, 1000, 100_000, 1_000_000];
 const LOSSES: [f64; 2] = [0.0, 0.01];
 
-/// Between two segments on the path.
+/// Time between two segments on the path.
 const GAP: Duration = Duration::from_nanos(100);
 
-/// The least number of ACKs to be measured.
+/// Minimum number of measured ACKs.
 const ACKS: u64 = 1_000_000;
 
-/// The fastest of so many rounds counts.
+/// Number of rounds, of which the fastest counts.
 const ROUNDS: u32 = 3;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -67,9 +66,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Nanoseconds per ACK.
+/// Returns the nanoseconds per ACK.
 fn cost(recovery: &str, window: u64, loss: f64) -> Result<f64, Box<dyn Error>> {
-    // Bulk repeat wants losses to be told apart.
+    // Bulk repeat needs a loss differentiation.
     let judge = if recovery == "bulk-repeat" {
         "/spike/1"
     } else {
@@ -86,7 +85,7 @@ fn cost(recovery: &str, window: u64, loss: f64) -> Result<f64, Box<dyn Error>> {
     Ok(fastest)
 }
 
-/// What happens to a sender: an ACK, or nothing but a timeout.
+/// Input of a sender: an ACK, or `None` for a timeout.
 type Event = (Instant, Option<Ack>);
 
 fn endpoints(spec: &StackSpec) -> Result<(Sender, Receiver), Box<dyn Error>> {
@@ -101,7 +100,7 @@ fn endpoints(spec: &StackSpec) -> Result<(Sender, Receiver), Box<dyn Error>> {
     Ok((sender, Receiver::new(ends.receiver)))
 }
 
-/// Runs sender, path and receiver; what the sender is told after its first window has left.
+/// Runs sender, path and receiver. Returns the inputs of the sender after its first window.
 fn record(spec: &StackSpec, window: u64, loss: f64) -> Result<Vec<Event>, Box<dyn Error>> {
     let (mut sender, mut receiver) = endpoints(spec)?;
     let mut losses = Stream::derive(window, "losses");
@@ -138,8 +137,8 @@ fn record(spec: &StackSpec, window: u64, loss: f64) -> Result<Vec<Event>, Box<dy
     Ok(events)
 }
 
-/// Nanoseconds that a sender takes for all of these events.
-// Wall-clock time is what this example is about.
+/// Returns the nanoseconds that a sender takes for all of these events.
+// This example measures wall-clock time.
 #[allow(clippy::disallowed_methods)]
 fn replay(spec: &StackSpec, events: &[Event]) -> Result<f64, Box<dyn Error>> {
     let (mut sender, _) = endpoints(spec)?;

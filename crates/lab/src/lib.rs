@@ -1,4 +1,8 @@
-//! Experiments: files, sweeps, runs, results, statistics, traces, units.
+//! Experiments with TCP senders in a simulated network: experiment files, runs, results, statistics and traces.
+//!
+//! An [`Experiment`](experiment::Experiment) is parsed from a file and checked once, as a [`Plan`](run::Plan). The plan
+//! performs single runs ([`Plan::perform`](run::Plan::perform)); `dupack-engine` performs all of them. The
+//! [`Results`](results::Results) then lead to measures and verdicts.
 
 pub mod experiment;
 pub mod path_file;
@@ -9,11 +13,11 @@ pub mod stats;
 pub mod trace;
 pub mod units;
 
-/// The hash of this crate's sources: sixteen hexadecimal digits, made when it is built. A stored run
-/// names it, so that it is not taken for one of other code.
+/// Hash of this crate's sources, computed at build time: sixteen hexadecimal digits. Stored runs contain it, so that
+/// runs of other code are not reused.
 pub const SOURCE_HASH: &str = env!("DUPACK_SOURCE_HASH");
 
-/// The example of the README is compiled and run.
+/// Compiles and runs the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

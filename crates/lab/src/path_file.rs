@@ -1,11 +1,10 @@
-//! A path file: the bottleneck that an experiment file describes, and the application on it.
+//! Path files: the bottleneck of an experiment file, with the application on it.
 //!
-//! `dupack diagnose --path` writes one, and every experiment file with a single `[path]` is one. A
-//! command that takes `--path FILE` takes the path, what the application writes when, and what the
-//! endpoints are told; it has stacks, seeds and losses of its own. What a path file cannot say here
-//! (a sweep, a topology, other traffic) is an error that points at its line: nothing of the file is
-//! passed over in silence, but for what belongs to the experiment and not to the path: `title`,
-//! `description`, `stacks`, `seeds`, `precision`, `warm_up`, `starts`, `names`, `define` and claims.
+//! `dupack diagnose --path` writes such a file, and every experiment file with a single `[path]` is one. A command with
+//! `--path FILE` uses the path, the writes of the application, and the options of the endpoints. Stacks, seeds and
+//! losses come from the command. Anything else in the file that would be ignored (a sweep, a topology, other traffic)
+//! is an error that points at its line. The exceptions are keys that belong to the experiment rather than to the path:
+//! `title`, `description`, `stacks`, `seeds`, `precision`, `warm_up`, `starts`, `names`, `define` and claims.
 
 use std::path::{Path, PathBuf, absolute};
 
@@ -19,47 +18,44 @@ use crate::experiment::{
 use crate::run::Plan;
 use crate::units::Delay;
 
-/// What plans the path, which is the same under every stack. Nothing of it is run.
+/// Stack for checking the path. The result is the same with every stack, and nothing is run.
 const STAND_IN: &str = "sack/reno";
 
-/// A path and the application on it, checked.
+/// A checked path with an application.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PathFile {
-    /// The bottleneck. Recorded traces are named from the root on, so that an experiment with this
-    /// path can be run from anywhere.
+    /// The bottleneck. Recorded traces have absolute paths, so that the experiment can be run from any folder.
     pub path: LinkOptions,
-    /// What the application of a flow sends when: of the file's flows `bytes`, `writes`, `video` and
-    /// `web`. All else is at its default, as is all of it where the file has no flow: there is always
-    /// more to send.
+    /// Data of the application in a flow: `bytes`, `writes`, `video` and `web` of the file's flows. All other options
+    /// have their defaults. Without flows in the file, the application sends unlimited data.
     pub application: FlowGroup,
-    /// Which rules the endpoints follow where TCPs differ.
+    /// Rules that the endpoints follow where TCP implementations differ.
     pub dialect: Dialect,
-    /// What senders have in common: the size of a segment, and the like.
+    /// Options of all senders, such as the size of a segment.
     pub sender: SenderOptions,
-    /// What receivers have in common: their window, and when they acknowledge.
+    /// Options of all receivers, such as their buffer and their ACK rule.
     pub receiver: ReceiverOptions,
-    /// How long a run is, at most.
+    /// Maximum duration of a run.
     pub duration: Delay,
-    /// The file's text, for complaints that point at its lines.
+    /// Text of the file, for errors that point at its lines.
     pub source: Source,
 }
 
 impl PathFile {
-    /// Reads and checks the path file at `file`, and the traces that it names. The stacks of
-    /// `catalog` have no part in it.
+    /// Reads and checks the path file at `file`, and the traces that it names. The stacks of `catalog` do not affect
+    /// the result.
     ///
     /// # Errors
-    /// If there is no such file, it is no path file, or its path is impossible; the error points at
-    /// the line.
+    /// If the file does not exist, is not a path file, or has an invalid path. The error points at the line.
     pub fn read(file: &Path, catalog: &Catalog) -> Result<Self, ExperimentError> {
         Self::of(Source::read(file)?, catalog, &Disk)
     }
 
-    /// The same of a text, with `files` for the traces that it names.
+    /// Checks a path file from a text. The traces that it names are read from `files`.
     ///
     /// # Errors
-    /// As there.
+    /// If the text is not a path file, or has an invalid path. The error points at the line.
     pub fn of(
         source: Source,
         catalog: &Catalog,
@@ -91,8 +87,8 @@ impl PathFile {
 }
 
 impl PathFile {
-    /// Puts its path, its application and what it says of the endpoints into `experiment`, which may have several
-    /// flows: each has the application.
+    /// Sets the path, the application and the endpoint options of `experiment`. If it has several flows, each gets the
+    /// application.
     pub fn apply(&self, experiment: &mut Experiment) {
         experiment.path = Some(self.path.clone());
         experiment.sender = self.sender;
@@ -114,13 +110,13 @@ impl PathFile {
     }
 }
 
-/// The experiment of a text that may leave out which stacks it compares.
+/// Parses the experiment of a text that may lack `stacks`.
 fn parse(source: &Source) -> Result<Experiment, ExperimentError> {
     let error = match source.parse() {
         Ok(experiment) => return Ok(experiment),
         Err(error) => error,
     };
-    // All fields have been read by the time at which one is found missing.
+    // A missing field is reported after all present fields have been read.
     let only_stacks = error.to_string() == "missing field `stacks`";
     let table = source.text.parse::<Table>().ok().filter(|_| only_stacks);
     let Some(mut table) = table else {
@@ -130,11 +126,11 @@ fn parse(source: &Source) -> Result<Experiment, ExperimentError> {
     table.try_into().map_err(|_| error)
 }
 
-/// An error if the experiment has what no path file has.
+/// Rejects experiments with contents that do not belong in a path file.
 fn refuse(experiment: &Experiment, source: &Source) -> Result<(), ExperimentError> {
     let run = "`dupack run FILE` runs any experiment";
-    let single = "a path file has a single path and a single application: leave this out, or \
-                  take `dupack run FILE`, which runs any experiment";
+    let single = "a path file has a single path and a single application: remove this, or use `dupack run \
+         FILE`, which runs any experiment";
     let others = [
         (!experiment.links.is_empty(), "links", run),
         (experiment.radio.is_some(), "radio", run),
@@ -146,7 +142,7 @@ fn refuse(experiment: &Experiment, source: &Source) -> Result<(), ExperimentErro
         (!experiment.points.is_empty(), "points", single),
     ];
     if let Some((_, key, help)) = others.into_iter().find(|(there, ..)| *there) {
-        let message = format!("`{key}` cannot stand in a path file");
+        let message = format!("`{key}` is not allowed in a path file");
         return Err(ExperimentError::at_key(
             source,
             key,
@@ -160,7 +156,7 @@ fn refuse(experiment: &Experiment, source: &Source) -> Result<(), ExperimentErro
     let mut flows = experiment.flows.iter();
     let first = flows.next().map(application);
     if let Some(other) = flows.position(|flow| Some(application(flow)) != first) {
-        let message = "this flow's application is not that of the first flow".to_owned();
+        let message = "the application of this flow differs from that of the first flow".to_owned();
         let key = format!("flows.{}", other + 1);
         return Err(ExperimentError::at(
             source,
@@ -171,8 +167,8 @@ fn refuse(experiment: &Experiment, source: &Source) -> Result<(), ExperimentErro
     }
     let own = |flow: &FlowGroup| !is_default(&flow.sender) || !is_default(&flow.receiver);
     if let Some(other) = experiment.flows.iter().position(own) {
-        let message = "this flow has a sender or a receiver of its own".to_owned();
-        let help = "in a path file [sender] and [receiver] hold for all flows".to_owned();
+        let message = "this flow has its own sender or receiver options".to_owned();
+        let help = "in a path file, [sender] and [receiver] apply to all flows".to_owned();
         let key = format!("flows.{other}");
         return Err(ExperimentError::at(source, &key, message, Some(help)));
     }
@@ -186,7 +182,7 @@ fn no_path(source: &Source) -> ExperimentError {
     ExperimentError::at(source, "path", message, Some(help.to_owned()))
 }
 
-/// What of a flow is its application's.
+/// Returns the application options of a flow.
 fn application(flow: &FlowGroup) -> FlowGroup {
     FlowGroup {
         bytes: flow.bytes,
@@ -197,11 +193,11 @@ fn application(flow: &FlowGroup) -> FlowGroup {
     }
 }
 
-/// The path with its traces named from the root on.
+/// Returns the path with absolute paths of its traces.
 fn whole(mut path: LinkOptions, folder: &Path) -> LinkOptions {
     let whole = |trace: &mut PathBuf| {
         let from_here = folder.join(&*trace);
-        // It fails only for an empty path, which has not been read either.
+        // This only fails for an empty path, which could not have been read.
         *trace = absolute(&from_here).unwrap_or(from_here);
     };
     path.trace.iter_mut().for_each(whole);
@@ -245,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn path_application_and_endpoints_are_taken_and_nothing_else() {
+    fn only_path_application_and_endpoints_are_used() {
         let text = format!(
             "stacks = [\"rack/cubic\"]\ndialect = \"linux\"\nduration = \"7s\"\n{PATH}loss = \"1%\"\n\
              [[flows]]\nname = \"near\"\ncount = 3\nstack = \"sack/reno\"\n\
@@ -274,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn traces_are_named_from_the_root_on() {
+    fn traces_have_absolute_paths() {
         let text = "[path]\ntrace = \"down\"\ndelay = \"30ms\"\nreverse = { trace = \"../up\" }\n";
         let opportunities = || "1\n5\n9\n".to_owned();
         let files = ["/traces/down", "/traces/../up"];
@@ -286,28 +282,28 @@ mod tests {
     }
 
     #[test]
-    fn what_no_path_file_has_is_pointed_at() {
+    fn contents_outside_a_path_file_are_located() {
         for (more, expected) in [
             (
                 "[sweep]\n\"path.loss\" = [\"1%\", \"2%\"]",
-                "`sweep` cannot stand|sweep",
+                "`sweep` is not allowed|sweep",
             ),
             (
                 "[[points]]\n\"path.loss\" = \"1%\"",
-                "`points` cannot stand|points",
+                "`points` is not allowed|points",
             ),
-            ("[[udp]]\nrate = \"1Mbit/s\"", "`udp` cannot stand|udp"),
+            ("[[udp]]\nrate = \"1Mbit/s\"", "`udp` is not allowed|udp"),
             (
                 "[access]\nrate = \"1Mbit/s\"\ndelay = \"1ms\"",
-                "`access` cannot stand|access",
+                "`access` is not allowed|access",
             ),
             (
                 "[[flows]]\n[[flows]]\nbytes = \"3kB\"",
-                "not that of the first flow|",
+                "differs from that of the first flow|",
             ),
             (
                 "[[flows]]\nsender = { segment = \"500B\" }",
-                "a sender or a receiver of its own|",
+                "its own sender or receiver options|",
             ),
         ] {
             let said = complaint(&format!("{PATH}{more}\n"));
@@ -322,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_the_path_is_pointed_at_in_the_file() {
+    fn errors_in_the_path_are_located() {
         let misspelt = complaint("[path]\nrate = \"4Mbit/s\"\ndleay = \"30ms\"\n");
         assert!(misspelt.ends_with("|dleay"), "{misspelt}");
         let no_trace = complaint("[path]\ntrace = \"none.down\"\ndelay = \"30ms\"\n");

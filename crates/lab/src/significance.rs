@@ -1,18 +1,17 @@
-//! Whether a difference between paired samples can be put down to chance, and what many such
-//! questions asked at once do to the answer.
+//! Significance of differences between paired samples, with correction for multiple comparisons.
 
 use std::sync::Arc;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The share of sets of comparisons in which any difference may be found that is none.
+/// Significance level: the accepted probability that a family of comparisons contains any false difference.
 pub const LEVEL: f64 = 0.05;
 
-/// The two-sided p-value of the paired t-test: how likely a mean at least as far from zero is, if
-/// the pairs differ by nothing but chance.
+/// Returns the two-sided p-value of the paired t-test: the probability of a mean at least this far from zero, if the
+/// pairs differ by chance alone.
 ///
-/// Differences that are all the same have nothing to do with chance: 1 if they are all zero, 0 if
-/// they are all something else. None below two pairs, and where a difference is not finite.
+/// Constant differences are not random: the p-value is 1 if all are zero, and 0 if all have another common value.
+/// Returns `None` for fewer than two pairs, and if a difference is not finite.
 #[must_use]
 pub fn paired_p(differences: &[f64]) -> Option<f64> {
     let n = differences.len();
@@ -31,12 +30,11 @@ pub fn paired_p(differences: &[f64]) -> Option<f64> {
     p.is_finite().then_some(p.min(1.0))
 }
 
-/// The p-values of several comparisons, each corrected for there being the others: Holm's step-down
-/// procedure (S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian
-/// Journal of Statistics 6, 1979). Of *m* of them, in ascending order, the *i*-th (from 0) is
-/// multiplied by *m* − *i*; none becomes less than one before it, nor more than 1.
+/// Corrects the p-values of several comparisons by Holm's step-down procedure (S. Holm, "A Simple Sequentially
+/// Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6, 1979). The *i*-th (from 0) of *m* p-values
+/// in ascending order is multiplied by *m* − *i*. Corrected values are non-decreasing, and at most 1.
 ///
-/// A corrected value below [`LEVEL`] is a difference; the chance that any of these is none is at most
+/// A corrected value below [`LEVEL`] is a significant difference. The probability that any of these is false is at most
 /// that level, however the comparisons depend on one another.
 #[must_use]
 pub fn holm(p: &[f64]) -> Vec<f64> {
@@ -51,17 +49,17 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// Which comparisons are corrected for one another.
+/// Family of comparisons that are corrected together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Family {
-    /// Those at a point of the sweep: the level holds at each point by itself.
+    /// The comparisons at a point of the sweep: the level applies to each point separately.
     #[default]
     Point,
-    /// Those at all points together: the level holds for the whole sweep.
+    /// The comparisons at all points: the level applies to the whole sweep.
     Sweep(Arc<Corrected>),
 }
 
-/// p-values in ascending order, and each corrected for all of them.
+/// p-values in ascending order, with their corrected values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Corrected {
     plain: Vec<f64>,
@@ -69,7 +67,7 @@ pub struct Corrected {
 }
 
 impl Family {
-    /// All comparisons of a sweep, by their p-values.
+    /// Creates the family of all comparisons of a sweep from their p-values.
     #[must_use]
     pub fn of_sweep(mut p: Vec<f64>) -> Self {
         p.sort_unstable_by(f64::total_cmp);
@@ -91,7 +89,8 @@ impl Family {
 }
 
 impl Corrected {
-    /// A p-value that is among them, corrected. Equal ones are corrected alike: by the first of them.
+    /// Returns the corrected value of a p-value of the family. Equal p-values have equal corrected values: that of the
+    /// first.
     fn of(&self, p: f64) -> f64 {
         let place = self.plain.partition_point(|known| *known < p);
         self.corrected.get(place).copied().unwrap_or(1.0)
@@ -115,20 +114,20 @@ mod tests {
     }
 
     #[test]
-    fn a_p_value_does_not_care_which_side_is_called_which() {
+    fn a_p_value_is_symmetric() {
         let p = paired_p(&[0.3, 0.1, 0.5, -0.1]);
         assert_eq!(p, paired_p(&[-0.3, -0.1, -0.5, 0.1]));
         assert!(p.unwrap() > 0.05);
     }
 
     #[test]
-    fn differences_without_spread_are_exact() {
+    fn constant_differences_are_exact() {
         assert_eq!(paired_p(&[0.0, 0.0, 0.0]), Some(1.0));
         assert_eq!(paired_p(&[0.25, 0.25, 0.25]), Some(0.0));
     }
 
     #[test]
-    fn one_pair_says_nothing() {
+    fn a_single_pair_has_no_p_value() {
         assert_eq!(paired_p(&[]), None);
         assert_eq!(paired_p(&[7.0]), None);
         assert_eq!(paired_p(&[7.0, f64::NAN]), None);
@@ -136,7 +135,7 @@ mod tests {
 
     #[test]
     fn holm_multiplies_step_by_step() {
-        // 0.01 × 4, 0.02 × 3, 0.03 × 2 (less than the one before it), 0.5 × 1.
+        // 0.01 × 4, 0.02 × 3, 0.03 × 2 (raised to the one before it), 0.5 × 1.
         let corrected = holm(&[0.02, 0.5, 0.01, 0.03]);
         for (found, wanted) in corrected.iter().zip([0.06, 0.5, 0.04, 0.06]) {
             close(*found, wanted);
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn over_a_sweep_all_comparisons_count() {
+    fn a_sweep_corrects_all_comparisons() {
         let sweep = Family::of_sweep(vec![0.02, 0.5, 0.01, 0.03]);
         for (found, wanted) in sweep.correct(&[0.01, 0.5]).iter().zip([0.04, 0.5]) {
             close(*found, wanted);
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_one_difference_alone_is_none_among_many() {
+    fn a_difference_may_vanish_among_many_comparisons() {
         let alone = holm(&[0.03]);
         let among = holm(&[0.03, 0.8, 0.4, 0.9]);
         assert!(alone[0] < LEVEL);

@@ -1,8 +1,7 @@
-//! What a handful of seeds can say: means with their confidence, paired ratios, quantiles,
-//! fairness.
+//! Statistics of small samples: means with confidence intervals, paired ratios, quantiles and fairness.
 //!
-//! Samples that are not finite (a ratio over nothing, a measure that was never taken) are left
-//! out of every summary and show as a smaller `n`; no function here returns a NaN.
+//! Samples that are not finite (a quotient by zero, a measure that does not apply) are excluded from every summary,
+//! which reduces `n`. No function in this module returns a NaN.
 
 pub mod ratio;
 
@@ -11,17 +10,16 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 pub use ratio::{Centre, PairedRatio, Ratio, paired_ratio, ratio, times};
 
-/// A sample's size, centre and spread, in the unit of the samples.
+/// Size, centre and spread of a sample, in the unit of the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// How many finite samples there were; at least one.
+    /// Number of finite samples, at least one.
     pub n: usize,
-    /// The arithmetic mean.
+    /// Arithmetic mean.
     pub mean: f64,
-    /// The sample standard deviation (divisor n − 1); none below two samples.
+    /// Sample standard deviation (divisor n − 1). `None` for fewer than two samples.
     pub standard_deviation: Option<f64>,
-    /// Half the width of the mean's 95 % confidence interval by Student's t; none below two
-    /// samples.
+    /// Half width of the mean's 95 % confidence interval (Student's t). `None` for fewer than two samples.
     pub half_width_95: Option<f64>,
     /// The smallest sample.
     pub min: f64,
@@ -30,7 +28,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summarises the finite ones among `samples`; none if there are none.
+    /// Summarizes the finite samples. Returns `None` if there are none.
     #[must_use]
     pub fn of(samples: &[f64]) -> Option<Self> {
         let finite: Vec<f64> = samples.iter().copied().filter(|x| x.is_finite()).collect();
@@ -54,7 +52,7 @@ impl Summary {
         })
     }
 
-    /// The 95 % confidence interval of the mean, lower and upper end; none below two samples.
+    /// Returns the ends of the mean's 95 % confidence interval, or `None` for fewer than two samples.
     #[must_use]
     pub fn interval_95(&self) -> Option<(f64, f64)> {
         self.half_width_95
@@ -62,10 +60,10 @@ impl Summary {
     }
 }
 
-/// The arithmetic mean; none without samples or where it is not finite.
+/// Returns the arithmetic mean, or `None` if there are no samples or the mean is not finite.
 #[must_use]
 pub fn mean(samples: &[f64]) -> Option<f64> {
-    // Dividing first loses a digit but cannot overflow; it is needed only for huge samples.
+    // Dividing first loses a digit, but cannot overflow. This is needed only for huge samples.
     let n = samples.len() as f64;
     let sum: f64 = samples.iter().sum();
     let mean = if sum.is_finite() {
@@ -76,15 +74,15 @@ pub fn mean(samples: &[f64]) -> Option<f64> {
     mean.is_finite().then_some(mean)
 }
 
-/// The `q`-quantile (0 ≤ q ≤ 1) by linear interpolation between order statistics: Hyndman and
-/// Fan's type 7, the default of R and NumPy. Sorts `samples`; those that are not finite are
-/// left out. None without samples or for a `q` outside its range.
+/// Returns the `q`-quantile (0 ≤ q ≤ 1) by linear interpolation between order statistics: Hyndman and Fan's type 7, the
+/// default of R and NumPy. Sorts `samples` and ignores those that are not finite. Returns `None` without samples, or if
+/// `q` is out of range.
 #[must_use]
 pub fn quantile(samples: &mut [f64], q: f64) -> Option<f64> {
     if !(0.0..=1.0).contains(&q) {
         return None;
     }
-    // What is not finite goes to the end and is cut off.
+    // Values that are not finite are moved to the end and cut off.
     samples.sort_unstable_by(|a, b| {
         b.is_finite()
             .cmp(&a.is_finite())
@@ -97,22 +95,22 @@ pub fn quantile(samples: &mut [f64], q: f64) -> Option<f64> {
     Some(below + (above - below) * position.fract())
 }
 
-/// Jain's fairness index of the flows' shares, (Σx)² / (n·Σx²): 1 if all are equal, 1/n if one
-/// has everything (Jain, Chiu and Hawe 1984). None without flows, if none got anything, or if
-/// a share is negative or not finite.
+/// Returns Jain's fairness index of the flows' shares, (Σx)² / (n·Σx²): 1 if all are equal, 1/n if one flow has
+/// everything (Jain, Chiu and Hawe 1984). Returns `None` without flows, if all shares are zero, or if a share is
+/// negative or not finite.
 #[must_use]
 pub fn jain_index(shares: &[f64]) -> Option<f64> {
     let largest = shares.iter().copied().fold(0.0, f64::max);
     if largest == 0.0 || !shares.iter().all(|x| x.is_finite() && *x >= 0.0) {
         return None;
     }
-    // Relative to the largest share, so that no square overflows.
+    // Relative to the largest share, so that squares do not overflow.
     let sum: f64 = shares.iter().map(|x| x / largest).sum();
     let squares: f64 = shares.iter().map(|x| (x / largest) * (x / largest)).sum();
     Some(sum * sum / (shares.len() as f64 * squares))
 }
 
-/// Student's t at 97.5 %, which cuts a two-sided 95 % interval.
+/// Returns the quantile of Student's t at 97.5 %, for a two-sided 95 % interval.
 fn t_quantile_975(degrees_of_freedom: usize) -> Option<f64> {
     let t = StudentsT::new(0.0, 1.0, degrees_of_freedom as f64)
         .ok()?
@@ -120,11 +118,11 @@ fn t_quantile_975(degrees_of_freedom: usize) -> Option<f64> {
     t.is_finite().then_some(t)
 }
 
-/// A mean with its 95 % interval: `8.83 ±0.02`.
+/// Formats a mean with its 95 % interval: `8.83 ±0.02`.
 #[must_use]
 pub fn spread(summary: &Summary, decimals: usize) -> String {
     match summary.half_width_95 {
-        // No spread at all: every seed was the same run.
+        // Without any spread, every seed gave the same run.
         Some(half) if summary.min < summary.max => {
             format!("{:.decimals$} ±{:.decimals$}", summary.mean, half)
         }
@@ -193,7 +191,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn fairness() {
+    fn jain_index_of_known_shares() {
         assert_eq!(jain_index(&[3.0, 3.0, 3.0]), Some(1.0));
         assert_eq!(jain_index(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
         close(jain_index(&[1.0, 2.0]).expect("positive"), 0.9);

@@ -1,10 +1,9 @@
-//! Quantities as people write them: `"10Mbit/s"`, `"20ms"`, `"1%"`, `"50pkt"`, `"20MB"`.
+//! Quantities with units: `"10Mbit/s"`, `"20ms"`, `"1%"`, `"50pkt"`, `"20MB"`.
 //!
-//! The same text is accepted on the command line (`FromStr`) and in an experiment file
-//! (`Deserialize`), and `Display` writes the shortest exact form, which reads back to the same
-//! value. Arithmetic on the way in is exact: `"0.1ms"` is 100,000 ns, and what cannot be held
-//! exactly (`"0.5ns"`) is an error rather than a rounding. Every error names the text, says what
-//! is wrong with it and what to write instead.
+//! The same text is accepted on the command line (`FromStr`) and in an experiment file (`Deserialize`). `Display`
+//! writes the shortest exact form, which parses to the same value. Parsing is exact: `"0.1ms"` is 100,000 ns, and a
+//! value that cannot be represented (`"0.5ns"`) is an error instead of being rounded. Every error contains the text,
+//! the problem, and a suggestion.
 
 mod parse;
 
@@ -22,38 +21,38 @@ use serde::{Deserialize, Serialize, Serializer};
 use parse::{Family, Unit};
 pub use parse::{Problem, UnitError};
 
-/// A data rate in bits per second, such as a link's: `"10Mbit/s"`, `"1.5Gbit/s"`, `"838kbit/s"`.
+/// Data rate in bits per second, such as that of a link: `"10Mbit/s"`, `"1.5Gbit/s"`, `"838kbit/s"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 
-/// A length of time in nanoseconds, such as a propagation delay: `"20ms"`, `"200us"`, `"1.5s"`.
+/// Time span in nanoseconds, such as a propagation delay: `"20ms"`, `"200us"`, `"1.5s"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Delay(u64);
 
-/// A number of bytes, such as a transfer's: `"20MB"`, `"64KiB"`, `"1460B"`.
+/// Number of bytes, such as the size of a transfer: `"20MB"`, `"64KiB"`, `"1460B"`.
 ///
-/// `kB`, `MB`, `GB`, `TB` are powers of 1000; `KiB`, `MiB`, `GiB`, `TiB` powers of 1024.
+/// `kB`, `MB`, `GB`, `TB` are powers of 1000; `KiB`, `MiB`, `GiB`, `TiB` are powers of 1024.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ByteCount(u64);
 
-/// The room of a queue, counted the way its owner counts: `"50pkt"`, `"64kB"`, `"1MiB"`.
+/// Capacity in packets or in bytes: `"50pkt"`, `"64kB"`, `"1MiB"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Buffer {
-    /// So many packets, whatever their size.
+    /// Number of packets of any size.
     Packets(u32),
-    /// So many bytes, headers included.
+    /// Number of bytes, including headers.
     Bytes(u64),
 }
 
-/// The room of a link's queue: a [`Buffer`], or a multiple of the bandwidth-delay product of the path: `"34pkt"`,
-/// `"64kB"`, `"0.5bdp"`.
+/// Capacity of a link's queue: a [`Buffer`], or a multiple of the path's bandwidth-delay product: `"34pkt"`, `"64kB"`,
+/// `"0.5bdp"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Room {
-    /// So many packets or bytes.
+    /// Number of packets or bytes.
     Fixed(Buffer),
-    /// So many thousandths of the product of the link's rate and the round-trip time without a queue.
+    /// Multiple of the product of the link's rate and the base round-trip time, without queueing.
     Bdp {
-        /// A thousand are one product.
+        /// The factor, in thousandths.
         thousandths: u32,
     },
 }
@@ -62,7 +61,7 @@ impl Room {
     /// One bandwidth-delay product.
     pub const ONE_BDP: Self = Self::Bdp { thousandths: 1000 };
 
-    /// Whether nothing fits.
+    /// Returns `true` if the capacity is zero.
     #[must_use]
     pub const fn is_nothing(self) -> bool {
         matches!(
@@ -78,13 +77,13 @@ impl From<Buffer> for Room {
     }
 }
 
-/// A distance in millimetres, such as that between two radio stations: `"200m"`, `"1.5km"`.
+/// Distance in millimetres, such as that between two radio stations: `"200m"`, `"1.5km"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Distance(u64);
 
-/// A probability between 0 and 1: `"1%"`, `"0.5%"`, `"0.01"`.
+/// Probability between 0 and 1: `"1%"`, `"0.5%"`, `"0.01"`.
 ///
-/// A bare number is a fraction, so `"5"` is an error that asks for `"5%"`.
+/// A bare number is a fraction, so `"5"` is an error that suggests `"5%"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Probability(f64);
 
@@ -186,19 +185,19 @@ const DISTANCE: Family = Family {
 };
 
 impl Rate {
-    /// A rate of so many bits per second.
+    /// Creates a rate from bits per second.
     #[must_use]
     pub const fn from_bits_per_second(bits_per_second: u64) -> Self {
         Self(bits_per_second)
     }
 
-    /// Bits per second.
+    /// Returns the rate in bits per second.
     #[must_use]
     pub const fn as_bits_per_second(self) -> u64 {
         self.0
     }
 
-    /// Megabits (10⁶ bits) per second, for measures and axes.
+    /// Returns the rate in megabits (10⁶ bits) per second, for measures and axes.
     #[must_use]
     pub fn as_megabits_per_second(self) -> f64 {
         self.0 as f64 / 1e6
@@ -206,19 +205,19 @@ impl Rate {
 }
 
 impl Delay {
-    /// A delay of so many nanoseconds.
+    /// Creates a delay from nanoseconds.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// The same in nanoseconds.
+    /// Returns the delay in nanoseconds.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds, for measures and axes.
+    /// Returns the delay in seconds, for measures and axes.
     #[must_use]
     pub fn as_seconds(self) -> f64 {
         self.0 as f64 / 1e9
@@ -226,13 +225,13 @@ impl Delay {
 }
 
 impl ByteCount {
-    /// So many bytes.
+    /// Creates a byte count.
     #[must_use]
     pub const fn from_bytes(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// How many bytes it is.
+    /// Returns the number of bytes.
     #[must_use]
     pub const fn as_bytes(self) -> u64 {
         self.0
@@ -240,13 +239,13 @@ impl ByteCount {
 }
 
 impl Distance {
-    /// A distance of so many millimetres.
+    /// Creates a distance from millimetres.
     #[must_use]
     pub const fn from_millimetres(millimetres: u64) -> Self {
         Self(millimetres)
     }
 
-    /// The same in metres.
+    /// Returns the distance in metres.
     #[must_use]
     pub fn as_metres(self) -> f64 {
         self.0 as f64 / 1e3
@@ -254,7 +253,7 @@ impl Distance {
 }
 
 impl Probability {
-    /// The probability `fraction`.
+    /// Creates the probability `fraction`.
     ///
     /// # Errors
     /// If `fraction` is not a number between 0 and 1.
@@ -267,17 +266,17 @@ impl Probability {
         }
     }
 
-    /// The probability as a fraction between 0 and 1.
+    /// Returns the probability as a fraction between 0 and 1.
     #[must_use]
     pub const fn as_fraction(self) -> f64 {
         self.0
     }
 
-    /// The probability in percent, as it was written: 7 for `7%`, though a hundred times the nearest
-    /// fraction is a little more.
+    /// Returns the probability in percent, as it was written: 7 for `7%`, although a hundred times the nearest fraction
+    /// is slightly more.
     #[must_use]
     pub fn as_percent(self) -> f64 {
-        /// So many parts of a percent are told apart.
+        /// Resolution: parts per percent.
         const PARTS: f64 = 1e10;
         (self.0 * 100.0 * PARTS).round() / PARTS
     }
@@ -329,7 +328,7 @@ impl FromStr for Buffer {
         let known = BYTES.units.iter().any(|known| known.name == unit);
         match BYTES.parse(text) {
             Ok(bytes) if known => Ok(Self::Bytes(bytes)),
-            // A bare zero: the one place where the unit changes what is meant.
+            // A bare zero needs a unit here, because the unit changes the meaning.
             Ok(_) => Err(buffer_error(text, Problem::NoUnit)),
             Err(error) if matches!(error.problem, Problem::NoUnit | Problem::UnknownUnit(_)) => {
                 Err(buffer_error(text, error.problem))
@@ -422,7 +421,7 @@ impl fmt::Display for Probability {
     }
 }
 
-/// `10Mb`, `10M` and `10Mbit` lack the time; `10MB/s` counts bytes.
+/// `10Mb`, `10M` and `10Mbit` lack the time unit; `10MB/s` counts bytes.
 fn diagnose_rate(number: &str, unit: &str) -> Option<(Problem, String)> {
     let (stem, per_second) = match unit.strip_suffix("/s").or_else(|| unit.strip_suffix("ps")) {
         Some(stem) => (stem, true),
@@ -435,7 +434,7 @@ fn diagnose_rate(number: &str, unit: &str) -> Option<(Problem, String)> {
     })?;
     let prefix = if prefix == "K" { "k" } else { prefix };
     if stem.ends_with('B') {
-        // In bits if the number allows it, so that the remedy can be pasted.
+        // The suggestion is in bits if possible, so that it can be pasted.
         let bytes = RATE.parse(&format!("{number}{prefix}bit/s")).ok()?;
         return Some((Problem::CountsBytes, RATE.print(bytes.checked_mul(8)?)));
     }
@@ -458,7 +457,7 @@ fn diagnose_delay(number: &str, unit: &str) -> Option<(Problem, String)> {
     }
 }
 
-/// `20M` lacks the byte sign; `10Mbit` counts bits.
+/// `20M` lacks the `B`; `10Mbit` counts bits.
 fn diagnose_bytes(number: &str, unit: &str) -> Option<(Problem, String)> {
     let (prefix, counts_bits) = match unit.strip_suffix("bit").or_else(|| unit.strip_suffix('b')) {
         Some(prefix) => (prefix, true),
@@ -477,8 +476,8 @@ fn diagnose_bytes(number: &str, unit: &str) -> Option<(Problem, String)> {
     Some((Problem::NoByteSign, format!("{number}{}", known.name)))
 }
 
-/// Reads a quantity from the string in a file. A number is turned into text first, so that
-/// `delay = 20` is answered with the same advice as `delay = "20"`.
+/// Parser of a quantity from a string in a file. A number is converted to text first, so that `delay = 20` gives the
+/// same suggestion as `delay = "20"`.
 struct QuantityVisitor<T> {
     expecting: &'static str,
     marker: std::marker::PhantomData<T>,
@@ -550,28 +549,29 @@ quantity_in_files!(Rate, "a rate such as \"10Mbit/s\"", {
 
 quantity_in_files!(Delay, "a time such as \"20ms\"", {
     "type": "string",
-    "description": "A length of time: ns, us, ms, s or min.",
+    "description": "A time span: ns, us, ms, s or min.",
     "pattern": r"^\s*(0+|([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ns|us|µs|μs|ms|s|min))\s*$",
     "examples": ["20ms", "200us", "1.5s"],
 });
 
 quantity_in_files!(ByteCount, "a number of bytes such as \"20MB\"", {
     "type": "string",
-    "description": "Bytes: B; kB, MB, GB, TB (powers of 1000); KiB, MiB, GiB, TiB (of 1024).",
+    "description": "A number of bytes: B; kB, MB, GB, TB (powers of 1000); KiB, MiB, GiB, TiB (of 1024).",
     "pattern": r"^\s*(0+|([0-9]+\.?[0-9]*|\.[0-9]+)\s*([kMGT]|[KMGT]i)?B)\s*$",
     "examples": ["20MB", "64KiB", "1460B"],
 });
 
 quantity_in_files!(Buffer, "a buffer such as \"50pkt\" or \"64kB\"", {
     "type": "string",
-    "description": "Room in a queue, in packets (pkt) or in bytes (B, kB, KiB, MB, MiB, ...).",
+    "description": "Capacity in packets (pkt) or in bytes (B, kB, KiB, MB, MiB, ...).",
     "pattern": r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(pkts?|packets?|([kMGT]|[KMGT]i)?B)\s*$",
     "examples": ["50pkt", "64kB", "1MiB"],
 });
 
 quantity_in_files!(Room, "a buffer such as \"50pkt\", \"64kB\" or \"0.5bdp\"", {
     "type": "string",
-    "description": "Room in a link's queue: in packets (pkt), in bytes (B, kB, KiB, MB, MiB, ...), or in bandwidth-delay products of the path (bdp).",
+    "description": "Capacity of a link's queue: in packets (pkt), in bytes (B, kB, KiB, MB, MiB, ...), or in \
+         bandwidth-delay products of the path (bdp).",
     "pattern": r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(pkts?|packets?|bdps?|BDP|([kMGT]|[KMGT]i)?B)\s*$",
     "examples": ["50pkt", "64kB", "0.5bdp"],
 });
@@ -584,7 +584,7 @@ quantity_in_files!(Distance, "a distance such as \"200m\"", {
 });
 
 quantity_in_files!(Probability, "a probability such as \"1%\"", {
-    "description": "A probability: a percentage as text; 0 needs no sign.",
+    "description": "A probability: a percentage as text, or 0.",
     "anyOf": [
         {
             "type": "string",

@@ -1,14 +1,14 @@
-//! Work whose instructions are counted: `counted WORK AMOUNT` does it and prints `packets=N`, the
-//! data packets delivered in order.
+//! Workloads for counting instructions: `counted WORK AMOUNT` runs one and prints `packets=N`, the number of data
+//! packets delivered in order.
 //!
-//! `cargo xtask count`, and with it `cargo xtask test`, runs this under callgrind with a smaller
-//! and a larger amount; the instructions of the difference over its packets are held against
-//! `xtask/instructions.toml`. The amount is in packets where one flow sends them over a wire, else
-//! in simulated seconds. `counted STACK PACKETS` does the same work with any stack, and `counted
-//! stacks` does nothing but print one for each recovery of the catalog.
+//! `cargo xtask count`, and therefore `cargo xtask test`, runs this program under callgrind with a smaller and a larger
+//! amount, divides the difference in instructions by the difference in packets, and compares the result with
+//! `xtask/instructions.toml`. The amount is in packets for a single flow over a wire, otherwise in simulated seconds.
+//! `counted STACK PACKETS` runs the single flow with any stack, and `counted stacks` prints a stack for each recovery
+//! of the catalog.
 //!
-//! It stands here and not in the laboratory because it must be built with every optimisation each
-//! time the tests are run: without the laboratory that takes seconds and not minutes.
+//! The program is in this crate rather than in the laboratory because it must be built with all optimisations each time
+//! the tests are run. Without the laboratory this takes seconds instead of minutes.
 
 use std::error::Error;
 
@@ -51,8 +51,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Each recovery of the catalog with Reno's congestion control, and with a loss differentiation and a
-/// response if it asks for them.
+/// Returns a stack for each recovery of the catalog: Reno's congestion control, and a loss differentiation and a
+/// response if the recovery needs them.
 fn stacks() -> Vec<String> {
     let catalog = Catalog::builtin();
     let stack = |name: &str| {
@@ -66,7 +66,7 @@ fn stacks() -> Vec<String> {
     recoveries.map(|entry| stack(&entry.name)).collect()
 }
 
-/// So many packets of 1000 bytes over 10 Mbit/s, 2 ms and 1 % loss, with delayed ACKs.
+/// Sends `packets` packets of 1000 bytes over 10 Mbit/s, 2 ms and 1 % loss, with delayed ACKs.
 fn lossy(stack: &str, packets: u64) -> Result<u64> {
     let link = LinkConfig::rate(BitRate::from_mbps(10), Duration::from_millis(2));
     let there = link
@@ -88,7 +88,7 @@ fn lossy(stack: &str, packets: u64) -> Result<u64> {
     run(network, Instant::FAR_FUTURE)
 }
 
-/// Ten SACK flows through 100 Mbit/s and a queue of 333 packets, with a round trip of 44 ms.
+/// Runs ten SACK flows over 100 Mbit/s and a queue of 333 packets, with a round-trip time of 44 ms.
 fn dumbbell(seconds: u64) -> Result<u64> {
     const PAIRS: usize = 10;
     let access = LinkConfig::rate(BitRate::from_mbps(1000), Duration::from_millis(1));
@@ -123,7 +123,7 @@ fn dumbbell(seconds: u64) -> Result<u64> {
     run(network, Instant::ZERO + Duration::from_secs(seconds))
 }
 
-/// One flow with a window of eight segments over five hops of 802.11b.
+/// Runs one flow with a window of eight segments over five hops of 802.11b.
 fn radio(seconds: u64) -> Result<u64> {
     let mut map = Topology::new();
     let shape = RadioChain {
@@ -146,7 +146,7 @@ fn radio(seconds: u64) -> Result<u64> {
     run(network, Instant::ZERO + Duration::from_secs(seconds))
 }
 
-/// What the flows of a work have in common.
+/// Common settings of the flows of a workload.
 struct Flow {
     dialect: Dialect,
     smss: u32,
@@ -175,7 +175,7 @@ impl Flow {
     }
 }
 
-/// Runs until then or until everything is delivered; the data packets delivered in order.
+/// Runs until `end` or until all flows are finished. Returns the number of data packets delivered in order.
 fn run(network: Network, end: Instant) -> Result<u64> {
     let mut simulation = Simulation::new(network, 1)?;
     while simulation.now() < end && !simulation.all_finished() {

@@ -1,5 +1,4 @@
-//! How fast is the network without TCP? A window of packets goes round and round one link; every
-//! second one is acknowledged.
+//! Speed of the network without TCP. A window of packets circulates over one link; every second packet is acknowledged.
 //!
 //! `cargo run --release -p dupack-net --example event_loop`
 
@@ -28,7 +27,7 @@ fn main() -> Result<(), TopologyError> {
     Ok(())
 }
 
-// Wall-clock time is what this example is about.
+// This example measures wall-clock time.
 #[allow(clippy::disallowed_methods)]
 fn measure<O: Observer>(name: &str, observer: &mut O) -> Result<(), TopologyError> {
     for _ in 0..3 {

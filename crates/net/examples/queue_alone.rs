@@ -1,5 +1,5 @@
-//! One queue behind a transmitter of constant rate, without any network, by the same description as
-//! `peers/ns3/queue.cc` takes, which says what the words mean: for `cargo measure queues`.
+//! A single queue behind a transmitter of constant rate, without a network, for `cargo measure queues`. It reads the
+//! same description as `validation/peers/ns3/queue.cc`, which documents the words.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -39,7 +39,7 @@ fn main() -> Result<(), String> {
     Ok(())
 }
 
-/// What standard input says.
+/// Description read from standard input.
 struct Setting {
     discipline: String,
     rate_bps: u64,
@@ -113,7 +113,7 @@ impl Setting {
                 self.windows
                     .push((start, Window::new(rtt, next(words, word)?)));
             }
-            other => return Err(format!("`{other}` is no word of a description")),
+            other => return Err(format!("unknown word `{other}` in the description")),
         }
         Ok(())
     }
@@ -141,7 +141,11 @@ impl Setting {
                 red.capable = self.capable;
                 Discipline::Red(red)
             }
-            other => return Err(format!("there is no discipline `{other}`")),
+            other => {
+                return Err(format!(
+                    "unknown discipline `{other}`: expected `codel`, `fq_codel`, `pie` or `red`"
+                ));
+            }
         })
     }
 
@@ -156,13 +160,13 @@ impl Setting {
 fn next<T: FromStr>(words: &mut SplitWhitespace<'_>, key: &str) -> Result<T, String> {
     let word = words
         .next()
-        .ok_or_else(|| format!("nothing follows `{key}`"))?;
+        .ok_or_else(|| format!("missing value after `{key}`"))?;
     word.parse()
-        .map_err(|_| format!("`{word}` after `{key}` does not read"))
+        .map_err(|_| format!("invalid value `{word}` for `{key}`"))
 }
 
-/// A window of packets that grows and halves as Reno's does, and repairs nothing: what it hears of
-/// a packet it hears a round trip after that has left the queue or was dropped.
+/// Congestion window that grows and halves like Reno's, without retransmissions. It learns the fate of a packet one
+/// round-trip time after the packet has left the queue or was dropped.
 #[derive(Clone)]
 struct Window {
     rtt: Duration,
@@ -187,7 +191,7 @@ impl Window {
         }
     }
 
-    /// The number of the next packet, if there is room for one.
+    /// Returns the number of the next packet, if the window has room for it.
     fn send(&mut self) -> Option<u64> {
         if self.outstanding as f64 >= self.cwnd.floor() {
             return None;
@@ -212,7 +216,7 @@ impl Window {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// The arrival with this number.
+    /// Arrival with this index.
     Arrive(usize),
     Start(usize),
     Hear {
@@ -359,7 +363,7 @@ impl<'a> Run<'a> {
         self.settle(now);
     }
 
-    /// Takes what the queue has dropped and marked.
+    /// Handles the packets that the queue has dropped or marked.
     fn settle(&mut self, now: Instant) {
         while let Some((packet, _)) = self.link.take_drop() {
             self.dropped(now, packet);
@@ -389,7 +393,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A packet has left or was dropped: its source hears of it in a round trip.
+    /// Schedules the notification of the source, one round-trip time after a packet has left or was dropped.
     fn left(&mut self, now: Instant, known: Known, congested: bool) {
         if let Some((window, number)) = known.source {
             let event = Event::Hear {

@@ -1,33 +1,32 @@
-//! Receive coalescing: segments that arrive soon after one another reach the receiver as one.
+//! Receive coalescing: segments that arrive close together reach the receiver as one.
 //!
-//! A network card waits a little before it interrupts, and what has come by then is handed up
-//! together; Linux joins what belongs together (generic receive offload, `tcp_gro_receive`). The
-//! receiver then sees one long segment, and acknowledges that. Joined are segments in the order of
-//! the stream without a gap, as long as the first, with the same timestamp and ECN field, up to 64
-//! KiB; a shorter one is the last, and one with CWR or the order of its transmission stands alone.
+//! A network card delays its interrupt a little and then hands up all packets that have arrived by then; Linux joins
+//! consecutive segments of a flow (generic receive offload, `tcp_gro_receive`). The receiver sees one long segment and
+//! acknowledges it. Segments are joined if they follow one another in the stream without a gap, are as long as the
+//! first, and have its timestamp and ECN field, up to 64 KiB in all. A shorter segment ends the sequence. A segment
+//! with CWR or with a transmission order is never joined.
 
 use dupack_tcp::segment::{Bit, Codepoint, DataSegment};
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::packet::Data;
 
-/// The longest that segments become together, in bytes of payload: what an IPv4 packet holds beside
-/// its headers and 12 bytes of options.
+/// Maximum payload of a joined segment in bytes: an IPv4 packet without its headers and 12 bytes of options.
 const JOINED_MAX: u32 = 65_535 - 52;
 
-/// A segment, or several joined.
+/// One segment, or several joined segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Joined {
     pub(crate) segment: DataSegment,
     pub(crate) ecn: Codepoint,
     pub(crate) cwr: Bit,
-    /// Bytes of the first.
+    /// Payload of the first segment in bytes.
     piece: u32,
-    /// When it is handed up at the latest.
+    /// Time by which the segment must be handed up.
     due: Instant,
 }
 
-/// What waits to be handed up to the receiver.
+/// Segments that wait to be handed up to the receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Coalescing {
     wait: Duration,
@@ -35,12 +34,12 @@ pub(crate) struct Coalescing {
 }
 
 impl Coalescing {
-    /// Segments are joined that arrive within `wait` of the first.
+    /// Joins segments that arrive within `wait` of the first.
     pub(crate) const fn new(wait: Duration) -> Self {
         Self { wait, held: None }
     }
 
-    /// A segment has arrived. Answers with what is handed up now, in this order.
+    /// Takes a segment that has arrived. Returns the segments to hand up now, in this order.
     pub(crate) fn take(&mut self, now: Instant, data: &Data) -> [Option<Joined>; 2] {
         let next = Joined {
             segment: data.segment,
@@ -71,12 +70,12 @@ impl Coalescing {
         }
     }
 
-    /// What waits is handed up if it is due.
+    /// Returns the waiting segment if it is due at `now`.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<Joined> {
         self.held.take_if(|held| held.due <= now)
     }
 
-    /// When [`expire`](Self::expire) is to be called.
+    /// Returns the time at which [`expire`](Self::expire) must be called.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.held.map(|held| held.due)
     }
@@ -120,14 +119,14 @@ mod tests {
         }
     }
 
-    /// First byte and length of what is handed up.
+    /// First byte and length of each segment that is handed up.
     fn handed(up: [Option<Joined>; 2]) -> Vec<(u32, u32)> {
         let all = up.into_iter().flatten();
         all.map(|j| (j.segment.seq.0, j.segment.len)).collect()
     }
 
     #[test]
-    fn what_follows_is_joined_until_the_time_is_up() {
+    fn consecutive_segments_are_joined_until_the_deadline() {
         let mut coalescing = Coalescing::new(Duration::from_micros(50));
         for n in 0..3 {
             let up = coalescing.take(at(u64::from(n)), &data(n * 1000, 1000));
@@ -135,13 +134,13 @@ mod tests {
         }
         assert_eq!(coalescing.next_timeout(), Some(at(50)));
         assert_eq!(coalescing.expire(at(49)), None);
-        let joined = coalescing.expire(at(50)).expect("it is due");
+        let joined = coalescing.expire(at(50)).expect("a segment is due");
         assert_eq!((joined.segment.seq.0, joined.segment.len), (0, 3000));
         assert_eq!(coalescing.next_timeout(), None);
     }
 
     #[test]
-    fn a_gap_another_timestamp_and_another_field_end_it_and_begin_the_next() {
+    fn a_gap_or_another_timestamp_or_ecn_field_starts_a_new_segment() {
         for change in [
             |_: &mut Data| {},
             |data: &mut Data| data.segment.timestamp = Some(8),
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_one_is_the_last_and_64_kib_are_enough() {
+    fn a_shorter_segment_or_64_kib_end_the_joining() {
         let mut coalescing = Coalescing::new(Duration::from_micros(50));
         assert!(handed(coalescing.take(at(0), &data(0, 1000))).is_empty());
         assert_eq!(handed(coalescing.take(at(0), &data(1000, 5))), [(0, 1005)]);
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn probes_and_what_carries_cwr_or_an_order_stand_alone() {
+    fn probes_and_segments_with_cwr_or_an_order_are_not_joined() {
         for change in [
             |data: &mut Data| data.segment.len = 0,
             |data: &mut Data| data.cwr = Bit::Set,

@@ -1,15 +1,13 @@
-//! The event queue: who is due next.
+//! Event queue: which slot is due next.
 //!
-//! Links, media and timers own a *slot* each and have at most one pending entry; packets have none.
-//! So the queue's size is fixed at set-up, an entry can be moved earlier or later at any time, and
-//! nothing goes stale in it.
+//! Each link, medium, managed queue and timer owns a *slot* and has at most one pending entry; packets have none. So the
+//! size of the queue is fixed at set-up, an entry can be moved earlier or later at any time, and no entry becomes stale.
 //!
-//! Behind it stand two structures, and the next event is the earlier of their first ones. Links
-//! are due soon and often: the entries of a few lie in a row, as do those of media beside few
-//! links, those of many in a wheel of time,
-//! where setting and taking one costs the same however many there are. Timers are due late and
-//! seldom, for a deadline that moves back is not told to the queue: theirs lie in a tree, as does
-//! whatever is due beyond the wheel's turn.
+//! The queue combines two structures; the next event is the earlier of their first entries. Links are due soon and often.
+//! If there are few, their entries are in a sorted row, with those of media and managed queues. If there are many, the
+//! links are in a timing wheel, where setting and removing an entry takes the same time for any number of entries. Timers
+//! are due late and rarely, because the queue is not told of a deadline that moves back: their entries are in a tree,
+//! together with all entries beyond the reach of the wheel.
 
 mod key;
 mod row;
@@ -28,54 +26,53 @@ use crate::ids::EventSlot;
 /// Pending entries ordered by (time, insertion number).
 #[derive(Clone, Debug)]
 pub struct EventQueue {
-    /// The entries of links and media, if these are few …
+    /// Entries of links, media and managed queues, if there are few.
     row: Row,
-    /// … namely so many; else none are in the row,
+    /// Number of slots whose entries are in the row; 0 if there are too many.
     in_row: u32,
-    /// but here, as far as it reaches.
+    /// Entries of links within the wheel's reach, if there are too many for the row.
     near: Wheel,
-    /// Where each link's entry is, unless there are few links.
+    /// Location of each link's entry; empty if the row is in use.
     places: Vec<Place>,
     /// All other entries.
     far: Tree,
     next_number: u64,
 }
 
-/// Where a link's entry is.
+/// Location of a link's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// It has none.
+    /// The link has no entry.
     Nowhere,
     Near,
     Far,
 }
 
-/// The entries of so many links and media stand in a row.
+/// Maximum number of links, media and managed queues whose entries are kept in a row.
 const FEW: usize = row::MAX_ENTRIES;
 
-/// The most slots a queue can have.
+/// Maximum number of slots of a queue.
 pub const MAX_SLOTS: usize = 1 << SLOT_BITS;
 
 impl EventQueue {
-    /// A queue without any pending entry, of so many slots for links, so many for media, whose
-    /// numbers follow those of the links, and so many for timers, whose numbers follow.
+    /// Creates an empty queue. Slots of links are numbered first, then `others` (media and managed queues), then
+    /// those of timers.
     ///
     /// # Panics
     ///
-    /// If there are more slots than [`MAX_SLOTS`]; the topology builder rejects such networks
-    /// first.
+    /// Panics if there are more slots than [`MAX_SLOTS`]; the topology builder rejects such networks first.
     #[must_use]
-    pub fn new(links: usize, media: usize, timers: usize) -> Self {
-        let (in_row, on_wheel) = if links + media > FEW {
+    pub fn new(links: usize, others: usize, timers: usize) -> Self {
+        let (in_row, on_wheel) = if links + others > FEW {
             (0, links)
         } else {
-            (links + media, 0)
+            (links + others, 0)
         };
-        Self::with(in_row, on_wheel, links + media + timers)
+        Self::with(in_row, on_wheel, links + others + timers)
     }
 
-    /// A queue of so many slots, the first of which are in the row, or else have the wheel beside
-    /// the tree.
+    /// Creates a queue of `slots` slots. The first `in_row` are in the row, or else the first `on_wheel` are on the
+    /// wheel; the rest are in the tree.
     fn with(in_row: usize, on_wheel: usize, slots: usize) -> Self {
         assert!(slots <= MAX_SLOTS, "{slots} event slots");
         Self {
@@ -88,7 +85,7 @@ impl EventQueue {
         }
     }
 
-    /// The next insertion number, for a packet entering a link or a timer being set.
+    /// Returns the next insertion number, for a packet that enters a link or a timer that is set.
     #[inline]
     pub fn number(&mut self) -> InsertionNumber {
         let number = self.next_number;
@@ -136,7 +133,8 @@ impl EventQueue {
         }
     }
 
-    /// Makes `slot`, which is the [earliest](Self::earliest), due when `next` says, or not at all.
+    /// Makes `slot`, which is the [earliest](Self::earliest), due at the time of `next`, or removes its entry if `next`
+    /// is `None`.
     #[inline(always)]
     pub fn move_on(&mut self, slot: EventSlot, next: Option<(Instant, InsertionNumber)>) {
         let in_row = slot.0 < self.in_row;
@@ -169,7 +167,7 @@ impl EventQueue {
         *place = Place::Nowhere;
     }
 
-    /// When `slot` is due.
+    /// Returns the time at which `slot` is due.
     #[inline]
     #[must_use]
     pub fn pending(&self, slot: EventSlot) -> Option<Instant> {
@@ -183,7 +181,7 @@ impl EventQueue {
         }
     }
 
-    /// The slot that is due first, and when; it stays pending.
+    /// Returns the slot that is due first, and its time. The entry stays pending.
     #[inline(always)]
     #[must_use]
     pub fn earliest(&mut self) -> Option<(Instant, EventSlot)> {
@@ -196,7 +194,7 @@ impl EventQueue {
         Some((first.due()?, first.slot()))
     }
 
-    /// The leaf of a slot that is not in the row.
+    /// Returns the tree's leaf for a slot that is not in the row.
     const fn leaf(&self, slot: EventSlot) -> EventSlot {
         EventSlot(slot.0 - self.in_row)
     }

@@ -1,7 +1,7 @@
-//! The moving part: packets crossing links along their routes, timers going off, one clock.
+//! Event loop of the network: packets cross links along their routes and timers fire, on one clock.
 //!
-//! The fabric knows nothing of hosts. Whoever drives it calls [`Fabric::step`] and handles what
-//! comes back: a packet at its destination, a packet that ended on the way, a timer.
+//! The fabric knows nothing of hosts. Its driver calls [`Fabric::step`] and handles the result: a packet at its
+//! destination, a packet that was dropped on the way, or a timer.
 
 use dupack_tcp::segment::Codepoint;
 use dupack_tcp::seq::SeqNumber;
@@ -13,37 +13,40 @@ use crate::link::{DropCause, Fate, Flight, Link, Offer, Verdict};
 use crate::observer::{Happening, Observer, PacketEvent};
 use crate::packet::{Body, Copy, Packet, PacketArena, PacketHandle, PacketKind};
 use crate::route::{Hop, RouteTable};
-use crate::wireless::{Medium, RadioPort};
+use crate::wireless::Medium;
 
 /// A timer of the fabric's driver, numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerId(pub u32);
 
-/// What [`Fabric::step`] comes back with.
+/// Result of [`Fabric::step`].
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A packet is at its destination. Read it, then [release](Fabric::release) it.
     Delivered(PacketHandle),
-    /// A packet ended on the way. Read it, then [release](Fabric::release) it.
+    /// A packet was dropped on the way. Read it, then [release](Fabric::release) it.
     Dropped(PacketHandle, DropCause),
-    /// A timer went off; it is no longer pending.
+    /// A timer fired; it is no longer pending.
     Timer(TimerId),
-    /// Nothing more happens until the time given.
+    /// Nothing happens before the given time.
     Idle,
 }
 
 mod managed;
+mod radio;
+mod transmitters;
+
+use transmitters::Transmitter;
+pub use transmitters::Transmitters;
 
 /// Links, packets and timers on one clock.
 #[derive(Clone, Debug)]
 pub struct Fabric {
     now: Instant,
-    /// All links. In a radio link's place stands one that only counts.
+    /// All links. A radio link is represented by a link that only counts.
     links: Vec<Link>,
-    radios: Radios,
-    /// The links whose queue is managed.
-    managed: Vec<LinkId>,
+    transmitters: Transmitters,
     routes: RouteTable,
     packets: PacketArena,
     /// One slot per link, then one per medium, one per managed queue, and one per timer.
@@ -51,55 +54,7 @@ pub struct Fabric {
     first_timer: u32,
 }
 
-/// Shared channels, and which links lead over them.
-#[derive(Clone, Debug, Default)]
-pub struct Radios {
-    media: Vec<Medium>,
-    /// For each link; empty if none has anything in its place, so that wires need not look.
-    places: Vec<Option<Place>>,
-}
-
-/// What an offer to a link comes to instead of a FIFO.
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    Radio(MediumId, RadioPort),
-    /// A managed queue, and which it is of all of them.
-    Managed(u32),
-}
-
-impl Radios {
-    /// These media; `ports` says of each link whether it is a radio link, and between which
-    /// stations of which medium.
-    #[must_use]
-    pub fn new(media: Vec<Medium>, ports: Vec<Option<(MediumId, RadioPort)>>) -> Self {
-        let mut places = Vec::new();
-        if ports.iter().any(Option::is_some) {
-            let radio = |(medium, port)| Place::Radio(medium, port);
-            places.extend(ports.into_iter().map(|port| port.map(radio)));
-        }
-        Self { media, places }
-    }
-
-    fn place(&self, link: LinkId) -> Option<Place> {
-        self.places.get(link.index()).copied().flatten()
-    }
-
-    /// Puts managed queues in the place of some links; gives these links.
-    fn put_managed(&mut self, links: &[Link]) -> Vec<LinkId> {
-        let mut managed = Vec::new();
-        for (link, id) in links.iter().zip(0..) {
-            if link.is_managed() {
-                self.places.resize(links.len().max(self.places.len()), None);
-                self.places[id as usize] = Some(Place::Managed(managed.len() as u32));
-                managed.push(LinkId(id));
-            }
-        }
-        managed
-    }
-}
-
-/// A packet that has crossed a link: what the links further on have to know of it. It is small
-/// enough for two registers.
+/// State that later links need about a packet that has crossed a link. It fits into two registers.
 #[derive(Clone, Copy, Debug)]
 struct Crossed {
     packet: PacketHandle,
@@ -108,24 +63,26 @@ struct Crossed {
     kind: PacketKind,
 }
 
-/// Flow, number, what it acknowledges and ECN field of a packet offered to a link that does not ask
-/// for them.
-const NOBODY: (FlowId, u64, Option<SeqNumber>, Codepoint) =
+/// Flow, number, acknowledged sequence number and ECN field of a packet, for links that do not read them.
+const UNREAD: (FlowId, u64, Option<SeqNumber>, Codepoint) =
     (FlowId(u32::MAX), u64::MAX, None, Codepoint::NotEct);
 
 impl Fabric {
-    /// A fabric of `links`, some of which may be `radios`, and `timers` timers at time zero.
+    /// Creates a fabric of `links` with their `transmitters`, and `timers` timers, at time zero.
     #[must_use]
-    pub fn new(links: Vec<Link>, mut radios: Radios, routes: RouteTable, timers: usize) -> Self {
-        let managed = radios.put_managed(&links);
-        let others = radios.media.len() + managed.len();
+    pub fn new(
+        links: Vec<Link>,
+        transmitters: Transmitters,
+        routes: RouteTable,
+        timers: usize,
+    ) -> Self {
+        let others = transmitters.slots();
         let events = EventQueue::new(links.len(), others, timers);
         let first_timer = (links.len() + others) as u32;
         Self {
             now: Instant::ZERO,
             links,
-            radios,
-            managed,
+            transmitters,
             routes,
             packets: PacketArena::default(),
             events,
@@ -133,58 +90,58 @@ impl Fabric {
         }
     }
 
-    /// The present.
+    /// Returns the current time.
     #[must_use]
     pub const fn now(&self) -> Instant {
         self.now
     }
 
-    /// The link `id`.
+    /// Returns the link `id`.
     #[must_use]
     pub fn link(&self, id: LinkId) -> &Link {
         &self.links[id.index()]
     }
 
-    /// The link `id`, to be asked for its backlog or to have its histogram cleared.
+    /// Returns the link `id`, to query its backlog or to clear its histogram.
     pub fn link_mut(&mut self, id: LinkId) -> &mut Link {
         &mut self.links[id.index()]
     }
 
-    /// All shared channels, in the order of their ids.
+    /// Returns all shared channels, in the order of their ids.
     #[must_use]
     pub fn media(&self) -> &[Medium] {
-        &self.radios.media
+        &self.transmitters.media
     }
 
-    /// Packets and bytes that wait now for their transmission on `link` to begin; for a radio
-    /// link, all that wait at its station.
+    /// Returns the packets and bytes that wait for their transmission on `link` to begin; for a radio link, all that
+    /// wait at its station.
     pub fn backlog(&mut self, link: LinkId) -> (u64, u64) {
-        if let Some(Place::Radio(medium, port)) = self.radios.place(link) {
-            return self.radios.media[medium.index()].backlog(port.from);
+        if let Some(Transmitter::Radio(medium, port)) = self.transmitters.of(link) {
+            return self.transmitters.media[medium.index()].backlog(port.from);
         }
         let link = &mut self.links[link.index()];
         (link.backlog_packets(self.now), link.backlog_bytes(self.now))
     }
 
-    /// All links, in the order of their ids.
+    /// Returns all links, in the order of their ids.
     #[must_use]
     pub fn links(&self) -> &[Link] {
         &self.links
     }
 
-    /// The packet of `handle`.
+    /// Returns the packet of `handle`.
     #[must_use]
     pub fn packet(&self, handle: PacketHandle) -> &Packet {
         self.packets.get(handle)
     }
 
-    /// The packets under way.
+    /// Returns the packets in transit.
     #[must_use]
     pub const fn packets(&self) -> &PacketArena {
         &self.packets
     }
 
-    /// Forgets a packet that was delivered or dropped.
+    /// Frees a packet that was delivered or dropped.
     pub fn release(&mut self, handle: PacketHandle) {
         self.packets.remove(handle);
     }
@@ -193,7 +150,7 @@ impl Fabric {
     ///
     /// # Errors
     ///
-    /// If that link drops it at once, with the cause; nothing is left to release then.
+    /// Returns the cause if the link drops the packet at once. There is nothing to release then.
     #[inline(always)]
     pub fn send<O: Observer>(
         &mut self,
@@ -239,15 +196,14 @@ impl Fabric {
         sent
     }
 
-    /// Makes `timer` go off at `at` instead of whenever it was set to before.
+    /// Sets `timer` to fire at `at`, instead of any time set before.
     pub fn set_timer(&mut self, timer: TimerId, at: Instant) {
         let number = self.events.number();
         self.events.set(self.slot(timer), at, number);
     }
 
-    /// Makes `timer` go off at `at` or earlier: an entry that is pending for before `at` stays,
-    /// and whoever handles it sets the timer again. This makes a deadline that moves back with
-    /// every ACK cheap.
+    /// Sets `timer` to fire at `at` or earlier: an entry that is pending for a time before `at` stays, and its handler
+    /// sets the timer again. This makes a deadline that moves back with every ACK cheap.
     #[inline(always)]
     pub fn set_timer_lazily(&mut self, timer: TimerId, at: Instant) {
         let pending = self.events.pending(self.slot(timer));
@@ -256,7 +212,7 @@ impl Fabric {
         }
     }
 
-    /// Moves on to the next thing that concerns the driver, no later than `until` (inclusive).
+    /// Advances to the next event that concerns the driver, but not beyond `until` (inclusive).
     pub fn step<O: Observer>(&mut self, until: Instant, observer: &mut O) -> Step {
         while let Some((at, slot)) = self.events.earliest() {
             if at > until {
@@ -269,9 +225,9 @@ impl Fabric {
                 self.events.clear(slot);
                 Some(Step::Timer(TimerId(slot.0 - self.first_timer)))
             } else {
-                let place = slot.0 - self.links.len() as u32;
-                match place.checked_sub(self.radios.media.len() as u32) {
-                    None => self.on_air(MediumId(place), observer),
+                let transmitter = slot.0 - self.links.len() as u32;
+                match transmitter.checked_sub(self.transmitters.media.len() as u32) {
+                    None => self.on_air(MediumId(transmitter), observer),
                     Some(queue) => self.serve_managed(queue, observer),
                 }
             };
@@ -285,10 +241,6 @@ impl Fabric {
 
     fn slot(&self, timer: TimerId) -> EventSlot {
         EventSlot(self.first_timer + timer.0)
-    }
-
-    const fn medium_slot(&self, medium: MediumId) -> EventSlot {
-        EventSlot(self.links.len() as u32 + medium.0)
     }
 
     fn link_of(&self, slot: EventSlot) -> Option<LinkId> {
@@ -317,7 +269,7 @@ impl Fabric {
         self.arrive_with_fate(id, crossed, flight.fate, observer)
     }
 
-    /// Handles an arrival out of the ordinary: a loss on the wire, or the first of two copies.
+    /// Handles an unusual arrival: a loss on the wire, or the first of two copies.
     #[cold]
     #[inline(never)]
     fn arrive_with_fate<O: Observer>(
@@ -346,89 +298,7 @@ impl Fabric {
         self.forward(crossed, observer)
     }
 
-    /// Handles what is due on a shared channel.
-    #[inline(always)]
-    fn on_air<O: Observer>(&mut self, id: MediumId, observer: &mut O) -> Option<Step> {
-        let medium = &mut self.radios.media[id.index()];
-        if !medium.has_outcome() {
-            medium.advance(self.now);
-            // Most of what happens on a channel concerns nobody beyond it.
-            if !medium.has_outcome() {
-                let next = medium.next_event();
-                self.move_medium_on(id, next);
-                return None;
-            }
-        }
-        self.come_through(id, observer)
-    }
-
-    /// A medium that was due is due next at `next`.
-    #[inline(always)]
-    fn move_medium_on(&mut self, id: MediumId, next: Option<Instant>) {
-        if next != Some(self.now) {
-            let slot = self.medium_slot(id);
-            let next = next.map(|at| (at, self.events.number()));
-            self.events.move_on(slot, next);
-        }
-    }
-
-    /// Handles a packet that is through with a medium, which is due for it. Never inlined, to keep
-    /// the loop over wires tight.
-    #[inline(never)]
-    fn come_through<O: Observer>(&mut self, id: MediumId, observer: &mut O) -> Option<Step> {
-        let medium = &mut self.radios.media[id.index()];
-        let outcome = medium.take_outcome();
-        let next = if medium.has_outcome() {
-            Some(self.now)
-        } else {
-            medium.next_event()
-        };
-        self.move_medium_on(id, next);
-        let outcome = outcome?;
-        let link = outcome.link;
-        let packet = outcome.packet;
-        let counters = self.links[link.index()].counters_mut();
-        if let Fate::Lost(cause) = outcome.fate {
-            counters.drops.add(cause);
-            if cause == DropCause::Random {
-                counters.carried(packet.bytes);
-            }
-            self.tell(packet.packet, Happening::Dropped { link, cause }, observer);
-            return Some(Step::Dropped(packet.packet, cause));
-        }
-        counters.carried(packet.bytes);
-        self.tell(packet.packet, Happening::Crossed { link }, observer);
-        let crossed = Crossed {
-            packet: packet.packet,
-            hop: packet.hop,
-            bytes: packet.bytes,
-            kind: packet.kind,
-        };
-        self.forward(crossed, observer)
-    }
-
-    /// Comes back to a medium for its next packet that is through, or when it acts next.
-    fn await_medium(&mut self, id: MediumId) {
-        let slot = self.medium_slot(id);
-        let medium = &self.radios.media[id.index()];
-        let next = if medium.has_outcome() {
-            Some(self.now)
-        } else {
-            medium.next_event()
-        };
-        if next == self.events.pending(slot) {
-            return;
-        }
-        match next {
-            Some(at) => {
-                let number = self.events.number();
-                self.events.set(slot, at, number);
-            }
-            None => self.events.clear(slot),
-        }
-    }
-
-    /// Sends a packet that has crossed a link on its way.
+    /// Forwards a packet that has crossed a link to its next link or its destination.
     #[inline(always)]
     fn forward<O: Observer>(&mut self, crossed: Crossed, observer: &mut O) -> Option<Step> {
         let Crossed {
@@ -460,7 +330,7 @@ impl Fabric {
         Some(Step::Dropped(packet, cause))
     }
 
-    /// A plain link at rest has taken a packet.
+    /// Launches a packet that an idle plain link has accepted.
     #[inline(always)]
     fn on_its_way<O: Observer>(&mut self, id: LinkId, flight: Flight, observer: &mut O) {
         if self.links[id.index()].launch_plain(flight) {
@@ -475,7 +345,7 @@ impl Fabric {
         );
     }
 
-    /// As [`forward`](Self::forward), over any link in any state; `crossed` is at its hop.
+    /// As [`forward`](Self::forward), over a link of any kind in any state; `crossed` is at its hop.
     #[inline(never)]
     fn forward_by_any<O: Observer>(
         &mut self,
@@ -488,7 +358,7 @@ impl Fabric {
             let acknowledges = packet.plainly_acknowledges();
             (packet.flow, packet.number, acknowledges, packet.ecn())
         } else {
-            NOBODY
+            UNREAD
         };
         let offer = Offer {
             packet: crossed.packet,
@@ -503,7 +373,7 @@ impl Fabric {
         self.offer(&offer, id, observer)
     }
 
-    /// As [`send`](Self::send), over any link in any state.
+    /// As [`send`](Self::send), over a link of any kind in any state.
     #[inline(never)]
     fn send_by_any<O: Observer>(
         &mut self,
@@ -521,12 +391,12 @@ impl Fabric {
         id: LinkId,
         observer: &mut O,
     ) -> Result<(), DropCause> {
-        match self.radios.place(id) {
+        match self.transmitters.of(id) {
             None => {}
-            Some(Place::Radio(medium, port)) => {
+            Some(Transmitter::Radio(medium, port)) => {
                 return self.offer_by_radio(offer, id, medium, port, observer);
             }
-            Some(Place::Managed(queue)) => {
+            Some(Transmitter::Managed(queue)) => {
                 return self.offer_managed(offer, id, queue, observer);
             }
         }
@@ -553,35 +423,6 @@ impl Fabric {
             Verdict::Dropped(cause) => {
                 let what = Happening::Dropped { link: id, cause };
                 self.tell(offer.packet, what, observer);
-                Err(cause)
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn offer_by_radio<O: Observer>(
-        &mut self,
-        offer: &Offer,
-        link: LinkId,
-        medium: MediumId,
-        port: RadioPort,
-        observer: &mut O,
-    ) -> Result<(), DropCause> {
-        let channel = &mut self.radios.media[medium.index()];
-        let verdict = channel.offer(self.now, offer, link, port);
-        let (waiting, _) = channel.backlog(port.from);
-        let counters = self.links[link.index()].counters_mut();
-        counters.offered_packets += 1;
-        counters.backlog_max_packets = counters.backlog_max_packets.max(waiting);
-        self.await_medium(medium);
-        match verdict {
-            Verdict::Accepted { wait } | Verdict::Marked { wait } => {
-                self.tell(offer.packet, Happening::Queued { link, wait }, observer);
-                Ok(())
-            }
-            Verdict::Dropped(cause) => {
-                self.links[link.index()].counters_mut().drops.add(cause);
-                self.tell(offer.packet, Happening::Dropped { link, cause }, observer);
                 Err(cause)
             }
         }

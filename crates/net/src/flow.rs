@@ -1,4 +1,4 @@
-//! What runs over the network: TCP transfers and datagram sources, as they are configured.
+//! Configuration of flows: TCP transfers, datagram sources, and media.
 
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{ReceiverConfig, SenderConfig, Stack};
@@ -9,41 +9,40 @@ use crate::misbehaviour::Misbehaviour;
 use crate::udp::UdpConfig;
 use crate::video::VideoConfig;
 
-/// A one-way TCP transfer; [`TcpFlowConfig::new`] has the usual.
+/// Configuration of a one-way TCP transfer. [`TcpFlowConfig::new`] sets the usual values.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TcpFlowConfig {
-    /// Between which nodes, and how.
+    /// Path of the flow.
     pub path: Path,
-    /// When the transfer starts.
+    /// Start time of the transfer.
     pub start: Instant,
-    /// How much there is to send.
+    /// Amount and schedule of the data to send.
     pub application: Application,
-    /// The sender's parameters.
+    /// Parameters of the sender.
     pub sender: SenderConfig,
-    /// The sender's plug-ins.
+    /// Plug-ins of the sender.
     pub stack: Stack,
-    /// The receiver's parameters; how its application reads is set by `reader`.
+    /// Parameters of the receiver. `reader` configures how its application reads.
     pub receiver: ReceiverConfig,
-    /// How the receiving application reads.
+    /// Reading behaviour of the receiving application.
     pub reader: Reader,
-    /// Whether the receiver throws away data that it has sacked (RFC 2018 §8).
+    /// Reneging behaviour: the receiver may discard data that it has sacked (RFC 2018 §8).
     pub reneging: Reneging,
-    /// Sizes on the wire.
+    /// Header sizes on the wire.
     pub headers: HeaderSizes,
-    /// Segments that arrive within this of one another reach the receiver as one; `None` if each
-    /// does by itself.
+    /// Receive coalescing: segments that arrive within this time of the first reach the receiver as one. `None` hands
+    /// up each segment by itself.
     pub coalescing: Option<Duration>,
-    /// How the receiver lies.
+    /// Misbehaviour of the receiver.
     pub misbehaviour: Misbehaviour,
-    /// What the application writes when, with [`Application::Scripted`]; read by nobody else.
+    /// Script of the application, used only with [`Application::Scripted`].
     pub writes: Vec<Write>,
 }
 
 impl TcpFlowConfig {
-    /// A greedy transfer from the start of the run, whose receiver reads at once and never
-    /// reneges, with the headers of IPv4 and of TCP with or without timestamps, as the sender
-    /// has it.
+    /// Creates a greedy transfer that starts with the run. Its receiver reads at once and never reneges. Headers are
+    /// those of IPv4 and TCP, with timestamps if the sender uses them.
     #[must_use]
     pub const fn new(
         path: Path,
@@ -76,107 +75,107 @@ impl TcpFlowConfig {
     }
 }
 
-/// Traffic in one direction that reacts to nothing.
+/// Configuration of one-way traffic that does not react to the network.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct UdpFlowConfig {
-    /// Between which nodes, and how. The way back is not used.
+    /// Path of the flow. The reverse path is not used.
     pub path: Path,
-    /// What is sent.
+    /// Source of the datagrams.
     pub source: UdpConfig,
 }
 
 impl UdpFlowConfig {
-    /// What `source` sends, on this way.
+    /// Creates a flow of `source` over `path`.
     #[must_use]
     pub const fn new(path: Path, source: UdpConfig) -> Self {
         Self { path, source }
     }
 }
 
-/// Real-time media in one direction, with reports in the other.
+/// Configuration of real-time media in one direction, with reports in the other.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MediaFlowConfig {
-    /// Between which nodes, and how.
+    /// Path of the flow.
     pub path: Path,
-    /// What is sent.
+    /// Source of the media.
     pub source: MediaConfig,
 }
 
 impl MediaFlowConfig {
-    /// What `source` sends, on this way.
+    /// Creates a flow of `source` over `path`.
     #[must_use]
     pub const fn new(path: Path, source: MediaConfig) -> Self {
         Self { path, source }
     }
 }
 
-/// The way of a flow.
+/// Path of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// The shortest ways there and back.
+    /// The shortest paths in both directions.
     Shortest {
-        /// Where the sender is.
+        /// Node of the sender.
         from: NodeId,
-        /// Where the receiver is.
+        /// Node of the receiver.
         to: NodeId,
     },
-    /// Exactly these.
+    /// The given routes.
     Explicit {
-        /// From the sender to the receiver.
+        /// Route from the sender to the receiver.
         there: RouteId,
-        /// From the receiver to the sender.
+        /// Route from the receiver to the sender.
         back: RouteId,
     },
 }
 
-/// How much a sender has to send.
+/// Sending application: amount and schedule of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Application {
-    /// Always more.
+    /// Always has more to send.
     Greedy,
-    /// So many bytes.
+    /// Sends this many bytes.
     Finite(u64),
-    /// The same amount several times over, at regular times, the first at the start: whatever
-    /// the path permits, there may be nothing to send.
+    /// Writes the same amount several times at regular intervals, the first time at the start. The flow may be
+    /// application-limited in between.
     Writes {
         /// Bytes per write.
         bytes: u64,
-        /// How many writes.
+        /// Number of writes.
         count: u64,
-        /// Time between two.
+        /// Interval between writes.
         every: Duration,
     },
-    /// What [`TcpFlowConfig::writes`] says, so many bytes in all.
+    /// Follows the script in [`TcpFlowConfig::writes`].
     Scripted {
-        /// The sum of the writes.
+        /// Sum of all writes in bytes.
         bytes: u64,
     },
-    /// Frames at a constant rate, with somebody watching.
+    /// Sends video frames at a constant rate, and tracks their playout.
     Video(VideoConfig),
 }
 
-/// A write of an application.
+/// One write of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// When.
+    /// Time of the write.
     pub when: When,
-    /// How much.
+    /// Amount in bytes.
     pub bytes: u64,
 }
 
-/// When an application writes.
+/// Time of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// So long after the start of the flow, or as soon as everything before it is written if that is later.
+    /// This long after the start of the flow, or directly after the preceding write if that is later.
     At(Duration),
-    /// So long after everything before it has been acknowledged: an answer to a question that comes then.
+    /// This long after all earlier data has been acknowledged, like a response to a request that arrives then.
     After(Duration),
 }
 
-/// What an application writes that has a script: all of it, in the order of the list.
+/// Returns an application that performs `writes` in order.
 #[must_use]
 pub fn scripted(writes: &[Write]) -> Application {
     let bytes = writes.iter().map(|write| write.bytes);
@@ -186,7 +185,7 @@ pub fn scripted(writes: &[Write]) -> Application {
 }
 
 impl Application {
-    /// Bytes in all; `None` if there is no end to them.
+    /// Returns the total number of bytes; `None` if it is unlimited.
     #[must_use]
     pub const fn total_bytes(self) -> Option<u64> {
         match self {
@@ -199,39 +198,39 @@ impl Application {
     }
 }
 
-/// How a receiving application reads.
+/// Reading behaviour of a receiving application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reader {
-    /// Everything, as soon as it is in order.
+    /// Reads everything as soon as it is in order.
     #[default]
     AtOnce,
-    /// So many bytes at regular times: a slow reader.
+    /// Reads a fixed number of bytes at regular intervals: a slow reader.
     Periodic {
         /// Bytes per read.
         bytes: u64,
-        /// Time between reads.
+        /// Interval between reads.
         every: Duration,
     },
-    /// Everything at once for a while, then nothing for a while: the window closes.
+    /// Alternates between reading everything at once and reading nothing, so that the window closes.
     Pausing {
-        /// How long it reads.
+        /// Duration of each reading phase.
         reading: Duration,
-        /// How long it does not.
+        /// Duration of each pause.
         pause: Duration,
     },
 }
 
-/// Whether and how often a receiver reneges.
+/// Reneging behaviour of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reneging {
-    /// It never does.
+    /// The receiver never reneges.
     #[default]
     Never,
-    /// At random times.
+    /// The receiver reneges at random times.
     Random {
-        /// The mean time between two.
+        /// Mean interval between two times.
         mean_interval: Duration,
     },
 }
@@ -239,27 +238,27 @@ pub enum Reneging {
 /// Sizes of packets on the wire beyond their payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderSizes {
-    /// Bytes that every data packet carries beside its payload.
+    /// Header bytes of every data packet.
     pub data_bytes: u32,
-    /// Size of an ACK without SACK option.
+    /// Size of an ACK without SACK option, in bytes.
     pub ack_bytes: u32,
-    /// What a SACK option adds to an ACK beside its blocks.
+    /// Bytes that a SACK option adds to an ACK, without its blocks.
     pub sack_fixed_bytes: u32,
-    /// What each SACK block adds.
+    /// Bytes that each SACK block adds.
     pub sack_block_bytes: u32,
 }
 
-/// Whether segments carry the timestamps option.
+/// Presence of the timestamps option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampOption {
-    /// They do: twelve bytes with padding (RFC 7323 appendix A).
+    /// Segments carry the option: twelve bytes with padding (RFC 7323 appendix A).
     Present,
-    /// They do not.
+    /// Segments do not carry the option.
     Absent,
 }
 
 impl HeaderSizes {
-    /// As ns-2 counts: a data packet is its payload, an ACK 40 bytes.
+    /// Sizes as ns-2 counts them: a data packet is its payload, an ACK has 40 bytes.
     pub const NS2: Self = Self {
         data_bytes: 0,
         ack_bytes: 40,
@@ -267,7 +266,7 @@ impl HeaderSizes {
         sack_block_bytes: 0,
     };
 
-    /// IPv4 and TCP headers of 20 bytes each, and their options.
+    /// Returns sizes with IPv4 and TCP headers of 20 bytes each, and their options.
     #[must_use]
     pub const fn rfc(timestamps: TimestampOption) -> Self {
         let bytes = match timestamps {
@@ -282,7 +281,7 @@ impl HeaderSizes {
         }
     }
 
-    /// Size of an ACK with so many SACK blocks.
+    /// Returns the size of an ACK with `sack_blocks` SACK blocks, in bytes.
     #[must_use]
     pub const fn ack_with(&self, sack_blocks: usize) -> u32 {
         match sack_blocks {
@@ -298,7 +297,7 @@ mod tests {
 
     #[test]
     fn an_ack_with_three_blocks_and_timestamps_is_full() {
-        // 40 + 12 + 4 + 24 = 80: 20 of IP and 60 of TCP, the most there is.
+        // 40 + 12 + 4 + 24 = 80: 20 bytes of IP and 60 of TCP, the maximum.
         let headers = HeaderSizes::rfc(TimestampOption::Present);
         assert_eq!(headers.ack_with(3), 80);
         assert_eq!(headers.ack_with(0), 52);

@@ -1,15 +1,15 @@
-//! A log-linear histogram of spans: quantiles within 0.8 % in fixed memory.
+//! Log-linear histogram of time spans: quantiles within 0.8 % in fixed memory.
 //!
-//! Each power of two is divided into 64 buckets of equal width (the scheme of HdrHistogram, Gil
-//! Tene, 2012). A value is reported as the middle of its bucket, so it is off by at most half of
-//! 1/64 of itself; spans below 64 ns are exact.
+//! Each power of two is divided into 64 buckets of equal width (the scheme of HdrHistogram, Gil Tene, 2012). A value is
+//! reported as the middle of its bucket, so its error is at most half of 1/64 of the value; spans below 64 ns are
+//! exact.
 
 use dupack_tcp::time::Duration;
 
-/// Counts of spans by length.
+/// Number of spans by length.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    /// Grows to the bucket of the longest span seen, at most 3776.
+    /// One counter per bucket. Grows to the bucket of the longest span, at most 3776.
     buckets: Vec<u64>,
     count: u64,
     total_ns: u128,
@@ -33,7 +33,7 @@ impl Histogram {
         self.max = self.max.max(span);
     }
 
-    /// Forgets everything.
+    /// Removes all spans.
     pub fn clear(&mut self) {
         self.buckets.fill(0);
         self.count = 0;
@@ -41,27 +41,27 @@ impl Histogram {
         self.max = Duration::ZERO;
     }
 
-    /// How many spans were recorded.
+    /// Returns the number of recorded spans.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The mean, exact to a nanosecond; `None` without any span.
+    /// Returns the mean, exact to a nanosecond; `None` if the histogram is empty.
     #[must_use]
     pub fn mean(&self) -> Option<Duration> {
         let mean = self.total_ns.checked_div(u128::from(self.count))?;
         Some(Duration::from_nanos(mean as u64))
     }
 
-    /// The longest span, exact; zero without any span.
+    /// Returns the longest span, exactly; zero if the histogram is empty.
     #[must_use]
     pub const fn max(&self) -> Duration {
         self.max
     }
 
-    /// The smallest span that at least the share `q` of all spans does not exceed (nearest rank);
-    /// `None` without any span. 0.5 is the median.
+    /// Returns the smallest span that is not exceeded by at least the fraction `q` of all spans (nearest rank); `None`
+    /// if the histogram is empty. A `q` of 0.5 gives the median.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Duration> {
         let rank = ((q.clamp(0.0, 1.0) * self.count as f64).ceil() as u64).max(1);
@@ -73,7 +73,7 @@ impl Histogram {
         Some(middle_of(bucket).min(self.max))
     }
 
-    /// Adds everything recorded in `other`.
+    /// Adds all spans of `other`.
     pub fn merge(&mut self, other: &Self) {
         if self.buckets.len() < other.buckets.len() {
             self.buckets.resize(other.buckets.len(), 0);
@@ -87,7 +87,7 @@ impl Histogram {
     }
 }
 
-/// Below 64 the value itself; above, 64 buckets for each position of the leading one.
+/// Returns the bucket of a span: the value itself below 64; above, 64 buckets for each position of the leading one.
 fn bucket_of(nanos: u64) -> usize {
     let octave = (u64::BITS - nanos.leading_zeros()).saturating_sub(BITS + 1);
     ((u64::from(octave) << BITS) + (nanos >> octave)) as usize

@@ -1,9 +1,8 @@
-//! Networks that do everything wrong at once: for tests of what must hold on any network.
+//! Networks with every impairment at once, for tests of properties that must hold on any network.
 //!
-//! A [`HostilePath`] is drawn from a seed: loss in both directions, single and in bursts, short
-//! queues, jitter, reordering, duplication, outages, a receiver with a small window whose
-//! application reads slowly or pauses, and that may renege. It is hostile but fair: what is sent
-//! often enough arrives at last, so every finite transfer must end.
+//! A [`HostilePath`] is drawn from a seed: random and burst loss in both directions, short queues, jitter, reordering,
+//! duplication, outages, and a receiver that has a small window, whose application reads slowly or pauses, and that may
+//! renege. The path is fair: a packet that is retransmitted often enough arrives, so every finite transfer must end.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -16,24 +15,24 @@ use crate::link::{
 use crate::random::Stream;
 use crate::units::{BitRate, Probability};
 
-/// A path and a receiver to suffer from.
+/// A hostile path and its receiver.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct HostilePath {
-    /// From sender to receiver.
+    /// Link from the sender to the receiver.
     pub there: LinkConfig,
-    /// From receiver to sender.
+    /// Link from the receiver to the sender.
     pub back: LinkConfig,
-    /// How the receiving application reads.
+    /// Reading behaviour of the receiving application.
     pub reader: Reader,
-    /// Whether the receiver reneges.
+    /// Reneging behaviour of the receiver.
     pub reneging: Reneging,
-    /// The receive buffer in bytes: from less than a segment to many.
+    /// Receive buffer in bytes: from less than one segment to many.
     pub receive_buffer_bytes: u32,
 }
 
 impl HostilePath {
-    /// The path of `seed`, for segments of `mss` bytes.
+    /// Draws the path of `seed`, for segments of `mss` bytes.
     #[must_use]
     pub fn draw(seed: u64, mss: u32) -> Self {
         let mut stream = Stream::derive(seed, "hostile path");
@@ -81,7 +80,7 @@ fn draw_losses(stream: &mut Stream) -> Vec<LossConfig> {
         },
         filter: PacketFilter::All,
     };
-    // Light losses more often than heavy ones: beyond a tenth or so there is no fast recovery.
+    // Light loss is more frequent than heavy loss: beyond about a tenth there is no fast recovery.
     if one_in(stream, 2) {
         let p = Probability::clamped(square(stream.unit()) * 0.3);
         losses.push(place(stream, LossModel::Bernoulli(p)));

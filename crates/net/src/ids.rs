@@ -1,4 +1,4 @@
-//! Names of things: one index type per kind, so that a flow cannot be mistaken for a link.
+//! Identifiers: one index type per kind, so that a flow cannot be mistaken for a link.
 
 macro_rules! index_type {
     ($(#[$doc:meta])* $name:ident) => {
@@ -7,7 +7,7 @@ macro_rules! index_type {
         pub struct $name(pub u32);
 
         impl $name {
-            /// The position in a table of such things.
+            /// Returns the index into a table of such objects.
             #[must_use]
             pub const fn index(self) -> usize {
                 self.0 as usize
@@ -32,7 +32,7 @@ index_type! {
 }
 
 index_type! {
-    /// A station of a medium, numbered from 0 in the order of creation within that medium.
+    /// A station of a medium, numbered from 0 in the order of creation within the medium.
     StationId
 }
 
@@ -42,11 +42,11 @@ index_type! {
 }
 
 index_type! {
-    /// A path through the network, see [`crate::route`].
+    /// A path through the network; see [`crate::route`].
     RouteId
 }
 
 index_type! {
-    /// Something that may have one pending entry in the [event queue](crate::event).
+    /// Owner of at most one pending entry in the [event queue](crate::event).
     EventSlot
 }

@@ -1,10 +1,9 @@
-//! A loss differentiation that is told the truth.
+//! Loss differentiation with access to the true causes of losses.
 //!
-//! The endpoint knows nothing of simulations: its sender cannot say why a segment was lost. A
-//! simulated flow therefore puts this between the sender and the differentiation of its stack. It
-//! passes everything on, writes the truth into the facts of a loss (`oracle` reads it there), and
-//! counts how often the judgement was right. Control and response get the sender's own facts, in
-//! which there is no truth.
+//! The endpoint knows nothing of simulations: its sender cannot tell why a segment was lost. A simulated flow therefore
+//! inserts this adapter between the sender and the differentiation of its stack. The adapter passes everything on, adds
+//! the true cause to the facts of a loss (for `oracle`), and counts correct judgements. Congestion control and response
+//! receive the sender's own facts, without the truth.
 
 use dupack_tcp::Stack;
 use dupack_tcp::differentiation::Differentiation;
@@ -12,14 +11,14 @@ use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
 use crate::truth::Losses;
 
-/// The differentiation of a stack, and what the simulation knows of losses.
+/// The differentiation of a stack, with the true causes of losses.
 #[derive(Debug)]
 struct Informed {
     differentiation: Box<dyn Differentiation>,
     losses: Losses,
 }
 
-/// The stack with its differentiation told of `losses`.
+/// Returns `stack` with `losses` known to its differentiation.
 pub(crate) fn inform(mut stack: Stack, losses: Losses) -> Stack {
     stack.differentiation = Box::new(Informed {
         differentiation: stack.differentiation,
@@ -37,7 +36,7 @@ impl Differentiation for Informed {
         let mut loss = *loss;
         loss.truth = self.losses.cause(&loss.segment);
         let judged = self.differentiation.judge(&loss);
-        // A timeout is no loss event, though a recovery may have it judged (Bulk Repeat).
+        // A timeout is not a loss event, but a recovery may ask for its cause (Bulk Repeat).
         if loss.timeouts == 0 {
             self.losses.record(loss.truth, judged);
         }

@@ -1,8 +1,9 @@
-//! The inner loop for the observers of most runs, compiled in this crate.
+//! Inner loop for the most common observers, compiled in this crate.
 //!
-//! [`Simulation::run_some`] is generic, so each crate that calls it would compile the whole simulator once more, with its
-//! own optimisations. Where the compiler shares generic functions between crates (levels 0 and 1), those above take the
-//! functions that are named here: what simulates is fast in tests, although the crates that measure it are not optimised.
+//! [`Simulation::run_some`] is generic, so each crate that calls it would compile the whole simulator again, with its
+//! own optimisation level. Where the compiler shares generic functions between crates (levels 0 and 1), dependent
+//! crates use the functions listed here: simulations are fast in tests although the crates that run them are not
+//! optimised.
 
 use dupack_tcp::time::Instant;
 

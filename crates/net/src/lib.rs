@@ -1,27 +1,27 @@
-//! The deterministic simulated network: links, queues, loss, sources, topologies.
+//! Deterministic network simulator: links, queues, loss, sources, topologies.
 //!
-//! Read it from the bottom up:
+//! The modules, from the bottom up:
 //!
-//! | layer | modules | what it is |
+//! | layer | modules | content |
 //! | --- | --- | --- |
-//! | values | [`ids`], [`units`], [`random`] | names of things, rates, probabilities, random streams |
+//! | values | [`ids`], [`units`], [`random`] | identifiers, rates, probabilities, random streams |
 //! | one link | [`link`] | sans-I/O: packets and times go in, verdicts and arrivals come out |
 //! | one radio channel | [`wireless`] | sans-I/O: IEEE 802.11 stations that share a channel |
 //! | the fabric | [`event`], [`packet`], [`route`], [`fabric`] | many links, one clock, packets that hop along routes |
 //! | the map | [`topology`], [`shapes`] | nodes, links, shortest paths; dumbbell, chain, radio |
-//! | flows | [`flow`], [`tcp_flow`], [`udp_flow`], [`udp`], [`media`], [`media_flow`], [`video`], [`web`] | TCP transfers, datagram sources, real-time media, a viewer, sizes of short flows |
-//! | truth | [`truth`] | what really happened, beside what the sender believes |
+//! | flows | [`flow`], [`tcp_flow`], [`udp_flow`], [`udp`], [`media`], [`media_flow`], [`video`], [`web`] | TCP transfers, datagram sources, real-time media, a video viewer, sizes of short flows |
+//! | truth | [`truth`] | the actual fate of every packet, beside the sender's beliefs |
 //! | a run | [`network`], [`simulation`], [`report`] | set up, run, measure |
-//! | measures | [`histogram`], [`series`], [`sampling`], [`observer`], [`trace_hash`] | what may be asked of a run |
-//! | adversity | [`hostile`], [`misbehaviour`] | random networks that do everything wrong at once, for tests; receivers that lie |
+//! | measures | [`histogram`], [`series`], [`sampling`], [`observer`], [`trace_hash`] | statistics and traces of a run |
+//! | adversity | [`hostile`], [`misbehaviour`] | random networks with every impairment at once, for tests; misbehaving receivers |
 //!
 //! Three rules hold everywhere:
 //!
-//! * Time is integer nanoseconds. Two things due at the same nanosecond happen in the order in
-//!   which they were inserted.
-//! * A random number comes only from a [`random::Stream`], which depends on the run's seed and
-//!   on the name of the component that draws, and on nothing else.
-//! * Nothing grows with simulated time, and nothing is allocated per packet once queues have
+//! * Time is in integer nanoseconds. Two events that are due at the same nanosecond happen in the
+//!   order in which they were inserted.
+//! * All random numbers come from a [`random::Stream`], which depends only on the run's seed and on
+//!   the name of the component that draws.
+//! * No state grows with simulated time, and nothing is allocated per packet once the queues have
 //!   reached their working size.
 
 mod coalescing;
@@ -60,11 +60,11 @@ pub mod video;
 pub mod web;
 pub mod wireless;
 
-/// The README's examples.
+/// Compiles the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// The hash of this crate's sources: sixteen hexadecimal digits, made when it is built. A stored run
-/// names it, so that it is not taken for one of other code.
+/// Hash of this crate's sources, as sixteen hexadecimal digits, computed at build time. A stored run records it, so
+/// that it is not mistaken for a run of other code.
 pub const SOURCE_HASH: &str = env!("DUPACK_SOURCE_HASH");

@@ -1,20 +1,20 @@
-//! A link: one direction of a wire or radio channel with the queue in front of it.
+//! A link: one direction of a wire or radio channel, with the queue in front of it.
 //!
 //! ```text
 //!          down?   loss    RED, limit     rate, trace      loss   delay, jitter, copies
 //! offer ───────▶ before ──▶ backlog ──▶ transmitter ──▶ after ───────▶ far end ──▶ take_arrival
 //! ```
 //!
-//! It is sans-I/O: [`Link::offer`] hands it a packet and the time, [`Link::next_arrival`] says
-//! when to come back, [`Link::take_arrival`] gives out what has arrived. The same link runs in a
-//! simulation and in real time.
+//! A link is sans-I/O: [`Link::offer`] hands it a packet and the time, [`Link::next_arrival`] returns the time of the
+//! next arrival, and [`Link::take_arrival`] returns a packet that has arrived. The same link runs in a simulation and
+//! in real time.
 //!
-//! The queue is first-in first-out, so a packet's whole future is known when it is accepted.
-//! Nothing happens inside a link between an offer and an arrival.
+//! The queue is first-in first-out, so the complete schedule of a packet is known when it is accepted. Nothing happens
+//! inside a link between an offer and an arrival.
 //!
-//! A link with a [managed queue](Discipline::is_managed) is another matter: it also acts when its
-//! transmitter is free, [`Link::transmit`] at [`Link::next_transmission`], and what it drops or
-//! marks meanwhile is fetched by [`Link::take_drop`] and [`Link::take_mark`].
+//! A link with a [managed queue](Discipline::is_managed) differs: it also acts when its transmitter becomes free
+//! ([`Link::transmit`] at [`Link::next_transmission`]). The packets that its queue drops or marks are fetched with
+//! [`Link::take_drop`] and [`Link::take_mark`].
 
 mod backlog;
 mod config;
@@ -75,13 +75,12 @@ use crate::event::InsertionNumber;
 use crate::histogram::Histogram;
 use crate::packet::PacketKind;
 
-/// One direction of a link at work.
+/// One direction of a link at run time.
 ///
-/// Most links are plain; what only some have is boxed, so that a network of thousands of links
-/// stays in the cache.
+/// Most links are plain; optional parts are boxed, so that a network of thousands of links stays in the cache.
 ///
-/// In memory the fields stand in this order: what every packet needs comes first and fills two
-/// cache lines, the transmitter's and the far end's with the first counters.
+/// The fields are stored in this order. The state that every packet needs comes first and fills two cache lines: one
+/// for the transmitter, one for the far end and the first counters.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Link {
@@ -95,8 +94,8 @@ pub struct Link {
     waits: Option<Box<Waits>>,
 }
 
-/// The transmitter's line, and how much of the far end's is left for the counters. Where pointers
-/// are shorter everything lies closer together, and nobody has measured what is best.
+/// Checks the cache line of the transmitter, and the space left for counters in that of the far end. With shorter
+/// pointers the fields are closer together; the best layout there has not been measured.
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(
     core::mem::offset_of!(Link, far_end) == 64 && core::mem::offset_of!(Link, counters) == 104
@@ -110,7 +109,7 @@ struct Waits {
 }
 
 impl Link {
-    /// A link called `name` in the run with `seed`; the two determine all its random numbers.
+    /// Creates the link called `name` in the run with `seed`. The two determine all its random numbers.
     #[must_use]
     pub fn new(config: &LinkConfig, seed: u64, name: &str) -> Self {
         Self {
@@ -130,16 +129,16 @@ impl Link {
         }
     }
 
-    /// Whether flow and number of a packet matter to the link; if not, an [`Offer`] may hold
-    /// anything there.
+    /// Returns `true` if the link reads the flow and number of packets; if not, these fields of an [`Offer`] may have
+    /// any value.
     #[must_use]
     pub fn tells_packets_apart(&self) -> bool {
         let of_one = |waits: &Waits| matches!(waits.whose, WaitRecording::DataOf(_));
         self.extras.is_some() || self.waits.as_deref().is_some_and(of_one)
     }
 
-    /// Hands the link a packet at `now`; calls come in the order of time. `number` breaks ties
-    /// among arrivals and must be larger than in all calls before.
+    /// Offers a packet to the link at `now`. Calls must be in the order of time. `number` breaks ties among arrivals
+    /// and must be larger than in all earlier calls.
     #[inline(always)]
     pub fn offer(&mut self, now: Instant, number: InsertionNumber, packet: &Offer) -> Verdict {
         self.counters.offered_packets += 1;
@@ -177,10 +176,9 @@ impl Link {
         Verdict::Accepted { wait }
     }
 
-    /// Takes a packet that a plain link at rest passes on as it is, and says when it arrives: what
-    /// [`offer`](Self::offer) comes to on most links at most times. Nothing waits, nothing is
-    /// drawn, and nobody records. `None` if there is anything to it; else
-    /// [`launch_plain`](Self::launch_plain) is to follow.
+    /// Accepts a packet on an idle plain link and returns its arrival time: the fast path of [`offer`](Self::offer),
+    /// for most packets on most links. Nothing waits, no random number is drawn, and no wait is recorded. Returns
+    /// `None` if the fast path does not apply; otherwise the caller must call [`launch_plain`](Self::launch_plain).
     #[inline(always)]
     pub(crate) fn pass_at_once(
         &mut self,
@@ -200,14 +198,14 @@ impl Link {
         Some(clock.book(now, bytes).end + self.delay)
     }
 
-    /// Puts a packet on the wire of a plain link; whether it is the next to arrive.
+    /// Puts a packet on the wire of a plain link. Returns `true` if it is the next to arrive.
     #[inline(always)]
     pub(crate) fn launch_plain(&mut self, flight: Flight) -> bool {
         self.far_end.push_last(flight);
         self.far_end.len() == 1
     }
 
-    /// When the next packet arrives at the far end, and its place among arrivals at that time.
+    /// Returns the time of the next arrival at the far end, and its insertion number among arrivals at that time.
     #[inline(always)]
     #[must_use]
     pub fn next_arrival(&self) -> Option<(Instant, InsertionNumber)> {
@@ -216,7 +214,7 @@ impl Link {
             .map(|flight| (flight.arrival, flight.number))
     }
 
-    /// Takes the next packet that has arrived at `now`, if one has. Call until it is `None`.
+    /// Takes the next packet that has arrived at `now`. Call until it returns `None`.
     #[inline(always)]
     pub fn take_arrival(&mut self, now: Instant) -> Option<Flight> {
         let first = *self.far_end.first()?;
@@ -226,7 +224,7 @@ impl Link {
         Some(self.take_first(first))
     }
 
-    /// Takes the packet that arrives next, of which the fabric knows that it is due.
+    /// Takes the packet that arrives next, if the fabric knows that it is due.
     #[inline(always)]
     pub(crate) fn take_due(&mut self) -> Option<Flight> {
         let first = *self.far_end.first()?;
@@ -250,7 +248,7 @@ impl Link {
             Fate::Arrived => {}
             Fate::FirstOfTwo => self.counters.duplicated_packets += 1,
             Fate::Lost(cause) => {
-                // What a link lost as it went down did not use it.
+                // Packets lost when the link went down did not use it.
                 if cause != DropCause::LinkDown {
                     self.counters.carried(bytes);
                 }
@@ -259,31 +257,31 @@ impl Link {
         }
     }
 
-    /// What has passed so far.
+    /// Returns the counters.
     #[must_use]
     pub const fn counters(&self) -> &LinkCounters {
         &self.counters
     }
 
-    /// The counters, for a fabric that counts what a medium carries in this link's place.
+    /// Returns the counters, for a fabric that counts the packets of a medium on this link.
     pub(crate) const fn counters_mut(&mut self) -> &mut LinkCounters {
         &mut self.counters
     }
 
-    /// Waiting times of the packets that the configuration says, if it says any.
+    /// Returns the waiting times that the link is configured to record.
     #[must_use]
     pub fn waits(&self) -> Option<&Histogram> {
         self.waits.as_ref().map(|waits| &waits.histogram)
     }
 
-    /// Empties the histogram of waiting times, at the end of a warm-up.
+    /// Clears the histogram of waiting times, at the end of a warm-up.
     pub fn clear_waits(&mut self) {
         if let Some(waits) = &mut self.waits {
             waits.histogram.clear();
         }
     }
 
-    /// Packets that wait for their transmission to begin at `now`.
+    /// Returns the number of packets that wait for their transmission to begin at `now`.
     pub fn backlog_packets(&mut self, now: Instant) -> u64 {
         if let Some((packets, _)) = self.managed_backlog() {
             return packets;
@@ -292,7 +290,7 @@ impl Link {
         self.backlog.packets()
     }
 
-    /// Bytes that wait for their transmission to begin at `now`.
+    /// Returns the number of bytes that wait for their transmission to begin at `now`.
     pub fn backlog_bytes(&mut self, now: Instant) -> u64 {
         if let Some((_, bytes)) = self.managed_backlog() {
             return bytes;
@@ -301,19 +299,19 @@ impl Link {
         self.backlog.bytes()
     }
 
-    /// RED's average queue in its unit, if the link has RED.
+    /// Returns RED's average queue in its unit, if the link has RED.
     #[must_use]
     pub fn red_average(&self) -> Option<f64> {
         self.extras.as_ref()?.red_average()
     }
 
-    /// Packets accepted and not yet taken at the far end, copies included.
+    /// Returns the number of packets accepted and not yet taken at the far end, copies included.
     #[must_use]
     pub fn under_way(&self) -> usize {
         self.far_end.len()
     }
 
-    /// Why the link does not take the packet, if it does not.
+    /// Returns the cause if the link drops the packet.
     #[inline(always)]
     fn refuse(&mut self, now: Instant, packet: &Offer) -> Option<DropCause> {
         if let Some(extras) = &mut self.extras {
@@ -340,7 +338,7 @@ impl Link {
         }
     }
 
-    /// Puts an accepted packet on the wire, where an ideal one would deliver it at `ideal`.
+    /// Puts an accepted packet on the wire. An ideal wire would deliver it at `ideal`.
     #[inline(always)]
     fn launch(&mut self, now: Instant, number: InsertionNumber, packet: &Offer, ideal: Instant) {
         let mut flight = Flight::of(packet, number, ideal);

@@ -1,60 +1,60 @@
-//! Real-time media over RTP: frames at regular times, at a rate that goes up and down in steps.
+//! Real-time media over RTP: frames at regular intervals, at a rate that adapts in steps.
 //!
-//! RFC 8867 tests the congestion control of such media. It presumes a video codec and leaves the
-//! algorithm open; here both are as simple as they can be, so that the source stands for "somebody in
-//! a video call" beside other flows, and not for an algorithm under test.
+//! RFC 8867 tests the congestion control of such media. It assumes a video codec and leaves the algorithm open. Here
+//! both are as simple as possible: the source stands for a video call beside other flows, not for an algorithm under
+//! test.
 //!
-//! From RFC 8867 (§4.3) are, for whoever sets them so: rates of 150 kbit/s to 1.5 Mbit/s, beginning with
-//! the least, 10 to 30 frames a second (25 here, if nothing is said), and a single rate of 20 kbit/s for
-//! audio. Of its codec two things are not here: a rate that varies by 5 %, and up to 100 ms until a
-//! new rate is heeded. All else is ours, but for what names a source:
+//! RFC 8867 (§4.3) specifies, for callers that choose these values: rates from 150 kbit/s to 1.5 Mbit/s, starting with
+//! the lowest; 10 to 30 frames per second (default here: 25); and a single rate of 20 kbit/s for audio. Two properties
+//! of its codec are not implemented: a rate that varies by 5 %, and up to 100 ms until a new rate takes effect. All
+//! other values are our own unless a source is named:
 //!
-//! * A frame has as many bytes as the rate gives it, and leaves at once, in packets of one size but
-//!   the last. With a single rate that is all: the source reacts to nothing.
-//! * The receiver reports at regular times how much came and how long it waited, beyond the least
-//!   time on the way that it has seen. Reports travel like other packets, and may be lost.
-//! * The sender goes a rate down if more than 10 % of a report's packets were lost, or they waited
-//!   longer than a limit, and one up if less than 2 % were and they did not wait for half of that,
-//!   for some time. The shares are those of Google's congestion control
-//!   (draft-ietf-rmcat-gcc-02, section 6); the limit, the steps and the time are ours. Four reports
-//!   that do not come are as bad as losses, which is ours, too.
+//! * The rate determines the bytes of a frame, which is sent at once, in packets of equal size except
+//!   for the last. A source with a single rate does not react to anything.
+//! * The receiver reports at regular intervals how many packets arrived and how long they waited, in excess of the minimum
+//!   one-way delay so far. Reports travel like other packets and may be lost.
+//! * The sender steps one rate down if more than 10 % of a report's packets were lost, or if they waited
+//!   longer than a limit. It steps one rate up if, for some time, less than 2 % were lost and they waited no longer than
+//!   half of the limit. The percentages are those of Google's congestion control
+//!   (draft-ietf-rmcat-gcc-02, section 6); the limit, the steps and the time are ours. Four missing reports
+//!   count as losses, which is also our choice.
 //!
-//! A packet that comes later than its deadline is as useless as one that is lost. RFC 8867 has no deadline.
+//! A packet that arrives after its deadline is as useless as a lost one. RFC 8867 has no deadline.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::units::BitRate;
 
-/// A real-time source and its receiver.
+/// Configuration of a real-time source and its receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MediaConfig {
-    /// The rates on the wire that it may have, ascending, at least one; it starts with the first.
+    /// Rates on the wire that the source may use, in ascending order, at least one. It starts with the first.
     pub rates: Vec<BitRate>,
-    /// Time between two frames.
+    /// Interval between frames.
     pub frame: Duration,
-    /// The most bytes of a packet on the wire.
+    /// Maximum size of a packet on the wire, in bytes.
     pub packet_bytes: u32,
-    /// When it starts.
+    /// Start time.
     pub start: Instant,
-    /// From when on it sends nothing more.
+    /// Time from which nothing more is sent.
     pub stop: Instant,
-    /// Time between two reports.
+    /// Interval between reports.
     pub report: Duration,
     /// Size of a report on the wire, in bytes.
     pub report_bytes: u32,
-    /// A wait of this length is as bad as losses.
+    /// Wait that counts as losses.
     pub delay_limit: Duration,
-    /// How long all is well before it goes a rate up.
+    /// Time without problems after which the source steps up.
     pub hold: Duration,
-    /// The longest way of a packet that is of use, from its sending to its arrival.
+    /// Maximum useful one-way delay of a packet.
     pub deadline: Duration,
 }
 
 impl MediaConfig {
-    /// From the beginning and without end: 25 frames a second in packets of 1200 bytes, a report of 80
-    /// bytes every 100 ms, a rate up after 2 s without more than 50 ms of wait, a deadline of 400 ms
-    /// (ITU-T G.114 has no longer way for conversation).
+    /// Creates a source that starts with the run and never stops: 25 frames per second in packets of 1200 bytes, a
+    /// report of 80 bytes every 100 ms, a step up after 2 s in which no packet waited longer than 50 ms, and a deadline
+    /// of 400 ms (the maximum one-way delay for conversation in ITU-T G.114).
     #[must_use]
     pub const fn new(rates: Vec<BitRate>) -> Self {
         Self {
@@ -72,37 +72,37 @@ impl MediaConfig {
     }
 }
 
-/// What a receiver reports.
+/// Report of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MediaReport {
-    /// Packets that came so far.
+    /// Packets received so far.
     pub received: u64,
-    /// Packets sent so far, as far as the receiver can know: the highest number seen, and one.
+    /// Packets sent so far, as far as the receiver knows: the highest number seen plus one.
     pub expected: u64,
-    /// The longest wait of a packet since the last report, beyond the least time on the way.
+    /// Longest wait of a packet since the last report, in excess of the minimum one-way delay.
     pub waited: Duration,
 }
 
-/// The sending half; sans-I/O.
+/// Sending half; sans-I/O.
 #[derive(Clone, Debug)]
 pub(crate) struct MediaSender {
     config: MediaConfig,
-    /// Which of the rates it has.
+    /// Index of the current rate.
     step: usize,
     next_frame: Instant,
-    /// What the frames so far left over, in bits · 10⁻⁹.
+    /// Remainder of the frames so far, in bits · 10⁻⁹.
     carry: u128,
     sent: u64,
     last: MediaReport,
-    /// When the last report came, or was missed.
+    /// Time at which the last report arrived, or was found to be missing.
     heard: Instant,
-    /// Since when all is well at this rate.
+    /// Time since which there have been no problems at this rate.
     well_since: Instant,
 }
 
 const BITS_PER_BYTE_NANOS: u128 = 8_000_000_000;
 
-/// Reports that do not come before it is taken for a loss.
+/// Number of missing reports that counts as a loss.
 const MISSED_REPORTS: u64 = 4;
 
 impl MediaSender {
@@ -120,12 +120,12 @@ impl MediaSender {
         }
     }
 
-    /// When the next frame is due; `None` if there is none.
+    /// Returns the time of the next frame; `None` if there is none.
     pub(crate) fn next_frame(&self) -> Option<Instant> {
         (self.next_frame < self.config.stop).then_some(self.next_frame)
     }
 
-    /// A frame is due: its size in bytes.
+    /// Starts the frame that is due. Returns its size in bytes.
     pub(crate) fn frame(&mut self, now: Instant) -> u64 {
         self.next_frame = now + self.config.frame;
         let silence = self.config.report.saturating_mul(MISSED_REPORTS);
@@ -139,13 +139,13 @@ impl MediaSender {
         (bits / BITS_PER_BYTE_NANOS) as u64
     }
 
-    /// The number of the next packet, from 0.
+    /// Returns the number of the next packet, from 0.
     pub(crate) fn number(&mut self) -> u64 {
         self.sent += 1;
         self.sent - 1
     }
 
-    /// A report has come. One that an earlier one says more than says nothing.
+    /// Handles a report. Reports that were overtaken by a later one are ignored.
     pub(crate) fn hear(&mut self, now: Instant, report: &MediaReport) {
         if report.expected < self.last.expected || report.received < self.last.received {
             return;
@@ -171,7 +171,7 @@ impl MediaSender {
     }
 }
 
-/// The receiving half; sans-I/O.
+/// Receiving half; sans-I/O.
 #[derive(Clone, Debug)]
 pub(crate) struct MediaReceiver {
     every: Duration,
@@ -194,7 +194,7 @@ impl MediaReceiver {
         }
     }
 
-    /// Packet `number` has come, `way` after it was sent.
+    /// Handles the arrival of packet `number`, `way` after it was sent.
     pub(crate) fn take(&mut self, now: Instant, number: u64, way: Duration) {
         let least = self.least.map_or(way, |least| least.min(way));
         self.least = Some(least);
@@ -204,12 +204,12 @@ impl MediaReceiver {
         self.next_report.get_or_insert(now + self.every);
     }
 
-    /// When it reports next.
+    /// Returns the time of the next report.
     pub(crate) const fn next_report(&self) -> Option<Instant> {
         self.next_report
     }
 
-    /// The report that is due. The next one is not before something has come.
+    /// Returns the report that is due. The next one is scheduled when another packet arrives.
     pub(crate) fn report(&mut self) -> MediaReport {
         let report = self.report;
         self.report.waited = Duration::ZERO;
@@ -244,8 +244,8 @@ mod tests {
     }
 
     #[test]
-    fn frames_have_the_rate_to_the_byte() {
-        // 150 kbit/s at 30 frames a second: 625 bytes, of a frame of 33333333 ns 624.99.
+    fn frames_have_the_rate_exactly() {
+        // 150 kbit/s at 30 frames per second: 625 bytes; a frame of 33333333 ns has 624.99.
         let mut config = MediaConfig::new(vec![BitRate::new(150_000).unwrap()]);
         config.frame = Duration::from_nanos(33_333_333);
         let mut sender = MediaSender::new(config);
@@ -262,23 +262,23 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_goes_up_after_a_while_and_down_at_once() {
+    fn the_rate_steps_up_after_a_delay_and_down_at_once() {
         let mut sender = sender();
         sender.hear(at(1999), &report(10, 10, 0));
         assert_eq!(sender.step, 0);
         sender.hear(at(2000), &report(20, 20, 50));
         assert_eq!(sender.step, 1);
-        // 51 ms are no reason to go down, but the time begins anew.
+        // 51 ms are no reason to step down, but restart the time.
         sender.hear(at(3900), &report(30, 30, 51));
         sender.hear(at(4100), &report(40, 40, 0));
         assert_eq!(sender.step, 1);
         sender.hear(at(5900), &report(50, 50, 0));
         assert_eq!(sender.step, 2);
         sender.hear(at(9000), &report(60, 60, 0));
-        assert_eq!(sender.step, 2, "there is no more");
+        assert_eq!(sender.step, 2, "this is the highest rate");
         sender.hear(at(9100), &report(70, 70, 101));
         assert_eq!(sender.step, 1);
-        // One of ten is not more than 10 %, two are.
+        // One lost packet of ten is not more than 10 %, two are.
         sender.hear(at(9200), &report(79, 80, 0));
         assert_eq!(sender.step, 1);
         sender.hear(at(9300), &report(87, 90, 0));
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_is_overtaken_says_nothing() {
+    fn an_overtaken_report_is_ignored() {
         let mut sender = sender();
         sender.hear(at(3000), &report(20, 20, 0));
         assert_eq!(sender.step, 1);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_as_bad_as_losses() {
+    fn missing_reports_count_as_losses() {
         let mut sender = sender();
         sender.hear(at(2000), &report(1, 1, 0));
         let size = |sender: &mut MediaSender, millis| sender.frame(at(millis));
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_reports_what_came_and_the_longest_wait_since() {
+    fn a_receiver_reports_its_packets_and_the_longest_wait() {
         let mut receiver = MediaReceiver::new(ms(100));
         assert_eq!(receiver.next_report(), None);
         receiver.take(at(50), 0, ms(50));

@@ -1,4 +1,4 @@
-//! Real-time media, tied to the network: packets there, reports back.
+//! Real-time media flow in the network: packets in one direction, reports in the other.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::observer::Observer;
 use crate::packet::{Body, Packet};
 use crate::route::Hop;
 
-/// A real-time source, its receiver, and what came of it.
+/// A real-time source, its receiver, and their counters.
 #[derive(Debug)]
 pub struct MediaFlow {
     id: FlowId,
@@ -29,29 +29,28 @@ pub struct MediaFlow {
     ways: Histogram,
 }
 
-/// What a real-time source has done.
+/// Counters of a real-time source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MediaCounters {
     /// Packets sent.
     pub sent_packets: u64,
-    /// Packets that came, second copies included.
+    /// Packets received, including second copies.
     pub received_packets: u64,
-    /// Their bytes on the wire.
+    /// Bytes of these packets on the wire.
     pub received_bytes: u64,
-    /// Packets of which it is known what became of them, that came or were dropped: of those sent since
-    /// measuring began.
+    /// Packets sent since measuring began whose fate is known: they arrived or were dropped.
     pub settled_packets: u64,
-    /// Of these, those that came by their deadline.
+    /// Packets among these that arrived by their deadline.
     pub in_time_packets: u64,
     /// Packets dropped, by cause.
     pub drops: DropCounts,
-    /// Reports that came back.
+    /// Reports received by the sender.
     pub reports: u64,
 }
 
 impl MediaCounters {
-    /// What was done since `earlier` was read.
+    /// Returns the counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -67,7 +66,7 @@ impl MediaCounters {
 }
 
 impl MediaFlow {
-    /// A source as it is at the start of a run.
+    /// Creates a source in its state at the start of a run.
     pub(crate) fn new(id: FlowId, config: MediaConfig, there: Hop, back: Hop) -> Self {
         Self {
             id,
@@ -86,12 +85,12 @@ impl MediaFlow {
         }
     }
 
-    /// Begins a run. There is no chance in it.
+    /// Begins a run. It has no random numbers.
     pub(crate) fn begin(&self, fabric: &mut Fabric) {
         fabric.set_timer(self.sender_timer(), self.start);
     }
 
-    /// A frame is due.
+    /// Sends the frame that is due.
     pub(crate) fn send<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         let now = fabric.now();
         if self.sender.next_frame().is_none_or(|at| at > now) {
@@ -117,7 +116,7 @@ impl MediaFlow {
         }
     }
 
-    /// A packet has reached the receiver.
+    /// Handles a packet that has reached the receiver.
     pub(crate) fn arrived(&mut self, packet: &Packet, sent: Instant, fabric: &mut Fabric) {
         let now = fabric.now();
         let way = now.since(sent);
@@ -134,7 +133,7 @@ impl MediaFlow {
         }
     }
 
-    /// The receiver's timer went off.
+    /// Handles an expiry of the receiver's timer.
     pub(crate) fn report<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         if self
             .receiver
@@ -149,17 +148,17 @@ impl MediaFlow {
             number: self.counters.reports,
             body: Body::Report(self.receiver.report()),
         };
-        // Who loses a report hears of it by the sender's silence.
+        // The sender notices a lost report by its absence.
         let _ = fabric.send(packet, self.back, observer);
     }
 
-    /// A report has reached the sender.
+    /// Handles a report that has reached the sender.
     pub(crate) fn heard(&mut self, now: Instant, report: &MediaReport) {
         self.counters.reports += 1;
         self.sender.hear(now, report);
     }
 
-    /// A packet was dropped.
+    /// Handles the drop of a packet.
     pub(crate) fn dropped(&mut self, body: &Body, cause: DropCause) {
         if let Body::Media { sent } = body {
             self.counters.drops.add(cause);
@@ -167,20 +166,20 @@ impl MediaFlow {
         }
     }
 
-    /// Counts from here on.
+    /// Starts measuring at `now`.
     pub(crate) fn begin_measurement(&mut self, now: Instant) {
         self.measuring_since = now;
         self.baseline = self.counters;
         self.ways.clear();
     }
 
-    /// What was done since measuring began.
+    /// Returns the counts since measuring began.
     #[must_use]
     pub fn measured(&self) -> MediaCounters {
         self.counters.since(&self.baseline)
     }
 
-    /// How long packets were on the way, since measuring began.
+    /// Returns the one-way delays of packets since measuring began.
     #[must_use]
     pub const fn ways(&self) -> &Histogram {
         &self.ways

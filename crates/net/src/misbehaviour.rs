@@ -1,34 +1,34 @@
-//! Receivers that lie, to make a sender faster than the path permits.
+//! Misbehaving receivers, which try to make a sender faster than the path permits.
 //!
-//! RFC 9743 asks what a congestion control does about misbehaving nodes. Three kinds are known since
-//! Savage, Cardwell, Wetherall and Anderson, "TCP Congestion Control with a Misbehaving Receiver"
-//! (Computer Communication Review 29(5), 1999), and from SACK:
+//! RFC 9743 asks how a congestion control handles misbehaving nodes. Three kinds are known from Savage, Cardwell,
+//! Wetherall and Anderson, "TCP Congestion Control with a Misbehaving Receiver" (Computer Communication Review 29(5),
+//! 1999), and from SACK:
 //!
-//! * *ACK division*: an ACK of n bytes comes as several ACKs for a part each. A sender that counts
+//! * *ACK division*: an ACK of n bytes is divided into several ACKs of a part each. A sender that counts
 //!   ACKs grows several times as fast; one that counts bytes does not (RFC 3465 §2.3).
-//! * *Optimistic ACKs*: data is acknowledged before it has come, or although it was lost. The sender
-//!   sees a shorter round trip and no losses. Against it helps only what TCP does not have; an ACK of
-//!   what was never sent is thrown away (RFC 9293 §3.10.7.4).
-//! * *SACK lies*: blocks cover what has not come, so that the sender takes for there what was lost.
-//!   It sends on without repairing, until the cumulative ACK stands still for a timeout, after
-//!   which it is to forget what SACK said (RFC 2018 §8).
+//! * *Optimistic ACKs*: data is acknowledged before it has arrived, or although it was lost. The sender
+//!   sees a shorter round-trip time and no losses. TCP has no effective protection; it only discards an ACK of
+//!   data that was never sent (RFC 9293 §3.10.7.4).
+//! * *False SACK blocks*: blocks cover data that has not arrived, so that the sender considers lost data received.
+//!   It sends new data without repairing losses, until the cumulative ACK has not advanced for a timeout. Then
+//!   it must discard the SACK information (RFC 2018 §8).
 //!
-//! The receiver behind it is honest: what it has in order counts as delivered, and nothing else does.
+//! The receiver behind the misbehaviour is honest: only data that it has in order counts as delivered.
 
 use dupack_tcp::segment::{Ack, SackBlock, SackBlocks};
 use dupack_tcp::seq::SeqNumber;
 
-/// How a receiver lies; the default does not.
+/// Misbehaviour of a receiver. The default is honest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Misbehaviour {
-    /// Into how many ACKs one for new data is divided; 1 is honest.
+    /// Number of ACKs into which an ACK of new data is divided; 1 is honest.
     pub pieces: u32,
-    /// Acknowledged is everything up to so many bytes beyond the end of what has come, lost or not;
-    /// `None` is honest.
+    /// Acknowledges all data up to this many bytes beyond the end of the received data, including losses; `None` is
+    /// honest.
     pub optimistic_bytes: Option<u64>,
-    /// As soon as there is a gap, SACK covers everything behind it up to so many bytes beyond what has
-    /// come; `None` is honest.
+    /// While there is a gap, sends a SACK block from its end to this many bytes beyond the received data; `None` is
+    /// honest.
     pub claimed_bytes: Option<u64>,
 }
 
@@ -42,23 +42,23 @@ impl Default for Misbehaviour {
     }
 }
 
-/// The most ACKs that one is divided into.
+/// Maximum number of ACKs into which one is divided.
 pub const MOST_PIECES: u32 = 64;
 
-/// A lying receiver at work: it sees what comes, and writes the ACKs of an honest one anew.
+/// Misbehaving receiver at run time: it observes arrivals, and rewrites the ACKs of an honest receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Liar {
     how: Misbehaviour,
-    /// End of what has come, as a stream offset.
+    /// End of the received data, as a stream offset.
     seen: u64,
-    /// What was acknowledged last, as a stream offset.
+    /// Last acknowledgment, as a stream offset.
     told: u64,
-    /// ACKs beyond those of the honest receiver.
+    /// Number of ACKs in addition to those of the honest receiver.
     extra: u64,
 }
 
 impl Liar {
-    /// `None` for an honest one.
+    /// Creates the state of a misbehaving receiver; `None` for an honest one.
     pub(crate) fn new(how: Misbehaviour) -> Option<Self> {
         (how != Misbehaviour::default()).then_some(Self {
             how,
@@ -68,18 +68,18 @@ impl Liar {
         })
     }
 
-    /// Data up to `end` of the stream has come.
+    /// Notes that data up to `end` of the stream has arrived.
     pub(crate) fn sees(&mut self, end: u64) {
         self.seen = self.seen.max(end);
     }
 
-    /// ACKs sent beyond those of the honest receiver.
+    /// Returns the number of ACKs in addition to those of the honest receiver.
     pub(crate) const fn extra_acks(&self) -> u64 {
         self.extra
     }
 
-    /// What is sent instead of `honest`, of a receiver that has `in_order` bytes in order. The n-th of
-    /// them is [`piece`](Self::piece) n.
+    /// Returns the ACKs that replace `honest`, for a receiver that has `in_order` bytes in order. The n-th of them is
+    /// [`piece`](Self::piece) n.
     pub(crate) fn forge(&mut self, honest: Ack, in_order: u64) -> Forged {
         let origin = SeqNumber(honest.ack.0.wrapping_sub(in_order as u32));
         let mut ack = honest;
@@ -108,8 +108,8 @@ impl Liar {
     }
 }
 
-/// One block from the first that the honest receiver reports to `end`, if it reports one beyond what
-/// it has in order.
+/// Returns one block from the first block of the honest receiver to `end`, if it reports a block beyond its data in
+/// order.
 fn claim(honest: SackBlocks, origin: SeqNumber, in_order: u64, end: u64) -> SackBlocks {
     let starts = honest.as_slice().iter();
     let starts = starts.filter_map(|block| block.start.offset(origin, in_order));
@@ -123,7 +123,7 @@ fn claim(honest: SackBlocks, origin: SeqNumber, in_order: u64, end: u64) -> Sack
     claimed
 }
 
-/// An ACK in pieces.
+/// A forged ACK, divided into pieces.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Forged {
     ack: Ack,
@@ -133,12 +133,12 @@ pub(crate) struct Forged {
 }
 
 impl Forged {
-    /// How many ACKs it is.
+    /// Returns the number of pieces.
     pub(crate) const fn pieces(&self) -> u64 {
         self.pieces
     }
 
-    /// The `n`th of them, from 1. The right edge of the window is that of the whole in each.
+    /// Returns the `n`th piece, from 1. The right edge of the window is the same in each.
     pub(crate) fn piece(&self, n: u64) -> Ack {
         let mut ack = self.ack;
         let missing = self.new - self.new * n / self.pieces;
@@ -176,10 +176,10 @@ mod tests {
     }
 
     fn liar(how: Misbehaviour) -> Liar {
-        Liar::new(how).expect("it lies")
+        Liar::new(how).expect("the receiver misbehaves")
     }
 
-    /// What is acknowledged up to, and the right edge of the window, both from the start.
+    /// Returns the acknowledgment and the right edge of the window of each piece, from the start of the stream.
     fn told(liar: &mut Liar, honest: Ack, in_order: u64) -> Vec<(u32, u32)> {
         let forged = liar.forge(honest, in_order);
         let pieces = (1..=forged.pieces()).map(|n| forged.piece(n));
@@ -190,12 +190,12 @@ mod tests {
     }
 
     #[test]
-    fn an_honest_receiver_needs_none_of_this() {
+    fn an_honest_receiver_needs_no_state() {
         assert!(Liar::new(Misbehaviour::default()).is_none());
     }
 
     #[test]
-    fn a_divided_ack_ends_where_the_honest_one_does() {
+    fn a_divided_ack_ends_at_the_honest_ack() {
         let mut liar = liar(Misbehaviour {
             pieces: 4,
             ..Misbehaviour::default()
@@ -206,14 +206,14 @@ mod tests {
             first,
             [(500, edge), (1000, edge), (1500, edge), (2000, edge)]
         );
-        // The same again is one ACK, and three bytes are three.
+        // A repeated ACK is not divided, and three bytes give three pieces.
         assert_eq!(told(&mut liar, ack(2000, &[]), 2000), [(2000, edge)]);
         assert_eq!(told(&mut liar, ack(2003, &[]), 2003).len(), 3);
         assert_eq!(liar.extra_acks(), 5);
     }
 
     #[test]
-    fn an_optimistic_one_passes_over_losses_and_never_goes_back() {
+    fn optimistic_acks_cover_losses_and_never_decrease() {
         let mut liar = liar(Misbehaviour {
             optimistic_bytes: Some(3000),
             ..Misbehaviour::default()
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_begins_behind_the_first_gap() {
+    fn a_false_sack_block_begins_after_the_first_gap() {
         let mut liar = liar(Misbehaviour {
             claimed_bytes: Some(2000),
             ..Misbehaviour::default()
@@ -244,7 +244,7 @@ mod tests {
             end: ORIGIN.at(8000),
         };
         assert_eq!(forged.sacks.as_slice(), [block]);
-        // Without a gap there is nothing to claim; a duplicate below is none.
+        // Without a gap there is nothing to claim; a duplicate below the ACK is not a gap.
         for sacks in [&[][..], &[(0, 1000)][..]] {
             let forged = liar.forge(ack(6000, sacks), 6000).piece(1);
             assert!(forged.sacks.as_slice().is_empty());

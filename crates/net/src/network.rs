@@ -1,4 +1,4 @@
-//! A network and what runs over it, before it runs.
+//! A network and its flows, before the run.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use crate::tcp_flow::TcpFlow;
 use crate::topology::{Topology, TopologyError};
 use crate::udp_flow::UdpFlow;
 
-/// A map and its flows. [`Simulation::new`](crate::simulation::Simulation::new) sets it going.
+/// A map and its flows. [`Simulation::new`](crate::simulation::Simulation::new) starts it.
 #[derive(Debug, Default)]
 pub struct Network {
     pub(crate) topology: Topology,
-    /// As they will be at the start of the run, but for their random numbers: a configuration beside
-    /// each would weigh half as much again, in networks of a hundred thousand.
+    /// Flows in their state at the start of the run, without their random numbers. A separate configuration for each
+    /// would need half as much memory again, in networks of a hundred thousand flows.
     pub(crate) flows: Vec<Flow>,
-    /// What determines each flow's random numbers.
+    /// Name of each flow, which determines its random numbers.
     pub(crate) names: Vec<String>,
-    /// How many flows of a kind run between two nodes.
+    /// Number of flows of a kind between two nodes.
     parallel: BTreeMap<(FlowKind, NodeId, NodeId), u32>,
 }
 
-/// A flow, before its run or at work.
-// A network has many flows and all of them are TCP as a rule: a box each would cost more.
+/// A flow, before or during its run.
+// Usually all of a network's many flows are TCP: a box for each would cost more.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 pub enum Flow {
@@ -45,7 +45,7 @@ enum FlowKind {
 }
 
 impl Network {
-    /// A network without flows.
+    /// Creates a network without flows.
     #[must_use]
     pub const fn new(topology: Topology) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// If there is no way between its ends.
+    /// Returns an error if there is no path between its ends.
     pub fn tcp(&mut self, config: TcpFlowConfig) -> Result<FlowId, TopologyError> {
         let (there, back) = self.both_ways(config.path)?;
         let id = self.name(FlowKind::Tcp, there);
@@ -74,7 +74,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// If there is no way to its destination.
+    /// Returns an error if there is no path to its destination.
     pub fn udp(&mut self, config: UdpFlowConfig) -> Result<FlowId, TopologyError> {
         let there = match config.path {
             Path::Shortest { from, to } => self.topology.route(from, to)?,
@@ -91,7 +91,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// If there is no way between its ends.
+    /// Returns an error if there is no path between its ends.
     pub fn media(&mut self, config: MediaFlowConfig) -> Result<FlowId, TopologyError> {
         let (there, back) = self.both_ways(config.path)?;
         let id = self.name(FlowKind::Media, there);
@@ -111,31 +111,32 @@ impl Network {
         })
     }
 
-    /// The map.
+    /// Returns the map.
     #[must_use]
     pub const fn topology(&self) -> &Topology {
         &self.topology
     }
 
-    /// The map, to be changed or asked for routes.
+    /// Returns the map, to change it or to query routes.
     pub const fn topology_mut(&mut self) -> &mut Topology {
         &mut self.topology
     }
 
-    /// A flow's name: `tcp a->b` after its kind and ends, `tcp a->b#2` for the second such flow.
+    /// Returns a flow's name, made of its kind and ends: `tcp a->b`, or `tcp a->b#2` for the second such flow.
     #[must_use]
     pub fn flow_name(&self, flow: FlowId) -> &str {
         &self.names[flow.index()]
     }
 
-    /// Gives the next flow its number and its name.
+    /// Assigns a number and a name to the next flow.
     fn name(&mut self, kind: FlowKind, route: RouteId) -> FlowId {
         let name = self.name_of(kind, route);
         self.names.push(name);
         FlowId(self.flows.len() as u32)
     }
 
-    /// Named after its ends, a flow keeps its random numbers when others are added elsewhere.
+    /// Returns the next flow's name. Since it is made of its ends, a flow keeps its random numbers when others are
+    /// added elsewhere.
     fn name_of(&mut self, kind: FlowKind, route: RouteId) -> String {
         let kind_name = match kind {
             FlowKind::Tcp => "tcp",

@@ -1,7 +1,7 @@
-//! Watching packets: a hook that costs nothing when nobody looks.
+//! Observation of packets: a hook that costs nothing when it is not used.
 //!
-//! Every run takes an [`Observer`] as a type parameter. With [`Unobserved`] the calls compile to
-//! nothing; a pair of observers is an observer.
+//! Every run takes an [`Observer`] as a type parameter. With [`Unobserved`] the calls compile to nothing; a pair of
+//! observers is an observer.
 
 use dupack_tcp::Sender;
 use dupack_tcp::sender::{Transmit, WindowChange};
@@ -11,74 +11,73 @@ use crate::ids::{FlowId, LinkId};
 use crate::link::DropCause;
 use crate::packet::Packet;
 
-/// Sees what happens to every packet, in the order of events.
+/// Receives all events of packets and senders, in the order of time.
 pub trait Observer {
-    /// Whether anything is observed; if not, events are not even put together.
+    /// `true` if anything is observed; if not, events are not even constructed.
     const ACTIVE: bool = true;
 
-    /// Something happened to a packet.
+    /// Called for each event of a packet.
     fn packet(&mut self, event: &PacketEvent<'_>) {
         let _ = event;
     }
 
-    /// A sender has handed out a segment, which is about to leave, and will be asked for more.
+    /// Called when a sender has handed out a segment, which is about to leave, and will be asked for more.
     fn transmission(&mut self, at: Instant, flow: FlowId, transmit: &Transmit, sender: &Sender) {
         let _ = (at, flow, transmit, sender);
     }
 
-    /// A sender has handled an ACK or a timeout, and sent what it had to send.
+    /// Called when a sender has handled an ACK or a timeout, and has sent what it may send.
     fn sender(&mut self, at: Instant, flow: FlowId, sender: &Sender) {
         let _ = (at, flow, sender);
     }
 
-    /// A sender's window has changed; only for senders that log it.
+    /// Called when a sender's window has changed; only for senders that log it.
     fn window_change(&mut self, flow: FlowId, change: &WindowChange) {
         let _ = (flow, change);
     }
 }
 
-/// Something happened to a packet.
+/// An event of a packet.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PacketEvent<'a> {
-    /// When it happened.
+    /// Time of the event.
     pub at: Instant,
-    /// To which packet.
+    /// The packet.
     pub packet: &'a Packet,
-    /// What happened.
+    /// Kind of event.
     pub what: Happening,
 }
 
-/// What happened to a packet.
+/// Kind of event of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
-    /// A host handed it to the network.
+    /// A host handed the packet to the network.
     Sent,
-    /// A link accepted it.
+    /// A link accepted the packet.
     Queued {
         /// The link.
         link: LinkId,
-        /// How long it will wait for its transmission to begin; zero for a radio link, which
-        /// cannot know.
+        /// Wait until its transmission begins; zero for a radio link or a managed queue, which cannot know it.
         wait: Duration,
     },
-    /// A link dropped it, at once or on the wire.
+    /// A link dropped the packet, at once or on the wire.
     Dropped {
         /// The link.
         link: LinkId,
         /// The true cause.
         cause: DropCause,
     },
-    /// It reached the far end of a link.
+    /// The packet reached the far end of a link.
     Crossed {
         /// The link.
         link: LinkId,
     },
-    /// It reached its destination host.
+    /// The packet reached its destination host.
     Delivered,
 }
 
-/// Nobody looks.
+/// Observer that ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unobserved;
 

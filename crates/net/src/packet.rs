@@ -1,9 +1,8 @@
-//! Packets, and the arena they live in.
+//! Packets, and the arena that holds them.
 //!
-//! A packet is a small plain struct without payload. Links and the fabric pass
-//! [`PacketHandle`]s; the arena reuses the slots of delivered packets first-in first-out, so that
-//! packets of a queue stand beside each other: one that is due was fetched with those before it. The
-//! memory in use stays as small as the number of packets in flight.
+//! A packet is a small plain struct without payload. Links and the fabric pass [`PacketHandle`]s. The arena reuses the
+//! slots of delivered packets first-in first-out, so that packets of a queue are stored beside each other, and reading
+//! one brings the next into the cache. The memory in use remains as small as the number of packets in transit.
 
 use std::collections::VecDeque;
 
@@ -15,22 +14,22 @@ use dupack_tcp::time::Instant;
 use crate::ids::FlowId;
 use crate::media::MediaReport;
 
-/// One packet under way.
+/// A packet in transit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// The flow it belongs to.
+    /// Flow that the packet belongs to.
     pub flow: FlowId,
-    /// Bytes on the wire, headers included.
+    /// Bytes on the wire, including headers.
     pub wire_bytes: u32,
-    /// Its number within the flow and kind, from 0: for data the stream offset divided by the
-    /// segment size (so a retransmission has the number of its original), for ACKs and UDP the
-    /// count of packets sent. Loss scripts name packets by it.
+    /// Number within the flow and kind, from 0: for data the stream offset divided by the segment size (so a
+    /// retransmission has the number of its original), for ACKs and UDP the count of packets sent. Loss scripts
+    /// identify packets by it.
     pub number: u64,
-    /// What it carries.
+    /// Content of the packet.
     pub body: Body,
 }
 
-/// What a packet carries.
+/// Content of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     /// A TCP segment with data, or a window probe.
@@ -41,77 +40,77 @@ pub enum Body {
     Udp,
     /// A packet of real-time media.
     Media {
-        /// When it was sent.
+        /// Time of sending.
         sent: Instant,
     },
-    /// What a receiver of real-time media reports.
+    /// Report of a receiver of real-time media.
     Report(MediaReport),
 }
 
-/// A data segment and what the ground truth needs to know of it.
+/// A data segment with the information that the ground truth needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// What the receiver sees.
+    /// Segment as the receiver sees it.
     pub segment: DataSegment,
     /// Stream offset of the first byte; never wraps.
     pub offset: u64,
-    /// The transmission's place in the sender's order of sending.
+    /// Position of the transmission in the sender's order of sending.
     pub order: u64,
-    /// Which copy of its bytes it is.
+    /// Kind of copy.
     pub copy: Copy,
-    /// Why the sender sent it.
+    /// Reason of the transmission.
     pub why: SendReason,
-    /// The ECN field of its IP header.
+    /// ECN field of the IP header.
     pub ecn: Codepoint,
-    /// Whether it carries CWR.
+    /// CWR bit of the TCP header.
     pub cwr: Bit,
 }
 
-/// Which copy of its bytes a data packet is, by the truth and not by the sender's belief.
+/// Kind of copy that a data packet is, according to the truth and not to the sender's belief.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copy {
     /// The first transmission.
     First,
-    /// A retransmission of bytes of which no copy had arrived or was still under way.
+    /// A retransmission of bytes of which no copy had arrived or was in flight.
     Needed,
-    /// A retransmission of bytes of which a copy had arrived or was still under way.
+    /// A retransmission of bytes of which a copy had arrived or was in flight.
     Spurious,
-    /// Made by a link that delivers packets twice.
+    /// A copy made by a link that duplicates packets.
     LinkMade,
 }
 
 impl Copy {
-    /// Whether the sender sent it: links make copies of their own.
+    /// Returns `true` if the sender sent the copy, and `false` if a link made it.
     #[must_use]
     pub const fn is_senders(self) -> bool {
         !matches!(self, Self::LinkMade)
     }
 }
 
-/// What loss models and scripts tell packets apart by.
+/// Kind of packet, as loss models and scripts distinguish them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PacketKind {
     /// TCP data.
     Data,
-    /// A TCP acknowledgment.
+    /// TCP ACK.
     Ack,
-    /// A datagram, or real-time media.
+    /// Datagram or real-time media.
     Udp,
 }
 
 impl Packet {
-    /// Its ECN field.
+    /// Returns the ECN field.
     #[must_use]
     pub const fn ecn(&self) -> Codepoint {
         match &self.body {
             Body::Data(data) => data.ecn,
-            // RFC 3168 §6.1.4: no pure ACK is ECN-capable.
+            // RFC 3168 §6.1.4: a pure ACK is never ECN-capable.
             Body::Ack(_) | Body::Udp | Body::Media { .. } | Body::Report(_) => Codepoint::NotEct,
         }
     }
 
-    /// What it acknowledges, if it is an ACK that says nothing else: no SACK blocks, no echo of
-    /// congestion.
+    /// Returns the acknowledged sequence number of a plain ACK, which has no SACK blocks and no echo of congestion;
+    /// `None` for other packets.
     #[must_use]
     pub fn plainly_acknowledges(&self) -> Option<SeqNumber> {
         match &self.body {
@@ -122,7 +121,7 @@ impl Packet {
         }
     }
 
-    /// Writes CE into its ECN field, if it is ECN-capable.
+    /// Sets the ECN field to CE, if it is ECN-capable.
     pub(crate) fn mark(&mut self) {
         if let Body::Data(data) = &mut self.body
             && data.ecn.is_capable()
@@ -131,7 +130,7 @@ impl Packet {
         }
     }
 
-    /// The packet's kind.
+    /// Returns the packet's kind.
     #[must_use]
     pub const fn kind(&self) -> PacketKind {
         match self.body {
@@ -142,11 +141,11 @@ impl Packet {
     }
 }
 
-/// A packet's place in its [`PacketArena`].
+/// Index of a packet in its [`PacketArena`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketHandle(pub u32);
 
-/// All packets under way.
+/// All packets in transit.
 #[derive(Clone, Debug, Default)]
 pub struct PacketArena {
     packets: Vec<Packet>,
@@ -154,7 +153,7 @@ pub struct PacketArena {
 }
 
 impl PacketArena {
-    /// Takes in `packet`.
+    /// Inserts `packet`.
     #[inline(always)]
     pub fn insert(&mut self, packet: Packet) -> PacketHandle {
         if let Some(handle) = self.free.pop_front() {
@@ -166,30 +165,30 @@ impl PacketArena {
         handle
     }
 
-    /// Releases the packet's slot; the handle is void from then on.
+    /// Frees the packet's slot; the handle is invalid from then on.
     pub fn remove(&mut self, handle: PacketHandle) {
         debug_assert!(!self.free.contains(&handle) || self.free.len() > 64);
         self.free.push_back(handle);
     }
 
-    /// The packet of `handle`.
+    /// Returns the packet of `handle`.
     #[must_use]
     pub fn get(&self, handle: PacketHandle) -> &Packet {
         &self.packets[handle.0 as usize]
     }
 
-    /// The packet of `handle`, to be changed.
+    /// Returns the packet of `handle`, mutably.
     pub fn get_mut(&mut self, handle: PacketHandle) -> &mut Packet {
         &mut self.packets[handle.0 as usize]
     }
 
-    /// How many packets are under way.
+    /// Returns the number of packets in transit.
     #[must_use]
     pub fn live(&self) -> usize {
         self.packets.len() - self.free.len()
     }
 
-    /// How many packets were under way at most.
+    /// Returns the maximum number of packets that were in transit at once.
     #[must_use]
     pub fn peak(&self) -> usize {
         self.packets.len()

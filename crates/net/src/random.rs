@@ -1,11 +1,9 @@
 //! Random streams: one per component, derived from the run's seed and the component's name.
 //!
-//! A component that is added, removed or that draws more often does not shift anybody else's
-//! numbers; and two runs that differ in the TCP stack alone see the same losses on the same
-//! packets (common random numbers).
+//! If a component is added or removed, or draws more often, the numbers of other components do not change. Two runs
+//! that differ only in the TCP stack see the same losses on the same packets (common random numbers).
 //!
-//! Floating point is used only through `+ − · / √` and the `libm` crate, whose results do not
-//! depend on the platform.
+//! Floating point is used only through `+ − · / √` and the `libm` crate, whose results do not depend on the platform.
 
 use dupack_tcp::time::Duration;
 use rand::{Rng, SeedableRng};
@@ -14,59 +12,59 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::units::Probability;
 
-/// The random numbers of one component.
+/// Random numbers of one component.
 #[derive(Clone, Debug)]
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// The stream of `component` in the run with `seed`.
+    /// Returns the stream of `component` in the run with `seed`.
     #[must_use]
     pub fn derive(seed: u64, component: &str) -> Self {
         let state = xxh3_64_with_seed(component.as_bytes(), seed);
         Self(Xoshiro256PlusPlus::seed_from_u64(state))
     }
 
-    /// 64 uniform bits.
+    /// Returns 64 uniform bits.
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A uniform number in `[0, 1)` with 53 random bits.
+    /// Returns a uniform number in `[0, 1)` with 53 random bits.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Whether an event of probability `p` happens. Always draws exactly once.
+    /// Returns `true` with probability `p`. Always draws exactly once.
     pub fn chance(&mut self, p: Probability) -> bool {
         p.covers(self.bits() >> 11)
     }
 
-    /// A uniform integer in `[0, bound)`; zero if `bound` is zero (bias below 2⁻⁶⁴ · `bound`).
+    /// Returns a uniform integer in `[0, bound)`; zero if `bound` is zero (bias below 2⁻⁶⁴ · `bound`).
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A uniform span in `[low, high]`; `low` if the interval is empty.
+    /// Returns a uniform duration in `[low, high]`; `low` if the interval is empty.
     pub fn between(&mut self, low: Duration, high: Duration) -> Duration {
         let width = high.saturating_sub(low).as_nanos();
         low + Duration::from_nanos(self.below(width.saturating_add(1)))
     }
 
-    /// An exponentially distributed span.
+    /// Returns an exponentially distributed duration.
     pub fn exponential(&mut self, mean: Duration) -> Duration {
-        // 1 − u lies in (0, 1], so the logarithm is finite.
+        // 1 − u is in (0, 1], so the logarithm is finite.
         Duration::from_secs_f64(-mean.as_secs_f64() * libm::log(1.0 - self.unit()))
     }
 
-    /// A Pareto-distributed span of the given mean. `shape` must exceed 1 for a mean to exist;
-    /// smaller values are taken as 1.01.
+    /// Returns a Pareto-distributed duration of the given mean. `shape` must exceed 1 for a mean to exist; smaller
+    /// values are replaced by 1.01.
     pub fn pareto(&mut self, mean: Duration, shape: f64) -> Duration {
         let shape = shape.max(1.01);
         let scale = mean.as_secs_f64() * (shape - 1.0) / shape;
         Duration::from_secs_f64(scale * libm::pow(1.0 - self.unit(), -1.0 / shape))
     }
 
-    /// A normally distributed number (Box–Muller, the cosine half; two draws each).
+    /// Returns a normally distributed number (Box–Muller, the cosine half; two draws each).
     pub fn normal(&mut self, mean: f64, deviation: f64) -> f64 {
         let radius = (-2.0 * libm::log(1.0 - self.unit())).sqrt();
         let angle = core::f64::consts::TAU * self.unit();
@@ -79,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_depends_on_the_seed_and_the_name_alone() {
+    fn a_stream_depends_only_on_the_seed_and_the_name() {
         let draw = |seed, name| Stream::derive(seed, name).bits();
         assert_eq!(draw(1, "a"), draw(1, "a"));
         assert_ne!(draw(1, "a"), draw(2, "a"));
@@ -87,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_means_are_what_they_say() {
+    fn distributions_have_the_given_means() {
         const DRAWS: u32 = 100_000;
         let mut stream = Stream::derive(7, "means");
         let mut mean_of = |draw: &mut dyn FnMut(&mut Stream) -> f64| {
@@ -98,7 +96,7 @@ mod tests {
         // Standard error of the mean: 10 ms / √100000 = 0.03 ms; four of them are 0.13 ms.
         let exponential = mean_of(&mut |s| s.exponential(mean).as_secs_f64() * 1e3);
         assert!((exponential - 10.0).abs() < 0.13, "{exponential}");
-        // Uniform on [0, 20] ms: deviation 20/√12 = 5.8 ms.
+        // Uniform on [0, 20] ms: standard deviation 20/√12 = 5.8 ms.
         let uniform = mean_of(&mut |s| s.between(Duration::ZERO, mean * 2).as_secs_f64() * 1e3);
         assert!((uniform - 10.0).abs() < 0.08, "{uniform}");
         let normal = mean_of(&mut |s| s.normal(10.0, 3.0));

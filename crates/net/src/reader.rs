@@ -1,4 +1,4 @@
-//! The receiving application at work: when it reads, and when the receiver reneges.
+//! Receiving application at run time: schedules its reads and the receiver's reneging.
 
 use dupack_tcp::Receiver;
 use dupack_tcp::receiver::Reading;
@@ -7,30 +7,30 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::flow::{Reader, Reneging};
 use crate::random::Stream;
 
-/// The application behind one receiver; sans-I/O.
+/// Receiving application of one flow; sans-I/O.
 #[derive(Clone, Debug)]
 pub(crate) struct ReaderState {
     reader: Reader,
     reneging: Reneging,
-    /// None before the run begins.
+    /// `None` before the run begins.
     stream: Option<Stream>,
     phase: Phase,
     next_read: Option<Instant>,
     next_renege: Option<Instant>,
 }
 
-/// What a pausing reader is doing.
+/// Phase of a pausing reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Reading,
     Pausing,
 }
 
-/// Reads and renegings are at least this far apart, so that time moves on whatever is asked for.
+/// Minimum interval between reads and between renegings, so that time always advances.
 const SHORTEST_INTERVAL: Duration = Duration::from_micros(1);
 
 impl Reader {
-    /// What the receiver has to know of it.
+    /// Returns the mode that the receiver needs for this application.
     pub(crate) const fn reading(self) -> Reading {
         match self {
             Self::AtOnce => Reading::AtOnce,
@@ -40,7 +40,7 @@ impl Reader {
 }
 
 impl ReaderState {
-    /// The application, if it has anything to do beyond reading at once.
+    /// Creates the application; `None` if all it does is to read at once.
     pub(crate) fn new(reader: Reader, reneging: Reneging, start: Instant) -> Option<Self> {
         if reader == Reader::AtOnce && reneging == Reneging::Never {
             return None;
@@ -59,13 +59,13 @@ impl ReaderState {
         })
     }
 
-    /// Begins a run in which it draws its random numbers from `stream`.
+    /// Begins a run, with random numbers from `stream`.
     pub(crate) fn begin(&mut self, start: Instant, stream: Stream) {
         self.stream = Some(stream);
         self.next_renege = self.plan_renege(start);
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) wants to be called.
+    /// Returns the time at which [`handle_timeout`](Self::handle_timeout) must be called.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         match (self.next_read, self.next_renege) {
             (Some(read), Some(renege)) => Some(read.min(renege)),
@@ -73,14 +73,14 @@ impl ReaderState {
         }
     }
 
-    /// Data has come in.
+    /// Notes that data has arrived.
     pub(crate) fn data_arrived(&self, receiver: &mut Receiver) {
         if matches!(self.reader, Reader::Pausing { .. }) && self.phase == Phase::Reading {
             receiver.read(u64::MAX);
         }
     }
 
-    /// Does what is due at `now`.
+    /// Handles everything that is due at `now`.
     pub(crate) fn handle_timeout(&mut self, now: Instant, receiver: &mut Receiver) {
         if self.next_renege.is_some_and(|at| at <= now) {
             receiver.renege();

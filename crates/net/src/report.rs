@@ -1,4 +1,4 @@
-//! The measures of a run, between the end of the warm-up and now.
+//! Report of a run: the measures between the end of the warm-up and now.
 
 use dupack_tcp::sender::SenderStats;
 use dupack_tcp::time::{Duration, Instant};
@@ -14,13 +14,13 @@ use crate::udp_flow::UdpCounters;
 use crate::video::VideoCounters;
 use crate::wireless::StationCounters;
 
-/// Everything that was measured.
+/// All measures of a run.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
-    /// When measuring began.
+    /// Start of the measured interval.
     pub from: Instant,
-    /// When the report was made.
+    /// End of the measured interval.
     pub to: Instant,
     /// TCP transfers.
     pub tcp: Vec<TcpReport>,
@@ -30,111 +30,111 @@ pub struct Report {
     pub media: Vec<MediaFlowReport>,
     /// Links, in the order of their ids.
     pub links: Vec<LinkReport>,
-    /// The stations of all radio channels, in the order of media and stations.
+    /// Stations of all radio channels, in the order of media and stations.
     pub stations: Vec<StationReport>,
 }
 
-/// The measures of a TCP transfer.
+/// Measures of a TCP transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TcpReport {
-    /// Which flow.
+    /// Id of the flow.
     pub flow: FlowId,
-    /// When it started.
+    /// Start time.
     pub start: Instant,
-    /// How much it is to deliver, in bytes; `None` if there is no end to it.
+    /// Bytes to deliver; `None` if unlimited.
     pub total_bytes: Option<u64>,
-    /// How far it has come.
+    /// Progress of the transfer.
     pub progress: Progress,
-    /// In-order bytes delivered to the receiver, in bit/s over the flow's time within the
-    /// measured interval: from its start at the earliest, to its end at the latest.
+    /// Goodput in bit/s: bytes delivered in order to the receiver, over the part of the measured interval between the
+    /// flow's start and its end.
     pub goodput_bps: f64,
-    /// What was done in the measured interval.
+    /// Counts in the measured interval.
     pub measured: FlowCounters,
-    /// What was done since the start of the run.
+    /// Counts since the start of the run.
     pub totals: FlowCounters,
     /// The sender's own counters, since the start of the run.
     pub sender: SenderStats,
     /// Payload bytes in flight at the end.
     pub in_flight_true: u64,
-    /// What was seen of its video in the measured interval, if it carries one.
+    /// Playout of its video in the measured interval, if it carries one.
     pub video: Option<VideoCounters>,
 }
 
-/// The measures of a datagram source.
+/// Measures of a datagram source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct UdpReport {
-    /// Which flow.
+    /// Id of the flow.
     pub flow: FlowId,
     /// Bytes on the wire that reached the sink, in bit/s over the measured interval.
     pub throughput_bps: f64,
-    /// What was done in the measured interval.
+    /// Counts in the measured interval.
     pub measured: UdpCounters,
 }
 
-/// The measures of real-time media.
+/// Measures of real-time media.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct MediaFlowReport {
-    /// Which flow.
+    /// Id of the flow.
     pub flow: FlowId,
-    /// Bytes on the wire that came, in bit/s over the measured interval.
+    /// Bytes on the wire that reached the receiver, in bit/s over the measured interval.
     pub throughput_bps: f64,
-    /// What was done in the measured interval.
+    /// Counts in the measured interval.
     pub measured: MediaCounters,
-    /// How long packets were on the way, if any came.
+    /// One-way delays, if any packets arrived.
     pub ways: Option<WaitSummary>,
 }
 
-/// The measures of a link.
+/// Measures of a link.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LinkReport {
-    /// Which link.
+    /// Id of the link.
     pub link: LinkId,
-    /// Its name.
+    /// Name of the link.
     pub name: String,
-    /// What passed in the measured interval.
+    /// Counts in the measured interval.
     pub counters: LinkCounters,
-    /// Share of the link's capacity that was used; `None` for a link without rate.
+    /// Fraction of the link's capacity that was used; `None` for a link without rate.
     pub utilisation: Option<f64>,
     /// Waiting times, if the link records them and there were any.
     pub waits: Option<WaitSummary>,
 }
 
-/// The measures of a station on a radio channel.
+/// Measures of a station on a radio channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StationReport {
-    /// On which medium.
+    /// Medium of the station.
     pub medium: MediumId,
-    /// Which of its stations.
+    /// Id of the station in the medium.
     pub station: StationId,
-    /// At which node.
+    /// Node of the station.
     pub node: NodeId,
-    /// What its MAC did in the measured interval.
+    /// Counts of its MAC in the measured interval.
     pub counters: StationCounters,
 }
 
-/// A distribution of waiting times: from arrival at the queue to the start of transmission.
+/// Summary of waiting times: from arrival at the queue to the start of transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WaitSummary {
-    /// How many packets.
+    /// Number of packets.
     pub count: u64,
-    /// The mean.
+    /// Mean.
     pub mean: Duration,
     /// Median, within 0.8 %.
     pub median: Duration,
     /// 95th percentile, within 0.8 %.
     pub p95: Duration,
-    /// The longest.
+    /// Maximum.
     pub max: Duration,
 }
 
 impl WaitSummary {
-    /// The summary of `histogram`, if it holds anything.
+    /// Returns the summary of `histogram`; `None` if it is empty.
     #[must_use]
     pub fn of(histogram: &Histogram) -> Option<Self> {
         Some(Self {
@@ -148,7 +148,7 @@ impl WaitSummary {
 }
 
 impl Simulation {
-    /// The measures so far. The run may go on afterwards.
+    /// Returns the measures so far. The run may continue afterwards.
     #[must_use]
     pub fn report(&self) -> Report {
         let mut report = Report {
@@ -189,7 +189,7 @@ impl Simulation {
         report
     }
 
-    /// The measures of one link.
+    /// Returns the measures of one link.
     #[must_use]
     pub fn link_report(&self, id: LinkId) -> LinkReport {
         let counters = self.link_counters(id);
@@ -252,7 +252,7 @@ impl Simulation {
     }
 }
 
-/// Zero for no time at all.
+/// Returns zero if `elapsed` is zero.
 fn bits_per_second(bytes: u64, elapsed: Duration) -> f64 {
     if elapsed.is_zero() {
         return 0.0;

@@ -1,23 +1,23 @@
-//! Static routes, interned: a packet on its way holds one index and reads one word per hop.
+//! Static routes in one table: a packet in transit carries one index and reads one word per hop.
 
 use crate::ids::{LinkId, RouteId};
 
-/// Where a packet stands on its route: an index into the [`RouteTable`].
+/// Position of a packet on its route: an index into the [`RouteTable`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Hop(u32);
 
-/// All routes of a network, one after another, each closed by an end mark.
+/// All routes of a network, one after another, each terminated by an end mark.
 #[derive(Clone, Debug, Default)]
 pub struct RouteTable {
     links: Vec<LinkId>,
     starts: Vec<Hop>,
 }
 
-/// Stands after the last link of a route.
+/// End mark after the last link of a route.
 const END: LinkId = LinkId(u32::MAX);
 
 impl RouteTable {
-    /// Adds the route over `links`, in order.
+    /// Adds a route over `links`, in order.
     pub fn add(&mut self, links: &[LinkId]) -> RouteId {
         let route = RouteId(self.starts.len() as u32);
         self.starts.push(Hop(self.links.len() as u32));
@@ -26,20 +26,20 @@ impl RouteTable {
         route
     }
 
-    /// The first hop of `route`.
+    /// Returns the first hop of `route`.
     #[must_use]
     pub fn start(&self, route: RouteId) -> Hop {
         self.starts[route.index()]
     }
 
-    /// The link to be taken at `hop`; `None` at the destination.
+    /// Returns the link to take at `hop`; `None` at the destination.
     #[must_use]
     pub fn link(&self, hop: Hop) -> Option<LinkId> {
         let link = self.links[hop.0 as usize];
         (link != END).then_some(link)
     }
 
-    /// The links of `route`, in order.
+    /// Returns the links of `route`, in order.
     #[must_use]
     pub fn links(&self, route: RouteId) -> &[LinkId] {
         let rest = &self.links[self.start(route).0 as usize..];
@@ -49,7 +49,7 @@ impl RouteTable {
 }
 
 impl Hop {
-    /// The hop after this one. Only meaningful while [`RouteTable::link`] says there is a link.
+    /// Returns the following hop. Only valid if [`RouteTable::link`] returns a link for this hop.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_walks_its_route_to_the_end() {
+    fn a_packet_follows_its_route_to_the_end() {
         let mut table = RouteTable::default();
         table.add(&[LinkId(9)]);
         let route = table.add(&[LinkId(2), LinkId(5)]);

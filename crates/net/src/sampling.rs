@@ -1,4 +1,4 @@
-//! Time series of chosen flows and links, in bounded memory.
+//! Time series of selected flows and links, in bounded memory.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -8,22 +8,22 @@ use crate::network::Flow;
 use crate::series::Series;
 use crate::tcp_flow::TcpFlow;
 
-/// What to sample and how often.
+/// Flows and links to sample, and the sampling interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SamplingConfig {
-    /// Time between samples at first; it doubles when a series is full.
+    /// Initial interval between samples; it doubles when a series is full.
     pub interval: Duration,
-    /// The most samples that a series holds.
+    /// Maximum number of samples of a series.
     pub capacity: usize,
-    /// Which TCP flows.
+    /// TCP flows to sample.
     pub flows: Vec<FlowId>,
-    /// Which links.
+    /// Links to sample.
     pub links: Vec<LinkId>,
 }
 
 impl SamplingConfig {
-    /// At first every `interval`, at most `capacity` samples in a series, and no series yet.
+    /// Creates a configuration without series, with an initial `interval` and at most `capacity` samples per series.
     #[must_use]
     pub const fn new(interval: Duration, capacity: usize) -> Self {
         Self {
@@ -35,35 +35,35 @@ impl SamplingConfig {
     }
 }
 
-/// A flow at one moment.
+/// Sample of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FlowSample {
     /// Stream bytes received in order so far.
     pub delivered_bytes: u64,
-    /// Stream bytes that have arrived so far, each once, in order or not.
+    /// Stream bytes that have arrived so far, each counted once, in order or not.
     pub arrived_bytes: u64,
     /// Congestion window in bytes.
     pub cwnd: f64,
-    /// Slow start threshold in bytes, infinite if there is none yet.
+    /// Slow start threshold in bytes; infinite if it is not set.
     pub ssthresh: f64,
-    /// Bytes that the sender believes to be in flight.
+    /// Bytes that are in flight according to the sender.
     pub in_flight_believed: u64,
-    /// Payload bytes that are in flight.
+    /// Payload bytes that are actually in flight.
     pub in_flight_true: u64,
-    /// The sender's smoothed round-trip time, once it has one.
+    /// Smoothed round-trip time of the sender, once it has one.
     pub srtt: Option<Duration>,
-    /// What its congestion control takes the bandwidth for, in bytes per second, if it measures it.
+    /// Bandwidth estimate of its congestion control in bytes per second, if it has one.
     pub bandwidth_estimate: Option<f64>,
 }
 
-/// A link at one moment.
+/// Sample of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkSample {
-    /// Packets waiting for their transmission to begin.
+    /// Packets that wait for their transmission to begin.
     pub backlog_packets: u64,
-    /// Their bytes.
+    /// Bytes that wait for their transmission to begin.
     pub backlog_bytes: u64,
     /// Bytes that have crossed the link so far.
     pub carried_bytes: u64,
@@ -71,7 +71,7 @@ pub struct LinkSample {
     pub dropped_packets: u64,
 }
 
-/// The series of one run.
+/// Time series of one run.
 #[derive(Clone, Debug)]
 pub struct Samples {
     flows: Vec<(FlowId, Series<FlowSample>)>,
@@ -93,26 +93,26 @@ impl Samples {
         }
     }
 
-    /// The sampled flows, in the order in which they were asked for.
+    /// Returns the sampled flows, in the order of the configuration.
     #[must_use]
     pub fn flows(&self) -> &[(FlowId, Series<FlowSample>)] {
         &self.flows
     }
 
-    /// The sampled links, in the order in which they were asked for.
+    /// Returns the sampled links, in the order of the configuration.
     #[must_use]
     pub fn links(&self) -> &[(LinkId, Series<LinkSample>)] {
         &self.links
     }
 
-    /// When the next sample is due.
+    /// Returns the time of the next sample.
     pub(crate) fn next(&self) -> Option<Instant> {
         let flows = self.flows.iter().map(|(_, series)| series.next());
         let links = self.links.iter().map(|(_, series)| series.next());
         flows.chain(links).min()
     }
 
-    /// Takes every sample that is due.
+    /// Takes all samples that are due.
     pub(crate) fn take(&mut self, fabric: &mut Fabric, flows: &[Flow]) {
         let now = fabric.now();
         for (id, series) in &mut self.flows {

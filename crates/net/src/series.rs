@@ -1,9 +1,9 @@
-//! Time series that do not grow with time: when one is full, every second sample goes.
+//! Time series of bounded length: when one is full, every second sample is removed.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Samples at regular intervals. The interval doubles whenever the capacity is reached, so a
-/// series of any length fits and stays evenly spaced.
+/// Samples at regular intervals. The interval doubles whenever the capacity is reached, so a series of any length fits
+/// and remains evenly spaced.
 #[derive(Clone, Debug)]
 pub struct Series<T> {
     samples: Vec<Sample<T>>,
@@ -12,18 +12,17 @@ pub struct Series<T> {
     next: Instant,
 }
 
-/// A value and when it was taken.
+/// A value with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample<T> {
-    /// When it was taken.
+    /// Time of the sample.
     pub at: Instant,
-    /// What was found.
+    /// Sampled value.
     pub value: T,
 }
 
 impl<T> Series<T> {
-    /// A series that is sampled every `interval` at first and holds `capacity` samples at most
-    /// (two at least).
+    /// Creates a series with an initial `interval` and at most `capacity` samples (at least two).
     #[must_use]
     pub fn new(interval: Duration, capacity: usize) -> Self {
         Self {
@@ -34,13 +33,13 @@ impl<T> Series<T> {
         }
     }
 
-    /// When the next sample is wanted.
+    /// Returns the time of the next sample.
     #[must_use]
     pub const fn next(&self) -> Instant {
         self.next
     }
 
-    /// Adds a sample taken at `at`; ignored if it comes before [`Series::next`].
+    /// Adds a sample taken at `at`; ignored if `at` is before [`Series::next`].
     pub fn push(&mut self, at: Instant, value: T) {
         if at < self.next {
             return;
@@ -52,13 +51,13 @@ impl<T> Series<T> {
         self.next = at + self.interval;
     }
 
-    /// The samples, in the order of time.
+    /// Returns the samples, in the order of time.
     #[must_use]
     pub fn samples(&self) -> &[Sample<T>] {
         &self.samples
     }
 
-    /// The present spacing.
+    /// Returns the current interval.
     #[must_use]
     pub const fn interval(&self) -> Duration {
         self.interval

@@ -1,4 +1,4 @@
-//! Networks that experiments use again and again: the dumbbell, the chain, and two on the radio.
+//! Common network shapes: the dumbbell, the chain, and two radio networks.
 
 use crate::ids::{LinkId, MediumId, NodeId, RouteId};
 use crate::link::LinkConfig;
@@ -14,38 +14,38 @@ use crate::wireless::{Position, RadioConfig};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Dumbbell {
-    /// The bottleneck towards the receivers.
+    /// Bottleneck link towards the receivers.
     pub bottleneck: LinkConfig,
-    /// The same wire towards the senders.
+    /// Bottleneck link towards the senders.
     pub reverse: LinkConfig,
-    /// The pairs.
+    /// Access links of each pair.
     pub pairs: Vec<PairAccess>,
 }
 
-/// How one pair reaches the bottleneck; each link is the same in both directions.
+/// Access links of one pair, each the same in both directions.
 #[derive(Clone, Debug)]
 pub struct PairAccess {
-    /// Between the sender and the left router.
+    /// Link between the sender and the left router.
     pub sender: LinkConfig,
-    /// Between the right router and the receiver.
+    /// Link between the right router and the receiver.
     pub receiver: LinkConfig,
 }
 
-/// Where things are in a dumbbell.
+/// Ids of a dumbbell's parts.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DumbbellMap {
-    /// The senders, one per pair.
+    /// Senders, one per pair.
     pub senders: Vec<NodeId>,
-    /// The receivers, one per pair.
+    /// Receivers, one per pair.
     pub receivers: Vec<NodeId>,
-    /// The router on the senders' side.
+    /// Router on the senders' side.
     pub left: NodeId,
-    /// The router on the receivers' side.
+    /// Router on the receivers' side.
     pub right: NodeId,
-    /// The bottleneck towards the receivers.
+    /// Bottleneck link towards the receivers.
     pub bottleneck: LinkId,
-    /// The bottleneck towards the senders.
+    /// Bottleneck link towards the senders.
     pub reverse: LinkId,
     /// Each pair's route from sender to receiver.
     pub there: Vec<RouteId>,
@@ -58,7 +58,7 @@ impl Dumbbell {
     ///
     /// # Errors
     ///
-    /// None in practice: the routes are paths by construction.
+    /// Never in practice: the routes are paths by construction.
     pub fn build(&self, map: &mut Topology) -> Result<DumbbellMap, TopologyError> {
         let (left, right) = (map.node("left"), map.node("right"));
         let (bottleneck, reverse) =
@@ -89,37 +89,36 @@ impl Dumbbell {
     }
 }
 
-/// Nodes in a row. Flows may run between any two of them: one over all hops and one across each
-/// is a parking lot.
+/// Nodes in a row. Flows may run between any two of them: one over all hops and one over each hop make a parking lot.
 #[derive(Clone, Debug)]
 pub struct Chain {
-    /// The hops, from the first node to the last.
+    /// Hops, from the first node to the last.
     pub hops: Vec<ChainHop>,
 }
 
 /// One hop of a chain.
 #[derive(Clone, Debug)]
 pub struct ChainHop {
-    /// Towards the end of the chain.
+    /// Link towards the end of the chain.
     pub there: LinkConfig,
-    /// Towards its start.
+    /// Link towards the start of the chain.
     pub back: LinkConfig,
 }
 
-/// Where things are in a chain.
+/// Ids of a chain's parts.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ChainMap {
-    /// The nodes, one more than hops.
+    /// Nodes, one more than hops.
     pub nodes: Vec<NodeId>,
-    /// The links towards the end.
+    /// Links towards the end.
     pub there: Vec<LinkId>,
-    /// The links towards the start, in the order of the hops.
+    /// Links towards the start, in the order of the hops.
     pub back: Vec<LinkId>,
 }
 
 impl Chain {
-    /// Two nodes joined directly: the smallest network there is.
+    /// Returns a chain of two directly connected nodes: the smallest network.
     #[must_use]
     pub fn single(there: LinkConfig, back: LinkConfig) -> Self {
         Self {
@@ -150,30 +149,30 @@ impl Chain {
 /// Stations in a row, evenly spaced, that relay for each other over one radio channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioChain {
-    /// How many hops, one less than stations.
+    /// Number of hops, one less than stations.
     pub hops: u32,
-    /// Metres between neighbours.
+    /// Distance between neighbours in metres.
     pub spacing_m: f64,
-    /// The channel.
+    /// Radio channel.
     pub radio: RadioConfig,
 }
 
-/// Where things are in a radio chain.
+/// Ids of a radio chain's parts.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RadioChainMap {
-    /// The channel. Its stations are numbered along the chain.
+    /// Radio channel. Its stations are numbered along the chain.
     pub medium: MediumId,
-    /// The nodes, one more than hops.
+    /// Nodes, one more than hops.
     pub nodes: Vec<NodeId>,
-    /// The links towards the end.
+    /// Links towards the end.
     pub there: Vec<LinkId>,
-    /// The links towards the start, in the order of the hops.
+    /// Links towards the start, in the order of the hops.
     pub back: Vec<LinkId>,
 }
 
 impl RadioChain {
-    /// Adds the chain to `map`. The shortest route between two nodes leads over all between.
+    /// Adds the chain to `map`. The shortest route between two nodes leads over all nodes in between.
     pub fn build(&self, map: &mut Topology) -> RadioChainMap {
         let medium = map.medium(self.radio.clone());
         let mut built = RadioChainMap {
@@ -199,30 +198,30 @@ impl RadioChain {
     }
 }
 
-/// A cell: stations on a circle around an access point, so near that all hear each other.
+/// A cell: stations on a circle around an access point, close enough that all sense each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioCell {
-    /// How many stations, the access point not counted.
+    /// Number of stations, without the access point.
     pub stations: u32,
-    /// Metres from the access point to each of them.
+    /// Distance of each station from the access point in metres.
     pub radius_m: f64,
-    /// The channel.
+    /// Radio channel.
     pub radio: RadioConfig,
 }
 
-/// Where things are in a cell.
+/// Ids of a cell's parts.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RadioCellMap {
-    /// The channel. Its station 0 is the access point.
+    /// Radio channel. Its station 0 is the access point.
     pub medium: MediumId,
-    /// The access point.
+    /// Access point.
     pub access_point: NodeId,
-    /// The stations around it.
+    /// Stations around the access point.
     pub stations: Vec<NodeId>,
-    /// Each station's link to the access point.
+    /// Link of each station to the access point.
     pub up: Vec<LinkId>,
-    /// The links back.
+    /// Link from the access point to each station.
     pub down: Vec<LinkId>,
 }
 
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dumbbells_routes_are_the_shortest_ones() {
+    fn the_routes_of_a_dumbbell_are_the_shortest() {
         let mut map = Topology::new();
         let access = PairAccess {
             sender: delay(1),
@@ -297,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_has_a_link_each_way_per_hop() {
+    fn a_chain_has_two_links_per_hop() {
         let mut map = Topology::new();
         let hop = ChainHop {
             there: delay(1),

@@ -1,4 +1,4 @@
-//! A run: flows over a network, from a seed.
+//! A run: flows over a network, with a seed.
 
 use dupack_tcp::time::Instant;
 
@@ -14,8 +14,8 @@ use crate::tcp_flow::{Progress, TcpFlow};
 use crate::topology::{Topology, TopologyError};
 use crate::wireless::StationCounters;
 
-/// A network at work. The same network and seed give the same packets, on any machine and
-/// however the run is cut into calls of [`Simulation::run_until`].
+/// A network at run time. The same network and seed give the same packets, on any machine and however the run is
+/// divided into calls of [`Simulation::run_until`].
 #[derive(Debug)]
 pub struct Simulation {
     topology: Topology,
@@ -25,16 +25,16 @@ pub struct Simulation {
     samples: Option<Samples>,
     measuring_since: Instant,
     link_baselines: Vec<LinkCounters>,
-    /// For each station of each medium.
+    /// Counters of each station of each medium.
     station_baselines: Vec<Vec<StationCounters>>,
 }
 
-/// Why a run paused.
+/// Reason why a run paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// Everything up to the time asked for has happened.
+    /// All events up to the requested time have happened.
     Reached,
-    /// The steps are used up; more is to happen before that time.
+    /// The number of steps is used up; more events are due before that time.
     Steps,
 }
 
@@ -43,7 +43,7 @@ impl Simulation {
     ///
     /// # Errors
     ///
-    /// If a link is configured impossibly or the network is too large.
+    /// Returns an error if the configuration of a link is invalid or if the network is too large.
     pub fn new(network: Network, seed: u64) -> Result<Self, TopologyError> {
         let Network {
             topology,
@@ -73,27 +73,27 @@ impl Simulation {
         })
     }
 
-    /// Tells all queues that are fair among hosts whose the flows are, by their numbers.
+    /// Assigns hosts to flows, by flow number, for all queues that are fair among hosts.
     pub fn know_hosts(&mut self, hosts: &[Hosts]) {
         for link in 0..self.fabric.links().len() as u32 {
             self.fabric.link_mut(LinkId(link)).know_hosts(hosts);
         }
     }
 
-    /// Samples flows and links from now on.
+    /// Starts sampling flows and links.
     pub fn sample(&mut self, config: &SamplingConfig) {
         let now = self.now();
         self.samples = Some(Samples::new(config));
         self.fabric.set_timer(self.sampling_timer(), now);
     }
 
-    /// Runs up to and including `until`. Cut long runs into pieces to stay interruptible.
+    /// Runs up to and including `until`. Divide long runs into several calls to keep them interruptible.
     pub fn run_until<O: Observer>(&mut self, until: Instant, observer: &mut O) {
         while self.run_some(until, u64::MAX, observer) == Pause::Steps {}
     }
 
-    /// Runs up to and including `until`, but no more than so many steps: whoever wants to look
-    /// up now and then, however much happens in little time, calls it in a loop.
+    /// Runs up to and including `until`, but at most `steps` steps. Call it in a loop to regain control at bounded
+    /// intervals, however many events happen in a short time.
     pub fn run_some<O: Observer>(&mut self, until: Instant, steps: u64, observer: &mut O) -> Pause {
         for _ in 0..steps {
             match self.fabric.step(until, observer) {
@@ -106,7 +106,7 @@ impl Simulation {
         Pause::Steps
     }
 
-    /// Forgets what was counted, at the end of a warm-up: measures start now.
+    /// Resets all measures at the end of a warm-up: measuring starts now.
     pub fn begin_measurement(&mut self) {
         let now = self.now();
         self.measuring_since = now;
@@ -129,25 +129,25 @@ impl Simulation {
         }
     }
 
-    /// The present.
+    /// Returns the current time.
     #[must_use]
     pub const fn now(&self) -> Instant {
         self.fabric.now()
     }
 
-    /// Since when measures are counted.
+    /// Returns the time since which measures are counted.
     #[must_use]
     pub const fn measuring_since(&self) -> Instant {
         self.measuring_since
     }
 
-    /// All flows, in the order of their ids.
+    /// Returns all flows, in the order of their ids.
     #[must_use]
     pub fn flows(&self) -> &[Flow] {
         &self.flows
     }
 
-    /// All TCP flows, in the order of their ids.
+    /// Returns all TCP flows, in the order of their ids.
     pub fn tcp_flows(&self) -> impl Iterator<Item = &TcpFlow> {
         self.flows.iter().filter_map(|flow| match flow {
             Flow::Tcp(flow) => Some(flow),
@@ -155,7 +155,7 @@ impl Simulation {
         })
     }
 
-    /// The TCP flow `id`, if it is one.
+    /// Returns the flow `id`, if it is a TCP flow.
     #[must_use]
     pub fn tcp(&self, id: FlowId) -> Option<&TcpFlow> {
         match self.flows.get(id.index())? {
@@ -164,45 +164,45 @@ impl Simulation {
         }
     }
 
-    /// A flow's name, after its kind and its ends.
+    /// Returns a flow's name, made of its kind and its ends.
     #[must_use]
     pub fn flow_name(&self, id: FlowId) -> &str {
         &self.flow_names[id.index()]
     }
 
-    /// Links and packets.
+    /// Returns the links and packets.
     #[must_use]
     pub const fn fabric(&self) -> &Fabric {
         &self.fabric
     }
 
-    /// The map.
+    /// Returns the map.
     #[must_use]
     pub const fn topology(&self) -> &Topology {
         &self.topology
     }
 
-    /// What passed through a link since measuring began.
+    /// Returns the counts of a link since measuring began.
     #[must_use]
     pub fn link_counters(&self, link: LinkId) -> LinkCounters {
         let now = self.fabric.link(link).counters();
         now.since(&self.link_baselines[link.index()])
     }
 
-    /// What a station's MAC has done since measuring began.
+    /// Returns the counts of a station's MAC since measuring began.
     #[must_use]
     pub fn station_counters(&self, medium: MediumId, station: StationId) -> StationCounters {
         let now = self.fabric.media()[medium.index()].counters(station);
         now.since(&self.station_baselines[medium.index()][station.index()])
     }
 
-    /// The time series, if any are sampled.
+    /// Returns the time series, if sampling was started.
     #[must_use]
     pub const fn samples(&self) -> Option<&Samples> {
         self.samples.as_ref()
     }
 
-    /// Whether every finite transfer has been delivered; greedy ones never are.
+    /// Returns `true` if all TCP transfers have been delivered; a greedy one never is.
     #[must_use]
     pub fn all_finished(&self) -> bool {
         self.flows.iter().all(|flow| match flow {
@@ -231,7 +231,7 @@ impl Simulation {
             }
             (Flow::Media(flow), Body::Report(report)) => flow.heard(self.fabric.now(), report),
             (Flow::Tcp(_) | Flow::Udp(_) | Flow::Media(_), _) => {
-                debug_assert!(false, "a packet of the wrong kind");
+                debug_assert!(false, "wrong kind of packet");
             }
         }
     }

@@ -1,8 +1,7 @@
-//! The two ends of a TCP flow, tied to the network: segments become packets, packets segments.
+//! A TCP flow in the network: the two ends exchange segments as packets.
 //!
-//! Timers are lazy. Each end has one timer in the event queue; if it goes off before the
-//! deadline, which may have moved back many times since, it is set again. So a retransmission
-//! timer that every ACK restarts costs the event queue nothing.
+//! Timers are lazy. Each end has one timer in the event queue. If it fires before the deadline, which may have moved
+//! back many times, it is set again. So a retransmission timer that every ACK restarts costs the event queue nothing.
 
 use dupack_tcp::segment::{Ack, Bit, Codepoint, DataSegment};
 use dupack_tcp::sender::{Transmit, TransmitKind};
@@ -11,7 +10,7 @@ use dupack_tcp::{Receiver, Sender};
 
 use crate::coalescing::Coalescing;
 use crate::fabric::{Fabric, TimerId};
-use crate::flow::{Application, HeaderSizes, TcpFlowConfig, When, Write};
+use crate::flow::{Application, HeaderSizes, TcpFlowConfig};
 use crate::ids::FlowId;
 use crate::informed::inform;
 use crate::link::DropCause;
@@ -24,44 +23,35 @@ use crate::route::Hop;
 use crate::truth::{FlowTruth, Judgements, TruthCounters};
 use crate::video::{VideoCounters, Viewers};
 
-/// A TCP transfer at work.
+mod writer;
+
+use writer::WriterState;
+
+/// A TCP transfer at run time.
 #[derive(Debug)]
 pub struct TcpFlow {
     id: FlowId,
     sender: Sender,
     receiver: Receiver,
-    /// Most applications read at once, and most receivers keep what they have.
+    /// Present if the application does not read at once, or the receiver reneges. Rare.
     reader: Option<Box<ReaderState>>,
-    /// Most applications have everything to write at once, and nobody watches.
-    special: Option<Box<Special>>,
-    /// Most hosts hand up every segment, and most receivers say what is.
+    writer: WriterState,
+    /// Present if the application sends video. Rare.
+    viewers: Option<Box<Viewers>>,
+    /// Present if the receiver's host coalesces segments, or the receiver misbehaves. Rare.
     oddities: Option<Box<Oddities>>,
     truth: FlowTruth,
     headers: HeaderSizes,
-    smss: u64,
+    smss: u32,
     there: Hop,
     back: Hop,
     start: Instant,
-    application: Application,
-    /// When the application writes next, if it does.
-    next_write: Option<Instant>,
-    writes_left: u64,
     progress: Progress,
-    /// Counters as they stood when measuring began; none if all stood at zero, as without a
-    /// warm-up.
+    /// Counters at the start of the measured interval; `None` if all were zero, as without a warm-up.
     baseline: Option<Box<Baseline>>,
 }
 
-/// What few applications do.
-#[derive(Debug)]
-enum Special {
-    /// They send video, and somebody watches.
-    Watched(Viewers),
-    /// They write by a list: what is left of it.
-    Scripted(std::vec::IntoIter<Write>),
-}
-
-/// What few receivers' hosts do.
+/// Rare properties of the receiver's host.
 #[derive(Debug)]
 struct Oddities {
     coalescing: Option<Coalescing>,
@@ -69,7 +59,7 @@ struct Oddities {
 }
 
 impl Oddities {
-    /// `None` if `config` asks for none.
+    /// Returns `None` if `config` asks for none.
     fn new(config: &TcpFlowConfig) -> Option<Box<Self>> {
         let oddities = Self {
             coalescing: config.coalescing.map(Coalescing::new),
@@ -87,33 +77,33 @@ struct Baseline {
     video: VideoCounters,
 }
 
-/// How far a transfer has come.
+/// Progress of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Its start time has not come.
+    /// The start time has not come.
     NotStarted,
-    /// It has more to deliver.
+    /// There is more to deliver.
     Running,
-    /// The receiver had all of it in order at this time.
+    /// The receiver had all bytes in order at this time.
     Finished(Instant),
 }
 
-/// What a flow has done.
+/// Counters of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FlowCounters {
     /// Stream bytes received in order.
     pub delivered_bytes: u64,
-    /// Acknowledgments sent.
+    /// ACKs sent.
     pub acks_sent: u64,
-    /// What the sender sent and what became of it.
+    /// Counters of the sender's packets and their true fate.
     pub truth: TruthCounters,
-    /// How the sender judged its losses.
+    /// The sender's judgements of its loss events.
     pub judgements: Judgements,
 }
 
 impl FlowCounters {
-    /// What was done since `earlier` was read.
+    /// Returns the counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -125,54 +115,37 @@ impl FlowCounters {
     }
 }
 
-/// As good as without end, and far from overflow.
-const GREEDY_BYTES: u64 = 1 << 62;
-
 impl TcpFlow {
-    /// A transfer as it is at the start of a run, but for its random numbers.
+    /// Creates a transfer in its state at the start of a run, without random numbers.
     pub(crate) fn new(id: FlowId, config: TcpFlowConfig, there: Hop, back: Hop) -> Self {
         let oddities = Oddities::new(&config);
-        let next_write = Some(first_write(&config));
-        let writes_left = match config.application {
-            Application::Greedy | Application::Finite(_) => 1,
-            Application::Scripted { .. } => config.writes.len() as u64,
-            Application::Writes { count, .. } => count,
-            Application::Video(video) => video.frames,
+        let viewers = match config.application {
+            Application::Video(video) => Some(Box::new(Viewers::new(video, config.start))),
+            _ => None,
         };
         let mut receiver = config.receiver;
         receiver.application = config.reader.reading();
         let truth = FlowTruth::default();
         Self {
             id,
-            smss: u64::from(config.sender.smss.max(1)),
+            smss: config.sender.smss.max(1),
             sender: Sender::new(config.sender, inform(config.stack, truth.losses())),
             receiver: Receiver::new(receiver),
             reader: ReaderState::new(config.reader, config.reneging, config.start).map(Box::new),
+            writer: WriterState::new(config.application, config.writes, config.start),
+            viewers,
             oddities,
             truth,
             headers: config.headers,
             there,
             back,
             start: config.start,
-            application: config.application,
-            next_write,
-            writes_left,
             progress: Progress::NotStarted,
             baseline: None,
-            special: match config.application {
-                Application::Video(video) => Some(Box::new(Special::Watched(Viewers::new(
-                    video,
-                    config.start,
-                )))),
-                Application::Scripted { .. } => {
-                    Some(Box::new(Special::Scripted(config.writes.into_iter())))
-                }
-                _ => None,
-            },
         }
     }
 
-    /// Begins a run in which it draws its random numbers from `stream`: sets the first timers.
+    /// Begins a run, with random numbers from `stream`: sets the first timers.
     pub(crate) fn begin(&mut self, stream: Stream, fabric: &mut Fabric) {
         fabric.set_timer(self.sender_timer(), self.start);
         let Some(reader) = &mut self.reader else {
@@ -184,12 +157,12 @@ impl TcpFlow {
         }
     }
 
-    /// The sender's timer went off.
+    /// Handles an expiry of the sender's timer.
     pub(crate) fn sender_timeout<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         let now = fabric.now();
-        let writes = self.next_write.is_some_and(|at| at <= now);
-        if writes {
-            self.write(now);
+        let writes = self.writer.next_write().is_some_and(|at| at <= now);
+        if writes && self.writer.write(now, self.start, &mut self.sender) {
+            self.note_start(now);
         }
         let due = self.sender.next_timeout().is_some_and(|at| at <= now);
         if due {
@@ -202,7 +175,7 @@ impl TcpFlow {
         }
     }
 
-    /// The receiver's timer went off.
+    /// Handles an expiry of the receiver's timer.
     pub(crate) fn receiver_timeout<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         let now = fabric.now();
         if let Some(reader) = &mut self.reader {
@@ -218,7 +191,7 @@ impl TcpFlow {
         self.acknowledge(fabric, observer);
     }
 
-    /// A data packet has arrived at the receiver.
+    /// Handles a data packet that has arrived at the receiver.
     pub(crate) fn data_arrived<O: Observer>(
         &mut self,
         data: &Data,
@@ -245,7 +218,7 @@ impl TcpFlow {
         self.acknowledge(fabric, observer);
     }
 
-    /// Joins what has arrived with what waits, and hands up what does not wait.
+    /// Joins the arrived segment with waiting ones, and hands up what need not wait.
     #[inline(never)]
     fn coalesce<O: Observer>(&mut self, data: &Data, fabric: &mut Fabric, observer: &mut O) {
         let now = fabric.now();
@@ -261,14 +234,14 @@ impl TcpFlow {
         self.rearm_receiver(fabric);
     }
 
-    /// The receiver takes in a segment.
+    /// Hands a segment to the receiver.
     #[inline(always)]
     fn hand_up(&mut self, now: Instant, segment: &DataSegment, ecn: Codepoint, cwr: Bit) {
         if self.sender.config().ecn.is_on() {
             self.receiver.note_ecn(segment, ecn, cwr);
         }
         if self.receiver.wants_round_trip() {
-            // Both ends have measured the handshake, and timestamps tell the receiver of the rest.
+            // Both ends have measured the handshake, and timestamps give the receiver later samples.
             let rtt = self.sender.rtt();
             self.receiver.tell_round_trip(rtt.srtt(), rtt.rto());
         }
@@ -279,7 +252,7 @@ impl TcpFlow {
         self.note_progress(now);
     }
 
-    /// An ACK has arrived at the sender.
+    /// Handles an ACK that has arrived at the sender.
     pub(crate) fn ack_arrived<O: Observer>(
         &mut self,
         ack: &Ack,
@@ -290,7 +263,7 @@ impl TcpFlow {
         self.pump(fabric, observer);
     }
 
-    /// One of the flow's packets was dropped.
+    /// Handles the drop of one of the flow's packets.
     pub(crate) fn dropped(&mut self, body: &Body, cause: DropCause) {
         match body {
             Body::Data(data) if data.segment.len > 0 => {
@@ -303,7 +276,7 @@ impl TcpFlow {
         }
     }
 
-    /// Counts from here on.
+    /// Starts measuring at `now`.
     pub(crate) fn begin_measurement(&mut self, now: Instant) {
         let baseline = Baseline {
             flow: self.totals(),
@@ -312,43 +285,43 @@ impl TcpFlow {
         self.baseline = (baseline != Baseline::default()).then(|| Box::new(baseline));
     }
 
-    /// The sender.
+    /// Returns the sender.
     #[must_use]
     pub const fn sender(&self) -> &Sender {
         &self.sender
     }
 
-    /// The receiver.
+    /// Returns the receiver.
     #[must_use]
     pub const fn receiver(&self) -> &Receiver {
         &self.receiver
     }
 
-    /// What really happened.
+    /// Returns the ground truth.
     #[must_use]
     pub const fn truth(&self) -> &FlowTruth {
         &self.truth
     }
 
-    /// When the transfer starts.
+    /// Returns the start time of the transfer.
     #[must_use]
     pub const fn start(&self) -> Instant {
         self.start
     }
 
-    /// How much it is to deliver, in bytes; `None` if there is no end to it.
+    /// Returns the number of bytes to deliver; `None` if it is unlimited.
     #[must_use]
     pub const fn total_bytes(&self) -> Option<u64> {
-        self.application.total_bytes()
+        self.writer.total_bytes()
     }
 
-    /// How far the transfer has come.
+    /// Returns the progress of the transfer.
     #[must_use]
     pub const fn progress(&self) -> Progress {
         self.progress
     }
 
-    /// What was done since the start of the run.
+    /// Returns the counts since the start of the run.
     #[must_use]
     pub fn totals(&self) -> FlowCounters {
         FlowCounters {
@@ -359,7 +332,7 @@ impl TcpFlow {
         }
     }
 
-    /// What was done since measuring began.
+    /// Returns the counts since measuring began.
     #[must_use]
     pub fn measured(&self) -> FlowCounters {
         match &self.baseline {
@@ -368,7 +341,7 @@ impl TcpFlow {
         }
     }
 
-    /// What the viewers have seen since measuring began, if the flow carries video.
+    /// Returns the playout of the flow's video since measuring began, if it carries one.
     #[must_use]
     pub fn video(&self, now: Instant) -> Option<VideoCounters> {
         let totals = self.video_totals(now)?;
@@ -379,33 +352,8 @@ impl TcpFlow {
     }
 
     fn video_totals(&self, now: Instant) -> Option<VideoCounters> {
-        match self.special.as_deref()? {
-            Special::Watched(viewers) => Some(viewers.counters(now)),
-            Special::Scripted(_) => None,
-        }
-    }
-
-    /// The application hands over its next bytes, and the first time the transfer begins.
-    fn write(&mut self, now: Instant) {
-        let (bytes, every) = match self.application {
-            Application::Greedy => (GREEDY_BYTES, Duration::ZERO),
-            Application::Finite(bytes) => (bytes, Duration::ZERO),
-            Application::Writes { bytes, every, .. } => (bytes, every),
-            Application::Video(video) => (video.frame_bytes, video.every),
-            Application::Scripted { .. } => {
-                self.write_by_script(now);
-                return;
-            }
-        };
-        self.next_write = None;
-        if self.writes_left > 0 {
-            self.sender.write(bytes);
-            self.writes_left -= 1;
-        }
-        if self.writes_left > 0 {
-            self.next_write = Some(no_earlier_than_next(now, now + every));
-        }
-        self.note_start(now);
+        let viewers = self.viewers.as_ref()?;
+        Some(viewers.counters(now))
     }
 
     fn note_start(&mut self, now: Instant) {
@@ -415,43 +363,7 @@ impl TcpFlow {
         }
     }
 
-    /// Hands over what the script says for now. What waits for ACKs gets its time when they are in.
-    fn write_by_script(&mut self, now: Instant) {
-        self.next_write = None;
-        let Some(Special::Scripted(script)) = self.special.as_deref_mut() else {
-            return;
-        };
-        let Some(write) = script.next() else {
-            return;
-        };
-        self.writes_left -= 1;
-        self.sender.write(write.bytes);
-        if let Some(Write {
-            when: When::At(at), ..
-        }) = script.as_slice().first()
-        {
-            self.next_write = Some(no_earlier_than_next(now, self.start + *at));
-        }
-        self.note_start(now);
-    }
-
-    /// Nothing is under way and nothing due: the script may say for how long.
-    #[inline(never)]
-    fn wait_by_script(&mut self, now: Instant) {
-        let Some(Special::Scripted(script)) = self.special.as_deref() else {
-            return;
-        };
-        if let Some(Write {
-            when: When::After(after),
-            ..
-        }) = script.as_slice().first()
-            && self.sender.is_done()
-        {
-            self.next_write = Some(no_earlier_than_next(now, now + *after));
-        }
-    }
-
-    /// Sends everything that the sender has to send now.
+    /// Sends all segments that the sender may send now.
     fn pump<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         let now = fabric.now();
         while let Some(transmit) = self.sender.poll_transmit(now) {
@@ -460,7 +372,7 @@ impl TcpFlow {
             }
             self.transmit(&transmit, fabric, observer);
         }
-        // Taken even if nobody looks, so that a log does not grow.
+        // Taken even without an observer, so that the log does not grow.
         if self.sender.has_window_changes() {
             for change in self.sender.take_window_changes() {
                 if O::ACTIVE {
@@ -496,7 +408,7 @@ impl TcpFlow {
         let packet = Packet {
             flow: self.id,
             wire_bytes: len + self.headers.data_bytes,
-            number: transmit.offset / self.smss,
+            number: transmit.offset / u64::from(self.smss),
             body: Body::Data(Data {
                 segment: transmit.segment,
                 offset: transmit.offset,
@@ -512,7 +424,7 @@ impl TcpFlow {
         }
     }
 
-    /// Sends the ACKs that the receiver has to send now, if it has any.
+    /// Sends all ACKs that the receiver has to send now.
     #[inline(always)]
     fn acknowledge<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         while let Some(ack) = self.receiver.poll_ack() {
@@ -525,7 +437,7 @@ impl TcpFlow {
         self.rearm_receiver(fabric);
     }
 
-    /// Sends what a receiver that may lie makes of an honest ACK.
+    /// Sends an honest ACK, or the forged ACKs of a misbehaving receiver.
     #[inline(never)]
     fn acknowledge_oddly<O: Observer>(&mut self, ack: Ack, fabric: &mut Fabric, observer: &mut O) {
         let honest = self.receiver.acks_sent() - 1;
@@ -577,10 +489,10 @@ impl TcpFlow {
         }
     }
 
-    /// When the application reads, or what waits is handed up.
+    /// Returns the time at which the application reads or waiting segments are handed up.
     #[inline(never)]
     fn next_reading(&self) -> Option<Instant> {
-        // Once everything has been received, nobody waits for the application.
+        // Once all data has been received, nothing depends on the application.
         let reading = match (&self.reader, self.progress) {
             (None, _) | (_, Progress::Finished(_)) => None,
             (Some(reader), _) => reader.next_timeout(),
@@ -593,20 +505,20 @@ impl TcpFlow {
 
     #[inline(always)]
     fn rearm_sender(&mut self, fabric: &mut Fabric) {
-        if self.next_write.is_none() && self.sender.next_timeout().is_none() {
-            self.wait_by_script(fabric.now());
+        if self.writer.next_write().is_none() && self.sender.next_timeout().is_none() {
+            self.writer.wait_by_script(fabric.now(), &self.sender);
         }
-        if let Some(at) = earlier(self.sender.next_timeout(), self.next_write) {
+        if let Some(at) = earlier(self.sender.next_timeout(), self.writer.next_write()) {
             let timer = self.sender_timer();
             fabric.set_timer_lazily(timer, no_earlier_than_next(fabric.now(), at));
         }
     }
 
     fn note_progress(&mut self, now: Instant) {
-        if let Some(Special::Watched(viewers)) = self.special.as_deref_mut() {
+        if let Some(viewers) = &mut self.viewers {
             viewers.received(now, self.receiver.in_order_bytes());
         }
-        if let Some(bytes) = self.application.total_bytes()
+        if let Some(bytes) = self.writer.total_bytes()
             && self.progress == Progress::Running
             && self.receiver.in_order_bytes() >= bytes
         {
@@ -623,21 +535,7 @@ impl TcpFlow {
     }
 }
 
-/// When the application writes first.
-fn first_write(config: &TcpFlowConfig) -> Instant {
-    match (config.application, config.writes.first()) {
-        (
-            Application::Scripted { .. },
-            Some(Write {
-                when: When::At(wait) | When::After(wait),
-                ..
-            }),
-        ) => config.start + *wait,
-        _ => config.start,
-    }
-}
-
-/// The earlier of two deadlines.
+/// Returns the earlier of two deadlines.
 fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -645,7 +543,8 @@ fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     }
 }
 
-/// A deadline that was just handled cannot be due again: time moves on whatever a plug-in says.
+/// Returns `at`, but no earlier than the next nanosecond: a deadline that was just handled cannot be due again, so time
+/// advances whatever a plug-in returns.
 fn no_earlier_than_next(now: Instant, at: Instant) -> Instant {
     at.max(now + Duration::from_nanos(1))
 }
@@ -655,10 +554,10 @@ mod tests {
     use super::*;
     use crate::link::Flight;
 
-    /// What `docs/how-an-event-travels.md` says ("What a flow weighs").
+    /// Sizes stated in `docs/how-an-event-travels.md`.
     #[test]
     #[cfg(target_pointer_width = "64")]
-    fn a_flow_weighs_what_the_page_says() {
+    fn sizes_are_those_of_the_page() {
         let parts = [
             size_of::<TcpFlow>(),
             size_of::<Sender>(),

@@ -1,8 +1,7 @@
 //! The map: nodes, links between them, and static routes.
 //!
-//! A route between two nodes is the path of the least propagation delay, of these the one with
-//! the fewest hops, of these the one found first in the order in which links were created; or it
-//! is given explicitly.
+//! A route between two nodes is the path with the least propagation delay; among these the one with the fewest hops;
+//! among these the one found first in the order in which links were created. A route can also be given explicitly.
 
 mod radio;
 
@@ -14,13 +13,13 @@ use dupack_tcp::time::Duration;
 
 use self::radio::MediumPlan;
 use crate::event::MAX_SLOTS;
-use crate::fabric::{Fabric, Radios};
+use crate::fabric::{Fabric, Transmitters};
 use crate::ids::{LinkId, MediumId, NodeId, RouteId};
 use crate::link::{Link, LinkConfig, LinkFault};
 use crate::route::{Hop, RouteTable};
 use crate::wireless::{RadioFault, RadioPort};
 
-/// Nodes, links and the routes asked for so far.
+/// Nodes, links, and the routes requested so far.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
     nodes: Vec<Node>,
@@ -44,19 +43,19 @@ struct Edge {
     setup: LinkSetup,
 }
 
-/// What a link is made of.
-// Most links are wires: a box each would cost more than the space that radio links waste.
+/// Configuration of a link.
+// Most links are wires: a box for each would cost more than the space that radio links waste.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 enum LinkSetup {
-    /// A channel of its own.
+    /// A link with its own channel.
     Wire(LinkConfig),
-    /// The way from one station to another over a shared channel.
+    /// A link from one station to another over a shared channel.
     Radio { medium: MediumId, port: RadioPort },
 }
 
 impl LinkSetup {
-    /// Propagation delay; none on the radio, whose nodes are metres apart.
+    /// Returns the propagation delay; zero for a radio link, whose nodes are metres apart.
     const fn delay(&self) -> Duration {
         match self {
             Self::Wire(config) => config.delay,
@@ -65,46 +64,46 @@ impl LinkSetup {
     }
 }
 
-/// Why a network cannot be built.
+/// Reason why a network cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TopologyError {
     /// No path leads from one node to another.
     Unreachable {
-        /// The start's name.
+        /// Name of the first node.
         from: String,
-        /// The destination's name.
+        /// Name of the destination.
         to: String,
     },
-    /// A flow's two ends are the same node.
+    /// The two ends of a flow are the same node.
     SameNode {
-        /// The node's name.
+        /// Name of the node.
         node: String,
     },
     /// An explicit route is empty.
     EmptyRoute,
-    /// A link of an explicit route does not start where the one before it ends.
+    /// A link of an explicit route does not start where the previous link ends.
     BrokenRoute {
-        /// The link that does not fit.
+        /// Name of the link that does not fit.
         link: String,
     },
-    /// A link is configured impossibly.
+    /// The configuration of a link is invalid.
     Link {
-        /// The link's name.
+        /// Name of the link.
         link: String,
-        /// What is wrong.
+        /// Fault in the configuration.
         fault: LinkFault,
     },
-    /// A radio channel is configured impossibly, or a link on one.
+    /// The configuration of a radio channel is invalid, or that of a link on one.
     Medium {
-        /// The channel's or the link's name.
+        /// Name of the channel or the link.
         medium: String,
-        /// What is wrong.
+        /// Fault in the configuration.
         fault: RadioFault,
     },
-    /// There are more links and timers than the event queue can tell apart.
+    /// There are more links and timers than event slots.
     TooLarge {
-        /// How many there are.
+        /// Number of slots that the network needs.
         slots: usize,
     },
 }
@@ -115,26 +114,26 @@ impl fmt::Display for TopologyError {
             Self::Unreachable { from, to } => write!(
                 f,
                 "no path leads from {from} to {to}: add the missing link (each direction is a \
-                 link of its own)"
+                 separate link)"
             ),
             Self::SameNode { node } => write!(
                 f,
-                "a flow starts and ends at {node}: it needs two different nodes"
+                "a flow starts and ends at {node}: choose two different nodes"
             ),
             Self::EmptyRoute => write!(f, "an explicit route needs at least one link"),
             Self::BrokenRoute { link } => write!(
                 f,
-                "an explicit route is broken: {link} does not start where the link before it ends"
+                "an explicit route is invalid: {link} does not start where the previous link ends"
             ),
             Self::Link { link, fault } => {
-                write!(f, "the link {link} cannot work: {}", fault.explain())
+                write!(f, "the link {link} is invalid: {}", fault.explain())
             }
             Self::Medium { medium, fault } => {
-                write!(f, "the radio of {medium} cannot work: {}", fault.explain())
+                write!(f, "the radio of {medium} is invalid: {}", fault.explain())
             }
             Self::TooLarge { slots } => write!(
                 f,
-                "the network has {slots} links and timers, the most is {MAX_SLOTS}"
+                "the network has {slots} links and timers; the maximum is {MAX_SLOTS}"
             ),
         }
     }
@@ -143,7 +142,7 @@ impl fmt::Display for TopologyError {
 impl core::error::Error for TopologyError {}
 
 impl Topology {
-    /// An empty map.
+    /// Creates an empty map.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -160,8 +159,8 @@ impl Topology {
 
     /// Adds a link in one direction.
     ///
-    /// It is named after its ends, `a->b`; further links between the same two are `a->b#2`, and
-    /// so on. The name determines the link's random numbers.
+    /// Its name is made of its ends, `a->b`; further links between the same nodes are `a->b#2`, and so on. The name
+    /// determines the link's random numbers.
     pub fn link(&mut self, from: NodeId, to: NodeId, config: LinkConfig) -> LinkId {
         self.edge(from, to, LinkSetup::Wire(config))
     }
@@ -190,31 +189,31 @@ impl Topology {
         (self.link(a, b, there), self.link(b, a, back))
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     #[must_use]
     pub fn node_count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// How many links there are.
+    /// Returns the number of links.
     #[must_use]
     pub fn link_count(&self) -> usize {
         self.links.len()
     }
 
-    /// A node's name.
+    /// Returns the name of a node.
     #[must_use]
     pub fn node_name(&self, node: NodeId) -> &str {
         &self.nodes[node.index()].name
     }
 
-    /// A link's name.
+    /// Returns the name of a link.
     #[must_use]
     pub fn link_name(&self, link: LinkId) -> &str {
         &self.links[link.index()].name
     }
 
-    /// A link's configuration; `None` for a radio link, whose medium has one.
+    /// Returns the configuration of a link; `None` for a radio link, whose medium has one.
     #[must_use]
     pub fn link_config(&self, link: LinkId) -> Option<&LinkConfig> {
         match &self.links[link.index()].setup {
@@ -223,8 +222,7 @@ impl Topology {
         }
     }
 
-    /// A link's configuration, to be changed before the network is built; `None` for a radio
-    /// link.
+    /// Returns the configuration of a link, to change it before the network is built; `None` for a radio link.
     pub fn link_config_mut(&mut self, link: LinkId) -> Option<&mut LinkConfig> {
         match &mut self.links[link.index()].setup {
             LinkSetup::Wire(config) => Some(config),
@@ -232,19 +230,19 @@ impl Topology {
         }
     }
 
-    /// The links of a route, in order.
+    /// Returns the links of a route, in order.
     #[must_use]
     pub fn route_links(&self, route: RouteId) -> &[LinkId] {
         self.routes.links(route)
     }
 
-    /// Where a packet on `route` starts.
+    /// Returns the first hop of `route`.
     #[must_use]
     pub fn first_hop(&self, route: RouteId) -> Hop {
         self.routes.start(route)
     }
 
-    /// The nodes at which a route starts and ends.
+    /// Returns the nodes at which a route starts and ends.
     #[must_use]
     pub fn route_ends(&self, route: RouteId) -> Option<(NodeId, NodeId)> {
         let links = self.route_links(route);
@@ -252,11 +250,11 @@ impl Topology {
         Some((self.links[first.index()].from, self.links[last.index()].to))
     }
 
-    /// The shortest route between two nodes, computed when first asked for.
+    /// Returns the shortest route between two nodes, which is computed on the first request.
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// Returns an error if there is no route.
     pub fn route(&mut self, from: NodeId, to: NodeId) -> Result<RouteId, TopologyError> {
         if from == to {
             return Err(TopologyError::SameNode {
@@ -278,11 +276,11 @@ impl Topology {
         Ok(route)
     }
 
-    /// The route over exactly these links.
+    /// Returns the route over exactly these links.
     ///
     /// # Errors
     ///
-    /// If they are not a path.
+    /// Returns an error if the links do not form a path.
     pub fn explicit_route(&mut self, links: &[LinkId]) -> Result<RouteId, TopologyError> {
         if links.is_empty() {
             return Err(TopologyError::EmptyRoute);
@@ -297,11 +295,11 @@ impl Topology {
         Ok(self.routes.add(links))
     }
 
-    /// Sets the network up for the run with `seed` and a driver with so many timers.
+    /// Sets up the network for the run with `seed` and a driver with `timers` timers.
     ///
     /// # Errors
     ///
-    /// If a link is configured impossibly or there is too much of everything.
+    /// Returns an error if the configuration of a link is invalid or if the network is too large.
     pub fn fabric(&self, seed: u64, timers: usize) -> Result<Fabric, TopologyError> {
         let managed = self.links.iter().filter(|edge| match &edge.setup {
             LinkSetup::Wire(config) => config.queue.discipline.is_managed(),
@@ -325,20 +323,21 @@ impl Topology {
                 return Err(error);
             }
         }
-        // In a radio link's place stands a wire that carries nothing and only counts.
+        // A radio link is represented by a wire that carries nothing and only counts.
         let counting = LinkConfig::pure_delay(Duration::ZERO);
         let links = self.links.iter().map(|edge| match &edge.setup {
             LinkSetup::Wire(config) => Link::new(config, seed, &edge.name),
             LinkSetup::Radio { .. } => Link::new(&counting, seed, &edge.name),
         });
+        let links: Vec<Link> = links.collect();
         let ports = self.links.iter().map(|edge| match edge.setup {
             LinkSetup::Wire(_) => None,
             LinkSetup::Radio { medium, port } => Some((medium, port)),
         });
-        let radios = Radios::new(media, ports.collect());
+        let transmitters = Transmitters::new(&links, media, ports.collect());
         Ok(Fabric::new(
-            links.collect(),
-            radios,
+            links,
+            transmitters,
             self.routes.clone(),
             timers,
         ))
@@ -383,8 +382,8 @@ impl Topology {
         None
     }
 
-    /// Whether one who enters `node` from `from` can only go back. Passing these over keeps a
-    /// star of a thousand hosts cheap.
+    /// Returns `true` if a path that enters `node` from `from` can only go back. Skipping such nodes keeps a star of a
+    /// thousand hosts cheap.
     fn is_dead_end(&self, node: NodeId, from: NodeId) -> bool {
         match self.nodes[node.index()].outgoing.as_slice() {
             [] => true,
@@ -407,7 +406,7 @@ impl Topology {
     }
 }
 
-/// The length of a path: delay first, then hops.
+/// Length of a path: delay first, then hops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
     delay_ns: u64,
@@ -423,7 +422,7 @@ impl Cost {
     }
 }
 
-/// How a node was reached.
+/// Path by which a node was reached.
 #[derive(Clone, Copy, Debug)]
 struct Reach {
     cost: Cost,
@@ -439,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_delay_wins_then_the_fewest_hops() {
+    fn routes_have_the_least_delay_then_the_fewest_hops() {
         let mut map = Topology::new();
         let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| map.node(name));
         let direct = map.link(a, d, delay(30));
@@ -447,7 +446,7 @@ mod tests {
         let bd = map.link(b, d, delay(10));
         let ac = map.link(a, c, delay(5));
         let cb = map.link(c, b, delay(5));
-        // a-b-d and a-c-b-d both take 20 ms, a-d takes 30.
+        // a-b-d and a-c-b-d both take 20 ms, a-d takes 30 ms.
         let route = map.route(a, d).unwrap();
         assert_eq!(map.route_links(route), [ab, bd]);
         // Now a-c-b is shorter than a-b.
@@ -459,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn among_equals_the_link_created_first_wins() {
+    fn among_equal_routes_the_first_created_link_is_used() {
         let mut map = Topology::new();
         let [a, b] = ["a", "b"].map(|name| map.node(name));
         let first = map.link(a, b, delay(1));
@@ -472,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_through_a_node_with_one_way_out_is_found() {
+    fn a_path_through_a_node_with_a_single_link_is_found() {
         let mut map = Topology::new();
         let [a, b, c] = ["a", "b", "c"].map(|name| map.node(name));
         let (ab, _) = map.duplex(a, b, delay(1), delay(1));
@@ -485,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_reached_is_said_by_name() {
+    fn an_unreachable_node_is_named_in_the_error() {
         let mut map = Topology::new();
         let [a, b] = ["alice", "bob"].map(|name| map.node(name));
         map.link(b, a, delay(1));
@@ -498,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn an_explicit_route_must_hang_together() {
+    fn an_explicit_route_must_be_connected() {
         let mut map = Topology::new();
         let [a, b, c] = ["a", "b", "c"].map(|name| map.node(name));
         let ab = map.link(a, b, delay(1));
@@ -512,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn an_impossible_link_is_named() {
+    fn an_invalid_link_is_named_in_the_error() {
         let mut map = Topology::new();
         let [a, b] = ["a", "b"].map(|name| map.node(name));
         map.link(

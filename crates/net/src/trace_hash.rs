@@ -1,4 +1,4 @@
-//! A fingerprint of everything that happened: proof that two runs were the same.
+//! Hash of all events of a run, to show that two runs were identical.
 
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -6,9 +6,9 @@ use crate::link::DropCause;
 use crate::observer::{Happening, Observer, PacketEvent};
 use crate::packet::{Body, Packet, PacketKind};
 
-/// An observer that hashes (time, flow, packet, link, fate) of every event with XXH3.
+/// Observer that hashes (time, flow, packet, link, fate) of every event with XXH3.
 ///
-/// The hash covers values, not memory: it is the same on every platform.
+/// The hash covers values and not memory, so it is the same on every platform.
 #[derive(Clone, Default)]
 pub struct TraceHash {
     hasher: Xxh3Default,
@@ -27,13 +27,13 @@ impl core::fmt::Debug for TraceHash {
 }
 
 impl TraceHash {
-    /// The hash of all events so far.
+    /// Returns the hash of all events so far.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.hasher.digest()
     }
 
-    /// How many events were hashed.
+    /// Returns the number of hashed events.
     #[must_use]
     pub const fn events(&self) -> u64 {
         self.events
@@ -87,7 +87,7 @@ const fn kind_code(kind: PacketKind) -> u8 {
     }
 }
 
-/// What sets this packet apart from others of its number: the transmission for data, the
+/// Returns a value that distinguishes this packet from others of its number: the transmission for data, the
 /// acknowledgment number and window for an ACK.
 fn content_of(packet: &Packet) -> u64 {
     match &packet.body {

@@ -1,8 +1,7 @@
-//! Ground truth of a TCP flow: what really happened to its packets, beside what the sender
-//! believes.
+//! Ground truth of a TCP flow: the actual fate of its packets, beside the sender's beliefs.
 //!
-//! Nothing is kept per packet that was not lost. A lost transmission is remembered until its
-//! bytes are acknowledged, so the memory is bounded by the window.
+//! No state is kept for packets that were not lost. A lost transmission is remembered until its bytes are acknowledged,
+//! so the memory is bounded by the window.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +12,7 @@ use dupack_tcp::scoreboard::Segment;
 use crate::link::{DropCause, DropCounts, LossNature};
 use crate::packet::{Copy, Data};
 
-/// What really happened to a flow's data.
+/// Actual fate of a flow's data.
 #[derive(Debug, Default)]
 pub struct FlowTruth {
     in_flight_packets: u64,
@@ -22,36 +21,36 @@ pub struct FlowTruth {
     counters: TruthCounters,
 }
 
-/// What is known of a flow's losses: shared by its truth and its differentiation, which is told.
-/// Both belong to one flow, which one thread runs, so that nobody ever waits for the lock.
+/// Losses of a flow, shared by its truth and its informed differentiation. Both belong to one flow, which runs in one
+/// thread, so the lock is never contended.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Losses(Arc<Mutex<Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// Lost ranges above the cumulative acknowledgment, by start.
+    /// Lost ranges above the cumulative acknowledgment, sorted by start.
     lost: VecDeque<Lost>,
     judgements: Judgements,
 }
 
-/// Loss events by true cause and by the cause they were ascribed to.
+/// Loss events by true cause and by judged cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Judgements {
-    /// Congestion losses taken for congestion.
+    /// Congestion losses judged as congestion.
     pub congestion_right: u64,
-    /// Congestion losses taken for the link's.
+    /// Congestion losses judged as wireless.
     pub congestion_wrong: u64,
-    /// Wireless losses taken for the link's.
+    /// Wireless losses judged as wireless.
     pub wireless_right: u64,
-    /// Wireless losses taken for congestion.
+    /// Wireless losses judged as congestion.
     pub wireless_wrong: u64,
-    /// Loss events whose segment was not lost at all, or whose truth is not known.
+    /// Loss events whose segment was not lost, or whose true cause is not known.
     pub unknown: u64,
 }
 
 impl Judgements {
-    /// Those made since `earlier` was read.
+    /// Returns the counts since `earlier`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -76,28 +75,28 @@ impl Judgements {
     }
 }
 
-/// Counters over the life of a flow.
+/// Counters of a flow since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TruthCounters {
-    /// Data packets sent, retransmissions included, window probes not.
+    /// Data packets sent, including retransmissions but not window probes.
     pub data_packets: u64,
-    /// Their payload bytes.
+    /// Payload bytes of these packets.
     pub data_bytes: u64,
-    /// Retransmissions of bytes of which no copy had arrived or was under way.
+    /// Retransmissions of bytes of which no copy had arrived or was in flight.
     pub needed_retransmissions: u64,
-    /// Retransmissions of bytes of which a copy had arrived or was under way.
+    /// Retransmissions of bytes of which a copy had arrived or was in flight.
     pub spurious_retransmissions: u64,
-    /// Data packets dropped, by cause; copies that a link made are not counted.
+    /// Data packets dropped, by cause, without copies that a link made.
     pub data_drops: DropCounts,
-    /// Acknowledgments dropped, by cause.
+    /// ACKs dropped, by cause.
     pub ack_drops: DropCounts,
-    /// Data packets that arrived with a mark of congestion (CE).
+    /// Data packets that arrived with a congestion mark (CE).
     pub marked_packets: u64,
 }
 
 impl TruthCounters {
-    /// What happened since `earlier` was read.
+    /// Returns the counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -112,35 +111,35 @@ impl TruthCounters {
         }
     }
 
-    /// All retransmissions.
+    /// Returns the number of all retransmissions.
     #[must_use]
     pub const fn retransmissions(&self) -> u64 {
         self.needed_retransmissions + self.spurious_retransmissions
     }
 }
 
-/// A range of the stream a transmission of which was lost.
+/// A range of the stream of which a transmission was lost.
 #[derive(Clone, Copy, Debug)]
 struct Lost {
     start: u64,
     end: u64,
-    /// The latest of its transmissions that was lost, and why.
+    /// Latest lost transmission of the range, and the cause of this loss.
     order: u64,
     cause: DropCause,
     gap: Gap,
     answer: Answer,
 }
 
-/// Whether a loss leaves the receiver without the bytes.
+/// Effect of a loss on the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gap {
-    /// No other copy is known to exist.
+    /// The receiver lacks the bytes: no other copy is known to exist.
     Open,
-    /// Another copy had arrived or was under way.
+    /// Another copy had arrived or was in flight.
     Covered,
 }
 
-/// Whether the sender has sent the bytes again since.
+/// Retransmission of the bytes after the loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     None,
@@ -148,13 +147,13 @@ enum Answer {
 }
 
 impl FlowTruth {
-    /// A first transmission leaves the sender.
+    /// Notes that a first transmission leaves the sender.
     pub(crate) fn sent_first(&mut self, len: u32) {
         self.count_sent(len);
     }
 
-    /// A retransmission of `start..start + len` leaves the sender; says which kind it is.
-    /// `arrived` is whether the receiver holds the first of the bytes.
+    /// Notes that a retransmission of `start..start + len` leaves the sender, and returns its kind. `arrived` is `true`
+    /// if the receiver holds the first of the bytes.
     pub(crate) fn sent_again(&mut self, start: u64, len: u32, arrived: bool) -> Copy {
         self.count_sent(len);
         if self.losses.known().resent(start, start + u64::from(len)) && !arrived {
@@ -166,20 +165,20 @@ impl FlowTruth {
         }
     }
 
-    /// A data packet has arrived at the receiver.
+    /// Notes that a data packet has arrived at the receiver.
     pub(crate) fn arrived(&mut self, data: &Data) {
         if data.copy.is_senders() {
             self.landed(data.segment.len);
         }
     }
 
-    /// A data packet has arrived with a mark of congestion.
+    /// Notes that a data packet has arrived with a congestion mark.
     pub(crate) const fn arrived_marked(&mut self) {
         self.counters.marked_packets += 1;
     }
 
-    /// A data packet was dropped. `una` is the sender's cumulative acknowledgment: what lies
-    /// below will not be asked for again. `arrived` is whether the receiver holds the bytes.
+    /// Notes that a data packet was dropped. `una` is the sender's cumulative acknowledgment: bytes below it will not
+    /// be needed again. `arrived` is `true` if the receiver holds the bytes.
     pub(crate) fn dropped(&mut self, data: &Data, cause: DropCause, una: u64, arrived: bool) {
         if !data.copy.is_senders() {
             return;
@@ -207,31 +206,31 @@ impl FlowTruth {
         });
     }
 
-    /// An acknowledgment was dropped.
+    /// Notes that an ACK was dropped.
     pub(crate) fn ack_dropped(&mut self, cause: DropCause) {
         self.counters.ack_drops.add(cause);
     }
 
-    /// Data packets under way: sent, and neither arrived nor dropped.
+    /// Returns the number of data packets in flight: sent, and neither arrived nor dropped.
     #[must_use]
     pub const fn in_flight_packets(&self) -> u64 {
         self.in_flight_packets
     }
 
-    /// Payload bytes under way.
+    /// Returns the payload bytes in flight.
     #[must_use]
     pub const fn in_flight_bytes(&self) -> u64 {
         self.in_flight_bytes
     }
 
-    /// Counters so far.
+    /// Returns the counters.
     #[must_use]
     pub const fn counters(&self) -> &TruthCounters {
         &self.counters
     }
 
-    /// The true cause of the loss of the last transmission of the byte at `offset`; `None` if
-    /// that transmission was not lost, or not yet.
+    /// Returns the true cause of the loss of the last transmission of the byte at `offset`; `None` if that transmission
+    /// was not lost, or not yet.
     #[must_use]
     pub fn drop_cause(&self, offset: u64) -> Option<DropCause> {
         let known = self.losses.known();
@@ -239,18 +238,18 @@ impl FlowTruth {
         (lost.answer == Answer::None).then_some(lost.cause)
     }
 
-    /// How the sender judged its loss events, beside the truth.
+    /// Returns the sender's judgements of its loss events, compared with the truth.
     #[must_use]
     pub fn judgements(&self) -> Judgements {
         self.losses.known().judgements
     }
 
-    /// For the flow's differentiation.
+    /// Returns the losses, for the flow's differentiation.
     pub(crate) fn losses(&self) -> Losses {
         self.losses.clone()
     }
 
-    /// How many lost ranges are remembered.
+    /// Returns the number of lost ranges in memory.
     #[must_use]
     pub fn remembered(&self) -> usize {
         self.losses.known().lost.len()
@@ -275,9 +274,9 @@ impl Losses {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The true cause of the loss of `segment` as it stands there: of its last transmission, or,
-    /// if it has been sent again since, of the transmission that is named. `None` if that was not
-    /// lost, or if it is forgotten.
+    /// Returns the true cause of the loss of `segment`: of the last transmission of its bytes, or, if they were
+    /// retransmitted since, of the transmission named in `segment`. `None` if that transmission was not lost, or if it
+    /// is no longer remembered.
     pub(crate) fn cause(&self, segment: &Segment) -> Option<LossCause> {
         let known = self.known();
         let lost = known.lost_at(segment.start)?;
@@ -295,13 +294,13 @@ impl Losses {
 }
 
 impl Known {
-    /// The lost range that the byte at `offset` is in.
+    /// Returns the lost range that contains the byte at `offset`.
     fn lost_at(&self, offset: u64) -> Option<&Lost> {
         let index = self.lost.partition_point(|lost| lost.end <= offset);
         self.lost.get(index).filter(|lost| lost.start <= offset)
     }
 
-    /// The sender has sent `start..end` again; says whether some of it was missing.
+    /// Notes that the sender has retransmitted `start..end`. Returns `true` if some of it was missing.
     fn resent(&mut self, start: u64, end: u64) -> bool {
         let from = self.lost.partition_point(|lost| lost.end <= start);
         let mut missing = false;
@@ -313,7 +312,7 @@ impl Known {
         missing
     }
 
-    /// What is acknowledged will not be asked for again.
+    /// Removes ranges that are acknowledged, since they will not be needed again.
     fn forget_below(&mut self, una: u64) {
         while self.lost.front().is_some_and(|lost| lost.end <= una) {
             self.lost.pop_front();
@@ -361,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn in_flight_is_what_was_sent_and_neither_arrived_nor_was_dropped() {
+    fn in_flight_excludes_arrived_and_dropped_packets() {
         let mut truth = FlowTruth::default();
         for _ in 0..3 {
             truth.sent_first(1000);
@@ -375,16 +374,16 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_is_needed_exactly_if_the_last_copy_was_lost() {
+    fn a_retransmission_is_needed_if_the_last_copy_was_lost() {
         let mut truth = FlowTruth::default();
         truth.sent_first(1000);
         assert_eq!(truth.sent_again(0, 1000, false), Copy::Spurious);
         truth.sent_first(1000);
         truth.dropped(&data(1000, 3, Copy::First), DropCause::Random, 0, false);
         assert_eq!(truth.sent_again(1000, 1000, false), Copy::Needed);
-        // The second copy is under way.
+        // The second copy is in flight.
         assert_eq!(truth.sent_again(1000, 1000, false), Copy::Spurious);
-        // It is lost as well: a fourth is needed. The third does not count.
+        // It is lost as well, so that a fourth is needed. The third does not count.
         truth.dropped(&data(1000, 5, Copy::Spurious), DropCause::Random, 0, false);
         truth.dropped(&data(1000, 4, Copy::Needed), DropCause::Random, 0, false);
         assert_eq!(truth.sent_again(1000, 1000, false), Copy::Needed);
@@ -420,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acknowledged_is_forgotten() {
+    fn acknowledged_ranges_are_forgotten() {
         let mut truth = FlowTruth::default();
         for n in 0..100 {
             truth.sent_first(1000);

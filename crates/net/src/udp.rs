@@ -1,4 +1,4 @@
-//! Datagram sources: constant rate, Poisson, on/off. They load links and do not react to anything.
+//! Datagram sources: constant rate, Poisson, on/off. They load links and do not react to the network.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -6,22 +6,22 @@ use crate::link::RateClock;
 use crate::random::Stream;
 use crate::units::BitRate;
 
-/// What a datagram source sends.
+/// Configuration of a datagram source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct UdpConfig {
-    /// When it sends, and how fast.
+    /// Timing and rate of datagrams.
     pub pattern: UdpPattern,
-    /// Size of each datagram on the wire, headers included.
+    /// Size of each datagram on the wire, including headers.
     pub packet_bytes: u32,
-    /// When it starts.
+    /// Start time.
     pub start: Instant,
-    /// From when on it sends nothing more; [`Instant::FAR_FUTURE`] for never.
+    /// Time from which nothing more is sent; [`Instant::FAR_FUTURE`] for never.
     pub stop: Instant,
 }
 
 impl UdpConfig {
-    /// Datagrams of `packet_bytes` on the wire, from the beginning and without end.
+    /// Creates a source of datagrams of `packet_bytes` on the wire that starts with the run and never stops.
     #[must_use]
     pub const fn new(pattern: UdpPattern, packet_bytes: u32) -> Self {
         Self {
@@ -33,48 +33,48 @@ impl UdpConfig {
     }
 }
 
-/// When a source sends.
+/// Timing of a source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum UdpPattern {
-    /// Evenly spaced, exactly at this rate in the long run.
+    /// Evenly spaced, with exactly this long-term rate.
     Constant {
-        /// The rate on the wire.
+        /// Rate on the wire.
         rate: BitRate,
     },
-    /// With exponentially distributed spacing.
+    /// Exponentially distributed spacing.
     Poisson {
-        /// The mean rate on the wire.
+        /// Mean rate on the wire.
         rate: BitRate,
     },
-    /// Evenly spaced while on, silent while off. It starts with an on period.
+    /// Evenly spaced in on periods, silent in off periods. Starts with an on period.
     OnOff {
-        /// The rate on the wire while on.
+        /// Rate on the wire in on periods.
         rate: BitRate,
-        /// How long it stays on. Each on period sends at least one datagram, at its start.
+        /// Duration of on periods. Each sends at least one datagram, at its start.
         on: Spans,
-        /// How long it stays off.
+        /// Duration of off periods.
         off: Spans,
     },
 }
 
-/// The lengths of on or off periods.
+/// Distribution of the duration of on or off periods.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Spans {
-    /// Always the same.
+    /// Always the same duration.
     Constant(Duration),
     /// Exponentially distributed.
     Exponential {
-        /// The mean.
+        /// Mean duration.
         mean: Duration,
     },
-    /// Pareto-distributed: with shapes below 2, many such sources together are self-similar
-    /// (Willinger et al., IEEE/ACM ToN 5(1), 1997).
+    /// Pareto-distributed. With shapes below 2, many such sources together are self-similar (Willinger et al., IEEE/ACM
+    /// ToN 5(1), 1997).
     Pareto {
-        /// The mean.
+        /// Mean duration.
         mean: Duration,
-        /// The shape, above 1.
+        /// Shape, above 1.
         shape: f64,
     },
 }
@@ -89,20 +89,20 @@ impl Spans {
     }
 }
 
-/// A datagram source at work; sans-I/O.
+/// A datagram source at run time; sans-I/O.
 #[derive(Clone, Debug)]
 pub struct UdpSource {
     config: UdpConfig,
     stream: Stream,
     next: Instant,
-    /// Spaces packets exactly, fractions of nanoseconds included.
+    /// Spaces packets exactly, including fractions of a nanosecond.
     spacing: RateClock,
     on_until: Instant,
     sent: u64,
 }
 
 impl UdpSource {
-    /// A source that draws from `stream`.
+    /// Creates a source that draws from `stream`.
     #[must_use]
     pub fn new(config: UdpConfig, mut stream: Stream) -> Self {
         let (rate, on_until) = match config.pattern {
@@ -121,13 +121,13 @@ impl UdpSource {
         }
     }
 
-    /// When the next datagram is due; `None` if there is none.
+    /// Returns the time of the next datagram; `None` if there is none.
     #[must_use]
     pub fn next_send(&self) -> Option<Instant> {
         (self.next < self.config.stop).then_some(self.next)
     }
 
-    /// Sends the datagram that is due, and plans the next: its number, from 0.
+    /// Sends the datagram that is due and schedules the next. Returns its number, from 0.
     pub fn send(&mut self) -> u64 {
         let evenly = self.spacing.book(self.next, self.config.packet_bytes).end;
         self.next = match self.config.pattern {
@@ -139,7 +139,7 @@ impl UdpSource {
             UdpPattern::OnOff { on, off, .. } if evenly >= self.on_until => {
                 let start = self.on_until + off.draw(&mut self.stream);
                 self.on_until = start + on.draw(&mut self.stream);
-                // Never faster than the rate, however short the periods.
+                // Never faster than the rate, even with short periods.
                 start.max(evenly)
             }
             UdpPattern::OnOff { .. } => evenly,
@@ -149,13 +149,13 @@ impl UdpSource {
         number
     }
 
-    /// Size of each datagram on the wire.
+    /// Returns the size of each datagram on the wire.
     #[must_use]
     pub const fn packet_bytes(&self) -> u32 {
         self.config.packet_bytes
     }
 
-    /// How many datagrams were sent.
+    /// Returns the number of datagrams sent.
     #[must_use]
     pub const fn sent(&self) -> u64 {
         self.sent
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_constant_source_is_exact() {
-        // 1000 B at 3 Mbit/s: 8/3 ms; in one second 375.
+        // 1000 B at 3 Mbit/s: 8/3 ms each, 375 in one second.
         let rate = BitRate::from_mbps(3);
         let sent = times(&mut source(UdpPattern::Constant { rate }, at(1100)));
         assert_eq!(sent.len(), 375);
@@ -207,25 +207,25 @@ mod tests {
             on: Spans::Constant(Duration::from_millis(3)),
             off: Spans::Constant(Duration::from_millis(7)),
         };
-        // A packet per millisecond: at 100, 101, 102, then at 110, 111, 112, then at 120.
+        // A packet per millisecond: at 100, 101, 102, then at 110, 111, 112, then at 120 ms.
         let sent = times(&mut source(pattern, at(121)));
         let millis: Vec<u64> = sent.iter().map(|t| t.as_nanos() / 1_000_000).collect();
         assert_eq!(millis, [100, 101, 102, 110, 111, 112, 120]);
     }
 
     #[test]
-    fn random_sources_have_the_mean_asked_for() {
+    fn random_sources_have_the_configured_mean() {
         let rate = BitRate::from_mbps(8);
         let second = Duration::from_secs(1);
-        // 1000 packets/s for 100 s: deviation √100000 = 316.
+        // 1000 packets/s for 100 s: standard deviation √100000 = 316.
         let poisson = times(&mut source(UdpPattern::Poisson { rate }, at(100_100)));
         assert!(
             (98_700..101_300).contains(&poisson.len()),
             "{}",
             poisson.len()
         );
-        // On half of the time for 1000 s, periods of 0.1 s on average: 5000 cycles, each
-        // 100 ± 100 packets; deviation about 1.4 % · √(1/2) of 500000.
+        // On for half of 1000 s, periods of 0.1 s on average: 5000 cycles of 100 ± 100 packets; standard deviation
+        // about 1.4 % · √(1/2) of 500000.
         let on_off = UdpPattern::OnOff {
             rate,
             on: Spans::Exponential { mean: second / 10 },
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn periods_of_no_length_do_not_stop_time() {
+    fn periods_of_zero_length_do_not_stop_time() {
         let nothing = Spans::Constant(Duration::ZERO);
         let pattern = UdpPattern::OnOff {
             rate: BitRate::from_mbps(8),

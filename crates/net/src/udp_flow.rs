@@ -1,4 +1,4 @@
-//! A datagram source and its sink, tied to the network.
+//! Datagram flow in the network: a source and its sink.
 
 use crate::fabric::{Fabric, TimerId};
 use crate::ids::FlowId;
@@ -14,29 +14,29 @@ use crate::udp::{UdpConfig, UdpSource};
 pub struct UdpFlow {
     id: FlowId,
     config: UdpConfig,
-    /// None before the run begins.
+    /// `None` before the run begins.
     source: Option<UdpSource>,
     there: Hop,
     counters: UdpCounters,
     baseline: UdpCounters,
 }
 
-/// What a datagram flow has done.
+/// Counters of a datagram flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UdpCounters {
     /// Datagrams sent.
     pub sent_packets: u64,
-    /// Datagrams that reached the sink, second copies included.
+    /// Datagrams that reached the sink, including second copies.
     pub received_packets: u64,
-    /// Their bytes on the wire.
+    /// Bytes of these datagrams on the wire.
     pub received_bytes: u64,
     /// Datagrams dropped, by cause.
     pub drops: DropCounts,
 }
 
 impl UdpCounters {
-    /// What was done since `earlier` was read.
+    /// Returns the counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl UdpCounters {
 }
 
 impl UdpFlow {
-    /// A source as it is at the start of a run, but for its random numbers.
+    /// Creates a source in its state at the start of a run, without random numbers.
     pub(crate) fn new(id: FlowId, config: UdpConfig, there: Hop) -> Self {
         Self {
             id,
@@ -61,35 +61,35 @@ impl UdpFlow {
         }
     }
 
-    /// Begins a run in which it draws its random numbers from `stream`.
+    /// Begins a run, with random numbers from `stream`.
     pub(crate) fn begin(&mut self, stream: Stream, fabric: &mut Fabric) {
         self.source = Some(UdpSource::new(self.config, stream));
         self.arm(fabric);
     }
 
-    /// One of its datagrams has reached the sink.
+    /// Handles a datagram that has reached the sink.
     pub(crate) fn arrived(&mut self, wire_bytes: u32) {
         self.counters.received_packets += 1;
         self.counters.received_bytes += u64::from(wire_bytes);
     }
 
-    /// One of its datagrams was dropped.
+    /// Handles the drop of a datagram.
     pub(crate) fn dropped(&mut self, cause: DropCause) {
         self.counters.drops.add(cause);
     }
 
-    /// Counts from here on.
+    /// Starts measuring.
     pub(crate) fn begin_measurement(&mut self) {
         self.baseline = self.counters;
     }
 
-    /// What was done since the start of the run.
+    /// Returns the counts since the start of the run.
     #[must_use]
     pub const fn totals(&self) -> UdpCounters {
         self.counters
     }
 
-    /// What was done since measuring began.
+    /// Returns the counts since measuring began.
     #[must_use]
     pub fn measured(&self) -> UdpCounters {
         self.counters.since(&self.baseline)
@@ -101,7 +101,7 @@ impl UdpFlow {
         }
     }
 
-    /// Its timer went off.
+    /// Handles an expiry of the source's timer.
     pub(crate) fn send<O: Observer>(&mut self, fabric: &mut Fabric, observer: &mut O) {
         let Some(source) = &mut self.source else {
             return;

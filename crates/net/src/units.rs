@@ -1,15 +1,15 @@
-//! Rates and probabilities, checked once when they are made.
+//! Rates and probabilities, which are validated at construction.
 
 use core::fmt;
 
 use dupack_tcp::time::Duration;
 
-/// A link or source rate in bits per second; never zero.
+/// Rate of a link or source in bits per second; never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BitRate(u64);
 
 impl BitRate {
-    /// `bits_per_second`, or `None` for zero: a link that is off is an outage, not a rate.
+    /// Creates a rate; `None` for zero, because a link without rate is an outage.
     #[must_use]
     pub const fn new(bits_per_second: u64) -> Option<Self> {
         if bits_per_second == 0 {
@@ -18,20 +18,20 @@ impl BitRate {
         Some(Self(bits_per_second))
     }
 
-    /// `megabits` · 10⁶ bit/s; zero becomes one bit per second.
+    /// Creates a rate of `megabits` · 10⁶ bit/s; zero becomes 1 bit/s.
     #[must_use]
     pub const fn from_mbps(megabits: u64) -> Self {
         let bits = megabits.saturating_mul(1_000_000);
         Self(if bits == 0 { 1 } else { bits })
     }
 
-    /// Bits per second.
+    /// Returns the rate in bits per second.
     #[must_use]
     pub const fn as_bps(self) -> u64 {
         self.0
     }
 
-    /// How long `bytes` take to transmit, rounded down to a nanosecond.
+    /// Returns the time to transmit `bytes`, rounded down to a nanosecond.
     #[must_use]
     pub fn transmission_time(self, bytes: u64) -> Duration {
         let nanos = u128::from(bytes) * NANOSECOND_BITS_PER_BYTE / u128::from(self.0);
@@ -39,7 +39,7 @@ impl BitRate {
     }
 }
 
-/// 8 bits times 10⁹ nanoseconds: divided by bit/s, the nanoseconds a byte takes.
+/// 8 bits times 10⁹ nanoseconds: divided by a rate in bit/s, this gives the nanoseconds per byte.
 const NANOSECOND_BITS_PER_BYTE: u128 = 8_000_000_000;
 
 impl fmt::Display for BitRate {
@@ -53,19 +53,19 @@ impl fmt::Display for BitRate {
     }
 }
 
-/// A probability, held in units of 2⁻⁵³: the resolution of a random draw.
+/// A probability in units of 2⁻⁵³, the resolution of a random draw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Probability(u64);
 
 const ONE: u64 = 1 << 53;
 
 impl Probability {
-    /// That of what never happens.
+    /// Probability 0.
     pub const NEVER: Self = Self(0);
-    /// That of what always happens.
+    /// Probability 1.
     pub const ALWAYS: Self = Self(ONE);
 
-    /// `value`, or `None` if it does not lie in `[0, 1]`.
+    /// Creates a probability; `None` if `value` is not in `[0, 1]`.
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
         if !(0.0..=1.0).contains(&value) {
@@ -74,19 +74,19 @@ impl Probability {
         Some(Self((value * ONE as f64) as u64))
     }
 
-    /// The probability nearest to `value`: what lies outside `[0, 1]` is clamped.
+    /// Creates the probability nearest to `value`, which is clamped to `[0, 1]`.
     #[must_use]
     pub fn clamped(value: f64) -> Self {
         Self(((value.max(0.0) * ONE as f64) as u64).min(ONE))
     }
 
-    /// A number in `[0, 1]`.
+    /// Returns a number in `[0, 1]`.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / ONE as f64
     }
 
-    /// Whether a uniform draw of 53 bits falls under this probability.
+    /// Returns `true` if a uniform draw of 53 bits is below this probability.
     #[must_use]
     pub(crate) const fn covers(self, draw_53_bits: u64) -> bool {
         draw_53_bits < self.0
@@ -111,13 +111,13 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_of_zero_does_not_exist() {
+    fn a_rate_of_zero_is_rejected() {
         assert_eq!(BitRate::new(0), None);
         assert_eq!(BitRate::from_mbps(0).as_bps(), 1);
     }
 
     #[test]
-    fn the_ends_of_a_probability_are_exact() {
+    fn probabilities_0_and_1_are_exact() {
         assert!(!Probability::NEVER.covers(0));
         assert!(Probability::ALWAYS.covers(ONE - 1));
         assert_eq!(Probability::new(1.0), Some(Probability::ALWAYS));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_print_in_the_largest_unit_that_is_whole() {
+    fn rates_are_displayed_in_the_largest_whole_unit() {
         let shown = [1, 1500, 3_000_000, 2_000_000_000].map(|n| BitRate(n).to_string());
         assert_eq!(shown, ["1bit/s", "1500bit/s", "3Mbit/s", "2Gbit/s"]);
     }

@@ -1,47 +1,47 @@
-//! Video over TCP: a source of constant rate, and a viewer who does not wait for ever.
+//! Video over TCP: a source of constant rate, and viewers with a playout deadline.
 //!
-//! The source writes a frame of the same size at regular times. A frame is there once all of its
-//! bytes have been received in order. Two viewers watch the same arrivals:
+//! The source writes frames of the same size at regular intervals. A frame is complete once all of its bytes have been
+//! received in order. Two viewers watch the same arrivals:
 //!
-//! * The *live* one shows frame k at its deadline, `deadline` after it was written, or not at all:
-//!   a frame is in time if it is there by then.
-//! * The *patient* one begins `deadline` after the first frame was written, too, but waits for a
-//!   frame that is not there, and everything after it is shown later by as much: a stall.
+//! * The *live* viewer shows frame k at its deadline, `deadline` after it was written, or not at all:
+//!   a frame is in time if it is complete by then.
+//! * The *patient* viewer also starts `deadline` after the first frame was written, but waits for
+//!   incomplete frames. A wait is a stall, and delays all later frames by its duration.
 //!
-//! The state does not grow with the number of frames: what is not yet there is known from the
-//! count of bytes received in order.
+//! The state does not grow with the number of frames: the count of bytes received in order determines which frames are
+//! complete.
 
 use dupack_tcp::time::{Duration, Instant};
 
 /// A source of constant rate with a playout deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VideoConfig {
-    /// Bytes of a frame.
+    /// Size of a frame in bytes.
     pub frame_bytes: u64,
-    /// How many frames.
+    /// Number of frames.
     pub frames: u64,
-    /// Time between two.
+    /// Interval between frames.
     pub every: Duration,
-    /// From when a frame is written until it is to be shown.
+    /// Time from the writing of a frame to its deadline.
     pub deadline: Duration,
 }
 
-/// What the viewers saw, of the frames whose time has come.
+/// Playout of the frames that are due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VideoCounters {
-    /// Frames that were to be shown live by now.
+    /// Frames that the live viewer should have shown by now.
     pub due: u64,
-    /// Of these, those that were there in time.
+    /// Frames among these that were complete in time.
     pub in_time: u64,
-    /// How often the patient viewer's picture stood still.
+    /// Number of stalls of the patient viewer.
     pub stalls: u64,
-    /// How long it stood still in all.
+    /// Total duration of stalls.
     pub stalled: Duration,
 }
 
 impl VideoCounters {
-    /// What happened since `earlier` was read.
+    /// Returns the counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -53,17 +53,17 @@ impl VideoCounters {
     }
 }
 
-/// Both viewers at work.
+/// Both viewers at run time.
 #[derive(Clone, Debug)]
 pub(crate) struct Viewers {
     config: VideoConfig,
     start: Instant,
-    /// Frames that are there.
+    /// Complete frames.
     arrived: u64,
-    /// Of these, those that were there by their deadline.
+    /// Frames among these that were complete by their deadline.
     in_time: u64,
     stalls: u64,
-    /// By how much the patient viewer is behind the live one.
+    /// Delay of the patient viewer behind the live one.
     behind: Duration,
 }
 
@@ -79,7 +79,7 @@ impl Viewers {
         }
     }
 
-    /// So many bytes have been received in order by `now`.
+    /// Notes that `in_order` bytes have been received in order by `now`.
     pub(crate) fn received(&mut self, now: Instant, in_order: u64) {
         let there = (in_order / self.config.frame_bytes.max(1)).min(self.config.frames);
         while self.arrived < there {
@@ -93,8 +93,7 @@ impl Viewers {
         }
     }
 
-    /// What was seen by `now`. A frame that the patient viewer is waiting for counts as a stall
-    /// already.
+    /// Returns the counts at `now`. A frame that the patient viewer is waiting for already counts as a stall.
     pub(crate) fn counters(&self, now: Instant) -> VideoCounters {
         let due = self.due_by(now);
         let mut stalls = self.stalls;
@@ -106,7 +105,7 @@ impl Viewers {
                 stalled += now.since(shown);
             }
         }
-        // A frame that came before its deadline, which is yet to come, is not due.
+        // A frame that was complete before its deadline, which is still to come, is not due.
         let early = self.arrived.saturating_sub(due);
         VideoCounters {
             due,
@@ -116,7 +115,7 @@ impl Viewers {
         }
     }
 
-    /// How many frames are to be shown live by `now`.
+    /// Returns the number of frames that are due live by `now`.
     fn due_by(&self, now: Instant) -> u64 {
         let first = self.start + self.config.deadline;
         if now < first {
@@ -135,7 +134,7 @@ impl Viewers {
 mod tests {
     use super::*;
 
-    /// Ten frames of 100 bytes, one every 40 ms, to be shown 100 ms after they are written.
+    /// Creates viewers of ten frames of 100 bytes, one every 40 ms, with deadlines 100 ms after they are written.
     fn viewers() -> Viewers {
         let config = VideoConfig {
             frame_bytes: 100,
@@ -151,11 +150,11 @@ mod tests {
     }
 
     #[test]
-    fn frames_that_come_in_time_are_shown() {
+    fn frames_in_time_are_shown() {
         let mut viewers = viewers();
         viewers.received(ms(50), 100);
         viewers.received(ms(90), 250);
-        // Deadlines are at 100, 140, 180 …: at 139 one is due, and two are there.
+        // Deadlines are at 100, 140, 180 ms, …: at 139 ms one frame is due, and two are complete.
         let seen = viewers.counters(ms(139));
         assert_eq!((seen.due, seen.in_time, seen.stalls), (1, 1, 0));
         assert_eq!(viewers.counters(ms(99)).due, 0);
@@ -164,10 +163,10 @@ mod tests {
     }
 
     #[test]
-    fn a_late_frame_is_missed_live_and_delays_what_follows() {
+    fn a_late_frame_is_missed_live_and_delays_later_frames() {
         let mut viewers = viewers();
         viewers.received(ms(100), 100);
-        // Frame 1 was due at 140 and comes at 170 with frame 2, which is due at 180.
+        // Frame 1 was due at 140 ms and is complete at 170 ms, with frame 2, which is due at 180 ms.
         let waiting = viewers.counters(ms(150));
         assert_eq!((waiting.due, waiting.in_time, waiting.stalls), (2, 1, 1));
         assert_eq!(waiting.stalled, Duration::from_millis(10));
@@ -175,7 +174,7 @@ mod tests {
         let seen = viewers.counters(ms(180));
         assert_eq!((seen.due, seen.in_time, seen.stalls), (3, 2, 1));
         assert_eq!(seen.stalled, Duration::from_millis(30));
-        // Frame 3 was due at 220, for the patient at 250: at 240 only the live one misses it.
+        // Frame 3 was due at 220 ms, for the patient viewer at 250 ms: at 240 ms only the live viewer misses it.
         viewers.received(ms(240), 400);
         let seen = viewers.counters(ms(250));
         assert_eq!((seen.due, seen.in_time, seen.stalls), (4, 2, 1));

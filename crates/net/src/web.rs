@@ -1,18 +1,17 @@
-//! Sizes of short flows, as they were measured and published.
+//! Published distributions of the sizes of short flows.
 //!
-//! Each transfer is a connection of its own, and transfers arrive as a Poisson process: this is what
-//! papers on flow completion times load a link with. The order, the pauses and the shared connections
-//! of a browser are left out.
+//! Each transfer is a separate connection, and transfers arrive as a Poisson process: the usual load in papers on flow
+//! completion times. The order, pauses and shared connections of a browser are not modelled.
 //!
-//! | distribution | of what | source |
+//! | distribution | flows | source |
 //! | --- | --- | --- |
-//! | [`WebObjects`](FlowSizes::WebObjects) | objects of web pages on the Internet | 3GPP2 C.R1002's HTTP model, with the figures that ns-3's `ThreeGppHttpVariables` has |
+//! | [`WebObjects`](FlowSizes::WebObjects) | objects of web pages on the Internet | 3GPP2 C.R1002's HTTP model, with the values of ns-3's `ThreeGppHttpVariables` |
 //! | [`WebSearch`](FlowSizes::WebSearch) | flows of a cluster that answers web searches | Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010 |
 //! | [`DataMining`](FlowSizes::DataMining) | flows of a cluster that mines data | Greenberg et al., "VL2", SIGCOMM 2009 |
 //!
-//! Of the last two the papers have drawings; the points are those of the traffic generator of Bai et al.
-//! ("Information-Agnostic Flow Scheduling for Commodity Data Centers", NSDI 2015), and between two of
-//! them sizes are spread evenly.
+//! The papers show the last two as figures. Their points are those of the traffic generator of Bai et al.
+//! ("Information-Agnostic Flow Scheduling for Commodity Data Centers", NSDI 2015), with uniform sizes between two
+//! points.
 
 use crate::random::Stream;
 
@@ -20,15 +19,15 @@ use crate::random::Stream;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FlowSizes {
-    /// Objects of web pages: a mean of 8.7 kB.
+    /// Objects of web pages: mean 8.7 kB.
     WebObjects,
-    /// A web-search cluster: half below 75 kB, and a mean of 1.7 MB.
+    /// A web-search cluster: half below 75 kB, mean 1.7 MB.
     WebSearch,
-    /// A data-mining cluster: half below 1.1 kB, and a mean of 12.7 MB.
+    /// A data-mining cluster: half below 1.1 kB, mean 12.7 MB.
     DataMining,
 }
 
-/// A size in bytes, and the share of flows that are no larger.
+/// A size in bytes, and the fraction of flows that are no larger.
 type Point = (f64, f64);
 
 const WEB_SEARCH: [Point; 12] = [
@@ -62,10 +61,10 @@ const DATA_MINING: [Point; 13] = [
     (1_000_000_000.0, 1.0),
 ];
 
-/// A logarithm that is normally distributed, drawn again until the size lies between two.
+/// Log-normal distribution, with draws repeated until the size is between two limits.
 #[derive(Clone, Copy, Debug)]
 struct LogNormal {
-    /// Mean and standard deviation of the sizes before any is drawn again, in bytes.
+    /// Mean and standard deviation of the sizes without the limits, in bytes.
     mean: f64,
     deviation: f64,
     min: f64,
@@ -80,7 +79,7 @@ const MAIN_OBJECT: LogNormal = LogNormal {
     max: 2_000_000.0,
 };
 
-/// What is on it.
+/// Objects embedded in a page.
 const EMBEDDED_OBJECT: LogNormal = LogNormal {
     mean: 7_758.0,
     deviation: 126_168.0,
@@ -88,14 +87,14 @@ const EMBEDDED_OBJECT: LogNormal = LogNormal {
     max: 2_000_000.0,
 };
 
-/// Embedded objects of a page, on average: ns-3's documentation of its model.
+/// Mean number of embedded objects of a page (documentation of ns-3's model).
 const EMBEDDED_PER_PAGE: f64 = 3.95;
 
-/// Of all objects, those that are a page itself.
+/// Fraction of objects that are the page itself.
 const MAIN_SHARE: f64 = 1.0 / (1.0 + EMBEDDED_PER_PAGE);
 
 impl FlowSizes {
-    /// The size of a flow in bytes, at least one.
+    /// Draws the size of a flow in bytes, at least one.
     pub fn draw(self, stream: &mut Stream) -> u64 {
         let bytes = match self {
             Self::WebObjects => {
@@ -108,7 +107,7 @@ impl FlowSizes {
         (bytes.round() as u64).max(1)
     }
 
-    /// The mean size in bytes.
+    /// Returns the mean size in bytes.
     #[must_use]
     pub fn mean_bytes(self) -> f64 {
         match self {
@@ -121,7 +120,7 @@ impl FlowSizes {
     }
 }
 
-/// The size that a share of `unit` of the flows do not exceed.
+/// Returns the size that a fraction `unit` of the flows does not exceed.
 fn quantile(points: &[Point], unit: f64) -> f64 {
     for pair in points.windows(2) {
         let [(from, below), (to, share)] = [pair[0], pair[1]];
@@ -140,7 +139,7 @@ fn mean(points: &[Point]) -> f64 {
 }
 
 impl LogNormal {
-    /// Mean and standard deviation of the logarithm.
+    /// Returns the mean and standard deviation of the logarithm.
     fn of_logarithm(self) -> (f64, f64) {
         let ratio = self.deviation / self.mean;
         let variance = libm::log(1.0 + ratio * ratio);
@@ -149,7 +148,7 @@ impl LogNormal {
 
     fn draw(self, stream: &mut Stream) -> f64 {
         let (mean, deviation) = self.of_logarithm();
-        // One embedded object in six is drawn again; nobody draws this often.
+        // One embedded object in six is drawn again, so this limit is never reached in practice.
         for _ in 0..1000 {
             let size = libm::exp(stream.normal(mean, deviation));
             if (self.min..self.max).contains(&size) {
@@ -159,10 +158,10 @@ impl LogNormal {
         self.min
     }
 
-    /// The mean of what is drawn.
+    /// Returns the mean within the limits.
     fn mean(self) -> f64 {
         let (mean, deviation) = self.of_logarithm();
-        // Of a normal distribution, the part below a size, and the same with each weighted by it.
+        // Part of a normal distribution below a size; shifted, the same part weighted with size.
         let below = |size: f64, shift: f64| {
             let distance = (libm::log(size) - mean) / deviation - shift;
             (1.0 + libm::erf(distance / core::f64::consts::SQRT_2)) / 2.0
@@ -183,9 +182,9 @@ mod tests {
     ];
 
     #[test]
-    fn the_mean_is_what_is_drawn() {
+    fn the_mean_agrees_with_draws() {
         for (sizes, expected, tolerance) in [
-            // Means of 500,000 draws, with four standard errors: deviations of 40 kB, 3.6 MB, 79 MB.
+            // Means of 500,000 draws, with four standard errors: standard deviations of 40 kB, 3.6 MB, 79 MB.
             (FlowSizes::WebObjects, 8_720.0, 0.04),
             (FlowSizes::WebSearch, 1_711_250.0, 0.02),
             (FlowSizes::DataMining, 12_657_000.0, 0.04),
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_those_of_the_points() {
+    fn quantiles_are_those_of_the_points() {
         for (sizes, points) in [
             (FlowSizes::WebSearch, &WEB_SEARCH[..]),
             (FlowSizes::DataMining, &DATA_MINING[..]),
@@ -212,7 +211,7 @@ mod tests {
             let drawn: Vec<u64> = (0..100_000).map(|_| sizes.draw(&mut stream)).collect();
             for &(size, share) in &points[1..] {
                 let below = drawn.iter().filter(|&&bytes| bytes as f64 <= size).count();
-                // Deviation √(0.25 · 10⁵) = 158 of 10⁵ at most.
+                // Standard deviation at most √(0.25 · 10⁵) = 158 of 10⁵.
                 assert!(
                     (below as f64 / 1e5 - share).abs() < 0.007,
                     "{sizes:?} {size}"
@@ -229,12 +228,12 @@ mod tests {
             .collect();
         drawn.sort_unstable();
         assert!(drawn[0] >= 50 && drawn[99_999] < 2_000_000);
-        // A fifth are pages with a median of 4.2 kB, the others have one of 0.6 kB.
+        // A fifth are pages with a median of 4.2 kB; the others have a median of 0.6 kB.
         assert!((600..1500).contains(&drawn[50_000]), "{}", drawn[50_000]);
     }
 
     #[test]
-    fn nothing_is_a_flow_of_no_bytes() {
+    fn no_flow_is_empty() {
         let mut stream = Stream::derive(4, "sizes");
         let mut all = ALL.iter().cycle().take(100_000);
         assert!(all.all(|sizes| sizes.draw(&mut stream) > 0));

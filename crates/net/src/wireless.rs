@@ -7,17 +7,16 @@
 //!                              └─────────────────┘ retry limit: dropped
 //! ```
 //!
-//! Read it from the bottom up: [`config`] and its `airtime`, `reach` (who hears whom), `station`
-//! (queue, backoff), [`medium`] (the channel and its exchanges). [`bianchi`] is the textbook
-//! model that the tests hold the medium against.
+//! The modules, from the bottom up: [`config`] and its `airtime`, `reach` (which stations hear each other), `station`
+//! (queue, backoff), [`medium`] (the channel and its frame exchanges). [`bianchi`] is the textbook model that the tests
+//! compare the medium with.
 //!
-//! Like a [link](crate::link) a medium is sans-I/O, but a packet's future is not known when it is
-//! accepted: [`Medium::next_event`] changes with every offer, and one exchange takes four events.
+//! A medium is sans-I/O like a [link](crate::link), but a packet's schedule is not known when it is accepted:
+//! [`Medium::next_event`] changes with every offer, and one exchange takes four events.
 //!
-//! What is left out on purpose: mobility, propagation delay, fading and summed interference,
-//! fragmentation, rate adaptation, management frames, broadcasts, and the optional reset of a
-//! NAV that an RTS without data has set. A carrier is sensed at once, so stations collide only
-//! when they start at the same instant or do not sense each other.
+//! Not modelled on purpose: mobility, propagation delay, fading and summed interference, fragmentation, rate
+//! adaptation, management frames, broadcasts, and the optional reset of a NAV that was set by an RTS without data. A
+//! carrier is sensed at once, so stations collide only if they start at the same instant or do not sense each other.
 
 mod airtime;
 pub mod bianchi;

@@ -1,13 +1,11 @@
 //! Capture files: pcapng (draft-ietf-opsawg-pcapng) with times in nanoseconds.
 //!
-//! Why this format: classic pcap has no comments, and a comment is where a capture says why a
-//! segment was sent. Wireshark, tshark and tcpdump read it; so does tcptrace, which leaves the
-//! reading to libpcap and gets times in microseconds from it.
+//! **Format.** Classic pcap has no comments, and comments give the reason for each transmission. Wireshark, tshark and
+//! tcpdump read pcapng. So does tcptrace, through libpcap, which gives it times in microseconds.
 //!
-//! Why raw IP (link type 101) and a single interface for all flows: a simulated packet has no
-//! Ethernet header, and all of these tools know raw IP. tcptrace 6.6.7 does not know the link
-//! type that says IPv4 alone (228), and libpcap 1.10 takes two raw IP interfaces for interfaces
-//! of different types and reads neither.
+//! **Link type.** The capture has a single interface for all flows, with link type raw IP (101), because simulated
+//! packets have no Ethernet header. All of these tools support raw IP. tcptrace 6.6.7 does not support the link type
+//! for IPv4 only (228). libpcap 1.10 treats two raw IP interfaces as interfaces of different types and reads neither.
 //!
 //! The same packets give the same file, byte for byte, on every machine.
 
@@ -28,33 +26,32 @@ use thiserror::Error;
 
 use crate::emit::{EmitError, MAX_HEADER_BYTES};
 
-/// Bytes kept of each packet by [`Snap::Headers`]: any IP and TCP header, and some payload.
+/// Bytes of each packet kept by [`Snap::Headers`]: any IP and TCP header, and some payload.
 pub const HEADERS_SNAP_BYTES: u32 = 128;
 const _: () = assert!(HEADERS_SNAP_BYTES as usize >= MAX_HEADER_BYTES);
 
 /// Largest IP packet.
 const FULL_SNAP_BYTES: u32 = 65_535;
 
-/// The longest comment in bytes: the length of a pcapng option is a 16-bit field, and a
-/// multiple of four is left free of padding.
+/// Greatest length of a comment in bytes: the length of a pcapng option is a 16-bit field, and a multiple of four needs
+/// no padding.
 const MAX_COMMENT_BYTES: usize = 65_532;
 
-/// The name of the interface where nothing else is said.
+/// Default name of the interface.
 const INTERFACE: &str = "dupack";
 
-/// When a simulation's clock stood at zero: 2000-01-01 00:00:00 UTC. Not 1970, as handshakes
-/// come before time zero and analysers take an all-zero time for none.
+/// Wall-clock time of a simulation's time zero: 2000-01-01 00:00:00 UTC. It is not 1970, because handshakes come before
+/// time zero and analysers treat an all-zero time as missing.
 const SIMULATION_ORIGIN_UNIX_NS: u64 = 946_684_800_000_000_000;
 
-/// How much of each packet is kept.
+/// Part of each packet that is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Snap {
-    /// The first [`HEADERS_SNAP_BYTES`] bytes. Readers cannot verify the TCP checksum of a
-    /// packet that is cut short.
+    /// The first [`HEADERS_SNAP_BYTES`] bytes. Readers cannot verify the TCP checksum of a truncated packet.
     #[default]
     Headers,
-    /// All of it.
+    /// The whole packet.
     Full,
 }
 
@@ -67,36 +64,36 @@ impl Snap {
     }
 }
 
-/// A time in a capture file, in nanoseconds since 1970-01-01 00:00:00 UTC.
+/// Time in a capture file, in nanoseconds since 1970-01-01 00:00:00 UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CaptureTime(u64);
 
 impl CaptureTime {
-    /// The time `nanos` nanoseconds after 1970-01-01 00:00:00 UTC.
+    /// Creates the time `nanos` nanoseconds after 1970-01-01 00:00:00 UTC.
     #[must_use]
     pub const fn from_unix_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// The time of `at` in a simulation, whose clock stood at zero when the year 2000 began.
+    /// Converts the simulation time `at`; time zero is the beginning of the year 2000.
     #[must_use]
     pub const fn from_simulation(at: Instant) -> Self {
         Self(SIMULATION_ORIGIN_UNIX_NS.saturating_add(at.as_nanos()))
     }
 
-    /// Nanoseconds since 1970-01-01 00:00:00 UTC.
+    /// Returns the nanoseconds since 1970-01-01 00:00:00 UTC.
     #[must_use]
     pub const fn as_unix_nanos(self) -> u64 {
         self.0
     }
 
-    /// `span` earlier; not before 1970.
+    /// Returns the time `span` earlier, but not before 1970.
     #[must_use]
     pub const fn before(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(span.as_nanos()))
     }
 
-    /// `span` later.
+    /// Returns the time `span` later.
     #[must_use]
     pub const fn after(self, span: Duration) -> Self {
         Self(self.0.saturating_add(span.as_nanos()))
@@ -118,7 +115,7 @@ pub enum Part {
     Header,
     /// A packet.
     Packet,
-    /// What was still buffered.
+    /// The buffered rest of the file.
     End,
 }
 
@@ -132,53 +129,54 @@ impl fmt::Display for Part {
     }
 }
 
-/// Why a capture could not be written.
+/// Error of writing a capture.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// The file, or whatever else the capture goes to, did not take it.
+    /// The file, or another destination, rejected a write.
     #[error("cannot write {part} of the capture")]
     Write {
-        /// Which part.
+        /// Part that was being written.
         part: Part,
-        /// What the system says.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
-    /// pcapng cannot express it.
+    /// pcapng cannot express a part of the capture.
     #[error("cannot express {part} of the capture in pcapng")]
     Format {
-        /// Which part.
+        /// Part that was being written.
         part: Part,
-        /// What is wrong.
+        /// Error of the encoder.
         #[source]
         source: PcapError,
     },
-    /// The segment has no packet.
+    /// The segment does not fit into a packet.
     #[error("cannot build a packet for the capture")]
     Packet(#[from] EmitError),
-    /// Packets must come in the order of time; schedule those that cannot.
-    #[error("a packet at {at} comes after the capture has reached {reached}")]
+    /// The packet is earlier than the last written one. Packets must be written in the order of time; schedule those
+    /// that cannot be.
+    #[error("the packet at {at} is out of order: the capture has already reached {reached}")]
     Late {
-        /// When the packet was captured.
+        /// Time of the packet.
         at: CaptureTime,
-        /// The time of the last packet written.
+        /// Time of the last written packet.
         reached: CaptureTime,
     },
 }
 
 impl CaptureError {
-    /// The header was not written.
+    /// Creates an error of writing the header.
     pub(crate) fn of_header(error: PcapError) -> Self {
         Self::new(Part::Header, error)
     }
 
-    /// A packet was not.
+    /// Creates an error of writing a packet.
     pub(crate) fn of_packet(error: PcapError) -> Self {
         Self::new(Part::Packet, error)
     }
 
-    /// What was still buffered was not.
+    /// Creates an error of writing the buffered rest.
     pub(crate) const fn of_end(source: io::Error) -> Self {
         Self::Write {
             part: Part::End,
@@ -194,29 +192,28 @@ impl CaptureError {
     }
 }
 
-/// A packet that waits for its time.
+/// Packet that waits for its time.
 #[derive(Debug)]
 struct Scheduled {
     packet: Vec<u8>,
     comment: Option<String>,
 }
 
-/// Writes a capture file. Call [`finish`](Self::finish) at the end: scheduled packets are lost
-/// otherwise.
+/// Writes a capture file. Call [`finish`](Self::finish) at the end; otherwise scheduled packets are lost.
 ///
-/// The writer is buffered here; it need not be outside.
+/// The output is buffered internally, so the writer needs no buffer.
 pub struct CaptureWriter<W: Write> {
     file: PcapNgWriter<BufWriter<W>>,
     snap: Snap,
-    /// By time, then in the order in which they came.
+    /// Scheduled packets by time, and then in the order of scheduling.
     scheduled: BTreeMap<(CaptureTime, u64), Scheduled>,
     scheduled_so_far: u64,
-    /// Time of the last packet written.
+    /// Time of the last written packet.
     reached: CaptureTime,
 }
 
 impl<W: Write> CaptureWriter<W> {
-    /// Starts a capture: writes its header.
+    /// Starts a capture by writing its header.
     ///
     /// # Errors
     ///
@@ -225,7 +222,7 @@ impl<W: Write> CaptureWriter<W> {
         Self::named(writer, snap, INTERFACE)
     }
 
-    /// Starts a capture of which the interface has this name.
+    /// Starts a capture with this name of its interface.
     ///
     /// # Errors
     ///
@@ -260,13 +257,12 @@ impl<W: Write> CaptureWriter<W> {
         })
     }
 
-    /// Writes `packet`, an IP packet captured at `at`, and before it everything scheduled until
-    /// then. The comment stands with the packet in the file; Wireshark shows it as a packet
-    /// comment.
+    /// Writes `packet`, an IP packet captured at `at`, after everything scheduled until then. The comment is stored
+    /// with the packet; Wireshark shows it as a packet comment.
     ///
     /// # Errors
     ///
-    /// If the writer fails, or if a packet with a later time has been written already.
+    /// If the writer fails, or if a packet with a later time has already been written.
     pub fn write(
         &mut self,
         at: CaptureTime,
@@ -277,15 +273,15 @@ impl<W: Write> CaptureWriter<W> {
         self.append(at, packet, comment)
     }
 
-    /// Keeps `packet` until the capture has reached `at`, or its end. This is for packets known
-    /// ahead of time, such as the handshake of a flow that is yet to start.
+    /// Keeps `packet` until the capture reaches `at`, or ends. Use it for packets known ahead of time, such as the
+    /// handshake of a flow that has not started.
     pub fn schedule(&mut self, at: CaptureTime, packet: Vec<u8>, comment: Option<String>) {
         self.scheduled
             .insert((at, self.scheduled_so_far), Scheduled { packet, comment });
         self.scheduled_so_far += 1;
     }
 
-    /// Writes everything still scheduled and hands back the writer, flushed.
+    /// Writes all scheduled packets and returns the writer, flushed.
     ///
     /// # Errors
     ///
@@ -305,7 +301,7 @@ impl<W: Write> CaptureWriter<W> {
         Ok(writer)
     }
 
-    /// Writes what is scheduled for `until` and before; all of it if `until` is `None`.
+    /// Writes the packets scheduled for `until` or before, or all of them if `until` is `None`.
     fn write_scheduled(&mut self, until: Option<CaptureTime>) -> Result<(), CaptureError> {
         while let Some(next) = self.scheduled.first_entry() {
             let at = next.key().0;
@@ -335,7 +331,7 @@ impl<W: Write> CaptureWriter<W> {
         let block = EnhancedPacketBlock {
             interface_id: 0,
             timestamp: std::time::Duration::from_nanos(at.as_unix_nanos()),
-            // An IP packet has less than 64 KiB, IPv6's jumbograms excepted.
+            // An IP packet is shorter than 64 KiB, except for IPv6 jumbograms.
             original_len: u32::try_from(packet.len()).unwrap_or(u32::MAX),
             data: Cow::Borrowed(&packet[..kept]),
             options: comment.into_iter().collect(),
@@ -358,7 +354,7 @@ impl<W: Write> fmt::Debug for CaptureWriter<W> {
     }
 }
 
-/// As much of `text` as an option holds.
+/// Returns the part of `text` that fits into an option.
 pub(crate) fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_COMMENT_BYTES)]
 }

@@ -1,5 +1,5 @@
-//! Reads capture files of anybody's making: pcap and pcapng, plain or packed by gzip, down to the
-//! TCP header of each packet.
+//! Reads capture files of any origin: pcap and pcapng, plain or compressed with gzip, down to the TCP header of each
+//! packet.
 //!
 //! ```
 //! use dupack_packet::captured::{CaptureReader, Tally};
@@ -21,27 +21,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | file | what it is for |
+//! | file | contents |
 //! | --- | --- |
-//! | `input.rs` | bytes in large pieces, unpacked |
-//! | `pcap.rs`, `pcapng.rs` | records in the file |
+//! | `input.rs` | bytes in large pieces, decompressed |
+//! | `pcap.rs`, `pcapng.rs` | records of the file |
 //! | `link.rs` | from the frame to the IP packet |
-//! | `packet.rs` | from there to the TCP header |
-//! | `tunnel.rs` | from there to an IP packet within |
-//! | `tally.rs`, `note.rs` | what people are told of the rest |
+//! | `packet.rs` | from the IP packet to the TCP header |
+//! | `tunnel.rs` | from the IP packet to an encapsulated IP packet |
+//! | `tally.rs`, `note.rs` | summaries of everything else for users |
 //!
-//! **Any bytes may come.** Nothing panics, and no length in a file is believed beyond a bound
-//! ([`PACKET_BYTES_MAX`], [`BLOCK_BYTES_MAX`]): memory grows by what was read, not by what is promised. A
-//! file that ends within a packet, or is damaged, is read as far as it goes, and a [`Note`] says so.
+//! **The input is untrusted.** Nothing panics, and no length in a file is trusted beyond a bound ([`PACKET_BYTES_MAX`],
+//! [`BLOCK_BYTES_MAX`]): memory grows with the bytes read, not with the lengths announced. A file that ends within a
+//! packet, or is damaged, is read as far as possible, and a [`Note`] reports the damage.
 //!
-//! **Why a reader of our own.** `pcap-file` 2.0, by which captures are written here, refuses every packet that
-//! is longer than the file's snapshot length: all captures of headers alone. It takes each time in pcapng
-//! for nanoseconds, and stops for good at the first damaged block. `pcap-parser` 0.17 does not know pcapng's
-//! obsolete packet blocks, gives a whole packet up for one bad option, allocates where a packet has
-//! options, and drops what the system says of a failed read. What remains for either is four or five numbers
-//! at the start of a record: these are read here, with the bounds and the finding of the next good record
-//! that neither has. The headers of IP are left to `etherparse`, and the options of TCP to the project's
-//! one reader of them, [`Options::parse`](crate::Options::parse).
+//! **Reason for a custom reader.** `pcap-file` 2.0, which writes our captures, rejects every packet that is longer than
+//! the file's snapshot length, and thus all captures of headers only. It treats each time in pcapng as nanoseconds, and
+//! stops at the first damaged block. `pcap-parser` 0.17 does not support pcapng's obsolete packet blocks, discards a
+//! whole packet because of one bad option, allocates for a packet with options, and drops the system's error of a
+//! failed read. A record starts with four or five numbers. They are read here, with bounds and with resynchronisation
+//! after damage, which neither crate has. `etherparse` parses the IP headers, and the project's only parser of TCP
+//! options, [`Options::parse`](crate::Options::parse), the TCP options.
 
 mod error;
 mod input;
@@ -73,50 +72,50 @@ use note::Notes;
 use pcap::Pcap;
 use pcapng::Pcapng;
 
-/// A packet of a capture.
+/// Packet of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Captured<'a> {
-    /// Its number in the file, from 1, as Wireshark counts.
+    /// Number in the file, counted from 1 as in Wireshark.
     pub number: u64,
-    /// When it was captured. Times may go backwards from one packet to the next.
+    /// Time of capture. Times may go backwards from one packet to the next.
     pub at: CaptureTime,
-    /// What its first header is.
+    /// Type of its first header.
     pub link: LinkType,
-    /// The interface it was captured on, counted over the whole file from 0.
+    /// Interface on which it was captured, counted from 0 over the whole file.
     pub interface: u32,
-    /// Which way it went there, if the file says so.
+    /// Direction at that interface, if the file tells.
     pub heading: Heading,
-    /// Its length on the link, in bytes.
+    /// Length on the link, in bytes.
     pub original_len: u32,
-    /// As much of it as was kept, from its first byte on.
+    /// Bytes that were kept, from the first one.
     pub bytes: &'a [u8],
 }
 
-/// Which way a packet went, as seen from the host that captured it.
+/// Direction of a packet, as seen from the capturing host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Heading {
     /// The host received it.
     Incoming,
     /// The host sent it.
     Outgoing,
-    /// Nothing in the file tells.
+    /// The file does not tell.
     #[default]
     Unknown,
 }
 
-/// A packet's place in the buffer, and what its record says.
+/// Position of a packet in the buffer, and the contents of its record.
 struct Record {
     at: CaptureTime,
     link: LinkType,
     interface: u32,
     heading: Heading,
     original_len: u32,
-    /// Where its bytes begin in the buffer, and how many were kept.
+    /// Start of its bytes in the buffer, and the number of bytes that were kept.
     start: usize,
     len: usize,
 }
 
-/// Which bytes of a number come first.
+/// Byte order of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Big,
@@ -138,30 +137,30 @@ impl Order {
         }
     }
 
-    /// The number `at` bytes into `bytes`; 0 if they end before.
+    /// Returns the number at offset `at` of `bytes`; 0 if they end before.
     fn u32_at(self, bytes: &[u8], at: usize) -> u32 {
         let rest = bytes.get(at..).unwrap_or_default();
         rest.first_chunk().map_or(0, |bytes| self.u32(*bytes))
     }
 
-    /// As [`Self::u32_at`].
+    /// As [`Self::u32_at`], with 16 bits.
     fn u16_at(self, bytes: &[u8], at: usize) -> u16 {
         let rest = bytes.get(at..).unwrap_or_default();
         rest.first_chunk().map_or(0, |bytes| self.u16(*bytes))
     }
 }
 
-/// What kind of file it is.
+/// Format of the file.
 #[derive(Debug)]
 enum File {
     Pcap(Pcap),
     Pcapng(Pcapng),
 }
 
-/// Reads a capture, packet by packet, from anything that can be read: a file, standard input.
+/// Reads a capture, packet by packet, from any reader, such as a file or standard input.
 ///
-/// It reads in large pieces and takes what there is, so that a capture can be followed while it is taken. No buffer is needed around the
-/// reader.
+/// It reads large pieces and uses the available bytes, so that a capture can be followed while it is written. The
+/// reader needs no buffer.
 pub struct CaptureReader<R: Read> {
     input: Input<R>,
     file: File,
@@ -174,7 +173,7 @@ impl<R: Read> CaptureReader<R> {
     ///
     /// # Errors
     ///
-    /// If `reader` fails, or what it gives is no capture.
+    /// If `reader` fails, or if its data is not a capture.
     pub fn new(reader: R) -> Result<Self, ReadError> {
         let mut input = Input::new(reader).map_err(ReadError::Io)?;
         let mut notes = Notes::default();
@@ -195,8 +194,8 @@ impl<R: Read> CaptureReader<R> {
         })
     }
 
-    /// The next packet; `None` at the end of the file, or of what of it can be read. Then
-    /// [`notes`](Self::notes) has told why, if it ends amiss.
+    /// Returns the next packet; `None` at the end of the file or of its readable part. If the file ends unexpectedly,
+    /// [`notes`](Self::notes) tells the reason.
     ///
     /// # Errors
     ///
@@ -224,7 +223,7 @@ impl<R: Read> CaptureReader<R> {
         }))
     }
 
-    /// What is amiss with the file, as far as it was read. At most a few dozen.
+    /// Returns the problems of the file, as far as it was read. There are at most a few dozen.
     #[must_use]
     pub fn notes(&self) -> Vec<Note> {
         let mut notes = self.notes.list();
@@ -234,8 +233,7 @@ impl<R: Read> CaptureReader<R> {
         notes
     }
 
-    /// The interfaces that a pcapng file has described so far in the section that is being read, in
-    /// order; none for pcap.
+    /// Returns the interfaces that a pcapng file has described so far in the current section, in order; none for pcap.
     #[must_use]
     pub fn interfaces(&self) -> &[Interface] {
         match &self.file {
@@ -244,7 +242,7 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// What the file is, for people: "pcap, microseconds", and whether it is packed.
+    /// Returns a description of the format for users, such as "pcap with microseconds", and the compression, if any.
     #[must_use]
     pub fn describe(&self) -> String {
         let format = match &self.file {
@@ -253,18 +251,18 @@ impl<R: Read> CaptureReader<R> {
         };
         match self.notes.packing {
             input::Packing::None => format.to_owned(),
-            input::Packing::Gzip => format!("{format}, packed by gzip"),
+            input::Packing::Gzip => format!("{format}, compressed with gzip"),
         }
     }
 
-    /// How many packets were read.
+    /// Returns the number of packets read.
     #[must_use]
     pub const fn packets(&self) -> u64 {
         self.number
     }
 
-    /// How many bytes were taken from the reader: of the packed ones where the file is packed, for a display of
-    /// progress beside the file's length.
+    /// Returns the number of bytes read from the reader, before decompression, to display progress relative to the
+    /// length of the file.
     #[must_use]
     pub fn bytes_taken(&self) -> u64 {
         self.input.bytes_taken()

@@ -1,5 +1,5 @@
-//! Writes packets of a capture to another, as they are, with comments: pcapng, with an interface for each kind
-//! of link.
+//! Copies packets of a capture to another one, unchanged, with comments. The copy is pcapng, with one interface per
+//! link type.
 
 use std::borrow::Cow;
 use std::io::{BufWriter, Write};
@@ -15,10 +15,10 @@ use pcap_file::{DataLink, Endianness};
 use crate::capture::{CaptureError, cut};
 use crate::captured::{Captured, LinkType};
 
-/// Writes a capture of packets of another.
+/// Writes a capture of packets from another capture.
 pub struct CopyWriter<W: Write> {
     file: PcapNgWriter<BufWriter<W>>,
-    /// The interfaces so far, in their order.
+    /// Link types of the interfaces so far, in order.
     links: Vec<LinkType>,
 }
 
@@ -31,7 +31,7 @@ impl<W: Write> std::fmt::Debug for CopyWriter<W> {
 }
 
 impl<W: Write> CopyWriter<W> {
-    /// Starts a capture: writes its header.
+    /// Starts a capture by writing its header.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl<W: Write> CopyWriter<W> {
         })
     }
 
-    /// Writes a packet, with as much of it as was kept, and a comment.
+    /// Writes a packet, with all bytes that were kept, and a comment.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl<W: Write> CopyWriter<W> {
         Ok(())
     }
 
-    /// The interface for a kind of link: described when it is first needed.
+    /// Returns the interface for a link type; describes it on first use.
     fn interface(&mut self, link: LinkType) -> Result<u32, CaptureError> {
         let known = self.links.iter().position(|known| *known == link);
         let place = match known {
@@ -99,7 +99,7 @@ impl<W: Write> CopyWriter<W> {
         Ok(u32::try_from(place).unwrap_or(u32::MAX))
     }
 
-    /// Hands back the writer, flushed.
+    /// Returns the writer, flushed.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ mod tests {
     use crate::{CaptureTime, CaptureWriter, Snap};
 
     #[test]
-    fn a_copy_has_the_packets_as_they_were_and_comments() {
+    fn a_copy_keeps_the_packets_and_adds_comments() {
         let mut writer = CaptureWriter::new(Vec::new(), Snap::Full).unwrap();
         let packets: [&[u8]; 2] = [&[0x45, 1, 2, 3], &[0x60, 9]];
         for (n, packet) in (1..).zip(packets) {

@@ -1,7 +1,7 @@
 //! Writes a connection's segment as an IPv4 or IPv6 packet into the caller's buffer.
 //!
-//! Nothing is allocated, and the payload is written once, in its place. Real connections and
-//! captures of simulated ones are written here alike.
+//! Nothing is allocated, and the payload is written once, in place. Real connections and captures of simulated ones use
+//! the same code.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::options::{OptionField, Options, Order};
 
-/// Most bytes of an IPv6 header and a TCP header together; those of IPv4 need less.
+/// Greatest length of an IPv6 header and a TCP header together; IPv4 needs less.
 pub const MAX_HEADER_BYTES: usize = Ipv6Header::LEN + TcpHeader::MAX_LEN;
 
 /// Initial time to live, or hop limit (the IANA default).
@@ -24,46 +24,46 @@ const FLAGS_AT: usize = 13;
 /// Offset of the checksum in a TCP header.
 pub const CHECKSUM_AT: usize = 16;
 
-/// What a packet has beside its segment.
+/// Fields of a packet beside its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
-    /// Where it comes from.
+    /// Source address and port.
     pub source: SocketAddr,
-    /// Where it goes; of the same family.
+    /// Destination address and port, of the same family.
     pub destination: SocketAddr,
     /// The identification field of an IPv4 header.
     pub identification: u16,
-    /// Who computes the TCP checksum.
+    /// Method of computing the TCP checksum.
     pub checksum: Checksum,
 }
 
-/// Who computes a packet's TCP checksum.
+/// Method of computing a packet's TCP checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksum {
-    /// It is written.
+    /// The full checksum is written.
     Full,
-    /// Whoever takes the packet: what is written is the sum over the pseudo-header, as a device
-    /// with checksum offload wants it. The rest is summed from the start of the TCP header, and
-    /// the result belongs [`CHECKSUM_AT`] bytes into it.
+    /// The receiver of the packet computes it. The written value is the sum over the pseudo-header, as devices with
+    /// checksum offload expect. The rest must be summed from the start of the TCP header, and the result stored
+    /// [`CHECKSUM_AT`] bytes into it.
     Offloaded,
 }
 
-/// Why a segment could not be written.
+/// Error of writing a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EmitError {
     /// The packet is longer than the caller's buffer.
-    #[error("the packet has {needed} bytes, the buffer {given}")]
+    #[error("the packet needs {needed} bytes, but the buffer has {given}")]
     BufferTooShort {
         /// Length of the packet.
         needed: usize,
         /// Length of the buffer.
         given: usize,
     },
-    /// IP counts a packet's length in 16 bits.
+    /// The payload exceeds the 16-bit length of an IP packet.
     #[error(
-        "a payload of {payload_len} bytes does not fit an IP packet, which holds {max} beside \
-         these headers"
+        "a payload of {payload_len} bytes does not fit into an IP packet, which holds at most {max} \
+         bytes beside these headers"
     )]
     PayloadTooLong {
         /// Length of the payload in bytes.
@@ -72,23 +72,25 @@ pub enum EmitError {
         max: u32,
     },
     /// One address is IPv4, the other IPv6.
-    #[error("a packet cannot go from {source_ip} to {destination_ip}")]
+    #[error(
+        "source {source_ip} and destination {destination_ip} are of different address families"
+    )]
     MixedFamilies {
-        /// Where it was to come from.
+        /// Source address.
         source_ip: IpAddr,
-        /// Where it was to go.
+        /// Destination address.
         destination_ip: IpAddr,
     },
 }
 
-/// Writes the packet that carries `segment` to the start of `buffer`; `fill` writes the payload,
-/// and is given exactly `segment.len` bytes. Returns the packet's length.
+/// Writes the packet that carries `segment` to the start of `buffer`. `fill` writes the payload into exactly
+/// `segment.len` bytes. Returns the length of the packet.
 ///
-/// SACK blocks for which the header has no room are left out, the last first.
+/// SACK blocks that do not fit into the header are left out, starting with the last.
 ///
 /// # Errors
 ///
-/// If the packet does not fit, or there can be none. Then the buffer's contents are undefined.
+/// If the packet does not fit, or cannot exist. The contents of the buffer are then undefined.
 pub fn emit(
     buffer: &mut [u8],
     envelope: &Envelope,
@@ -98,7 +100,7 @@ pub fn emit(
     emit_with_order(buffer, envelope, segment, None, fill)
 }
 
-/// As [`emit`], with the order of a transmission (LE §4.2) as one option more.
+/// Writes a packet as [`emit`] does, with the order of a transmission (LE §4.2) as an additional option.
 ///
 /// # Errors
 ///
@@ -111,7 +113,7 @@ pub fn emit_with_order(
     fill: impl FnOnce(&mut [u8]),
 ) -> Result<usize, EmitError> {
     let headers = Headers::of(envelope, segment, order)?;
-    // Its length has 16 bits, as `Headers` has made sure.
+    // The length fits into 16 bits, as `Headers` ensures.
     let needed = headers.bytes() + segment.len as usize;
     let packet = room(buffer, needed)?;
     let (head, payload) = packet.split_at_mut(headers.bytes());
@@ -126,8 +128,8 @@ pub fn emit_with_order(
     Ok(needed)
 }
 
-/// Writes the headers alone, for a payload that stands elsewhere; the checksum is left to whoever
-/// takes the packet ([`Checksum::Offloaded`]). Returns their length.
+/// Writes the headers only, for a payload that is stored elsewhere. The receiver of the packet computes the checksum
+/// ([`Checksum::Offloaded`]). Returns the length of the headers.
 ///
 /// # Errors
 ///
@@ -155,11 +157,11 @@ fn room(buffer: &mut [u8], needed: usize) -> Result<&mut [u8], EmitError> {
         .ok_or(EmitError::BufferTooShort { needed, given })
 }
 
-/// What stands before the payload.
+/// Headers before the payload.
 struct Headers {
     ip_len: usize,
     options: OptionField,
-    /// TCP header and payload, as IP counts them.
+    /// Length of TCP header and payload, as in the IP header.
     transport_len: u16,
 }
 
@@ -181,7 +183,7 @@ impl Headers {
             .and_then(|len| u16::try_from(len).ok())
             .ok_or(EmitError::PayloadTooLong {
                 payload_len: segment.len,
-                // Below 64 KiB, and a TCP header is shorter.
+                // Both are below 64 KiB, and a TCP header is shorter.
                 max: (transport_max - tcp_len) as u32,
             })?;
         Ok(Self {
@@ -195,7 +197,7 @@ impl Headers {
         self.ip_len + TcpHeader::MIN_LEN + self.options.as_slice().len()
     }
 
-    /// Writes everything but TCP's checksum, and returns the sum over the pseudo-header.
+    /// Writes everything except TCP's checksum, and returns the sum over the pseudo-header.
     fn write(
         &self,
         head: &mut [u8],
@@ -208,7 +210,7 @@ impl Headers {
     }
 }
 
-/// Writes everything of a TCP header but the checksum, which is left zero.
+/// Writes a TCP header except for its checksum, which stays zero.
 fn write_tcp(tcp: &mut [u8], envelope: &Envelope, segment: &Segment, options: &[u8]) {
     let mut header = TcpHeader::new(
         envelope.source.port(),
@@ -218,10 +220,10 @@ fn write_tcp(tcp: &mut [u8], envelope: &Envelope, segment: &Segment, options: &[
     );
     header.ack = segment.ack.is_some();
     header.acknowledgment_number = segment.ack.unwrap_or_default().0;
-    // An option field is at most 40 bytes long, the only thing that this checks.
+    // This only checks that the option field has at most 40 bytes, which it does.
     let _ = header.set_options_raw(options);
     put(tcp, 0, &header.to_bytes());
-    // AE is the last bit of the byte before.
+    // AE is the last bit of the previous byte.
     let flags = segment.flags.bits().to_be_bytes();
     if let Some(bytes) = tcp.get_mut(FLAGS_AT - 1..=FLAGS_AT) {
         bytes[0] |= flags[0];
@@ -241,7 +243,7 @@ fn write_ip(
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
             let (source, destination) = (source.octets(), destination.octets());
             let mut header = Ipv4Header {
-                // `Headers` has made sure that it fits.
+                // It fits, as `Headers` ensures.
                 total_len: transport_len.saturating_add(Ipv4Header::MIN_LEN_U16),
                 identification: envelope.identification,
                 ecn: match ecn {
@@ -289,12 +291,11 @@ fn put(bytes: &mut [u8], at: usize, what: &[u8]) {
     }
 }
 
-/// The sum of `bytes` as big-endian 16-bit words, the last padded with a zero, folded into
-/// sixteen bits (RFC 1071).
+/// Returns the sum of `bytes` as big-endian 16-bit words, the last one padded with a zero, folded into 16 bits (RFC
+/// 1071).
 pub(crate) fn sum_words(bytes: &[u8]) -> u64 {
-    // Summed up in the machine's own order, which is the same sum with its bytes swapped
-    // (RFC 1071 §2 B), and wide words first: 2³² ≡ 1 (mod 2¹⁶ − 1). Up to 16 GiB it cannot
-    // overflow.
+    // The sum is taken in the machine's own byte order, which gives the same sum with swapped bytes (RFC 1071 §2 B),
+    // and with wide words first: 2³² ≡ 1 (mod 2¹⁶ − 1). It cannot overflow up to 16 GiB.
     let (wide, rest) = bytes.as_chunks::<4>();
     let wide: u64 = wide
         .iter()
@@ -312,7 +313,7 @@ pub(crate) fn sum_words(bytes: &[u8]) -> u64 {
     u64::from(u16::from_be(fold(wide + words + last)))
 }
 
-/// Folds the carries into sixteen bits.
+/// Folds the carries into 16 bits.
 pub(crate) const fn fold(sum: u64) -> u16 {
     let mut sum = sum;
     while sum > 0xffff {
@@ -327,7 +328,7 @@ mod tests {
     use dupack_tcp::seq::SeqNumber;
 
     #[test]
-    fn headers_alone_are_those_of_the_whole_packet() {
+    fn headers_alone_equal_those_of_the_whole_packet() {
         let mut segment = Segment::new(SeqNumber(7));
         segment.ack = Some(SeqNumber(9));
         segment.len = 3000;
@@ -349,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_those_of_big_endian_words() {
+    fn checksums_equal_the_sum_of_big_endian_words() {
         let bytes: Vec<u8> = (0..1500_u32).map(|i| ((i * i) >> 3) as u8).collect();
         for length in [0, 1, 2, 3, 4, 5, 20, 1459, 1500] {
             let words = bytes[..length].chunks(2);

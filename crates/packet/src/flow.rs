@@ -1,12 +1,11 @@
-//! One simulated flow as a TCP connection in a capture.
+//! Simulated flow as a TCP connection in a capture.
 //!
-//! The endpoint exchanges data one way and acknowledgments the other, and starts established.
-//! Analysers want more: a handshake that tells them the window scale and what was agreed on,
-//! an acknowledgment number in data and a sequence number in ACKs, both halves of the
-//! timestamps. [`FlowCapture`] makes these up, all else is what was exchanged.
+//! The endpoint sends data in one direction and acknowledgments in the other, and starts established. Analysers need
+//! more: a handshake with the window scale and the negotiated options, acknowledgment numbers in data, sequence numbers
+//! in ACKs, and both halves of the timestamps. [`FlowCapture`] generates these; everything else was really exchanged.
 //!
-//! The capture stands for one taken at the sender: data at the time it is sent, ACKs at the
-//! time they arrive.
+//! The capture corresponds to one taken at the sender: data has the time of its transmission, ACKs have the time of
+//! their arrival.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -21,48 +20,46 @@ use crate::capture::{CaptureError, CaptureTime, CaptureWriter};
 use crate::emit::{Checksum, EmitError, Envelope, MAX_HEADER_BYTES, emit_with_order};
 use crate::options::{self, Options, Order, Timestamps};
 
-/// The largest shift that may be agreed on (RFC 7323 §2.3).
+/// Greatest window scale (RFC 7323 §2.3).
 const MAX_WINDOW_SCALE: u8 = 14;
 
-/// The window that the sender advertises, in bytes: it never receives data.
+/// Window in bytes that the sender advertises: it never receives data.
 const SENDER_WINDOW: u16 = u16::MAX;
 
 /// Nanoseconds per tick of the receiver's clock: 1 ms (RFC 7323 §5.4).
 const RECEIVER_TICK_NS: u64 = 1_000_000;
 
-/// The ACE field before any packet has come marked (RFC 9768 §3.2.1).
+/// ACE field before any marked packet has arrived (RFC 9768 §3.2.1).
 const NONE_MARKED: Flags = Flags::of_ace(5);
 
-/// The flags that answer a SYN, or a SYN with ACK, which came as it was sent: not ECN-capable (RFC
-/// 9768 §3.1.1, Table 2).
+/// Flags of the answer to a SYN or SYN-ACK that arrived as it was sent: not ECN-capable (RFC 9768 §3.1.1, Table 2).
 const SYN_CAME_UNMARKED: Flags = Flags::of_ace(0b010);
 
-/// Which way a packet goes on a connection that carries data one way.
+/// Direction of a packet on a connection with data in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the sender of the data to its receiver.
     ToReceiver,
-    /// From its receiver to the sender.
+    /// From the receiver of the data to its sender.
     ToSender,
 }
 
-/// The addresses and ports of a connection.
+/// Addresses and ports of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoints {
-    /// Where the data comes from: IPv4 or IPv6.
+    /// Sender of the data: IPv4 or IPv6.
     pub sender: SocketAddr,
-    /// Where it goes; of the same family.
+    /// Receiver of the data, of the same family.
     pub receiver: SocketAddr,
 }
 
 impl Endpoints {
-    /// Addresses for the flow numbered `index`, counted from 0: a pair of hosts from the
-    /// documentation ranges 192.0.2.0/24 and 198.51.100.0/24 (RFC 5737), another for each of
-    /// the first 254 flows, and dynamic ports that no dissector claims. No two flows have the
-    /// same.
+    /// Creates the endpoints of flow number `index`, counted from 0: two hosts from the documentation ranges
+    /// 192.0.2.0/24 and 198.51.100.0/24 (RFC 5737), different for each of the first 254 flows, and dynamic ports that
+    /// no dissector claims. No two flows have the same endpoints.
     #[must_use]
     pub fn of_flow(index: u16) -> Self {
-        // Below 254 + 1, so the cast is exact; `round` is at most 258.
+        // At most 254, so the cast is exact; `round` is at most 258.
         let host = (index % 254 + 1) as u8;
         let round = index / 254;
         Self {
@@ -71,7 +68,7 @@ impl Endpoints {
         }
     }
 
-    /// Where a packet that goes `direction` comes from, and where it goes.
+    /// Returns source and destination of a packet in `direction`.
     const fn of(&self, direction: Direction) -> (SocketAddr, SocketAddr) {
         match direction {
             Direction::ToReceiver => (self.sender, self.receiver),
@@ -80,44 +77,44 @@ impl Endpoints {
     }
 }
 
-/// What a capture has to know of a flow beyond its packets.
+/// Properties of a flow that a capture needs beyond its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FlowConfig {
     /// Addresses and ports.
     pub endpoints: Endpoints,
-    /// Sequence number of the first byte of data; the SYN has the one before. Where numbers
-    /// wrap, tcptrace 6.6.7 takes ordinary SACK blocks for DSACKs; tshark does not.
+    /// Sequence number of the first byte of data; the SYN has the number before. If numbers wrap, tcptrace 6.6.7
+    /// mistakes ordinary SACK blocks for DSACKs; tshark does not.
     pub first_byte: SeqNumber,
-    /// Sequence number of the receiver's SYN. Analysers do without 2³² − 1: tshark takes the
-    /// acknowledgment number 0 that follows for none and sees a duplicate ACK in the handshake.
+    /// Sequence number of the receiver's SYN. Avoid 2³² − 1: tshark treats the following acknowledgment number 0 as
+    /// missing and sees a duplicate ACK in the handshake.
     pub receiver_isn: SeqNumber,
     /// Payload of a full segment in bytes.
     pub mss: u32,
-    /// The largest receive window ever advertised, in bytes. It decides the window scale.
+    /// Greatest receive window ever advertised, in bytes. It determines the window scale.
     pub largest_window: u32,
-    /// Whether SACK is permitted.
+    /// Permission of SACK.
     pub sack: Sack,
-    /// Time between two values of the sender's timestamps, if the flow uses timestamps.
+    /// Time between two values of the sender's timestamps, if the flow uses them.
     pub timestamp_tick: Option<Duration>,
-    /// Whether the flow carries and echoes the order of transmissions.
+    /// Use of the transmission order, carried and echoed.
     pub order_echo: OrderEcho,
-    /// Explicit congestion notification, for the handshake to agree on.
+    /// Explicit congestion notification that the handshake negotiates.
     pub ecn: Ecn,
 }
 
-/// What a data packet says of congestion beside its segment.
+/// Congestion information of a data packet beside its segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marking {
-    /// The ECN field of its IP header.
+    /// ECN field of its IP header.
     pub field: Codepoint,
-    /// Whether it carries CWR.
+    /// CWR flag.
     pub cwr: Bit,
 }
 
 impl FlowConfig {
-    /// A flow with segments of `mss` bytes that carries no option, under a window of 64 KiB. Both
-    /// ends count from 1, their SYNs have number 0.
+    /// Creates a flow with segments of `mss` bytes, without options, under a window of 64 KiB. Both ends count from 1;
+    /// their SYNs have number 0.
     #[must_use]
     pub const fn new(endpoints: Endpoints, mss: u32) -> Self {
         Self {
@@ -133,7 +130,7 @@ impl FlowConfig {
         }
     }
 
-    /// The least window scale that can express the largest window; 14 if none can.
+    /// Returns the least window scale that can express the greatest window; 14 if none can.
     #[must_use]
     pub const fn window_scale(&self) -> u8 {
         let mut scale = 0;
@@ -143,8 +140,8 @@ impl FlowConfig {
         scale
     }
 
-    /// The maximum segment size that permits a payload of `mss`: it counts the options that
-    /// every segment carries (RFC 6691 §2).
+    /// Returns the maximum segment size that allows a payload of `mss`: it includes the options that every segment
+    /// carries (RFC 6691 §2).
     fn mss_option(&self) -> u16 {
         let mut bytes = self.mss;
         if self.timestamp_tick.is_some() {
@@ -157,32 +154,32 @@ impl FlowConfig {
     }
 }
 
-/// Writes the packets of one flow to a capture that it may share with others.
+/// Writes the packets of one flow to a capture, which several flows may share.
 ///
-/// Call [`handshake`](Self::handshake) first, then [`data`](Self::data) and
-/// [`ack`](Self::ack) as segments are sent and ACKs arrive, then perhaps [`fin`](Self::fin).
+/// Call [`handshake`](Self::handshake) first, then [`data`](Self::data) and [`ack`](Self::ack) as segments are sent and
+/// ACKs arrive, and optionally [`fin`](Self::fin).
 #[derive(Clone, Debug)]
 pub struct FlowCapture {
     config: FlowConfig,
     scale: u8,
-    /// IPv4 identification of the next packet each way. All differ, as analysers take a
-    /// repetition with the same identification for a copy that the network made.
+    /// IPv4 identification of the next packet in each direction. All are different, because analysers treat a
+    /// repetition with the same identification as a duplicate made by the network.
     identification_to_receiver: u16,
     identification_to_sender: u16,
-    /// The byte after the last that was sent.
+    /// Byte after the last one sent.
     data_end: SeqNumber,
-    /// TSval that the sender used last.
+    /// Last TSval of the sender.
     sender_timestamp: u32,
-    /// TSval that the receiver used last.
+    /// Last TSval of the receiver.
     receiver_timestamp: u32,
     /// Window field of the last ACK.
     window: u16,
-    /// What the last ACK said of marks.
+    /// ECN echo of the last ACK.
     echo: Flags,
 }
 
 impl FlowCapture {
-    /// A flow of which nothing has been captured.
+    /// Creates a flow without captured packets.
     #[must_use]
     pub fn new(config: FlowConfig) -> Self {
         let scale = config.window_scale();
@@ -202,12 +199,11 @@ impl FlowCapture {
         }
     }
 
-    /// Schedules SYN, SYN-ACK and ACK: the SYN one `rtt` before `established`, the others at
-    /// `established`, when data may flow. `comment` goes with the SYN: the place for the name of
-    /// the flow.
+    /// Schedules SYN, SYN-ACK and ACK: the SYN one `rtt` before `established`, the others at `established`, when data
+    /// may flow. `comment` is stored with the SYN: use it for the name of the flow.
     ///
-    /// Call it before the capture gets to the SYN. Where flows start at different times, the
-    /// simplest is to call it for all of them before anything else is written.
+    /// Call this before the capture reaches the time of the SYN. If flows start at different times, call it for all of
+    /// them before anything else is written.
     ///
     /// # Errors
     ///
@@ -221,7 +217,7 @@ impl FlowCapture {
     ) -> Result<(), CaptureError> {
         let end = CaptureTime::from_simulation(established);
         let start = end.before(rtt);
-        // The sender's clock cannot be asked for a time before zero.
+        // The sender's clock has no time before zero.
         self.sender_timestamp = self.sender_clock(established - rtt);
         let syn = self.syn(self.sender_timestamp)?;
         capture.schedule(start, syn, comment.map(str::to_owned));
@@ -240,13 +236,12 @@ impl FlowCapture {
         Ok(())
     }
 
-    /// Writes `segment`, sent at `at` and marked so. The comment says why it was sent, or what became
-    /// of it.
+    /// Writes `segment`, sent at `at` with `marking`. The comment gives the reason of the transmission, or the
+    /// segment's fate.
     ///
     /// # Errors
     ///
-    /// If the writer fails, the segment does not fit an IP packet, or the capture has got
-    /// past `at`.
+    /// If the writer fails, the segment does not fit into an IP packet, or the capture has passed `at`.
     pub fn data<W: Write>(
         &mut self,
         capture: &mut CaptureWriter<W>,
@@ -259,13 +254,12 @@ impl FlowCapture {
         capture.write(CaptureTime::from_simulation(at), &packet, comment)
     }
 
-    /// Writes `ack`, received at `at`. A comment is added if the header has no room for all of
-    /// its SACK blocks, which it holds three of beside timestamps and two if the order of
-    /// transmissions is echoed as well.
+    /// Writes `ack`, received at `at`. Adds a comment if not all SACK blocks fit into the header, which holds three
+    /// beside timestamps, and two if the order of transmissions is echoed as well.
     ///
     /// # Errors
     ///
-    /// If the writer fails, or the capture has got past `at`.
+    /// If the writer fails, or the capture has passed `at`.
     pub fn ack<W: Write>(
         &mut self,
         capture: &mut CaptureWriter<W>,
@@ -287,9 +281,8 @@ impl FlowCapture {
         capture.write(at, &packet, Some(&comment))
     }
 
-    /// Schedules the end of a finished transfer: the sender's FIN at `at`, the receiver's
-    /// FIN-ACK and the last ACK one `rtt` later. To be called at `at`, when all data has been
-    /// acknowledged.
+    /// Schedules the end of a finished transfer: the sender's FIN at `at`, the receiver's FIN-ACK and the last ACK one
+    /// `rtt` later. Call it at `at`, when all data has been acknowledged.
     ///
     /// # Errors
     ///
@@ -341,7 +334,7 @@ impl FlowCapture {
         self.packet(Direction::ToReceiver, &segment, order)
     }
 
-    /// The packet, and how many SACK blocks it has no room for.
+    /// Returns the packet, and the number of SACK blocks that do not fit.
     fn ack_packet(&mut self, at: CaptureTime, ack: &Ack) -> Result<(Vec<u8>, usize), EmitError> {
         self.window = window_field(ack.window, self.scale);
         if ack.timestamp_echo.is_some() {
@@ -382,7 +375,7 @@ impl FlowCapture {
         self.packet(Direction::ToReceiver, &syn, None)
     }
 
-    /// As in every SYN, its window is not scaled (RFC 7323 §2.2).
+    /// Returns the SYN-ACK. Its window is not scaled, as in every SYN (RFC 7323 §2.2).
     fn syn_ack(&mut self, value: u32, echo: u32) -> Result<Vec<u8>, EmitError> {
         let agrees = match self.config.ecn {
             Ecn::Absent => Flags::NONE,
@@ -399,7 +392,7 @@ impl FlowCapture {
         self.packet(Direction::ToSender, &syn_ack, None)
     }
 
-    /// The options of a SYN.
+    /// Returns the options of a SYN.
     fn agreement(&self, scale: u8, timestamps: Timestamps) -> connection::Options {
         connection::Options {
             mss: Some(self.config.mss_option()),
@@ -410,7 +403,7 @@ impl FlowCapture {
         }
     }
 
-    /// A packet without data; `number` as for [`segment`](Self::segment).
+    /// Returns a packet without data; `number` is as for [`segment`](Self::segment).
     fn empty(
         &mut self,
         direction: Direction,
@@ -422,8 +415,8 @@ impl FlowCapture {
         self.packet(direction, &segment, None)
     }
 
-    /// A segment without data. `number` is its sequence number on the way to the receiver, its
-    /// acknowledgment number on the way back: the number on the data's side.
+    /// Returns a segment without data. `number` is the number on the data's side: the sequence number towards the
+    /// receiver, the acknowledgment number towards the sender.
     fn segment(&self, direction: Direction, number: SeqNumber) -> Segment {
         let (seq, ack, window, value, echo) = match direction {
             Direction::ToReceiver => (
@@ -444,7 +437,7 @@ impl FlowCapture {
         let timestamps = Timestamps { value, echo };
         let flags = match (direction, self.config.ecn) {
             (Direction::ToSender, _) => self.echo,
-            // Nothing comes marked that goes to the sender.
+            // No packet to the sender is marked.
             (Direction::ToReceiver, Ecn::Accurate) => NONE_MARKED,
             (Direction::ToReceiver, Ecn::Classic | Ecn::Absent) => Flags::NONE,
         };
@@ -460,7 +453,7 @@ impl FlowCapture {
         }
     }
 
-    /// The packet that carries `segment`, with zeros for a payload: a simulated segment has none.
+    /// Returns the packet that carries `segment`, with zeros as payload, because a simulated segment has none.
     fn packet(
         &mut self,
         direction: Direction,
@@ -479,7 +472,7 @@ impl FlowCapture {
             identification: *identification,
             checksum: Checksum::Full,
         };
-        // No packet carries more than 16 bits can count, and `emit` says so of one that should.
+        // No packet carries more than 16 bits can count; `emit` reports a longer one.
         let payload = segment.len.min(u32::from(u16::MAX)) as usize;
         let mut packet = vec![0; MAX_HEADER_BYTES + payload];
         let length = emit_with_order(&mut packet, &envelope, segment, order, |_| {})?;
@@ -487,7 +480,7 @@ impl FlowCapture {
         Ok(packet)
     }
 
-    /// The sender's clock as the endpoint reads it: ticks since the simulation's origin.
+    /// Returns the sender's clock as the endpoint reads it: ticks since the simulation's origin.
     fn sender_clock(&self, at: Instant) -> u32 {
         let tick = self.config.timestamp_tick.unwrap_or(Duration::ZERO);
         (at.as_nanos() / tick.as_nanos().max(1)) as u32
@@ -498,18 +491,18 @@ impl FlowCapture {
     }
 }
 
-/// The window field for a window of `bytes`, rounded down; what it cannot express is cut.
+/// Returns the window field for a window of `bytes`, rounded down and saturated.
 fn window_field(bytes: u32, scale: u8) -> u16 {
     u16::try_from(bytes >> scale).unwrap_or(u16::MAX)
 }
 
-/// TSval of a packet of the receiver's that arrives `at`. The simulated receiver has no such
-/// clock, and nobody but the analyser sees it: it may as well run half an RTT behind.
+/// Returns the TSval of a packet from the receiver that arrives at `at`. The simulated receiver has no such clock, and
+/// only the analyser sees it, so it may run half an RTT behind.
 const fn receiver_clock(at: CaptureTime) -> u32 {
     (at.as_unix_nanos() / RECEIVER_TICK_NS) as u32
 }
 
-/// The later of two modular numbers less than half the space apart.
+/// Returns the later of two modular numbers less than half the space apart.
 const fn later(a: u32, b: u32) -> u32 {
     if (b.wrapping_sub(a) as i32) > 0 { b } else { a }
 }
@@ -533,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_scale_is_the_least_that_can_express_the_largest_window() {
+    fn the_window_scale_is_the_smallest_that_fits_the_largest_window() {
         for (window, scale, field) in [
             (0, 0, 0),
             (65_535, 0, 65_535),

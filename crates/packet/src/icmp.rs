@@ -1,10 +1,9 @@
-//! ICMP errors about TCP segments: reads what hosts and routers say of a packet, and writes what a
-//! router says of one that is too long (RFC 792, RFC 1191 §4, RFC 4443 §3).
+//! ICMP errors about TCP segments. Reads the errors that hosts and routers send about a packet, and writes the error
+//! that a router sends about a packet that is too long (RFC 792, RFC 1191 §4, RFC 4443 §3).
 //!
-//! An error quotes the packet that it is about: the IP header and at least eight bytes after it,
-//! which hold the ports and the sequence number. Any bytes may come, and more may be cut off or made
-//! up: whether a message is to be believed is the connection's affair
-//! ([`Connection::handle_icmp`](dupack_tcp::connection::Connection::handle_icmp)).
+//! An error quotes the packet that it concerns: the IP header and at least eight bytes after it, which hold the ports
+//! and the sequence number. The input is untrusted and may be truncated or forged. The connection decides whether to
+//! believe a message ([`Connection::handle_icmp`](dupack_tcp::connection::Connection::handle_icmp)).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -19,51 +18,51 @@ use crate::parse::Verify;
 /// Bytes of an ICMP header.
 const HEADER: usize = 8;
 
-/// Bytes of a TCP header that an error quotes at least (RFC 792).
+/// Least number of bytes of a TCP header that an error quotes (RFC 792).
 const QUOTED_TCP: usize = 8;
 
 /// Bytes of an IPv6 header, and of an IPv4 header without options.
 const IPV6_HEADER: usize = 40;
 const IPV4_HEADER: usize = 20;
 
-/// The longest errors that are sent: RFC 1812 §4.3.2.3, RFC 4443 §2.4 (c).
+/// Greatest lengths of the errors that are sent (RFC 1812 §4.3.2.3, RFC 4443 §2.4 (c)).
 const LONGEST_V4: usize = 576;
 const LONGEST_V6: usize = 1280;
 
-/// An ICMP error about a TCP segment.
+/// ICMP error about a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IcmpNotice {
-    /// Who sent the segment: whom the error is for.
+    /// Sender of the segment, which the error is for.
     pub local: SocketAddr,
-    /// Where it went.
+    /// Receiver of the segment.
     pub remote: SocketAddr,
-    /// What is said of it.
+    /// Reported error.
     pub error: IcmpError,
 }
 
-/// Why bytes are no ICMP error about a TCP segment.
+/// Reason why a packet is not an ICMP error about a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum IcmpParseError {
-    /// It is no whole IP packet, or not ICMP.
-    #[error("this is no whole ICMP message")]
+    /// It is not a complete IP packet, or not ICMP.
+    #[error("not a complete ICMP message")]
     NotIcmp,
     /// A checksum is wrong.
     #[error("the checksum is wrong")]
     Checksum,
-    /// It is no error, or one that is not about packets: echo, redirect, source quench.
-    #[error("this is no error that concerns TCP")]
+    /// It is not an error, or an error that does not concern packets: echo, redirect, source quench.
+    #[error("not an ICMP error that concerns TCP")]
     NoError,
-    /// What it quotes is no TCP segment, or too little of one, or not one of whom it is sent to.
-    #[error("it does not quote a TCP segment of its receiver")]
+    /// The quote is not a TCP segment, is too short, or was not sent by the receiver of the message.
+    #[error("the message does not quote a TCP segment sent by its receiver")]
     Quote,
 }
 
-/// Reads one packet.
+/// Parses one packet.
 ///
 /// # Errors
 ///
-/// If it is no error about a TCP segment.
+/// If it is not an error about a TCP segment.
 pub fn parse_icmp(packet: &[u8], verify: Verify) -> Result<IcmpNotice, IcmpParseError> {
     let ip = IpSlice::from_slice(packet).map_err(|_| IcmpParseError::NotIcmp)?;
     if ip.is_fragmenting_payload() {
@@ -105,7 +104,7 @@ pub fn parse_icmp(packet: &[u8], verify: Verify) -> Result<IcmpNotice, IcmpParse
     })
 }
 
-/// What an ICMPv4 message says; `mtu` is where RFC 1191 §4 puts it.
+/// Returns the report of an ICMPv4 message; `mtu` is the field of RFC 1191 §4.
 const fn v4_report(kind: u8, code: u8, mtu: u32) -> Option<IcmpReport> {
     let what = match (kind, code) {
         (3, 4) => return Some(IcmpReport::PacketTooBig { mtu }),
@@ -123,7 +122,7 @@ const fn v4_report(kind: u8, code: u8, mtu: u32) -> Option<IcmpReport> {
     Some(IcmpReport::Unreachable(what))
 }
 
-/// What an ICMPv6 message says (RFC 4443 §3).
+/// Returns the report of an ICMPv6 message (RFC 4443 §3).
 const fn v6_report(kind: u8, code: u8, mtu: u32) -> Option<IcmpReport> {
     let what = match (kind, code) {
         (2, _) => return Some(IcmpReport::PacketTooBig { mtu }),
@@ -139,7 +138,7 @@ const fn v6_report(kind: u8, code: u8, mtu: u32) -> Option<IcmpReport> {
     Some(IcmpReport::Unreachable(what))
 }
 
-/// The beginning of a quoted segment.
+/// Beginning of a quoted segment.
 struct Quoted {
     source: SocketAddr,
     destination: SocketAddr,
@@ -147,7 +146,7 @@ struct Quoted {
 }
 
 impl Quoted {
-    /// Reads a packet of which all but the first bytes may be missing.
+    /// Reads a packet that may be truncated after its first bytes.
     fn read(bytes: &[u8]) -> Option<Self> {
         let (source, destination, tcp) = match bytes.first()? >> 4 {
             4 => {
@@ -187,7 +186,7 @@ impl Quoted {
     }
 }
 
-/// The sum over ICMPv6's pseudo-header (RFC 4443 §2.3).
+/// Returns the sum over ICMPv6's pseudo-header (RFC 4443 §2.3).
 fn pseudo_header_sum(source: IpAddr, destination: IpAddr, length: usize) -> u64 {
     let addresses = match (source, destination) {
         (IpAddr::V6(source), IpAddr::V6(destination)) => {
@@ -198,9 +197,9 @@ fn pseudo_header_sum(source: IpAddr, destination: IpAddr, length: usize) -> u64 
     addresses + length as u64 + u64::from(IpNumber::IPV6_ICMP.0)
 }
 
-/// What a router says to the sender of `dropped` that is longer than the next link carries, in the
-/// name of where it was to go: Packet Too Big. `dropped` may be cut off after its headers. `None` if it
-/// is no IP packet.
+/// Returns the Packet Too Big message that a router sends to the sender of `dropped`, which is longer than the next
+/// link's MTU. The message's source is the destination of `dropped`. `dropped` may be truncated after its headers.
+/// `None` if it is not an IP packet.
 #[must_use]
 pub fn packet_too_big(dropped: &[u8], mtu: u16) -> Option<Vec<u8>> {
     match dropped.first()? >> 4 {
@@ -209,7 +208,7 @@ pub fn packet_too_big(dropped: &[u8], mtu: u16) -> Option<Vec<u8>> {
             let quoted = dropped.len().min(LONGEST_V4 - IPV4_HEADER - HEADER);
             let length = IPV4_HEADER + HEADER + quoted;
             let [high, low] = (length as u16).to_be_bytes();
-            // Precedence 6, as RFC 1812 §4.3.2.5 has it; 64 hops.
+            // Precedence 6 (RFC 1812 §4.3.2.5); 64 hops.
             let mut packet = vec![
                 0x45,
                 0xc0,
@@ -253,7 +252,7 @@ pub fn packet_too_big(dropped: &[u8], mtu: u16) -> Option<Vec<u8>> {
     }
 }
 
-/// Writes the checksum of everything from `from` on, and of what `sum` is of, to `at`.
+/// Writes the checksum of everything from `from` on, plus `sum`, to `at`.
 fn complete(packet: &mut [u8], at: usize, from: usize, sum: u64) {
     let sum = !fold(sum + sum_words(&packet[from..]));
     packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
@@ -290,10 +289,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_router_says_is_read() {
+    fn icmp_errors_are_parsed() {
         for family in [4, 6] {
             let packet = segment(family);
-            // All of it, and no more than a router must quote.
+            // The whole packet, and the least that a router must quote.
             let least = if family == 4 { 28 } else { 48 };
             for quoted in [packet.len(), least] {
                 let message = packet_too_big(&packet[..quoted], 1300).expect("an IP packet");
@@ -308,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_or_quotes_too_little_is_not() {
+    fn damaged_icmp_errors_and_short_quotes_are_rejected() {
         for family in [4, 6] {
             let packet = segment(family);
             let whole = packet_too_big(&packet, 1300).expect("an IP packet");
@@ -316,7 +315,7 @@ mod tests {
                 let mut damaged = whole.clone();
                 damaged[index] ^= 0x10;
                 let read = parse_icmp(&damaged, Verify::Checksums);
-                // Time to live, traffic class and flow label are in no checksum of ICMPv6.
+                // ICMPv6's checksum does not cover hop limit, traffic class and flow label.
                 assert!(read.is_err() || (family == 6 && index < 8), "{index}");
                 let _ = parse_icmp(&damaged, Verify::Nothing);
             }
@@ -365,7 +364,7 @@ mod tests {
                 Some(IcmpReport::Unreachable(what))
             );
         }
-        // Source quench, redirect, echo; RFC 6633 has the first ignored.
+        // Source quench (ignored by RFC 6633), redirect, echo.
         for kind in [4, 5, 8, 0] {
             assert_eq!(v4_report(kind, 0, 0), None);
         }

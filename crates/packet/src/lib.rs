@@ -3,14 +3,14 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`emit`](mod@emit) | writes a [connection](dupack_tcp::connection)'s segment as an IPv4 or IPv6 packet |
-//! | [`parse`](mod@parse) | reads a packet as a host does: whole, lengths and checksums verified |
-//! | [`options`] | TCP options, written and read |
-//! | [`icmp`] | reads and writes the ICMP messages that concern a connection |
-//! | [`captured`] | reads anybody's capture, packet by packet: any link type, cut or damaged |
-//! | [`capture`] | writes a pcapng file that Wireshark and tcptrace read |
-//! | [`flow`] | gives a simulated flow, which has no headers and no payload, both |
+//! | [`parse`](mod@parse) | parses a packet as a host does: complete, with lengths and checksums verified |
+//! | [`options`] | TCP options, written and parsed |
+//! | [`icmp`] | parses and writes the ICMP messages that concern a connection |
+//! | [`captured`] | reads captures of any origin, packet by packet: any link type, truncated or damaged |
+//! | [`capture`] | writes pcapng files that Wireshark and tcptrace read |
+//! | [`flow`] | adds headers and payload to a simulated flow, which has neither |
 //!
-//! The crate knows no socket, no device and no operating system: it builds for wasm32.
+//! The crate depends on no socket, device or operating system: it builds for wasm32.
 
 pub mod capture;
 pub mod captured;

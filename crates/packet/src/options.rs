@@ -1,10 +1,10 @@
-//! The option field of a TCP header.
+//! Option field of a TCP header.
 //!
-//! Options are laid out as Linux lays them out, every one on a word boundary, so that a full
-//! field holds three SACK blocks beside timestamps (RFC 2018 §3) and four without.
+//! Options are laid out as in Linux, each on a word boundary, so that a full field holds three SACK blocks with
+//! timestamps (RFC 2018 §3) and four without.
 //!
-//! The order of transmissions that LE §4.2 has the receiver echo has no option of its own. It
-//! travels as an experimental option (RFC 4727, kind 253) in the shared format of RFC 6994:
+//! The order of transmissions that the receiver echoes (LE §4.2) has no option of its own. It is sent as an
+//! experimental option (RFC 4727, kind 253) in the shared format of RFC 6994:
 //!
 //! ```text
 //! +----------+----------+---------------------+-------------------------------------------+
@@ -13,8 +13,8 @@
 //! +----------+----------+---------------------+-------------------------------------------+
 //! ```
 //!
-//! `LO` marks the order of the segment itself, `LE` the echo of an order. Neither identifier is
-//! registered with IANA; they are for laboratories.
+//! `LO` marks the order of the segment itself, `LE` the echo of an order. Neither identifier is registered with IANA;
+//! they are for laboratories.
 
 use dupack_tcp::accurate_ecn::{CounterOrder, EcnCounters};
 use dupack_tcp::connection;
@@ -23,7 +23,7 @@ use dupack_tcp::options::Sack;
 use dupack_tcp::segment::{SackBlock, SackBlocks};
 use dupack_tcp::seq::SeqNumber;
 
-/// Most bytes of options that a TCP header has room for (RFC 9293 §3.1: data offset 15).
+/// Greatest number of option bytes in a TCP header (RFC 9293 §3.1: data offset 15).
 pub const MAX_OPTION_BYTES: usize = 40;
 
 /// Experiment identifier of the order of a transmission: `LO`.
@@ -49,17 +49,17 @@ const ACC_ECN_0: u8 = 172;
 const ACC_ECN_1: u8 = 174;
 const EXPERIMENTAL: u8 = 253;
 
-/// The place of a transmission in the order of sending (LE §4.2), low 32 bits.
+/// Position of a transmission in the order of sending (LE §4.2), low 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Order {
-    /// Of the segment that carries it.
+    /// Order of the segment that carries it.
     Sent(u32),
-    /// Of the transmission that caused the ACK which carries it.
+    /// Order of the transmission that caused the ACK that carries it.
     Echo(u32),
 }
 
-/// The options of a segment.
+/// Options of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Maximum segment size in bytes, header options included (RFC 6691); in a SYN.
@@ -70,17 +70,16 @@ pub struct Options {
     pub sack_permitted: Sack,
     /// Timestamps (RFC 7323 §3).
     pub timestamps: Option<Timestamps>,
-    /// Bytes that came marked, and others (RFC 9768 §3.2.3).
+    /// Counters of bytes by ECN marking (RFC 9768 §3.2.3).
     pub accurate_ecn: Option<EcnCounters>,
-    /// The order of a transmission.
+    /// Order of a transmission.
     pub order: Option<Order>,
-    /// SACK blocks, the first of which may be a DSACK. The last are left out if there is not
-    /// room for all.
+    /// SACK blocks, the first of which may be a DSACK. The last ones are left out if not all fit.
     pub sacks: SackBlocks,
 }
 
 impl Options {
-    /// No option at all.
+    /// No options.
     pub const NONE: Self = Self {
         mss: None,
         window_scale: None,
@@ -91,14 +90,13 @@ impl Options {
         sacks: SackBlocks::NONE,
     };
 
-    /// Reads an option field. Options that are unknown, or not as long as they must be, are
-    /// passed over; one that says it is longer than the field, or shorter than an option can
-    /// be, ends it (RFC 9293 §3.1, MUST-7: illegal lengths may come). The last of two of a kind
-    /// counts.
+    /// Parses an option field. Unknown options, and options of the wrong length, are skipped. An option longer than the
+    /// field, or shorter than an option can be, ends the field (RFC 9293 §3.1, MUST-7: illegal lengths may come). The
+    /// last of two options of a kind counts.
     #[must_use]
     pub fn parse(mut field: &[u8]) -> Self {
         let mut options = Self::NONE;
-        // What most segments have, laid out as RFC 7323's appendix A has it.
+        // The options of most segments, laid out as in RFC 7323, appendix A.
         if let [
             NOP,
             NOP,
@@ -138,13 +136,13 @@ impl Options {
         }
     }
 
-    /// How many of the SACK blocks a header with these options has no room for.
+    /// Returns the number of SACK blocks that do not fit into a header with these options.
     #[must_use]
     pub fn sacks_without_room(&self) -> usize {
         OptionField::of(self).sacks_left_out
     }
 
-    /// Takes down one option.
+    /// Records one option.
     fn read(&mut self, kind: u8, value: &[u8]) {
         match (kind, value) {
             (MAXIMUM_SEGMENT_SIZE, &[a, b]) => self.mss = Some(u16::from_be_bytes([a, b])),
@@ -180,7 +178,7 @@ impl Options {
     }
 }
 
-/// Whole counters, as many as there are of the three; what remains is padding (RFC 9768 §3.2.3).
+/// Parses the complete counters, up to three; the rest is padding (RFC 9768 §3.2.3).
 fn read_counters(order: CounterOrder, value: &[u8]) -> EcnCounters {
     let (fields, _) = value.as_chunks::<3>();
     let mut counters = [0; 3];
@@ -228,19 +226,19 @@ impl From<Options> for connection::Options {
     }
 }
 
-/// An option field, a multiple of four bytes long.
+/// Option field whose length is a multiple of four bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OptionField {
     bytes: [u8; MAX_OPTION_BYTES],
     len: usize,
-    /// SACK blocks for which there was no room.
+    /// Number of SACK blocks that did not fit.
     sacks_left_out: usize,
 }
 
 impl OptionField {
     /// Lays out `options`.
     ///
-    /// Everything but SACK blocks takes at most 40 bytes, so only they can want for room.
+    /// Everything except SACK blocks takes at most 40 bytes, so only SACK blocks may not fit.
     pub(crate) fn of(options: &Options) -> Self {
         let mut field = Self {
             bytes: [0; MAX_OPTION_BYTES],
@@ -251,7 +249,7 @@ impl OptionField {
             field.push(&[MAXIMUM_SEGMENT_SIZE, 4]);
             field.push(&mss.to_be_bytes());
         }
-        // The two share a word when both are there (RFC 7323 Appendix A pads with NOPs otherwise).
+        // The two share a word if both are present (otherwise RFC 7323, appendix A, pads with NOPs).
         let permitted = options.sack_permitted.is_on();
         if let Some(timestamps) = options.timestamps {
             match permitted {
@@ -309,7 +307,7 @@ impl OptionField {
 
     fn push_sacks(&mut self, sacks: &SackBlocks) {
         let blocks = sacks.as_slice();
-        // Two NOPs, kind and length; then eight bytes a block.
+        // Two NOPs, kind and length; then eight bytes per block.
         let room = (MAX_OPTION_BYTES - self.len).saturating_sub(4) / 8;
         let fitting = &blocks[..blocks.len().min(room)];
         self.sacks_left_out = blocks.len() - fitting.len();
@@ -387,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_read_as_they_are_written() {
+    fn counters_are_parsed_as_written() {
         for (order, kind) in [
             (CounterOrder::Ect0First, 172),
             (CounterOrder::Ect1First, 174),
@@ -407,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_of_an_odd_length_are_cut_to_whole_ones() {
+    fn a_partial_counter_at_the_end_is_dropped() {
         let long = Options::parse(&[172, 13, 0, 0, 1, 0, 0, 2, 0, 0, 3, 9, 9]);
         let order = CounterOrder::Ect0First;
         assert_eq!(long.accurate_ecn, Some(EcnCounters::new(order, &[1, 2, 3])));
@@ -430,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_is_laid_out_as_linux_does() {
+    fn a_syn_has_the_option_layout_of_linux() {
         let field = OptionField::of(&Options {
             mss: Some(1460),
             window_scale: Some(7),

@@ -1,7 +1,7 @@
-//! Reads packets: IPv4 or IPv6, then TCP, checksums and all.
+//! Parses packets: IPv4 or IPv6, then TCP, with checksums.
 //!
-//! Any bytes may come. What is no whole TCP segment is an error that says why; of a segment that
-//! is one, options that make no sense are passed over, as hosts do.
+//! The input is untrusted. Anything but a complete TCP segment is an error with its reason. Invalid options of a valid
+//! segment are skipped, as hosts do.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,66 +14,66 @@ use thiserror::Error;
 use crate::emit::{fold, sum_words};
 use crate::options::{Options, Order};
 
-/// A TCP segment as it came from the network.
+/// TCP segment as it came from the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parsed<'a> {
-    /// Where it comes from.
+    /// Source address and port.
     pub source: SocketAddr,
-    /// Where it goes.
+    /// Destination address and port.
     pub destination: SocketAddr,
-    /// Its header.
+    /// TCP header.
     pub segment: Segment,
-    /// The order of a transmission (LE §4.2), if it carries one.
+    /// Order of a transmission (LE §4.2), if it carries one.
     pub order: Option<Order>,
-    /// Its payload: `segment.len` bytes.
+    /// Payload of `segment.len` bytes.
     pub payload: &'a [u8],
 }
 
-/// Whether checksums are looked at.
+/// Verification of checksums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verify {
-    /// They must be right.
+    /// Checksums must be correct.
     Checksums,
-    /// They are not looked at: the device has done so, or the packet has never left the
-    /// machine and its checksum was never computed.
+    /// Checksums are not verified: the device has done so, or the packet never left the machine and its checksum was
+    /// never computed.
     Nothing,
 }
 
-/// Why bytes are no TCP segment.
+/// Reason why a packet is not a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// It is no whole IP packet.
-    #[error("this is no IPv4 or IPv6 packet, or not all of one")]
+    /// It is not a complete IP packet.
+    #[error("not a complete IPv4 or IPv6 packet")]
     Ip,
     /// The checksum of the IPv4 header is wrong.
     #[error("the checksum of the IPv4 header is wrong")]
     IpChecksum,
-    /// It is part of a packet.
-    #[error("this is a fragment")]
+    /// It is a fragment of a packet.
+    #[error("the packet is a fragment")]
     Fragment,
     /// It is IP, but not TCP.
-    #[error("this is not TCP but protocol {protocol}")]
+    #[error("expected TCP, found protocol {protocol}")]
     NotTcp {
-        /// The protocol number that IANA assigns.
+        /// Protocol number assigned by IANA.
         protocol: u8,
     },
-    /// The TCP header is cut off, or says that it is shorter than it can be.
-    #[error("the TCP header is not whole")]
+    /// The TCP header is truncated, or its stated length is too short.
+    #[error("the TCP header is incomplete")]
     Tcp,
     /// The TCP checksum is wrong.
     #[error("the TCP checksum is wrong")]
     TcpChecksum,
 }
 
-/// Reads one packet. Bytes after its end, which links pad short frames with, are left out.
+/// Parses one packet. Bytes after its end, which pad short frames, are ignored.
 ///
-/// IPv6 extension headers are skipped where they may be (hop-by-hop, destination, routing,
-/// authentication); a fragment is refused, whole or not.
+/// IPv6 extension headers are skipped if they are valid (hop-by-hop, destination, routing, authentication). A fragment
+/// is rejected, complete or not.
 ///
 /// # Errors
 ///
-/// If it is no whole TCP segment.
+/// If it is not a complete TCP segment.
 pub fn parse(packet: &[u8], verify: Verify) -> Result<Parsed<'_>, ParseError> {
     let ip = IpSlice::from_slice(packet).map_err(|_| ParseError::Ip)?;
     if let (Some(v4), Verify::Checksums) = (ip.ipv4(), verify)
@@ -108,7 +108,7 @@ pub fn parse(packet: &[u8], verify: Verify) -> Result<Parsed<'_>, ParseError> {
             flags: flags(&tcp),
             window: tcp.window_size(),
             options: options.into(),
-            // A part of a packet of at most 64 KiB (IPv6 jumbograms are not read as such).
+            // Part of a packet of at most 64 KiB (IPv6 jumbograms are not parsed as such).
             len: u32::try_from(payload.len()).map_err(|_| ParseError::Ip)?,
             ecn: Codepoint::from_bits(traffic_class),
         },
@@ -117,7 +117,7 @@ pub fn parse(packet: &[u8], verify: Verify) -> Result<Parsed<'_>, ParseError> {
     })
 }
 
-/// What the ECN field is the end of: IPv4's TOS field, IPv6's traffic class.
+/// Returns the field that ends with the ECN field: IPv4's TOS field or IPv6's traffic class.
 fn traffic_class(ip: &IpSlice<'_>) -> u8 {
     match ip {
         IpSlice::Ipv4(v4) => v4.header().slice().get(1).copied().unwrap_or(0),
@@ -125,7 +125,7 @@ fn traffic_class(ip: &IpSlice<'_>) -> u8 {
     }
 }
 
-/// The bytes after the IP headers.
+/// Returns the bytes after the IP headers.
 fn transport(ip: IpSlice<'_>) -> &[u8] {
     match ip {
         IpSlice::Ipv4(v4) => v4.payload().payload,
@@ -143,7 +143,7 @@ fn flags(tcp: &TcpSlice<'_>) -> Flags {
     }
 }
 
-/// Whether the checksum over pseudo-header, header and payload is right (RFC 9293 §3.1).
+/// `true` if the checksum over pseudo-header, header and payload is correct (RFC 9293 §3.1).
 fn verifies(source: IpAddr, destination: IpAddr, bytes: &[u8]) -> bool {
     let addresses = match (source, destination) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {

@@ -1,4 +1,4 @@
-//! Runs every scenario of `peers/ns2` and compares with ns-2.35: `cargo measure agree-ns2`.
+//! Runs every scenario of `validation/peers/ns2` and compares with ns-2.35: `cargo measure agree-ns2`.
 //!
 //! Arguments: `--seeds N` (10), `--only TEXT` (scenarios whose id contains it), `--senders A,B`.
 //! The whole set is written to `docs/ns2-agreement.md`, a part of it only shown.

@@ -3,7 +3,7 @@
 use dupack_algorithms::catalog::Catalog;
 use dupack_claims::{Rules, Said, Value, Verdict, World};
 use dupack_lab::experiment::load::{ExperimentError, Source};
-use dupack_lab::results::Measure;
+use dupack_lab::results::{Answered, Measure};
 use dupack_lab::stats::spread;
 use dupack_report::comparison::theory;
 use dupack_report::figure::{Bar, BarChart, BarSeries, LineChart, Point, Reference, Scale, Series};
@@ -496,9 +496,11 @@ impl Drawing<'_> {
             wanted,
             at.experiment.and_then(|name| self.world.results(name)),
         ) {
-            (References::Formulas, Some(results)) => {
-                theory(results, Measure::Goodput, &Catalog::builtin())
-            }
+            (References::Formulas, Some(results)) => theory(
+                &Answered::of(results),
+                Measure::Goodput,
+                &Catalog::builtin(),
+            ),
             _ => Vec::new(),
         }
     }

@@ -1,5 +1,8 @@
 //! The files of papers that were rerun: a folder for each, and one page for all.
 
+use std::sync::Arc;
+
+use dupack_lab::results::Answered;
 use dupack_lab::trace::{packets_csv, windows_csv};
 use dupack_report::files::Files;
 
@@ -46,7 +49,7 @@ impl Part {
     /// The numbers of an experiment, its traces, and the runs that were followed over time.
     fn files(&self) -> Files<'_> {
         let mut files = Files::new();
-        files.add_numbers(&self.results);
+        files.add_numbers(&Arc::new(Answered::of(&self.results)));
         for traced in &self.traces {
             let (job, trace) = (traced.job, &traced.trace);
             let run = run_name(job.point, &trace.stack, job.seed);

@@ -8,8 +8,7 @@ use super::readings::Reread;
 use super::settle::{Anew, Why};
 use super::{Evidence, Extent};
 use dupack_report::claims as verdicts;
-use dupack_report::comparison::Figure;
-use dupack_report::figure::FigureError;
+use dupack_report::figure::{Figure, FigureError};
 use dupack_report::page::Cell;
 use dupack_report::table::{Colour, Plain};
 

@@ -11,6 +11,7 @@ use dupack_engine::store::{Begun, FolderError};
 use dupack_engine::{Conduct, Execution, Keeping, Shown, carry_out_plan, parcel};
 use dupack_lab::experiment::json_schema;
 use dupack_lab::experiment::load::Source;
+use dupack_lab::results::Answered;
 use dupack_lab::run as lab;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -111,7 +112,7 @@ impl Plan {
 
     /// A table without any run: `points` or `parameters`.
     fn table(&self, name: &str) -> PyResult<Table> {
-        results::table(&self.0.plan.empty_results(), name)
+        results::table(&Answered::owning(self.0.plan.empty_results()), name)
     }
 
     /// The first of the seeds.

@@ -1,6 +1,7 @@
 //! What came out of an experiment.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use dupack_claims::Judged;
 use dupack_columns::Table as Columns;
@@ -13,7 +14,7 @@ use dupack_lab::run::{Interrupt, OverTime, Plan as Runs};
 use dupack_report::comparison::{self, Beside};
 use dupack_report::files::{DeliveryError, EXPERIMENT, Files};
 use dupack_report::notes::notes;
-use dupack_report::table::{self, Colour, Legend};
+use dupack_report::table::{Colour, Legend};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
@@ -27,7 +28,7 @@ use crate::table::Table;
 #[derive(Debug)]
 pub struct Results {
     plan: Plan,
-    results: lab::Results,
+    results: Arc<lab::Answered<'static>>,
     /// One run of every stack over time, if it was performed with the others.
     over_time: Option<OverTime>,
     judged: Vec<Judged>,
@@ -43,7 +44,7 @@ impl Results {
         let judged = plan.0.rules.judge_results(&results);
         Self {
             plan,
-            results,
+            results: Arc::new(lab::Answered::owning(results)),
             over_time: None,
             judged,
             failures: Vec::new(),
@@ -66,7 +67,9 @@ impl Results {
             let told: String = told
                 .call1((failures.iter().collect::<Vec<_>>(),))?
                 .extract()?;
-            self.results.warnings.push(told.clone());
+            let mut results = lab::Results::clone(&self.results);
+            results.warnings.push(told.clone());
+            self.results = Arc::new(lab::Answered::owning(results));
             self.told = Some(told);
             self.failures = failures;
         }
@@ -118,7 +121,7 @@ impl Results {
 impl Results {
     /// How many runs there should have been.
     #[getter]
-    const fn planned(&self) -> usize {
+    fn planned(&self) -> usize {
         self.results.planned
     }
 
@@ -159,7 +162,7 @@ impl Results {
 
     /// The table of a terminal that is so many columns wide.
     fn text(&self, width: Option<u16>) -> String {
-        table::comparison(&self.results, Legend::Whole, Colour::No, width)
+        comparison::text(&self.results, Legend::Whole, Colour::No, width)
     }
 
     /// `runs.csv` and `summary.csv`, as the command line writes them.
@@ -216,7 +219,7 @@ fn over_time(plan: &Runs) -> Option<OverTime> {
 }
 
 /// The table of `results` of that name.
-pub fn table(results: &lab::Results, name: &str) -> PyResult<Table> {
+pub fn table(results: &lab::Answered<'_>, name: &str) -> PyResult<Table> {
     let found = Columns::ALL.into_iter().find(|table| table.name() == name);
     let found = found.ok_or_else(|| PyKeyError::new_err(format!("there is no table {name:?}")))?;
     Ok(Table(found.of(results)))

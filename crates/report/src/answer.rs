@@ -1,15 +1,15 @@
-//! The answer of a comparison: per point the stacks with a ★, what each gains and costs, and those
-//! with a warning.
+//! The answer of a comparison: for each point, the stacks with a ★, their gains and costs, and the stacks with a
+//! warning.
 
 use crate::notes::pair_counts;
 use crate::page::{Block, Cell, Emphasis, Section};
 use crate::table::{self, Colour, Ink, Legend};
 use dupack_lab::results::medium::NO_ANSWER;
 use dupack_lab::results::verdict::{Answer, Mark, rules};
-use dupack_lab::results::{Comparison, Measure, Results, Verdict};
+use dupack_lab::results::{Answered, Verdict};
 use dupack_lab::stats::{spread, times};
 
-/// How a stack stands out in a table of a page.
+/// Returns the emphasis of a stack with `mark` in a table of a page.
 pub(crate) const fn emphasis(mark: Mark) -> Emphasis {
     match mark {
         Mark::Star => Emphasis::Best,
@@ -19,7 +19,7 @@ pub(crate) const fn emphasis(mark: Mark) -> Emphasis {
     }
 }
 
-/// How it does in the terminal, where there is colour.
+/// Returns the colour of a stack with `mark` in the terminal, if it has one.
 pub(crate) const fn ink(mark: Mark) -> Option<Ink> {
     match mark {
         Mark::Star => Some(Ink::Green),
@@ -28,13 +28,12 @@ pub(crate) const fn ink(mark: Mark) -> Option<Ink> {
     }
 }
 
-/// A stack's name after its mark: `★ le/westwood`.
-pub(crate) fn marked(results: &Results, point: usize, stack: usize, mark: Mark) -> String {
+/// Returns the name of a stack after its mark: `★ le/westwood`.
+pub(crate) fn marked(results: &Answered<'_>, point: usize, stack: usize, mark: Mark) -> String {
     format!("{} {}", mark.sign(), results.name_at(point, stack))
 }
 
-/// The stacks of which something is to be said: those with a ★ in their order, then those with a
-/// warning.
+/// Returns the stacks that the answer describes: those with a ★ in their order, then those with a warning.
 fn spoken_of(verdict: &Verdict) -> Vec<(usize, Mark)> {
     let stars = match &verdict.answer {
         Answer::Stars(stars) => stars.as_slice(),
@@ -48,16 +47,16 @@ fn spoken_of(verdict: &Verdict) -> Vec<(usize, Mark)> {
         .collect()
 }
 
-/// The answer for the terminal.
+/// Returns the answer as text for the terminal.
 pub(crate) fn text(
-    results: &Results,
+    results: &Answered<'_>,
     legend: Legend,
     colour: Colour,
     width: Option<u16>,
 ) -> String {
-    let mut text = String::from("The answer, and what it costs:\n");
+    let mut text = String::from("The answer and its cost:\n");
     for point in 0..results.points.len() {
-        let verdict = Verdict::of(results, point);
+        let verdict = results.verdict(point);
         let label = results.points[point].label();
         let line = match (label.as_str(), verdict.no_answer()) {
             ("", None) => String::new(),
@@ -68,7 +67,7 @@ pub(crate) fn text(
         if !line.is_empty() {
             text += &table::paragraph(&line, width);
         }
-        let rows = spoken_of(&verdict).into_iter().map(|(stack, mark)| {
+        let rows = spoken_of(verdict).into_iter().map(|(stack, mark)| {
             let name = format!("  {}", marked(results, point, stack, mark));
             (ink(mark), [name, verdict.sentence(stack)])
         });
@@ -80,25 +79,8 @@ pub(crate) fn text(
     text + &legend.text(&rules(results), width)
 }
 
-impl Legend {
-    /// What is to be read of the marks, which `rules` explain: a paragraph each.
-    pub(crate) fn text(self, rules: &[String], width: Option<u16>) -> String {
-        let named = [NAMED.to_owned()];
-        let said = match self {
-            Self::Whole => rules,
-            Self::Named => &named,
-        };
-        let paragraph = |text: &String| format!("\n{}", table::paragraph(text, width));
-        said.iter().map(paragraph).collect()
-    }
-}
-
-/// Where to read what the marks mean.
-const NAMED: &str =
-    "The marks ★ ☆ ≈ ! and harm, with their measures and limits, are explained by --legend.";
-
-/// What is to be read first on the page.
-pub(crate) fn section(results: &Results) -> Section {
+/// Returns the first section of the page, which gives the answer.
+pub(crate) fn section(results: &Answered<'_>) -> Section {
     let mut blocks: Vec<Block> = results
         .warnings
         .iter()
@@ -107,7 +89,7 @@ pub(crate) fn section(results: &Results) -> Section {
     if results.missing() > 0 {
         blocks.push(Block::Warning {
             text: format!(
-                "{} of {} runs are missing, and what follows rests on the others.",
+                "{} of {} runs are missing. The results below use the others.",
                 results.missing(),
                 results.planned
             ),
@@ -122,7 +104,7 @@ pub(crate) fn section(results: &Results) -> Section {
         .to_owned(),
         header: header(&results.stacks, pair_counts(results)),
         rows: (0..results.points.len())
-            .flat_map(|point| rows(results, (point, &Verdict::of(results, point))))
+            .flat_map(|point| rows(results, point))
             .collect(),
     });
     if !is_worthless {
@@ -135,11 +117,11 @@ pub(crate) fn section(results: &Results) -> Section {
     }
 }
 
-/// What the table of the answer shows.
-pub(crate) const CAPTION: &str = "The stacks with a ★ at each point, and those with a warning (!). The sentence says \
-    what each gains and what it costs.";
+/// Caption of the table of the answer.
+pub(crate) const CAPTION: &str = "Stacks with a ★ at each point, and stacks with a warning (!). A sentence gives the \
+    gain and the cost of each.";
 
-/// Its columns: against which stack the ratio is, and over how many `pairs` of runs.
+/// Returns the names of its columns. The ratio is relative to the first stack, over `pairs` of runs.
 pub(crate) fn header(stacks: &[String], pairs: Option<String>) -> Vec<String> {
     let first = stacks.first().map_or("", |s| s);
     let ratio = match pairs {
@@ -155,9 +137,10 @@ pub(crate) fn header(stacks: &[String], pairs: Option<String>) -> Vec<String> {
     ]
 }
 
-/// The rows of the answer at a point: the stacks of which something is to be said, or why there is none.
-pub(crate) fn rows(results: &Results, (point, verdict): (usize, &Verdict)) -> Vec<Vec<Cell>> {
-    let goodput = Comparison::of(results, point, Measure::Goodput);
+/// Returns the rows of the answer at a point: the stacks that it describes, or the reason why there is no answer.
+pub(crate) fn rows(results: &Answered<'_>, point: usize) -> Vec<Vec<Cell>> {
+    let verdict = results.verdict(point);
+    let goodput = results.goodput(point);
     let mut label = Some(results.points[point].label());
     let mut group = || Cell::new(label.take().unwrap_or_default(), Emphasis::Group);
     let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! The catalog of algorithms for people: `dupack stacks`, and the algorithm reference.
+//! The catalog of algorithms for readers: `dupack stacks` and the algorithm reference.
 
 use std::fmt::Write;
 
@@ -10,24 +10,25 @@ use dupack_algorithms::catalog::{
 use crate::deploy;
 use crate::table::Colour;
 
-/// Some or all of the catalog.
+/// All or some algorithms of the catalog.
 #[derive(Clone, Debug)]
 pub struct Listing {
     entries: Vec<Description>,
     detail: Detail,
 }
 
-/// How much is said of parameters.
+/// Detail of the parameters in a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Detail {
-    /// Names, defaults and units, in a line or two.
+    /// Names, defaults and units, on a line or two.
     Brief,
-    /// What each does, takes, and where its default comes from.
+    /// For each parameter its effect, its values and the source of its default.
     Full,
 }
 
 impl Listing {
-    /// The algorithms of `catalog` called `name`, or all; `None` if there is none of that name.
+    /// Returns the algorithms of `catalog` called `name`, or all of them if `name` is `None`. Returns `None` if no
+    /// algorithm has this name.
     #[must_use]
     pub fn of(catalog: &Catalog, name: Option<&str>) -> Option<Self> {
         let entries: Vec<Description> = catalog
@@ -42,7 +43,7 @@ impl Listing {
         (!entries.is_empty()).then_some(Self { entries, detail })
     }
 
-    /// As text for the terminal.
+    /// Returns the listing as text for the terminal.
     #[must_use]
     pub fn text(&self, colour: Colour, width: Option<u16>) -> String {
         let mut out = String::from(
@@ -69,7 +70,7 @@ impl Listing {
         out
     }
 
-    /// As JSON.
+    /// Returns the listing as JSON.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
         self.entries.iter().map(entry_json).collect()
@@ -133,10 +134,11 @@ fn entry_text(entry: &Description, detail: Detail, colour: Colour, width: Option
     out
 }
 
-/// What a parameter does, where its default comes from, and what each word of a choice means, a line each.
+/// Returns the effect of a parameter, the source of its default, and one line for each word of a choice with its
+/// meaning.
 fn explained(parameter: &ParameterSpec) -> String {
     let mut text = format!("{} [{}]", parameter.doc, parameter.source);
-    // `on` and `off` say by themselves what they mean.
+    // `on` and `off` need no explanation.
     if let Kind::Choice(words) = &parameter.kind
         && **words != *Switch::WORDS
     {
@@ -147,7 +149,7 @@ fn explained(parameter: &ParameterSpec) -> String {
     text
 }
 
-/// The parameters with their defaults, as many to a line as fit.
+/// Returns the parameters with their defaults, with as many on a line as fit.
 fn brief(parameters: &[ParameterSpec]) -> String {
     let mut out = String::new();
     let mut column = usize::MAX;
@@ -179,7 +181,7 @@ fn brief(parameters: &[ParameterSpec]) -> String {
     out
 }
 
-/// The default, or the defaults where the dialects differ.
+/// Returns the default, or the defaults of all dialects if they differ.
 fn defaults(parameter: &ParameterSpec) -> String {
     let rfc = parameter.default.of(Dialect::Rfc).to_string();
     let others =
@@ -238,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_a_choice_are_explained() {
+    fn words_of_a_choice_are_explained() {
         let catalog = Catalog::builtin();
         let listing = Listing::of(&catalog, Some("veno")).unwrap();
         let text = listing.text(Colour::No, Some(200));
@@ -251,7 +253,7 @@ mod tests {
                 .into_iter()
                 .any(|w| w["smoothed"] == "SRTT (RFC 6298)")
         );
-        // What says it by itself has no line.
+        // Words that need no explanation have no line.
         let reno = Listing::of(&catalog, Some("reno")).unwrap();
         let text = reno.text(Colour::No, Some(200));
         assert!(text.contains("`on` or `off`"), "{text}");

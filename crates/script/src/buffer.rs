@@ -5,7 +5,7 @@
 //! (`tcp_xmit_size_goal`). Each packet needs memory in addition to its bytes. A write fills the last packet up
 //! regardless of memory, and starts another one only while less than the buffer is in use (`tcp_sendmsg_locked`,
 //! `sk_stream_memory_free`). A packet is split if only a part of it may be sent (`tso_fragment`); the second part then
-//! has room. A blocked writer continues once a third of the buffer is free (`sk_stream_is_writeable`). With
+//! has room. A blocked writer continues once a third of the buffer is free (`sk_stream_is_writable`). With
 //! `TCP_NOTSENT_LOWAT`, no packet is started while that much data is unsent, and a writer is woken when less than half
 //! of it is unsent (`tcp_stream_memory_free`).
 

@@ -1,8 +1,8 @@
-//! Programs at one end of the path that end together.
+//! Cell: the programs at one end of the path, which end together.
 //!
-//! A thread in the end's network namespace gives its children a pid namespace and starts the first
-//! of them. It stays until the cell is dropped: the kernel kills that process when the thread ends
-//! that started it.
+//! A thread in the end's network namespace creates a pid namespace for its children and starts the first of them. The
+//! thread stays until the cell is dropped, because the kernel kills the first process when the thread that started it
+//! ends.
 
 use std::io;
 use std::process::{Child, Command};
@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use dupack_wire::namespace::Namespace;
 use nix::sched::{CloneFlags, unshare};
 
-/// Programs that end when this is dropped.
+/// Programs that end when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Cell {
     /// The first process.
@@ -21,7 +21,7 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// Starts `first` in a pid namespace of its own, in the network namespace `home`.
+    /// Starts `first` in a new pid namespace within the network namespace `home`.
     pub(crate) fn start(home: &Namespace, mut first: Command) -> io::Result<Self> {
         let (report, reported) = channel();
         let (end, ended) = channel::<()>();
@@ -30,7 +30,7 @@ impl Cell {
             let child = entered.and_then(|()| first.spawn());
             let is_there = child.is_ok();
             if report.send(child).is_ok() && is_there {
-                // An error is what it waits for: the sender is gone.
+                // Waits for the error that reports that the sender is gone.
                 let _ = ended.recv();
             }
         })?;
@@ -45,7 +45,7 @@ impl Cell {
 
 impl Drop for Cell {
     fn drop(&mut self) {
-        // Both do nothing if it has been waited for.
+        // Both calls do nothing if the child has been waited for.
         let _ = self.child.kill();
         let _ = self.child.wait();
         if let Some((end, thread)) = self.thread.take() {

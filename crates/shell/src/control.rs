@@ -1,4 +1,4 @@
-//! The congestion control of all connections of a namespace.
+//! Congestion control of all connections in a namespace.
 
 use std::fs;
 use std::io;
@@ -8,53 +8,53 @@ use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, getsockopt, socket, sockopt};
 use thiserror::Error;
 
-/// Why connections do not get a congestion control.
+/// Errors of setting a congestion control.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SendersError {
-    /// The kernel has no such module.
+    /// The kernel does not have the congestion control.
     #[error(
-        "this machine's kernel has no congestion control `{name}`; it has {available}. If it has the module, load it as \
-         root: modprobe tcp_{name}"
+        "this machine's kernel has no congestion control `{name}`, only {available}; if its module is installed, load \
+         it as root: modprobe tcp_{name}"
     )]
     Missing {
-        /// Its name.
+        /// Name of the congestion control.
         name: String,
-        /// What there is.
+        /// Congestion controls that the kernel has.
         available: String,
     },
-    /// Connections outside of the machine's own namespace may not have it.
+    /// The congestion control is not allowed outside of the machine's own namespace.
     #[error(
-        "the kernel lets only the congestion controls {allowed} be used here; to allow `{name}`, as root: sysctl -w \
+        "the kernel allows only the congestion controls {allowed} here; to allow `{name}`, run as root: sysctl -w \
          net.ipv4.tcp_allowed_congestion_control=\"{allowed} {name}\""
     )]
     Restricted {
-        /// Its name.
+        /// Name of the congestion control.
         name: String,
-        /// What is allowed.
+        /// Congestion controls that are allowed.
         allowed: String,
     },
-    /// The kernel says yes and takes another.
-    #[error("connections were to have the congestion control `{name}`, and got `{taken}`")]
+    /// The kernel accepted the name but uses another congestion control.
+    #[error("connections use the congestion control `{taken}` instead of `{name}`")]
     Other {
-        /// What was asked for.
+        /// Requested congestion control.
         name: String,
-        /// What was read back.
+        /// Congestion control read back.
         taken: String,
     },
-    /// The kernel does not say.
+    /// The kernel refused for an unknown reason.
     #[error("cannot set the congestion control `{name}`")]
     Unknown {
-        /// Its name.
+        /// Name of the congestion control.
         name: String,
-        /// What the kernel says.
+        /// Error of the kernel.
         source: io::Error,
     },
 }
 
 const SETTING: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
-/// Has new connections in `home` use the congestion control `name`, and reads it back from one.
+/// Makes new connections in `home` use the congestion control `name`, and verifies it with a socket.
 pub(crate) fn set(home: &Namespace, name: &str) -> Result<(), SendersError> {
     let wanted = name.to_owned();
     let written = home.run(move || fs::write(SETTING, wanted));
@@ -73,7 +73,7 @@ pub(crate) fn set(home: &Namespace, name: &str) -> Result<(), SendersError> {
     }
 }
 
-/// That of a new socket.
+/// Returns the congestion control of a new socket.
 fn taken() -> io::Result<String> {
     let flags = SockFlag::SOCK_CLOEXEC;
     let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None)?;

@@ -1,8 +1,8 @@
-//! Further programs in a shell that is there: `--name NAME` opens a door, `--join NAME` goes in.
+//! Additional programs in a running shell: `--name NAME` opens a door, and `--join NAME` enters.
 //!
-//! The door is a socket in the abstract namespace (unix(7)): it has no file, and is gone when the
-//! shell is. Who comes in must be the same user. It learns the number of the first process at the
-//! command's end and enters its namespaces; what it runs there ends with it, and with the shell.
+//! The door is a socket in the abstract namespace (unix(7)). It has no file and vanishes with the shell. Only the same
+//! user may enter. The visitor receives the number of the first process at the command's end and enters the namespaces
+//! of that process. Programs that it starts there end with it and with the shell.
 
 use std::env;
 use std::ffi::OsString;
@@ -23,36 +23,38 @@ use crate::session::environment;
 use crate::stage::{Role, Stage};
 use crate::supervise::{Awaited, Signals};
 
-/// The longest name of a shell, in bytes: an address of a socket has room for 108.
+/// Maximum length of a shell's name, in bytes. A socket address has room for 108 bytes.
 const NAME_BYTES: usize = 64;
 
-/// The longest answer at a door: a process number.
+/// Maximum length of an answer at the door, which is a process number, in bytes.
 const ANSWER_BYTES: u64 = 16;
 
-/// Why nobody comes in.
+/// Errors of joining a shell.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// It is no name.
+    /// The name is not valid.
     #[error(
-        "`{0}` is no name of a shell: write letters, digits, `-`, `_` and `.`, at most {NAME_BYTES} of them"
+        "`{0}` is not a valid name of a shell: use at most {NAME_BYTES} letters, digits, `-`, `_` and `.`"
     )]
     Name(String),
     /// No shell has that name.
     #[error("you have no shell called `{0}` here: start one with `dupack shell --name {0}`")]
     Nobody(String),
-    /// Another has it.
-    #[error("the shell `{0}` is another user's")]
+    /// The shell belongs to another user.
+    #[error("the shell `{0}` belongs to another user")]
     Foreign(String),
     /// The name is taken.
-    #[error("you have a shell called `{0}` already: take another name, or go in with --join {0}")]
+    #[error(
+        "you already have a shell called `{0}`: choose another name, or join it with --join {0}"
+    )]
     Taken(String),
-    /// Something that the system was asked for.
+    /// A system call failed.
     #[error("cannot {what}")]
     System {
-        /// What was to be done.
+        /// The step, as a verb phrase.
         what: &'static str,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }
@@ -61,30 +63,32 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> JoinError {
     move |source| JoinError::System { what, source }
 }
 
-/// Opens a door to the namespaces of `first` for `user`, as long as this process lives.
+/// Opens a door to the namespaces of `first` for `user`. It stays open until this process ends.
 pub(crate) fn open(name: &str, user: u32, first: u32) -> Result<(), JoinError> {
     let listener =
         UnixListener::bind_addr(&address(name, user)?).map_err(|error| match error.kind() {
             ErrorKind::AddrInUse => JoinError::Taken(name.to_owned()),
-            _ => system("open a door for --join")(error),
+            _ => system("open a socket for --join")(error),
         })?;
     let porter = thread::Builder::new().name("door".to_owned());
     let started = porter.spawn(move || {
         for mut guest in listener.incoming().flatten() {
-            // In a user namespace all others are one stranger.
+            // In a user namespace, all other users have the same ID.
             if user_of(&guest).is_ok_and(|user| user == geteuid().as_raw()) {
                 let _ = write!(guest, "{first}");
             }
         }
     });
-    started.map(drop).map_err(system("open a door for --join"))
+    started
+        .map(drop)
+        .map_err(system("open a socket for --join"))
 }
 
-/// Runs `command` at the command's end of the shell called `name`, and gives its exit code. It is to
-/// be called while there is a single thread.
+/// Runs `command` at the command's end of the shell called `name`, and returns its exit code. Must be called while the
+/// process has a single thread.
 ///
 /// # Errors
-/// If there is no such shell, or the system does not let us in.
+/// Returns an error if there is no such shell, or if the system does not allow entering it.
 pub fn join(name: &str, command: &[OsString]) -> Result<u8, JoinError> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     let first = ask(name, user)?;
@@ -93,7 +97,7 @@ pub fn join(name: &str, command: &[OsString]) -> Result<u8, JoinError> {
     let is_other_user = enter(first).map_err(system("enter the shell's namespaces"))?;
     let bridge = Stage {
         role: Role::Bridge,
-        // It is outside of the namespace that /proc shows by now.
+        // The parent is outside of the namespace that /proc shows now.
         parent: None,
         identity: is_other_user.then_some((user, group)),
         hosts: None,
@@ -111,18 +115,18 @@ pub fn join(name: &str, command: &[OsString]) -> Result<u8, JoinError> {
 fn ask(name: &str, user: u32) -> Result<u32, JoinError> {
     let nobody = |_| JoinError::Nobody(name.to_owned());
     let door = UnixStream::connect_addr(&address(name, user)?).map_err(nobody)?;
-    if user_of(&door).map_err(system("ask who has the shell"))? != user {
+    if user_of(&door).map_err(system("determine the owner of the shell"))? != user {
         return Err(JoinError::Foreign(name.to_owned()));
     }
     let mut answer = String::new();
     let read = door.take(ANSWER_BYTES).read_to_string(&mut answer);
-    read.map_err(system("ask for the shell's namespaces"))?;
+    read.map_err(system("find the shell's namespaces"))?;
     answer
         .parse()
         .map_err(|_| JoinError::Nobody(name.to_owned()))
 }
 
-/// Enters the namespaces of the process `first`; whether its user namespace is another than ours.
+/// Enters the namespaces of the process `first`. Returns `true` if its user namespace differs from ours.
 fn enter(first: u32) -> io::Result<bool> {
     let of = |process: &str, kind: &str| File::open(format!("/proc/{process}/ns/{kind}"));
     let first = first.to_string();
@@ -140,14 +144,14 @@ fn enter(first: u32) -> io::Result<bool> {
     for (namespace, kind) in &others {
         setns(namespace.as_fd(), *kind)?;
     }
-    // Entering a mount namespace leads to its root.
+    // Entering a mount namespace changes the current directory to its root.
     if let Ok(here) = here {
         env::set_current_dir(here)?;
     }
     Ok(is_other_user)
 }
 
-/// Who is at the other end, as this process's user namespace sees it.
+/// Returns the user ID of the other end, as seen from this process's user namespace.
 fn user_of(stream: &UnixStream) -> io::Result<u32> {
     Ok(getsockopt(stream, sockopt::PeerCredentials)?.uid())
 }
@@ -177,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_nobody_has_is_an_error_with_the_remedy() {
+    fn an_unknown_name_is_an_error_with_a_remedy() {
         let error = ask("nobody-has-this-name", 4_000_000)
             .unwrap_err()
             .to_string();

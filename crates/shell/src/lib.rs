@@ -1,4 +1,4 @@
-//! Any program behind an emulated path, unchanged: `dupack shell`.
+//! Runs any unmodified program behind an emulated path: `dupack shell`.
 //!
 //! ```text
 //!   network namespace "near"                          network namespace "far"
@@ -9,26 +9,25 @@
 //!                                                    └─────────────────────────┘
 //! ```
 //!
-//! The path is that of a path file or of flags, and runs in real time as `dupack testbed` has it
-//! ([`dupack_wire::path`]). Its forward direction, in which recorded losses, policers and the like
-//! stand, leads to the command, as data does that somebody downloads; [`ShellConfig::direction`] turns
-//! it round.
+//! The path comes from a path file or from flags, and runs in real time as in `dupack testbed` ([`dupack_wire::path`]).
+//! Its forward direction, which has the recorded losses, policers etc., leads to the command, like data in a download.
+//! [`ShellConfig::direction`] reverses it.
 //!
-//! Each end's programs live in a pid namespace of their own (`cell`): when its first process goes,
-//! the kernel kills all of them, and that process goes when this one does, however it ends.
+//! The programs at each end run in their own pid namespace (`cell`). When the first process of a namespace ends, the
+//! kernel kills all others, and the first process ends when this process ends for any reason.
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `path` | a path file's or flags' path as links that run in real time |
-//! | `session` | one shell from begin to end |
-//! | `cell` | programs at one end that end together |
-//! | [`stage`] | what this program does when it is started again inside a cell |
-//! | `supervise` | waiting for a program, and passing signals on to it |
-//! | [`join`] | further programs in a shell that is there |
-//! | `relay` | TCP connections from the far end to the world outside |
+//! | `path` | the path of a path file or of flags, as links that run in real time |
+//! | `session` | one shell from start to end |
+//! | `cell` | programs at one end, which end together |
+//! | [`stage`] | tasks of this program when it is started again inside a cell |
+//! | `supervise` | waiting for a program, and forwarding signals to it |
+//! | [`join`] | additional programs in a running shell |
+//! | `relay` | TCP connections from the far end to the outside world |
 //! | `listening` | waiting until a server listens |
 //! | `control` | the congestion control of a namespace |
-//! | `report` | what the shell says at its end |
+//! | `report` | the shell's final report |
 
 #![cfg(target_os = "linux")]
 
@@ -53,12 +52,12 @@ pub use report::ShellReport;
 pub use session::{ShellConfig, ShellError, run};
 pub use stage::{Privileges, prepare, stage};
 
-/// Says something on standard error. A reader that has gone away is told nothing.
+/// Writes a message to standard error. Errors are ignored because the reader may be gone.
 fn say(text: &str) {
     use std::io::Write;
 
     let _ = writeln!(std::io::stderr(), "dupack shell: {text}");
 }
 
-/// The exit code of a shell that failed itself, as env(1) and docker have it.
+/// Exit code of a shell that itself failed, as in env(1) and docker.
 pub const FAILED: u8 = 125;

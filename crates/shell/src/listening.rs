@@ -11,24 +11,24 @@ use nix::sys::signal::Signal;
 
 use crate::supervise::{Signals, has_ended};
 
-/// How long a server may take to listen: ten seconds (ours; one in Python takes half a second).
+/// Number of checks until a server counts as silent: ten seconds (our choice; a server in Python needs half a second).
 const TRIES: u32 = 1000;
 const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
-/// What came of waiting.
+/// Result of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waited {
-    /// It listens.
+    /// The server listens.
     Listens,
-    /// It has ended.
+    /// The server has ended.
     Ended,
-    /// Somebody asked for the end.
+    /// A signal asked this process to end.
     Interrupted(Signal),
-    /// It neither listens nor has ended after ten seconds.
+    /// The server neither listens nor has ended after ten seconds.
     Silent,
 }
 
-/// Waits until a socket in `home` listens, where there was none before.
+/// Waits until a socket in `home` listens. There must be none before.
 pub(crate) fn wait(home: &Namespace, server: &Child, signals: &Signals) -> io::Result<Waited> {
     for _ in 0..TRIES {
         if home.run(is_any) {
@@ -45,7 +45,7 @@ pub(crate) fn wait(home: &Namespace, server: &Child, signals: &Signals) -> io::R
     Ok(Waited::Silent)
 }
 
-/// Whether a socket of the calling thread's namespace waits for connections or datagrams.
+/// Returns `true` if a socket in the calling thread's namespace waits for connections or datagrams.
 fn is_any() -> bool {
     let table = |name: &str| {
         let text = fs::read_to_string(format!("/proc/thread-self/net/{name}"));
@@ -59,7 +59,7 @@ fn is_any() -> bool {
         .any(|name| table(name).lines().count() > 1)
 }
 
-/// Whether a table of TCP's sockets has one in the state LISTEN.
+/// Returns `true` if a table of TCP sockets contains one in the state LISTEN.
 fn listens(table: &str) -> bool {
     const STATE: usize = 3;
     const LISTEN: &str = "0A";
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_listener_is_told_from_a_connection() {
+    fn a_listener_is_distinguished_from_a_connection() {
         let head = "  sl  local_address rem_address   st tx_queue rx_queue";
         let line = |state: &str| {
             format!("{head}\n   0: 0100007F:1F90 00000000:0000 {state} 00000000:00000000\n")

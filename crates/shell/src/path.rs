@@ -1,4 +1,4 @@
-//! A path file's or flags' path as links that run in real time.
+//! The path of a path file or of flags, as links that run in real time.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::load::{ExperimentError, Source};
@@ -9,20 +9,20 @@ use dupack_net::link::{LinkConfig, WaitRecording};
 use miette::Diagnostic;
 use thiserror::Error;
 
-/// What plans the path, which is the same under every stack. Nothing of it is run.
+/// Stack for planning the path, which is the same for every stack. It is never run.
 const STAND_IN: &str = "sack/reno";
 
-/// Where the path's forward direction leads.
+/// Direction of the path's forward link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
-    /// From the far end to the command, which downloads.
+    /// From the far end to the command, for downloads.
     #[default]
     Down,
-    /// From the command to the far end: it uploads.
+    /// From the command to the far end, for uploads.
     Up,
 }
 
-/// A path, checked.
+/// A validated path.
 #[derive(Clone, Debug)]
 pub struct EmulatedPath {
     options: LinkOptions,
@@ -31,37 +31,37 @@ pub struct EmulatedPath {
     backward: LinkConfig,
 }
 
-/// Why a path cannot be.
+/// Errors of a path.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum PathError {
-    /// The file, or what the flags say, is wrong.
+    /// The file or the flags are wrong.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Experiment(#[from] ExperimentError),
 }
 
 impl EmulatedPath {
-    /// The path of `file`, whose random numbers depend on `seed`.
+    /// Returns the path of `file`. `seed` determines its random numbers.
     ///
     /// # Errors
-    /// If real time cannot have a part of it; the error points at the line.
+    /// Returns an error if real time does not support a part of the path. The error points at the line.
     pub fn of_file(file: &PathFile, seed: u64, catalog: &Catalog) -> Result<Self, PathError> {
         check_drops(&file.path, &file.source)?;
         Self::of_options(file.path.clone(), seed, catalog)
     }
 
-    /// The same of a path that flags describe.
+    /// Returns the path that flags describe. `seed` determines its random numbers.
     ///
     /// # Errors
-    /// If the path is impossible, or real time cannot have a part of it.
+    /// Returns an error if the path is impossible, or if real time does not support a part of it.
     pub fn of_options(
         options: LinkOptions,
         seed: u64,
         catalog: &Catalog,
     ) -> Result<Self, PathError> {
         let mut experiment = Experiment::new(vec![STAND_IN.to_owned()]);
-        // Recorded traces begin when the path does.
+        // Recorded traces start with the path.
         experiment.starts = Some(Starts::Given);
         experiment.path = Some(options.clone());
         let source = Source::of_flags(&experiment);
@@ -86,7 +86,7 @@ impl EmulatedPath {
         })
     }
 
-    /// The links from the command to the far end and back, in this order.
+    /// Returns the links from the command to the far end and back, in this order.
     pub(crate) fn links(&self, direction: Direction) -> (LinkConfig, LinkConfig) {
         let (forward, backward) = (self.forward.clone(), self.backward.clone());
         match direction {
@@ -95,18 +95,18 @@ impl EmulatedPath {
         }
     }
 
-    /// What all random numbers of the path depend on.
+    /// Returns the seed of all random numbers of the path.
     pub(crate) const fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The path as a file has it.
+    /// Returns the options of the path, as in a file.
     pub(crate) const fn options(&self) -> &LinkOptions {
         &self.options
     }
 }
 
-/// An error if packets are lost by their numbers, which are those of a single connection.
+/// Returns an error if packets are dropped by number, because such numbers count the packets of a single connection.
 fn check_drops(path: &LinkOptions, source: &Source) -> Result<(), ExperimentError> {
     let by_number = |rule: &DropRule| !matches!(rule, DropRule::Time { .. });
     let reverse = path
@@ -120,10 +120,10 @@ fn check_drops(path: &LinkOptions, source: &Source) -> Result<(), ExperimentErro
         if let Some(place) = drops.iter().position(by_number) {
             let rule = drops[place];
             let message = format!(
-                "real packets are not lost by their numbers: `{rule}` counts those of a single connection, and a \
-                 program opens as many as it likes"
+                "real packets cannot be dropped by number: `{rule}` counts the packets of a single connection, and a \
+                 program may open several"
             );
-            let help = "take a span of time, such as \"1.5s..2s\", or `loss`".to_owned();
+            let help = "use a time span, such as \"1.5s..2s\", or `loss`".to_owned();
             let key = format!("{key}.{place}");
             return Err(ExperimentError::at(source, &key, message, Some(help)));
         }
@@ -147,7 +147,7 @@ mod tests {
     const PATH: &str = "[path]\nrate = \"4Mbit/s\"\ndelay = \"30ms\"\n";
 
     #[test]
-    fn forward_leads_down_to_the_command_unless_it_is_turned_round() {
+    fn forward_leads_to_the_command_unless_reversed() {
         let text = format!("{PATH}queue = \"codel\"\nreverse = {{ delay = \"5ms\" }}\n");
         let path = EmulatedPath::of_file(&file(&text), 1, &Catalog::builtin()).unwrap();
         for (direction, ms) in [(Direction::Down, [5, 30]), (Direction::Up, [30, 5])] {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_by_number_are_refused_at_their_line_and_spans_of_time_are_not() {
+    fn drops_by_number_are_rejected_at_their_line_and_time_spans_are_not() {
         let of = |drop: &str| {
             let text = format!("{PATH}drop = [\"1s..2s\", {drop}]\n");
             EmulatedPath::of_file(&file(&text), 1, &Catalog::builtin()).map(drop_nothing)
@@ -179,7 +179,7 @@ mod tests {
     fn drop_nothing(_: EmulatedPath) {}
 
     #[test]
-    fn every_queue_of_a_file_is_had_in_real_time() {
+    fn every_queue_of_a_file_works_in_real_time() {
         for queue in ["droptail", "codel", "fq_codel", "pie", "dualpi2", "cake"] {
             let text = format!("{PATH}queue = \"{queue}\"\n");
             let path = EmulatedPath::of_file(&file(&text), 1, &Catalog::builtin());

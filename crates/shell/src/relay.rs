@@ -1,9 +1,9 @@
-//! TCP connections from the far end to the world outside: what `--forward HOST:PORT` does.
+//! TCP relays from the far end to the outside world: the implementation of `--forward HOST:PORT`.
 //!
-//! A relay listens at the far end of the path, in its namespace, and connects for each connection to
-//! a host outside, in this process's own. It needs no rights, no forwarding by the kernel and no rule
-//! of a packet filter. TCP ends at the relay: the path's delay and losses are between the command and
-//! the relay, and what lies beyond is another connection, whose data wait for each other.
+//! A relay listens at the far end of the path, in its namespace. For each connection it opens one to a host outside, in
+//! this process's own namespace. It needs no privileges, no forwarding by the kernel and no packet filter rule. TCP ends
+//! at the relay: the path's delay and losses apply between the command and the relay. The rest of the way is a separate
+//! connection, and if one of the two is slow, the data of the other waits.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -17,23 +17,23 @@ use thiserror::Error;
 
 use crate::say;
 
-/// Connections that a relay has at once, at most; later ones are closed.
+/// Maximum number of simultaneous connections of a relay. Additional ones are closed.
 const MAX_CONNECTIONS: usize = 256;
 
-/// Bytes that are passed on at once.
+/// Bytes copied at once.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// A host outside that the far end stands for.
+/// An outside host that the far end represents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forward {
     host: String,
     port: u16,
 }
 
-/// Why a text names no host and port.
+/// Error of a text that does not have the form HOST:PORT.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "`{text}` is no HOST:PORT: {problem}; write example.com:443, 192.0.2.1:80 or [2001:db8::1]:80"
+    "`{text}` is not HOST:PORT: {problem}; write, for example, example.com:443, 192.0.2.1:80 or [2001:db8::1]:80"
 )]
 pub struct ForwardError {
     text: String,
@@ -52,7 +52,7 @@ impl FromStr for Forward {
             .rsplit_once(':')
             .ok_or_else(|| fail("there is no port"))?;
         let port = port.parse().ok().filter(|port| *port > 0);
-        let port = port.ok_or_else(|| fail("a port is a number from 1 to 65535"))?;
+        let port = port.ok_or_else(|| fail("the port must be a number from 1 to 65535"))?;
         let bare = host
             .strip_prefix('[')
             .and_then(|host| host.strip_suffix(']'));
@@ -62,9 +62,7 @@ impl FromStr for Forward {
             return Err(fail("there is no host"));
         }
         if host.contains(':') != in_brackets {
-            return Err(fail(
-                "an IPv6 address, and nothing else, stands in brackets",
-            ));
+            return Err(fail("IPv6 addresses, and only these, need brackets"));
         }
         Ok(Self {
             host: host.to_owned(),
@@ -74,18 +72,18 @@ impl FromStr for Forward {
 }
 
 impl Forward {
-    /// The host's name, if it has one that the command can be told to take the far end for.
+    /// Returns the name of the host, if it has one that can be mapped to the far end.
     pub(crate) fn name(&self) -> Option<&str> {
         let is_address = self.host.parse::<IpAddr>().is_ok();
         (!is_address && self.host != "localhost").then_some(&self.host)
     }
 
-    /// The port, at both ends of the relay.
+    /// Returns the port, which is the same at both ends of the relay.
     pub(crate) const fn port(&self) -> u16 {
         self.port
     }
 
-    /// Listens at `address` in `home` and passes on what comes, as long as this process lives.
+    /// Listens at `address` in `home` and relays connections until this process ends.
     pub(crate) fn start(&self, home: &Namespace, address: IpAddr) -> io::Result<()> {
         let at = SocketAddr::new(address, self.port);
         let listener = home.run(move || TcpListener::bind(at))?;
@@ -113,7 +111,7 @@ impl Forward {
         }
     }
 
-    /// Passes on both ways, until both are at their end.
+    /// Relays data in both directions until both have ended.
     fn pass(&self, inner: &TcpStream) {
         let outer = match TcpStream::connect((self.host.as_str(), self.port)) {
             Ok(outer) => outer,
@@ -135,7 +133,7 @@ impl Forward {
     }
 }
 
-/// Copies to the end, which is passed on, too. A broken end breaks the other.
+/// Copies data to its end, and passes on the end too. If one stream breaks, both are closed.
 fn copy(mut from: &TcpStream, mut to: &TcpStream) {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
@@ -160,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_and_ports_are_read() {
+    fn hosts_and_ports_are_parsed() {
         let of = |text: &str| text.parse::<Forward>().map(|to| (to.host.clone(), to.port));
         assert_eq!(of("example.com:443"), Ok(("example.com".to_owned(), 443)));
         assert_eq!(of("[2001:db8::1]:80"), Ok(("2001:db8::1".to_owned(), 80)));
@@ -183,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_name_is_taken_for_the_far_end() {
+    fn only_names_are_mapped_to_the_far_end() {
         let name = |text: &str| text.parse::<Forward>().unwrap().name().map(str::to_owned);
         assert_eq!(name("example.com:443").as_deref(), Some("example.com"));
         for text in ["192.0.2.1:80", "localhost:80", "[2001:db8::1]:80"] {

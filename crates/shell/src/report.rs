@@ -1,5 +1,4 @@
-//! What the shell says at its end: goodput, latency, losses by their causes, and whether the path
-//! kept its time.
+//! Final report of the shell: goodput, latency, losses by cause, and the lateness of the path.
 
 use std::fmt::{self, Write as _};
 use std::path::Path;
@@ -13,35 +12,35 @@ use dupack_wire::path::{CaptureFiles, LaneReport, PathConfig, PathReport, Trust}
 use crate::path::Direction;
 use crate::session::ShellConfig;
 
-/// What the path has to say when the command has ended. Its text fits a screen.
+/// Report on the path after the command has ended. Its text fits on a screen.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ShellReport {
-    /// The path in words.
+    /// Description of the path.
     pub path: String,
-    /// What passed; its forward direction is that from the command to the far end.
+    /// Traffic of the path. The forward direction is that from the command to the far end.
     pub passed: PathReport,
-    /// Whether the path kept its time.
+    /// Validity of the run: whether the path was on time.
     pub trust: Trust,
-    /// Propagation delays, in the same order.
+    /// Propagation delays of the forward and the backward direction.
     delays: [Propagation; 2],
     tolerance: Duration,
     captures: Option<CaptureFiles>,
-    /// Whether the path's thread went before all ordinary ones.
+    /// `true` if the path's thread had real-time priority.
     has_precedence: bool,
-    /// The server's exit code, if it ended by itself.
+    /// Exit code of the server, if it ended by itself.
     server: Option<u8>,
 }
 
-/// The propagation delay of a link.
+/// Propagation delay of a link.
 #[derive(Clone, Copy, Debug)]
 struct Propagation {
     delay: Duration,
-    /// Whether it may be another later.
+    /// `true` if the delay may change later.
     changes: bool,
 }
 
-/// What losses are told as, and the causes that each stands for.
+/// Rows of the loss table, with the causes that each of them counts.
 const LOSSES: [(&str, &[DropCause]); 4] = [
     (
         "lost: queue",
@@ -55,7 +54,7 @@ const LOSSES: [(&str, &[DropCause]); 4] = [
     ),
     ("lost: policer", &[DropCause::Policed]),
     ("lost: random", &[DropCause::Random]),
-    // A span of time in `drop` is one, too: packets are not dropped by their numbers here.
+    // `drop` by time span is an outage too. Dropping by packet number is not possible here.
     ("lost: outage", &[DropCause::LinkDown, DropCause::Script]),
 ];
 
@@ -82,7 +81,7 @@ impl ShellReport {
         }
     }
 
-    /// A line with a number for either direction: down, then up.
+    /// Returns a row with one number for each direction: down, then up.
     fn row(&self, what: &str, of: impl Fn(&LaneReport) -> String) -> String {
         let [down, up] = [&self.passed.backward, &self.passed.forward].map(of);
         row(what, &down, &up)
@@ -96,9 +95,9 @@ impl ShellReport {
             }
         };
         [
-            self.row("queue's delay, ms: median", quantile(0.5)),
-            self.row("                   95th %", quantile(0.95)),
-            self.row("                   most", quantile(1.0)),
+            self.row("queueing delay, ms: median", quantile(0.5)),
+            self.row("                    95th %", quantile(0.95)),
+            self.row("                    max", quantile(1.0)),
         ]
         .concat()
     }
@@ -120,7 +119,7 @@ impl ShellReport {
         }
     }
 
-    /// Whether the path kept its time, and what to do if it did not.
+    /// Returns a statement on the path's lateness, with a remedy if it was late.
     fn punctuality(&self) -> String {
         let allowed = millis(self.tolerance);
         match &self.trust {
@@ -132,24 +131,23 @@ impl ShellReport {
                 let late = |of: &Histogram| of.quantile(0.99).unwrap_or_default();
                 let latest = lanes.map(late).into_iter().max().unwrap_or_default();
                 format!(
-                    "The path kept its time: 99 % of packets left within {latest} ms of it ({allowed} ms\nallowed).\n",
+                    "The path was on time: 99 % of packets left within {latest} ms of their due time\n({allowed} ms allowed).\n",
                     latest = millis(latest)
                 )
             }
             Trust::Worthless { reasons } => {
-                let mut text = String::from(
-                    "The path did NOT keep its time; do not trust the numbers above:\n",
-                );
+                let mut text =
+                    String::from("The path was NOT on time. Do not trust the numbers above:\n");
                 for reason in reasons {
                     let _ = writeln!(text, "- {reason}");
                 }
                 text + match self.has_precedence {
                     true => {
-                        "Let nothing else run on this machine, or lower the rate; --tolerance allows more.\n"
+                        "Stop other programs on this machine, or lower the rate. --tolerance allows more.\n"
                     }
                     false => {
-                        "Let nothing else run on this machine, or lower the rate; as root, with `chrt` (of\n\
-                         util-linux), the path goes before all else. --tolerance allows more.\n"
+                        "Stop other programs on this machine, or lower the rate. As root, with `chrt`\n\
+                         (util-linux), the path runs with real-time priority. --tolerance allows more.\n"
                     }
                 }
             }
@@ -162,7 +160,7 @@ impl fmt::Display for ShellReport {
         writeln!(f, "{}", self.path)?;
         let lanes = [&self.passed.forward, &self.passed.backward];
         if lanes.iter().all(|lane| lane.link.offered_packets == 0) {
-            writeln!(f, "No packet came to the path.")?;
+            writeln!(f, "No packet reached the path.")?;
             return self.end_of_server(f);
         }
         f.write_str(&row("", "to the command", "from the command"))?;
@@ -210,7 +208,7 @@ fn none() -> String {
     "–".to_owned()
 }
 
-/// Payload per time from its first delivery to its last.
+/// Returns the payload per time, from its first delivery to its last.
 fn goodput(lane: &LaneReport) -> String {
     let payload = lane.payload.unwrap_or_default();
     match payload.lasted() {
@@ -227,13 +225,13 @@ fn millis(span: Duration) -> String {
     format!("{:.2}", span.as_secs_f64() * 1e3)
 }
 
-/// A recorded trace without the folders that it is in.
+/// Returns the file name of a recorded trace without its folders.
 fn file_name(trace: &Path) -> String {
     let name = trace.file_name().unwrap_or(trace.as_os_str());
     name.display().to_string()
 }
 
-/// The path as a person would say it.
+/// Describes the path in one line.
 fn in_words(config: &ShellConfig, links: &PathConfig) -> String {
     let path = config.path.options();
     let (leads, forward) = match config.direction {
@@ -262,9 +260,9 @@ fn in_words(config: &ShellConfig, links: &PathConfig) -> String {
     }
     let back = path.reverse.as_ref();
     if let Some(trace) = back.and_then(|back| back.trace.as_ref()) {
-        parts.push(format!("back {}", file_name(trace)));
+        parts.push(format!("reverse {}", file_name(trace)));
     } else if back.is_some() {
-        parts.push("another way back".to_owned());
+        parts.push("different reverse link".to_owned());
     }
     let seed = config.path.seed();
     format!("path {leads}: {}; seed {seed}", parts.join(", "))
@@ -305,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_stand_by_their_causes_and_directions() {
+    fn losses_are_listed_by_cause_and_direction() {
         let mut passed = PathReport::default();
         let down = &mut passed.backward.link;
         down.offered_packets = 200;
@@ -341,29 +339,29 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_nothing_came_to_has_no_table() {
+    fn a_path_without_packets_has_no_table() {
         let text = report(PathReport::default(), true).to_string();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3, "{text}");
-        assert_eq!(lines[1], "No packet came to the path.");
+        assert_eq!(lines[1], "No packet reached the path.");
         assert!(lines[2].contains("exit code 3"), "{text}");
     }
 
     #[test]
-    fn every_cause_of_a_wired_link_is_told_once() {
+    fn every_cause_of_a_wired_link_is_counted_once() {
         for cause in DropCause::ALL {
             let told = LOSSES
                 .iter()
                 .filter(|(_, causes)| causes.contains(&cause))
                 .count();
-            // Both are a radio channel's.
+            // Both belong to a radio channel.
             let radio = matches!(cause, DropCause::Collision | DropCause::FrameError);
             assert_eq!(told, usize::from(!radio), "{cause:?}");
         }
     }
 
     #[test]
-    fn a_path_that_was_late_says_so_and_what_to_do() {
+    fn a_late_path_is_reported_with_a_remedy() {
         let late = |micros: u64| {
             let mut passed = PathReport::default();
             passed.backward.link.offered_packets = 1;
@@ -375,12 +373,12 @@ mod tests {
         };
         let text = report(late(200), true).to_string();
         assert!(
-            text.contains("kept its time") && text.contains("0.20 ms"),
+            text.contains("was on time") && text.contains("0.20 ms"),
             "{text}"
         );
         let text = report(late(400), true).to_string();
         assert!(
-            text.contains("did NOT keep") && text.contains("packets to the command left"),
+            text.contains("was NOT on time") && text.contains("packets to the command left"),
             "{text}"
         );
         assert!(!text.contains("chrt") && report(late(400), false).to_string().contains("chrt"));

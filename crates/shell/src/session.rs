@@ -1,4 +1,4 @@
-//! One shell from begin to end.
+//! One shell from start to end.
 
 use std::ffi::OsString;
 use std::io;
@@ -28,32 +28,33 @@ use crate::stage::{Privileges, Role, Stage, own_number};
 use crate::supervise::{Awaited, Signals, code_of, code_of_signal, has_ended};
 use crate::{FAILED, say};
 
-/// What a shell is to be.
+/// Configuration of a shell.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ShellConfig {
     /// The path.
     pub path: EmulatedPath,
-    /// Where its forward direction leads.
+    /// Direction of the path's forward link.
     pub direction: Direction,
     /// The command and its arguments.
     pub command: Vec<OsString>,
-    /// What runs at the far end, for `sh`.
+    /// Program at the far end, as a command for `sh`.
     pub server: Option<OsString>,
-    /// Hosts outside that the far end stands for.
+    /// Outside hosts that the far end represents.
     pub forwards: Vec<Forward>,
-    /// The congestion control of all connections at both ends; left out, the kernel's default.
+    /// Congestion control of all connections at both ends. `None` leaves the kernel's default.
     pub control: Option<String>,
-    /// Where what crosses the path is written, if it shall be.
+    /// Capture files for the path's packets, if requested.
     pub captures: Option<CaptureFiles>,
-    /// The name by which others may join.
+    /// Name under which other programs may join.
     pub name: Option<String>,
-    /// By how much packets may leave late before the path did not keep its time.
+    /// Lateness of packets up to which the path counts as on time.
     pub tolerance: Duration,
 }
 
 impl ShellConfig {
-    /// `command` behind `path`, which keeps its time to 0.3 ms; nothing at the far end.
+    /// Creates a configuration that runs `command` behind `path`, with a tolerance of 0.3 ms and nothing at the far
+    /// end.
     #[must_use]
     pub fn new(path: EmulatedPath, command: Vec<OsString>) -> Self {
         Self {
@@ -70,52 +71,52 @@ impl ShellConfig {
     }
 }
 
-/// Why there is no shell, or no report of it.
+/// Errors of a shell.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum ShellError {
-    /// The ends or the path cannot be made, or did not last.
+    /// The ends or the path cannot be made, or ended early.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// The kernel does not have the congestion control.
+    /// The kernel does not provide the congestion control.
     #[error(transparent)]
     Senders(#[from] SendersError),
-    /// The shell cannot be joined.
+    /// The shell cannot be opened for joining.
     #[error(transparent)]
     Join(#[from] JoinError),
-    /// There is no server for the command to talk to.
+    /// The server ended before the command started.
     #[error("the server ended before it listened, with exit code {code}: `{server}`")]
-    #[diagnostic(help("it runs by `sh -c` at the far end of the path; what it said is above"))]
+    #[diagnostic(help("it runs with `sh -c` at the far end of the path; its output is above"))]
     Server {
-        /// The server, as it was given.
+        /// Command of the server.
         server: String,
-        /// Its exit code.
+        /// Exit code of the server.
         code: u8,
     },
-    /// Somebody asked for the end before the command began.
+    /// A signal asked the shell to end before the command started.
     #[error("interrupted before the command started")]
     Interrupted(Signal),
-    /// A relay does not listen.
+    /// A relay cannot listen.
     #[error("the far end cannot listen for --forward {port}")]
-    #[diagnostic(help("the server, or another --forward, may have the port"))]
+    #[diagnostic(help("the server or another --forward may already use the port"))]
     Forward {
-        /// The port.
+        /// Port of the relay.
         port: u16,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Something that the system was asked for.
+    /// A system call failed.
     #[error("cannot {what}")]
     System {
-        /// What was to be done.
+        /// The step, as a verb phrase.
         what: &'static str,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
 impl ShellError {
-    /// The exit code that says so.
+    /// Returns the exit code of the error.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -129,18 +130,18 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> ShellError {
     move |source| ShellError::System { what, source }
 }
 
-/// How long a server may go on after the command, for its last words, and again after it was asked to
+/// Number of checks whether the server has ended, after the command has ended and again after the server was asked to
 /// end.
 const LAST_WORDS: u32 = 20;
 const PAUSE: StdDuration = StdDuration::from_millis(10);
 
-/// Runs a shell to the end of its command. Gives the command's exit code and what the path has to
-/// say. It is to be called while there is a single thread, after [`prepare`](crate::prepare).
+/// Runs a shell until its command ends. Returns the command's exit code and the report on the path. Must be called
+/// while the process has a single thread, after [`prepare`](crate::prepare).
 ///
 /// # Errors
-/// If the system refuses something, the server does not come about, or the path ended by itself.
+/// Returns an error if the system refuses a step, the server does not start, or the path ended by itself.
 pub fn run(config: &ShellConfig, privileges: Privileges) -> Result<(u8, ShellReport), ShellError> {
-    // Before there are threads, which then do not see signals either.
+    // Done before there are threads, so that they do not receive signals either.
     let signals = Signals::block().map_err(system("read signals"))?;
     let (up, down) = config.path.links(config.direction);
     let mut links = PathConfig::new(up, down, config.path.seed());
@@ -153,7 +154,7 @@ pub fn run(config: &ShellConfig, privileges: Privileges) -> Result<(u8, ShellRep
         hosts: Some(names(&config.forwards)),
     };
     let server = people_far_end(config, &first, hosts.host(Side::Far), &signals)?;
-    // Now, so that all times of the path count from the begin of the command.
+    // The path is started only now, so that its times start with the command.
     let network = hosts.join(&links, config.captures.as_ref())?;
     let has_precedence = network.give_precedence().is_ok();
     let mut command = first.command(&config.command);
@@ -175,7 +176,7 @@ pub fn run(config: &ShellConfig, privileges: Privileges) -> Result<(u8, ShellRep
     Ok((code, report))
 }
 
-/// The namespaces of both ends, as the configuration wants them.
+/// Creates the namespaces of both ends.
 fn ends(config: &ShellConfig, privileges: Privileges) -> Result<Hosts, ShellError> {
     let hosts = Hosts::new(Attachment::default())?;
     for side in [Side::Near, Side::Far] {
@@ -208,11 +209,10 @@ fn people_far_end(
     Ok(server)
 }
 
-/// What an ordinary user expects to be able to do, as far as the system allows it to be set: ping,
-/// and listen at ports below 1024.
+/// Enables features that unprivileged users expect, as far as the system allows it: ping, and ports below 1024.
 fn make_hospitable(host: &Namespace, privileges: Privileges) {
     let groups = match privileges.identity {
-        // No other group has a name in the user namespace.
+        // The user namespace maps no other group.
         Some(_) => "0 0",
         None => "0 2147483647",
     };
@@ -220,12 +220,12 @@ fn make_hospitable(host: &Namespace, privileges: Privileges) {
         ("ipv4/ping_group_range", groups),
         ("ipv4/ip_unprivileged_port_start", "0"),
     ] {
-        // Without them programs say themselves what they lack.
+        // Without these settings, the programs report the problem themselves.
         let _ = host.set(setting, value);
     }
 }
 
-/// Lines for `/etc/hosts`.
+/// Returns the lines for `/etc/hosts`.
 fn names(forwards: &[Forward]) -> String {
     let [server, client] = [Side::Far, Side::Near].map(|side| side.address(Family::V4));
     let mut text = format!("{server} server\n{client} client\n");
@@ -235,7 +235,7 @@ fn names(forwards: &[Forward]) -> String {
     text
 }
 
-/// Variables that name the ends' addresses.
+/// Returns environment variables with the addresses of the ends.
 pub(crate) fn environment() -> Vec<(&'static str, String)> {
     let address = |side: Side, family| -> IpAddr { side.address(family) };
     let mut all = vec![
@@ -261,7 +261,7 @@ fn serve(
     let shell = [OsString::from("sh"), OsString::from("-c"), text.clone()];
     let mut command: Command = first.command(&shell);
     command.envs(environment());
-    // The terminal is the command's: its Ctrl-C and its input are, and only it writes to standard output.
+    // The terminal belongs to the command, including Ctrl-C, input and standard output.
     command
         .stdin(Stdio::null())
         .stdout(io::stderr())
@@ -279,13 +279,15 @@ fn serve(
         }
         Waited::Interrupted(signal) => return Err(ShellError::Interrupted(signal)),
         Waited::Silent => {
-            say("warning: the server does not listen yet, after ten seconds; the command starts");
+            say(
+                "warning: the server does not listen after ten seconds; starting the command anyway",
+            );
         }
     }
     Ok(server)
 }
 
-/// Lets the server end. Gives its exit code if it ended by itself.
+/// Gives the server time to end, then stops it. Returns its exit code if it ended by itself.
 fn dismiss(mut server: Cell) -> Option<u8> {
     let gone = |server: &Cell| {
         (0..LAST_WORDS).any(|_| {
@@ -311,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_the_ends_and_the_names_of_forwards() {
+    fn hosts_contain_the_ends_and_the_names_of_forwards() {
         let forwards = ["example.com:443", "192.0.2.1:80"].map(|text| text.parse().unwrap());
         let text = names(&forwards);
         let lines: Vec<&str> = text.lines().collect();

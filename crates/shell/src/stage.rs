@@ -1,14 +1,14 @@
-//! What this program does when it is started again inside a cell.
+//! Tasks of this program when it is started again inside a cell.
 //!
 //! ```text
 //!   dupack shell ─▶ first ─▶ program         a shell's command, or its server
 //!   dupack shell --join ─▶ bridge ─▶ first ─▶ program
 //! ```
 //!
-//! *First* is number 1 of a pid namespace: when it ends the kernel kills all others in it, and it is
-//! killed when its parent ends. It has a mount namespace of its own in which `/etc/hosts` names the
-//! ends of the path. *Program* becomes the user again, where a user namespace made root of them, and
-//! then the command. *Bridge* enters a pid namespace inside another.
+//! *First* is process 1 of a pid namespace. When it ends, the kernel kills all other processes of the namespace, and it
+//! is killed when its parent ends. It has its own mount namespace, in which `/etc/hosts` names the ends of the path.
+//! *Program* becomes the original user again if a user namespace made that user root, and then executes the command.
+//! *Bridge* enters a pid namespace nested in another one.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -27,30 +27,30 @@ use nix::unistd::{Pid, getegid, geteuid};
 use crate::supervise::{Awaited, Signals};
 use crate::{FAILED, say};
 
-/// The first argument of this program inside a cell. Nobody writes it by hand.
+/// First argument of this program inside a cell. It is not for users.
 const MARK: &str = "__shell";
 
-/// For what is left out.
+/// Placeholder for an omitted argument.
 const NOTHING: &str = "-";
 
-/// This program, whatever it is called.
+/// Path of this program's executable.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// Exit codes where the command cannot be started, as env(1) has them.
+/// Exit codes if the command cannot be started, as in env(1).
 const NOT_RUNNABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
-/// Who this process was before it got the right to make namespaces.
+/// Identity of this process before it gained the privilege to make namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Privileges {
-    /// The user and the group to become again, if a user namespace made root of them.
+    /// User and group to restore, if a user namespace made the user root.
     pub(crate) identity: Option<(u32, u32)>,
 }
 
-/// Gets this process the right to make namespaces. It is to be called while there is a single thread.
+/// Gives this process the privilege to make namespaces. Must be called while the process has a single thread.
 ///
 /// # Errors
-/// If the system does not allow it; the error says what is needed.
+/// Returns an error if the system does not allow it. The error states the requirements.
 pub fn prepare() -> Result<Privileges, NamespaceError> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     let identity = match namespace::prepare()? {
@@ -67,11 +67,11 @@ pub(crate) enum Role {
     Program,
 }
 
-/// What a stage is told.
+/// Arguments of a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stage {
     pub(crate) role: Role,
-    /// The process with which it ends, as `/proc` numbers it; none if that cannot be told.
+    /// Parent process, as numbered in `/proc`. The stage ends with it. `None` if the number is unknown.
     pub(crate) parent: Option<u32>,
     /// See [`Privileges`].
     pub(crate) identity: Option<(u32, u32)>,
@@ -79,11 +79,11 @@ pub(crate) struct Stage {
     pub(crate) hosts: Option<String>,
 }
 
-/// Why a stage ends: with this exit code, and this said.
+/// Exit code and message of a stage that fails.
 #[derive(Debug)]
 struct Failure(u8, String);
 
-/// Does what a stage does, if `args` are those of one, and gives the exit code.
+/// Runs a stage and returns its exit code, if `args` are those of a stage.
 #[must_use]
 pub fn stage(args: impl Iterator<Item = OsString>) -> Option<u8> {
     let words: Vec<OsString> = args.skip(1).collect();
@@ -100,12 +100,12 @@ pub fn stage(args: impl Iterator<Item = OsString>) -> Option<u8> {
 }
 
 impl Stage {
-    /// This program once more, as this stage, with `program` to be run in the end.
+    /// Returns a command that starts this program again as this stage. The last stage executes `program`.
     pub(crate) fn command(&self, program: &[OsString]) -> Command {
         self.command_of(Path::new(THIS_PROGRAM), program)
     }
 
-    /// The same by another path to this program.
+    /// Same as [`command`](Self::command), with another path to this program.
     pub(crate) fn command_of(&self, this: &Path, program: &[OsString]) -> Command {
         let role = match self.role {
             Role::First => "first",
@@ -157,11 +157,11 @@ impl Stage {
         bind(None, "/", None, private).map_err(own)?;
         if let Some(Err(error)) = self.hosts.as_deref().map(name_hosts) {
             say(&format!(
-                "warning: the names of the ends are not in /etc/hosts ({error}); $DUPACK_SERVER and $DUPACK_CLIENT \
-                 have their addresses"
+                "warning: cannot add the names of the ends to /etc/hosts ({error}); use the addresses in \
+                 $DUPACK_SERVER and $DUPACK_CLIENT"
             ));
         }
-        // A container may hide parts of /proc, and then no other can be had. Programs run all the same.
+        // If a container hides parts of /proc, a new one cannot be mounted. Programs still run.
         let _ = bind(Some("proc"), "/proc", Some("proc"), MsFlags::empty());
         let signals = Signals::block().map_err(|error| failed("read signals", error))?;
         let next = Self {
@@ -177,7 +177,7 @@ impl Stage {
         waited.map_err(|error| failed("wait for the program", error))
     }
 
-    /// Enters a pid namespace inside the present one.
+    /// Enters a pid namespace nested in the current one.
     fn bridge(&self, program: &[OsString]) -> Result<u8, Failure> {
         self.die_with_parent()?;
         let entered = unshare(CloneFlags::CLONE_NEWPID);
@@ -194,27 +194,26 @@ impl Stage {
         waited.map_err(|error| failed("wait for the program", error))
     }
 
-    /// Becomes the program, which this returns from only if it cannot.
+    /// Executes the program in this process. Returns only on failure.
     fn become_program(&self, program: &[OsString]) -> Result<u8, Failure> {
         let [name, args @ ..] = program else {
             return Err(Failure(FAILED, "there is no command".to_owned()));
         };
         if let Some(identity) = self.identity {
             let done = become_user(identity);
-            done.map_err(|error| failed("give root in the user namespace up", error))?;
+            done.map_err(|error| failed("give up root in the user namespace", error))?;
         }
-        // Those of our caller, whose programs expect none to be blocked.
+        // Programs expect that no signals are blocked.
         let unblocked = SigSet::empty().thread_set_mask();
         unblocked.map_err(|errno| failed("unblock signals", errno.into()))?;
         let error = Command::new(name).args(args).exec();
         Err(not_run(name, &error))
     }
 
-    /// Has the kernel kill this process when its parent ends. One whose parent has ended before goes
-    /// at once.
+    /// Makes the kernel kill this process when its parent ends. Fails if the parent has already ended.
     fn die_with_parent(&self) -> Result<(), Failure> {
         let set = set_pdeathsig(Signal::SIGKILL);
-        set.map_err(|errno| failed("end with the shell", errno.into()))?;
+        set.map_err(|errno| failed("arrange to end with the shell", errno.into()))?;
         match (self.parent, own_parent()) {
             (Some(expected), Some(parent)) if expected != parent => {
                 Err(Failure(FAILED, "the shell has ended".to_owned()))
@@ -236,19 +235,19 @@ fn not_run(name: &OsStr, error: &io::Error) -> Failure {
     Failure(code, format!("cannot run `{}`: {error}", name.display()))
 }
 
-/// The number of this process in the pid namespace that `/proc` shows.
+/// Returns the number of this process in the pid namespace that `/proc` shows.
 pub(crate) fn own_number() -> Option<u32> {
     fs::read_link("/proc/self").ok()?.to_str()?.parse().ok()
 }
 
-/// That of its parent.
+/// Returns the number of the parent process.
 fn own_parent() -> Option<u32> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let mut lines = status.lines();
     lines.find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
 }
 
-/// Root in a user namespace becomes that user in another inside it.
+/// Turns root in a user namespace into the given user by means of a nested user namespace.
 fn become_user((user, group): (u32, u32)) -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWUSER)?;
     fs::write("/proc/self/setgroups", "deny")?;
@@ -256,11 +255,10 @@ fn become_user((user, group): (u32, u32)) -> io::Result<()> {
     fs::write("/proc/self/gid_map", format!("{group} 0 1"))
 }
 
-/// Puts `lines` in front of those of `/etc/hosts`, in this mount namespace alone. Where there is no
-/// such file nothing reads it.
+/// Prepends `lines` to `/etc/hosts`, in this mount namespace only. Does nothing if the file does not exist.
 fn name_hosts(lines: &str) -> io::Result<()> {
     const HOSTS: &str = "/etc/hosts";
-    /// A directory that is there everywhere; it is covered for a moment.
+    /// A directory that exists everywhere. It is covered for a moment.
     const COVERED: &str = "/tmp";
     let Ok(others) = fs::read_to_string(HOSTS) else {
         return Ok(());
@@ -269,7 +267,7 @@ fn name_hosts(lines: &str) -> io::Result<()> {
     let file = format!("{COVERED}/hosts");
     let named = fs::write(&file, format!("{lines}\n{others}"))
         .and_then(|()| bind(Some(&file), HOSTS, None, MsFlags::MS_BIND));
-    // The file stays where it is bound.
+    // The file remains available where it is bound.
     umount2(COVERED, MntFlags::MNT_DETACH)?;
     named
 }
@@ -283,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stage_reads_back_as_it_was_written() {
+    fn a_stage_is_parsed_as_it_was_written() {
         for stage in [
             Stage {
                 role: Role::First,
@@ -312,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_of_this_process_and_its_parent_are_found() {
+    fn the_ids_of_this_process_and_its_parent_are_found() {
         assert_eq!(own_number(), Some(std::process::id()));
         assert_eq!(own_parent(), Some(std::os::unix::process::parent_id()));
     }

@@ -1,8 +1,8 @@
-//! Waiting for a program, and passing signals on to it.
+//! Waiting for a program, and forwarding signals to it.
 //!
-//! Signals are blocked and read one by one (signalfd(2)), so that whoever waits does nothing in a
-//! handler. A terminal sends Ctrl-C to all of its foreground processes, the program among them; what
-//! somebody sends to one process alone is passed on.
+//! Signals are blocked and read one by one (signalfd(2)), so that nothing runs in a signal handler. A terminal sends
+//! Ctrl-C to all of its foreground processes, including the program. Signals that are sent only to this process are
+//! forwarded.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -15,7 +15,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
 
-/// Signals that are passed on.
+/// Signals that are forwarded.
 const PASSED_ON: [Signal; 7] = [
     Signal::SIGHUP,
     Signal::SIGINT,
@@ -26,7 +26,7 @@ const PASSED_ON: [Signal; 7] = [
     Signal::SIGTERM,
 ];
 
-/// Those of them that ask a program to end.
+/// Forwarded signals that ask a program to end.
 const ENDING: [Signal; 4] = [
     Signal::SIGHUP,
     Signal::SIGINT,
@@ -34,37 +34,37 @@ const ENDING: [Signal; 4] = [
     Signal::SIGTERM,
 ];
 
-/// Added to the number of a signal that ended a program, as shells have it.
+/// Offset of the exit code of a program that a signal has ended, as in shells.
 const ENDED_BY_SIGNAL: i32 = 128;
 
-/// The signals of this process, blocked. Threads that are started later do not see them either.
+/// The blocked signals of this process. Threads that are started later do not receive them either.
 #[derive(Debug)]
 pub(crate) struct Signals(SignalFd);
 
-/// Whose end is waited for.
+/// The program to wait for.
 pub(crate) enum Awaited<'a> {
-    /// A child, whatever becomes of others.
+    /// A child. Other processes are ignored.
     One(&'a mut Child),
-    /// A child; all others, which may be the kernel's gift to the first process of a pid namespace,
-    /// are waited for as well.
+    /// A child of the first process in a pid namespace. All other children are waited for as well, including orphans
+    /// that the kernel assigns to the first process.
     First(Pid),
 }
 
 impl Signals {
-    /// Blocks them for the calling thread, from now on.
+    /// Blocks the signals for the calling thread.
     pub(crate) fn block() -> io::Result<Self> {
         let mut set: SigSet = PASSED_ON.into_iter().collect();
         set.add(Signal::SIGCHLD);
-        // One that writes to a terminal that another has in the foreground goes on.
+        // Without this signal, a background process can write to its terminal.
         set.add(Signal::SIGTTOU);
         set.thread_block()?;
         set.remove(Signal::SIGTTOU);
-        // Programs have no use for it.
+        // Programs do not need the descriptor.
         Ok(Self(SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC)?))
     }
 
-    /// The signal by which somebody has asked this process to end since the last look, before there is
-    /// a program to pass it on to.
+    /// Returns the signal that has asked this process to end since the last call, for the time before there is a
+    /// program to forward it to.
     pub(crate) fn asked_to_end(&self) -> io::Result<Option<Signal>> {
         let is_there = |fd: &SignalFd| {
             let mut files = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
@@ -81,7 +81,7 @@ impl Signals {
         Ok(None)
     }
 
-    /// Waits for the end of a program. Gives its exit code, or 128 and the signal that ended it.
+    /// Waits for the end of a program. Returns its exit code, or 128 plus the signal that ended it.
     pub(crate) fn supervise(&self, mut awaited: Awaited<'_>) -> io::Result<u8> {
         loop {
             if let Some(code) = awaited.ended()? {
@@ -90,7 +90,7 @@ impl Signals {
             let Some(signal) = self.0.read_signal()? else {
                 continue;
             };
-            // Above zero it is the kernel's: the terminal's, which the program has heard, too.
+            // Positive codes mark signals from the kernel. A signal of the terminal has reached the program too.
             let is_somebodys = signal.ssi_code <= 0;
             let number = i32::try_from(signal.ssi_signo).unwrap_or_default();
             match Signal::try_from(number) {
@@ -115,12 +115,12 @@ impl Awaited<'_> {
             Self::One(child) => i32::try_from(child.id()).map(Pid::from_raw).ok(),
             Self::First(first) => Some(*first),
         };
-        // It has not been waited for, so that its number is nobody else's.
+        // The child has not been waited for, so its number has not been reused.
         let _ = pid.map(|pid| kill(pid, signal));
     }
 }
 
-/// Waits for all children that have ended; `first`'s exit code if it is among them.
+/// Waits for all children that have ended. Returns the exit code of `first` if it is among them.
 fn reap(first: Pid) -> io::Result<Option<u8>> {
     loop {
         let status = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -138,7 +138,7 @@ fn reap(first: Pid) -> io::Result<Option<u8>> {
     }
 }
 
-/// The exit code of a program that has ended.
+/// Returns the exit code of a program that has ended.
 pub(crate) fn code_of(status: ExitStatus) -> u8 {
     use std::os::unix::process::ExitStatusExt;
 
@@ -146,12 +146,12 @@ pub(crate) fn code_of(status: ExitStatus) -> u8 {
     clamped(status.code().or_else(signalled).unwrap_or_default())
 }
 
-/// The exit code of a program that a signal has ended.
+/// Returns the exit code of a program that a signal has ended.
 pub(crate) fn code_of_signal(signal: Signal) -> u8 {
     clamped(ENDED_BY_SIGNAL + signal as i32)
 }
 
-/// Whether a child has ended, without waiting for it: its number stays its own.
+/// Returns `true` if a child has ended. Does not wait for it, so its number is not reused.
 pub(crate) fn has_ended(child: &Child) -> bool {
     let Ok(pid) = i32::try_from(child.id()) else {
         return true;

@@ -1,24 +1,23 @@
-//! Real packets beside the simulator: how far apart the two are.
+//! Comparison of real packets with the simulator.
 
 use dupack_lab::results::{Measure, Results};
 use dupack_lab::stats::Summary;
 
-/// A sender's goodput at a point, on the wire and simulated.
+/// Goodput of a sender at a point, on real packets and in the simulator.
 #[derive(Clone, Debug)]
 pub struct Beside {
-    /// The point, by its place in the results of the wire.
+    /// Index of the point in the results of the wire.
     pub point: usize,
-    /// The sender, by its place there.
+    /// Index of the sender in the results of the wire.
     pub sender: usize,
-    /// On real packets, in Mbit/s.
+    /// Goodput on real packets, in Mbit/s.
     pub wire: Option<Summary>,
-    /// In the simulator, in Mbit/s; `None` for a sender that it does not have.
+    /// Goodput in the simulator, in Mbit/s. `None` for a sender that the simulator does not have.
     pub simulated: Option<Summary>,
 }
 
 impl Beside {
-    /// By how much the mean on the wire is above that of the simulator, in percent of the
-    /// latter.
+    /// Returns the difference of the means, wire minus simulator, in percent of the simulator's mean.
     #[must_use]
     pub fn difference_percent(&self) -> Option<f64> {
         let (wire, simulated) = (self.wire?, self.simulated?);
@@ -26,9 +25,8 @@ impl Beside {
     }
 }
 
-/// Every sender at every point, in the order of the results of the wire. The same seed draws
-/// other losses here and there (a handshake comes first on the wire), so that runs are not
-/// paired and means are compared.
+/// Returns every sender at every point, in the order of the results of the wire. The same seed draws different losses
+/// on the two sides because the wire's handshake comes first. Runs are therefore not paired, and means are compared.
 #[must_use]
 pub fn compare(wire: &Results, simulated: &Results) -> Vec<Beside> {
     let summary = |results: &Results, point, stack| {

@@ -1,4 +1,4 @@
-//! Which file holds the capture of which run.
+//! Names of the capture files of each run.
 
 use std::path::PathBuf;
 
@@ -7,17 +7,17 @@ use dupack_wire::path::{CaptureFiles, Captured};
 
 use super::Passage;
 
-/// Where captures go.
+/// Folder for captures.
 #[derive(Clone, Debug)]
 pub struct CaptureFolder {
-    /// The folder. It is there, and has none of the files yet.
+    /// Path of the folder. It must exist and must not contain the files.
     pub path: PathBuf,
-    /// How much of each packet is kept.
+    /// Part of each packet to keep.
     pub snap: Snap,
 }
 
 impl CaptureFolder {
-    /// The files of the run called `name`.
+    /// Returns the files of the run called `name`.
     pub(super) fn files(&self, name: &str) -> CaptureFiles {
         let file = |end: &str| self.path.join(format!("{name}.{end}.pcapng"));
         CaptureFiles {
@@ -32,8 +32,7 @@ impl CaptureFolder {
 const NEAR: &str = "sender";
 const FAR: &str = "receiver";
 
-/// Names for files: the words of `texts`, made of letters, digits, dots and dashes, and no two
-/// the same.
+/// Returns file names: the words of `texts`, consisting of letters, digits, dots and dashes. All names differ.
 pub(super) fn names(texts: &[String]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for text in texts {
@@ -55,7 +54,7 @@ fn name(text: &str) -> String {
     words.collect::<Vec<_>>().join("-")
 }
 
-/// What is to be said of captures that miss packets; `name` is the run's, in words.
+/// Returns a warning about captures that miss packets. `name` describes the run.
 pub(super) fn complaint(passage: &Passage, name: &str) -> Option<String> {
     let captures = passage.path.captures?;
     if captures.missed() == 0 {
@@ -65,7 +64,7 @@ pub(super) fn complaint(passage: &Passage, name: &str) -> Option<String> {
         format!("{missed} of {} packets at the {end}", written + missed)
     };
     Some(format!(
-        "{name}: the captures are not whole, as the disk did not keep up: {} and {} are missing.",
+        "{name}: the captures are incomplete because the disk did not keep up: {} and {} are missing.",
         of(NEAR, captures.near),
         of(FAR, captures.far),
     ))

@@ -1,4 +1,4 @@
-//! How long a testbed will take: each transfer as long as in the simulator, and a moment for its network.
+//! Estimate of the testbed's duration: the simulated duration of each transfer, plus a constant for its network.
 
 use dupack_algorithms::catalog::{Catalog, Deployment, StackSpec};
 use dupack_engine::{Execute, Execution};
@@ -10,15 +10,15 @@ use dupack_tcp::time::Duration;
 
 use super::{SenderSpec, Testbed};
 
-/// What stands for a kernel's sender that no stack is like.
+/// Stack that represents a kernel's sender without a similar stack.
 const LIKE_LINUX: &str = "rack/cubic";
 
-/// How long it takes to make a network, to connect and to take it down.
+/// Time to create a network, connect, and remove the network.
 const AROUND_A_RUN: Duration = Duration::from_millis(500);
 
 impl Testbed {
-    /// How long all runs take together, as a simulated transfer of each sender at each point says; `None` if it was
-    /// interrupted. A kernel's sender takes as long as the stack of `catalog` that is like it.
+    /// Estimates the total time of all runs from one simulated transfer of each sender at each point. Returns `None` if
+    /// interrupted. A kernel's sender is represented by the most similar stack in `catalog`.
     #[must_use]
     pub fn estimate(&self, catalog: &Catalog, interrupt: &Interrupt) -> Option<Duration> {
         let limit = Duration::from_nanos(self.experiment.duration.as_nanos());
@@ -66,7 +66,7 @@ impl Testbed {
     }
 }
 
-/// The stack that stands for a sender.
+/// Returns the stack that represents a sender.
 fn simulated(sender: &SenderSpec, catalog: &Catalog) -> StackSpec {
     let control = match sender {
         SenderSpec::Stack(stack) => return stack.clone(),

@@ -1,11 +1,11 @@
-//! The kernel of this host: which congestion controls it lists, and which modules it could load.
+//! Congestion controls of this host's kernel, and the modules that it could load.
 
 use std::fs;
 use std::path::Path;
 
 use dupack_algorithms::catalog::Kernel;
 
-/// The kernel of this host; none where `/proc/sys` does not tell its congestion controls.
+/// Returns the kernel of this host, or `None` if `/proc/sys` does not list its congestion controls.
 #[must_use]
 pub fn this_host() -> Option<Kernel> {
     let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
@@ -16,7 +16,8 @@ pub fn this_host() -> Option<Kernel> {
     Some(Kernel::host(release, &available.ok()?, loadable(&list)))
 }
 
-/// The names of the modules for TCP in `modules.dep`, whose lines begin with a path: `kernel/net/ipv4/tcp_bbr.ko.xz:`.
+/// Parses the names of the TCP modules in `modules.dep`, whose lines start with a path:
+/// `kernel/net/ipv4/tcp_bbr.ko.xz:`.
 fn loadable(list: &str) -> Vec<String> {
     let paths = list.lines().filter_map(|line| line.split(':').next());
     let files = paths.filter_map(|path| path.rsplit('/').next());
@@ -32,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modules_are_read_from_their_list() {
+    fn modules_are_parsed_from_their_list() {
         let list = "kernel/net/ipv4/tcp_bbr.ko.xz: kernel/net/sched/sch_fq.ko\nkernel/net/ipv4/tcp_vegas.ko:\n\
                     kernel/fs/ext4/ext4.ko:\nnonsense\n";
         assert_eq!(loadable(list), ["tcp_bbr", "tcp_vegas"]);

@@ -1,10 +1,10 @@
-//! The testbed: senders on real packets, one after the other over the same emulated path to a
-//! kernel that receives, with the results of a comparison.
+//! Testbed that compares senders on real packets: one after the other, they send over the same emulated path to a
+//! receiver in the kernel.
 //!
-//! The path is that of an experiment file: its links are built as those of a simulation are and
-//! run in real time by [`dupack_wire::path`]. So the experiment is its own counterpart in the
-//! simulator ([`Testbed::counterpart`]), as far as its senders are stacks; a kernel's has none. What
-//! the experiment leaves open of the receiver is there as Linux has it.
+//! The path comes from an experiment file. Its links are built as in a simulation and run in real time by
+//! [`dupack_wire::path`]. Therefore, the experiment has a counterpart in the simulator ([`Testbed::counterpart`]), as
+//! far as its senders are stacks. The kernel's senders have none. If the experiment leaves settings of the receiver
+//! open, the counterpart's receiver behaves like Linux.
 
 #![cfg(target_os = "linux")]
 
@@ -48,40 +48,40 @@ use dupack_lab::results::{Measure, Parameter, Run, Values};
 use dupack_lab::run::{Held, Interrupt, Job, Plan, TooLarge, room};
 use dupack_lab::units::{Buffer, ByteCount, Delay};
 
-/// What plans the path where no sender is a stack. Nothing of it is run.
+/// Stack for planning the path if no sender is a stack. It is never run.
 const STAND_IN: &str = "sack/reno";
 
-/// Payload of a segment over Ethernet with timestamps.
+/// Payload of a segment with timestamps on Ethernet.
 const SEGMENT_BYTES: u64 = 1448;
 
-/// What a testbed adds to its experiment.
+/// Options of a testbed in addition to its experiment.
 #[derive(Clone, Debug)]
 pub struct TestbedOptions {
-    /// The senders; the first is the measure of the others.
+    /// Senders. The first one is the baseline.
     pub senders: Vec<SenderSpec>,
-    /// How much each transfers, unless the experiment's flow has writes, which are then what it transfers.
+    /// Number of bytes that each sender transfers, unless the experiment's flow has writes, which then determine it.
     pub bytes: ByteCount,
-    /// By how much packets may leave late before a run is worth nothing; left out, [`Testbed::tolerance`].
+    /// Lateness of packets beyond which a run is void. `None` stands for the default of [`Testbed::tolerance`].
     pub tolerance: Option<Delay>,
-    /// Over which IP.
+    /// IP version.
     pub family: Family,
-    /// Whether the receiving kernel holds back ACKs of segments out of order.
+    /// Compression of the ACKs of out-of-order segments by the receiving kernel.
     pub sack_compression: SackCompression,
-    /// Where what crosses the path is written, if it shall be.
+    /// Folder for captures of the path's packets, if requested.
     pub captures: Option<CaptureFolder>,
 }
 
-/// Senders on real packets, checked and ready.
+/// Validated senders on real packets, ready to run.
 #[derive(Debug)]
 pub struct Testbed {
     options: TestbedOptions,
     experiment: Experiment,
     plan: Plan,
-    /// A path per point.
+    /// One path per point.
     links: Vec<(LinkConfig, LinkConfig)>,
 }
 
-/// Why a testbed cannot be, or a run of it failed.
+/// Errors of a testbed or its runs.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum TestbedError {
@@ -89,57 +89,55 @@ pub enum TestbedError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Experiment(#[from] ExperimentError),
-    /// The same sender twice.
-    #[error("the sender {0} is there twice")]
+    /// A sender is listed twice.
+    #[error("the sender {0} is listed twice")]
     Twice(String),
-    /// Packets that may not be late at all.
-    #[error(
-        "a tolerance of 0 spoils every run: no packet leaves at the very nanosecond at which it is due"
-    )]
-    #[diagnostic(help("1ms is the default"))]
+    /// The tolerance is zero.
+    #[error("a tolerance of 0 would void every run: no packet leaves exactly at its due time")]
+    #[diagnostic(help("by default, the tolerance is 1 % of the round-trip time, at least 1ms"))]
     NoTolerance,
     /// There is nothing to transfer, or no sender.
     #[error("there is nothing to do: {0}")]
     Nothing(&'static str),
-    /// Its results do not fit into memory.
+    /// The results do not fit into memory.
     #[error(transparent)]
     #[diagnostic(transparent)]
     TooLarge(#[from] TooLarge),
-    /// IPv6 on a machine without it.
-    #[error("this machine's kernel has no IPv6: take IPv4 (`--family ipv4`)")]
+    /// IPv6 was requested on a machine without it.
+    #[error("this machine's kernel has no IPv6: use IPv4 (`--family ipv4`)")]
     NoIpv6,
-    /// A sender that this machine does not have.
-    #[error("{sender} cannot send here")]
+    /// A sender is not available on this machine.
+    #[error("{sender} is not available on this machine")]
     Sender {
-        /// Which sender it is.
+        /// Name of the sender.
         sender: String,
-        /// What is wrong with it.
+        /// Reason why it is not available.
         source: Box<TransferError>,
     },
     /// A run failed.
     #[error("the run failed: {run}")]
     Run {
-        /// Which, in words.
+        /// Description of the run.
         run: String,
-        /// Why it failed.
+        /// Reason for the failure.
         source: Box<TransferError>,
     },
 }
 
-/// What is told while a testbed works.
+/// Receives the progress of a testbed.
 pub trait Watch {
-    /// A run begins.
+    /// Called when a run begins.
     fn run_begins(&self, what: &str);
-    /// It is done.
+    /// Called when a run is done.
     fn run_done(&self);
 }
 
 impl Testbed {
-    /// Checks an experiment, of which the stacks are set here, of `catalog`, and what a testbed
-    /// adds to it.
+    /// Validates an experiment and the options of a testbed. The stacks are set here from `options` and must be in
+    /// `catalog`.
     ///
     /// # Errors
-    /// If anything in it is impossible.
+    /// Returns an error if any part is impossible.
     pub fn new(
         mut experiment: Experiment,
         options: TestbedOptions,
@@ -162,8 +160,7 @@ impl Testbed {
                 return Err(TestbedError::Twice(sender.to_string()));
             }
         }
-        // A transfer begins with its run, and a recorded trace at its start: on the wire it can be
-        // nowhere else.
+        // Transfers and recorded traces start with the run. On the wire, no other start is possible.
         experiment.starts = Some(Starts::Given);
         let stacks = options.senders.iter().filter_map(SenderSpec::stack);
         experiment.stacks = stacks.map(ToString::to_string).collect();
@@ -196,10 +193,10 @@ impl Testbed {
         })
     }
 
-    /// Whether this machine has every sender.
+    /// Checks that this machine has every sender.
     ///
     /// # Errors
-    /// If it has not, or no namespaces.
+    /// Returns an error if it does not, or if namespaces cannot be made.
     pub fn probe(&self) -> Result<(), TestbedError> {
         if !self.options.family.is_there() {
             return Err(TestbedError::NoIpv6);
@@ -217,8 +214,8 @@ impl Testbed {
         Ok(())
     }
 
-    /// By how much packets may leave late before a run is worth nothing: as was said, or 1 % of the longest round
-    /// trip without a queue, and at least 1 ms. On a path of 600 ms a millisecond is nothing.
+    /// Returns the lateness of packets beyond which a run is void: the configured tolerance, or 1 % of the longest
+    /// round-trip time without queueing and at least 1 ms. On a path of 600 ms, one millisecond does not matter.
     #[must_use]
     pub fn tolerance(&self) -> Delay {
         let round_trips = self
@@ -232,14 +229,14 @@ impl Testbed {
             .unwrap_or_else(|| share.max(TOLERANCE))
     }
 
-    /// The same experiment in the simulator; `None` if no sender is a stack.
+    /// Returns the same experiment for the simulator, or `None` if no sender is a stack.
     #[must_use]
     pub fn counterpart(&self) -> Option<&Plan> {
         (!self.experiment.stacks.is_empty()).then_some(&self.plan)
     }
 
-    /// The runs: all senders of a repetition at a point one after the other, so that what
-    /// troubles the machine for a while troubles all of them.
+    /// Returns the runs in order. All senders of a repetition at a point run one after the other, so that a temporary
+    /// disturbance of the machine affects all of them.
     #[must_use]
     pub fn jobs(&self) -> Vec<Job> {
         let mut jobs = Vec::new();
@@ -253,8 +250,8 @@ impl Testbed {
         jobs
     }
 
-    /// Does every run, one at a time, until `interrupt` is asked or the machine does not give what
-    /// a run takes. What is done by then is kept, whatever becomes of the others.
+    /// Runs every job, one at a time, until `interrupt` is set or the machine cannot provide what a run needs. Finished
+    /// runs are kept in any case.
     #[must_use]
     pub fn run(&self, watch: &dyn Watch, interrupt: &Interrupt) -> Outcome {
         self.run_each(watch, &mut |job| self.run_one(job, interrupt))
@@ -292,7 +289,7 @@ impl Testbed {
         Ok((run, passage))
     }
 
-    /// The receiver's largest window in bytes; one that is said in packets counts segments of payload.
+    /// Returns the maximum receive window in bytes. A window in packets counts segments of payload.
     fn receive_window(&self) -> Option<u64> {
         let segment = self.experiment.sender.segment.map(|bytes| bytes.as_bytes());
         self.experiment.receiver.buffer.map(|buffer| match buffer {
@@ -310,14 +307,14 @@ impl Testbed {
         Some(folder.files(&format!("{sender}_{point}_{}", job.seed)))
     }
 
-    /// A point in words, also if it is the only one.
+    /// Describes a point, even if it is the only one.
     fn point_in_words(&self, point: usize) -> String {
         let label = self.plan.label(point);
         let path = self.experiment.path.as_ref().filter(|_| label.is_empty());
         path.map_or(label, |path| format!("loss {}", path.loss))
     }
 
-    /// A run in words.
+    /// Describes a run.
     fn words(&self, job: Job) -> String {
         let sender = &self.options.senders[job.stack];
         let point = match self.plan.label(job.point).as_str() {
@@ -327,11 +324,11 @@ impl Testbed {
         format!("{sender}{point}, repetition {}", job.seed)
     }
 
-    /// Those of the experiment that hold on real packets, and those of the testbed.
+    /// Returns the parameters of the experiment that apply to real packets, and those of the testbed.
     fn parameters(&self, planned: Vec<Parameter>) -> Vec<Parameter> {
         let ours = &self.experiment.stacks;
         let holds = |p: &Parameter| match p.owner.split_once(": ") {
-            // The kernel's receiver is not that of the dialect.
+            // The kernel's receiver does not follow the dialect.
             Some((stack, what)) => what != "endpoints" && ours.iter().any(|s| s == stack),
             None => true,
         };
@@ -377,18 +374,18 @@ impl Testbed {
     }
 }
 
-/// Sets the sizes of the simulated counterpart's packets to those of IPv6, where an experiment
-/// has those of IPv4: the same 1500 bytes with a longer header (RFC 8200 §3) and less payload.
-/// Its ACKs stay 20 bytes shorter than those of the wire.
+/// Sets the packet sizes of the simulated counterpart to those of IPv6 instead of IPv4: the same 1500 bytes with a
+/// longer header (RFC 8200 §3) and less payload. The counterpart's ACKs remain 20 bytes shorter than on the wire.
 fn fit_ipv6(sender: &mut SenderOptions) {
     const PACKET: u64 = 1500;
-    /// IPv6, TCP, and timestamps padded.
+    /// IPv6, TCP, and padded timestamps.
     const HEADER: u64 = 40 + 20 + 12;
     sender.segment = Some(ByteCount::from_bytes(PACKET - HEADER));
     sender.header = Some(ByteCount::from_bytes(HEADER));
 }
 
-/// Has the receiver of the simulated counterpart acknowledge as Linux's does, where nothing else is said.
+/// Makes the receiver of the simulated counterpart acknowledge as Linux does, unless the experiment specifies
+/// otherwise.
 fn fit_receiver(receiver: &mut ReceiverOptions, compression: SackCompression) {
     if receiver.delayed_ack.is_none() {
         receiver.acks.get_or_insert(Acks::Adaptive);
@@ -397,8 +394,8 @@ fn fit_receiver(receiver: &mut ReceiverOptions, compression: SackCompression) {
     receiver.sack_compression.get_or_insert(compressed);
 }
 
-/// The measures that real packets have; what only a simulator can know is missing, and of a
-/// kernel's sender whatever it does not tell.
+/// Returns the measures that real packets provide. Measures that only a simulator knows are missing, and so are those
+/// that the kernel does not report about its sender.
 fn values(report: &TransferReport) -> Values {
     let mut values = Values::default();
     values.set(Measure::Goodput, report.goodput_bps() / 1e6);
@@ -439,7 +436,7 @@ fn endpoint_values(values: &mut Values, stats: &SenderStats) {
     values.set(Measure::Undone, stats.undone() as f64);
 }
 
-/// The example of the README is compiled and run.
+/// Compiles and runs the README's example.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

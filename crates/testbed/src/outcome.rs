@@ -1,5 +1,4 @@
-//! What came out of a testbed: the runs that were done, those that failed, and what is to be said of
-//! both.
+//! Outcome of a testbed: its finished and its failed runs, with warnings about both.
 
 use std::error::Error;
 
@@ -11,36 +10,36 @@ use dupack_lab::results::medium::{DOUBT, NO_ANSWER, SOUND_LEAST};
 use dupack_lab::results::{Doubt, Medium, Results, Run, WireRecord};
 use dupack_lab::run::Job;
 
-/// Everything that came out.
+/// Outcome of a testbed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// The senders' measures, as a comparison has them.
+    /// Measures of the senders, in the form of a comparison.
     pub results: Results,
-    /// What passed in each run, in the order of the runs.
+    /// Traffic of each run, in the order of the runs.
     pub passages: Vec<Passage>,
-    /// The runs that failed, of which nothing else is here.
+    /// Errors of the failed runs, which are not in the other fields.
     pub failures: Vec<TestbedError>,
 }
 
-/// What passed over the path in a run.
+/// Traffic over the path in a run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Passage {
-    /// Which run.
+    /// The run.
     pub job: Job,
-    /// How far it came.
+    /// Extent of the transfer.
     pub extent: Extent,
-    /// Bytes that arrived, all of them checked.
+    /// Bytes that arrived and were verified.
     pub bytes: u64,
-    /// What the path says.
+    /// Report of the path.
     pub path: PathReport,
-    /// Whether it kept its times.
+    /// Validity of the run.
     pub trust: Trust,
 }
 
 impl Testbed {
-    /// Has `run_one` do every run, until it is interrupted or the next run would fail as this one.
+    /// Calls `run_one` for every job until it is interrupted or the remaining runs would fail for the same reason.
     pub(super) fn run_each(
         &self,
         watch: &dyn Watch,
@@ -59,7 +58,7 @@ impl Testbed {
                 }
                 Err(TransferError::Interrupted) => break,
                 Err(source) => {
-                    // No hosts, no path, no captures: the others would have none either.
+                    // Without hosts, a path or captures, the other runs would fail too.
                     let is_last = matches!(source, TransferError::Network(_));
                     failures.push(TestbedError::Run {
                         run: self.words(job),
@@ -79,7 +78,7 @@ impl Testbed {
         }
     }
 
-    /// The results of `runs`, with what gives cause to doubt them and what is missing.
+    /// Returns the results of `runs`, including doubts and missing runs.
     fn results(&self, runs: Vec<Run>, passages: &[Passage], failures: &[TestbedError]) -> Results {
         let mut results = self.plan.empty_results();
         results.experiment = self.experiment.clone();
@@ -88,7 +87,7 @@ impl Testbed {
         results.planned = self.jobs().len();
         results.parameters = self.parameters(results.parameters);
         results.runs = runs;
-        // A transfer ends when it is done: how far into a trace that was is not known.
+        // A transfer ends when it is done, so its position in a trace is unknown.
         results.recorded.clear();
         let mut doubts = Vec::new();
         for passage in passages {
@@ -111,7 +110,7 @@ impl Testbed {
         results
     }
 
-    /// What is to be said of a run.
+    /// Returns the warnings about a run.
     fn complaints(&self, passage: &Passage) -> Vec<String> {
         let run = self.words(passage.job);
         let mut complaints = Vec::from_iter(captures::complaint(passage, &run));
@@ -125,7 +124,7 @@ impl Testbed {
     }
 }
 
-/// What is to be said of the runs that cannot be trusted, all together: their reasons are in `path.csv`.
+/// Returns a summary of the void runs. `path.csv` contains the individual reasons.
 fn summary(results: &Results) -> Vec<String> {
     let unsound = results.runs.iter().filter(|run| !results.is_sound(run));
     let (unsound, all) = (unsound.count(), results.runs.len());
@@ -133,8 +132,8 @@ fn summary(results: &Results) -> Vec<String> {
         return Vec::new();
     }
     let mut said = vec![format!(
-        "{unsound} of {all} runs are worth nothing, as the machine did not keep up ({DOUBT}); path.csv says why, run by \
-         run."
+        "{unsound} of {all} runs are void because the machine did not keep up ({DOUBT}); path.csv has the reasons for \
+         each run."
     )];
     let (without, points) = (results.points_of_too_few().len(), results.points.len());
     if results.is_worthless() {
@@ -145,13 +144,13 @@ fn summary(results: &Results) -> Vec<String> {
             _ => format!(" at {without} of {points} points"),
         };
         said.push(format!(
-            "There is no answer{at}: it takes {SOUND_LEAST} runs of each sender that can be trusted, and half of its runs."
+            "There is no answer{at}: at least {SOUND_LEAST} runs of each sender, and at least half of them, must be sound."
         ));
     }
     said
 }
 
-/// An error with what is behind it, as far as it does not say so itself.
+/// Formats an error with its causes, except those that it already contains.
 fn in_words(error: &TestbedError) -> String {
     let mut words = error.to_string();
     let mut next = error.source();
@@ -180,7 +179,7 @@ mod tests {
     use dupack_lab::units::Delay;
     use dupack_wire::path::NetworkError;
 
-    /// Two senders, three repetitions: six runs.
+    /// Two senders and three repetitions: six runs.
     fn testbed(tolerance: Delay) -> Result<Testbed, TestbedError> {
         on_path(Some(tolerance), "0ms")
     }
@@ -207,7 +206,7 @@ mod tests {
         Testbed::new(experiment, options, &Catalog::builtin())
     }
 
-    /// Counts what it is told.
+    /// Counts its calls.
     #[derive(Default)]
     struct Count {
         begun: Cell<u32>,
@@ -246,7 +245,7 @@ mod tests {
         (run, passage)
     }
 
-    /// All runs, of which the second fails with this.
+    /// Runs all jobs. The second one fails with this error.
     fn with_failure(failure: fn() -> TransferError) -> (Outcome, Count) {
         let count = Count::default();
         let outcome =
@@ -260,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_connection_spoils_no_other_run() {
+    fn a_broken_connection_does_not_spoil_other_runs() {
         let (outcome, count) = with_failure(|| TransferError::Damaged { bytes: 7 });
         assert_eq!((count.begun.get(), count.done.get()), (6, 5));
         assert_eq!((outcome.results.runs.len(), outcome.passages.len()), (5, 5));
@@ -275,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_gives_no_network_ends_the_testbed_and_keeps_what_is_done() {
+    fn without_a_network_the_testbed_ends_and_keeps_finished_runs() {
         let no_network = || TransferError::from(NetworkError::Path(io::Error::other("no thread")));
         let (outcome, count) = with_failure(no_network);
         assert_eq!((count.begun.get(), count.done.get()), (2, 1));
@@ -302,7 +301,7 @@ mod tests {
                 Ok(done(job, trust(sound && job.seed == 2 && job.stack == 0)))
             });
             assert_eq!(outcome.results.is_worthless(), !sound);
-            // One sound run is too few of them.
+            // A single sound run is not enough.
             let warnings = &outcome.results.warnings;
             let mut all = warnings.iter();
             assert!(
@@ -312,7 +311,7 @@ mod tests {
         }
     }
 
-    /// What is said of so many sound runs of each sender, of five.
+    /// Returns the outcome with the given number of sound runs of each sender, out of five.
     fn with_sound(sound: [u64; 2]) -> Outcome {
         let mut testbed = testbed(Delay::from_nanos(1)).unwrap();
         testbed.experiment.seeds = Seeds::Count(5);
@@ -344,9 +343,9 @@ mod tests {
         assert_eq!(answer([0, 0]), (Answer::Worthless, 2));
     }
 
-    /// A sender that is far ahead in the only run that is left has no mark, and the line says why.
+    /// A sender that is far ahead in the only remaining run gets no mark, and the line states the reason.
     #[test]
-    fn a_survivor_is_not_crowned() {
+    fn a_single_remaining_run_gets_no_star() {
         let results = with_sound([0, 1]).results;
         let verdict = Verdict::of(&results, 0);
         assert!(verdict.stacks.iter().all(|stack| stack.mark == Mark::Plain));
@@ -357,14 +356,11 @@ mod tests {
         let [count, none] = &results.warnings[..] else {
             panic!("{:?}", results.warnings);
         };
-        assert!(
-            count.starts_with("9 of 10 runs are worth nothing"),
-            "{count}"
-        );
+        assert!(count.starts_with("9 of 10 runs are void"), "{count}");
         assert!(none.starts_with("There is no answer:"), "{none}");
     }
 
-    /// A millisecond late is much on a short path, and nothing on one of 600 ms.
+    /// A lateness of one millisecond matters on a short path but not on one of 600 ms.
     #[test]
     fn the_tolerance_grows_with_the_path() {
         let tolerance = |delay| on_path(None, delay).unwrap().tolerance().to_string();
@@ -374,9 +370,9 @@ mod tests {
         assert_eq!(said.tolerance().to_string(), "3ms");
     }
 
-    /// Six transfers of 1 MB over 10 Mbit/s: 0.83 s with headers, and half a second around each.
+    /// Six transfers of 1 MB at 10 Mbit/s: 0.83 s with headers, plus half a second each.
     #[test]
-    fn the_time_is_known_before() {
+    fn the_duration_is_estimated_in_advance() {
         let interrupt = dupack_lab::run::Interrupt::new();
         let testbed = on_path(None, "5ms").unwrap();
         let time = testbed.estimate(&Catalog::builtin(), &interrupt).unwrap();
@@ -384,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tolerance_of_nothing_is_refused() {
+    fn a_tolerance_of_zero_is_rejected() {
         let refused = testbed(Delay::from_nanos(0)).unwrap_err();
         assert!(refused.to_string().contains("tolerance of 0"), "{refused}");
     }

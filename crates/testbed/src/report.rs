@@ -1,5 +1,6 @@
-//! What a testbed's report has beside that of a comparison: how late the path was, and the
-//! simulator's numbers.
+//! Additional sections of a testbed's report: the lateness of the path, and a comparison with the simulator.
+
+use std::sync::Arc;
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::results::sheet::to_sheet;
@@ -9,8 +10,8 @@ use dupack_wire::path::Trust;
 use dupack_wire::transfer::Extent;
 
 use super::{Beside, Outcome, Passage};
-use dupack_lab::results::Results;
 use dupack_lab::results::medium::DOUBT;
+use dupack_lab::results::{Answered, Results};
 use dupack_lab::stats::spread;
 use dupack_lab::units::Delay;
 use dupack_report::comparison;
@@ -19,15 +20,14 @@ use dupack_report::files::Files;
 use dupack_report::page::{Block, Cell, Emphasis, Section};
 use dupack_report::table::{Plain, paragraph};
 
-/// The share of packets whose lateness is told, as [`dupack_wire::path::PathReport::trust`]
-/// judges it.
+/// Quantile of the lateness that is reported. [`dupack_wire::path::PathReport::trust`] judges the same quantile.
 const IN_TIME: f64 = 0.99;
 
-/// Every file of a testbed, whose stacks are those of `catalog`: those of a comparison, with what is told here, and
+/// Returns all files of a testbed whose stacks are in `catalog`: those of a comparison with additional sections, and
 /// `path.csv`.
 ///
 /// # Errors
-/// If a picture cannot be drawn.
+/// Returns an error if a figure cannot be drawn.
 pub fn files<'o>(
     outcome: &'o Outcome,
     catalog: &Catalog,
@@ -43,12 +43,12 @@ pub fn files<'o>(
         sections: beside.into_iter().chain([path]).collect(),
         ..comparison::Beside::default()
     };
-    let mut files = comparison::files(results, catalog, more)?;
+    let mut files = comparison::files(&Arc::new(Answered::of(results)), catalog, more)?;
     files.add("path.csv", || passages_csv(results, passages));
     Ok(files)
 }
 
-/// What passed in each run, a line each.
+/// Returns the traffic of each run as CSV, one line per run.
 fn passages_csv(results: &Results, passages: &[Passage]) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
     let mut put = |row: &[String]| {
@@ -117,7 +117,7 @@ const COLUMNS: [&str; 20] = [
     "not_to_be_trusted",
 ];
 
-/// The worst of what the path said in any run: one line for the terminal.
+/// Returns the worst values of all runs in one line for the terminal.
 #[must_use]
 pub fn lateness(passages: &[Passage], tolerance: Delay) -> String {
     let worst = |of: &dyn Fn(&Passage) -> Duration| {
@@ -125,15 +125,16 @@ pub fn lateness(passages: &[Passage], tolerance: Delay) -> String {
     };
     let trusted = passages.iter().filter(|p| p.trust == Trust::Sound).count();
     format!(
-        "The path in the worst run: 99 % of packets left at most {} ms late forward and {} ms \
-         backward; {trusted} of {} runs kept within {tolerance}.",
+        "The path in the worst run: 99 % of packets left at most {} ms late in the forward direction and {} ms late in \
+         the backward direction; {trusted} of {} runs stayed within {tolerance}.",
         worst(&|p| at(&p.path.forward.lateness, IN_TIME)),
         worst(&|p| at(&p.path.backward.lateness, IN_TIME)),
         passages.len(),
     )
 }
 
-/// The tolerance that would have kept every run, in whole milliseconds; none if no packet was lost that no link took.
+/// Returns the tolerance at which every run would have been sound, in whole milliseconds. Returns `None` if packets
+/// were also lost outside the links.
 #[must_use]
 pub fn needed_tolerance(passages: &[Passage]) -> Option<Delay> {
     let late = passages.iter().flat_map(|passage| {
@@ -152,7 +153,7 @@ pub fn needed_tolerance(passages: &[Passage]) -> Option<Delay> {
     passages.iter().all(kept).then_some(tolerance)
 }
 
-/// The section on the path's lateness, sender by sender.
+/// Returns the section on the path's lateness for each sender.
 fn path_section(results: &Results, passages: &[Passage], tolerance: Delay) -> Section {
     let mut rows = Vec::new();
     for point in 0..results.points.len() {
@@ -177,12 +178,12 @@ fn path_section(results: &Results, passages: &[Passage], tolerance: Delay) -> Se
         }
     }
     let caption = format!(
-        "By how much 99 % of the packets left late at most, in the worst run of each sender, in ms. \
-         A run with more than {tolerance} is worth nothing and in no number: where there is one, {DOUBT} stands \
-         before how many are left of how many."
+        "Lateness that 99 % of the packets did not exceed, in the worst run of each sender, in ms. A run with more than \
+         {tolerance} is void and excluded from all numbers. {DOUBT} marks entries with void runs, followed by the \
+         number of remaining runs out of all runs."
     );
     Section {
-        heading: "How late the path was".to_owned(),
+        heading: "Lateness of the path".to_owned(),
         blocks: vec![
             Block::Table {
                 caption,
@@ -192,7 +193,7 @@ fn path_section(results: &Results, passages: &[Passage], tolerance: Delay) -> Se
                     "forward",
                     "backward",
                     "unattended",
-                    "not to be trusted",
+                    "void runs",
                 ]
                 .map(str::to_owned)
                 .to_vec(),
@@ -206,7 +207,7 @@ fn path_section(results: &Results, passages: &[Passage], tolerance: Delay) -> Se
     }
 }
 
-/// The section that sets real packets beside the simulator.
+/// Returns the section that compares real packets with the simulator.
 fn beside_section(results: &Results, all: &[Beside]) -> Section {
     let rows = all.iter().map(|beside| {
         let [wire, simulated, difference] = numbers(beside);
@@ -219,7 +220,7 @@ fn beside_section(results: &Results, all: &[Beside]) -> Section {
         ]
     });
     Section {
-        heading: "Real packets beside the simulator".to_owned(),
+        heading: "Real packets compared with the simulator".to_owned(),
         blocks: vec![Block::Table {
             caption: BESIDE.to_owned(),
             header: HEADER.map(str::to_owned).to_vec(),
@@ -229,7 +230,7 @@ fn beside_section(results: &Results, all: &[Beside]) -> Section {
     }
 }
 
-/// The same for the terminal.
+/// Returns the comparison with the simulator as text for the terminal.
 #[must_use]
 pub fn beside_text(results: &Results, all: &[Beside], width: Option<u16>) -> String {
     let mut table = Plain::new(&HEADER, 2, width);
@@ -266,7 +267,7 @@ fn numbers(beside: &Beside) -> [String; 3] {
     ]
 }
 
-/// The point's label in its first row.
+/// Returns the point's label for its first row.
 fn group(results: &Results, point: usize, sender: usize) -> String {
     if sender == 0 {
         results.points[point].label()

@@ -1,4 +1,4 @@
-//! Who can send on real packets: a stack of the catalog, or the kernel.
+//! Senders on real packets: a stack of the catalog, or the kernel.
 
 use std::fmt;
 
@@ -7,41 +7,41 @@ use dupack_lab::units::UnitError;
 use dupack_wire::transfer::Origin;
 use thiserror::Error;
 
-/// What a kernel's sender begins with on the command line.
+/// Prefix of a kernel's sender on the command line.
 const KERNEL: &str = "kernel:";
 
-/// The longest name of a congestion control (`TCP_CA_NAME_MAX` with the zero at its end).
+/// Maximum length of a congestion control's name (`TCP_CA_NAME_MAX` includes the terminating zero).
 const MOST_NAME_BYTES: usize = 15;
 
 /// A sender.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SenderSpec {
-    /// An endpoint of ours.
+    /// One of our endpoints.
     Stack(StackSpec),
     /// This machine's kernel with this congestion control.
     Kernel(String),
 }
 
-/// A text that names no sender.
+/// Error of a text that does not name a sender.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum SenderError {
-    /// It is no stack.
+    /// The text is not a stack.
     #[error("{0} (a sender is a stack, such as sack/reno, or kernel:NAME)")]
     Stack(StackError),
-    /// What stands after `@` is no time.
+    /// The text after `@` is not a time.
     #[error("{0} (a sender with a longer round trip is kernel:cubic@40ms)")]
     Detour(UnitError),
-    /// It is no name that a kernel could know.
+    /// The text is not a valid name of a congestion control.
     #[error(
-        "`{0}` is no name of a congestion control: write kernel:cubic, for example; what there is \
-         stands in /proc/sys/net/ipv4/tcp_available_congestion_control"
+        "`{0}` is not a name of a congestion control: write, for example, kernel:cubic; \
+         /proc/sys/net/ipv4/tcp_available_congestion_control lists those of this kernel"
     )]
     Name(String),
 }
 
 impl SenderSpec {
-    /// The stack, if it is one of ours.
+    /// Returns the stack, if the sender is one of ours.
     #[must_use]
     pub const fn stack(&self) -> Option<&StackSpec> {
         match self {
@@ -50,7 +50,7 @@ impl SenderSpec {
         }
     }
 
-    /// As a transfer takes it.
+    /// Returns the sender in the form that a transfer expects.
     #[must_use]
     pub fn origin(&self, dialect: Dialect) -> Origin {
         let stack = match self {
@@ -78,10 +78,10 @@ impl fmt::Display for SenderSpec {
 }
 
 impl SenderSpec {
-    /// Reads a sender: a stack of `catalog`, or `kernel:` and the name of a congestion control.
+    /// Parses a sender: a stack of `catalog`, or `kernel:` followed by the name of a congestion control.
     ///
     /// # Errors
-    /// If it is neither: the error says what to write.
+    /// Returns an error if it is neither. The error states the expected form.
     pub fn parse(text: &str, catalog: &Catalog) -> Result<Self, SenderError> {
         let Some(name) = text.strip_prefix(KERNEL) else {
             let stack = StackSpec::parse(text, catalog).map_err(SenderError::Stack)?;

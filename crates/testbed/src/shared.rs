@@ -1,5 +1,5 @@
-//! A run of an experiment on real packets in which all its flows send at once: ours and the kernel's
-//! over one emulated path.
+//! A run of an experiment on real packets with all of its flows sending at the same time, ours and the kernel's, over
+//! one emulated path.
 
 use std::error::Error;
 
@@ -22,82 +22,82 @@ use thiserror::Error;
 
 use crate::{STAND_IN, SenderError, SenderSpec};
 
-/// How late 1 % of a run's packets may leave before the run is void, as `dupack testbed` has it.
+/// Lateness that at most 1 % of a run's packets may exceed. Otherwise the run is void, as in `dupack testbed`.
 pub const TOLERANCE: Delay = Delay::from_nanos(1_000_000);
 
-/// An experiment at one point, with a sender under comparison, ready to run on real packets.
+/// An experiment at one point with a sender under comparison, ready to run on real packets.
 #[derive(Debug)]
 pub struct Shared {
     experiment: Experiment,
-    /// The same flows, all of one stack: it says when they start and what the path is.
+    /// Plan with the same flows, all with the same stack. It determines their start times and the path.
     plan: Plan,
     flows: Vec<Member>,
-    /// How often a datagram measures the latency; never, if left out.
+    /// Interval of the datagrams that measure latency. `None` sends none.
     probe: Option<Delay>,
 }
 
 /// A flow.
 #[derive(Clone, Debug)]
 struct Member {
-    /// The name of its group.
+    /// Name of the flow's group.
     name: String,
     sender: SenderSpec,
-    /// Whether it is of the sender under comparison.
+    /// `true` if the flow uses the sender under comparison.
     compared: bool,
-    /// By how much its round trip is longer than the path's.
+    /// Additional round-trip time of the flow.
     detour: Delay,
 }
 
-/// What came out of a run.
+/// Outcome of a run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SharedOutcome {
-    /// Measures as the simulator has them, as far as real packets show them.
+    /// Measures of the simulator, as far as real packets provide them.
     pub values: Values,
-    /// Each flow by itself, in the order of the file.
+    /// Outcome of each flow, in the order of the file.
     pub flows: Vec<FlowOutcome>,
-    /// Whether the path kept its time.
+    /// Validity of the run.
     pub trust: Trust,
-    /// What the path says.
+    /// Report of the path.
     pub path: PathReport,
-    /// What datagrams beside the flows have seen, if there were some.
+    /// Report of the latency probe, if there was one.
     pub latency: Option<LatencyReport>,
 }
 
-/// What came of a flow.
+/// Outcome of a flow.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FlowOutcome {
-    /// The name of its group of flows; empty if it has none.
+    /// Name of the flow's group. Empty if it has none.
     pub group: String,
-    /// Who sent: as it was named, or, of a kernel's, as it was read back from its socket in the end.
+    /// Name of the sender, as given. For a kernel's sender, as read back from its socket at the end.
     pub sender: String,
-    /// Whether it is of the sender under comparison.
+    /// `true` if the flow uses the sender under comparison.
     pub compared: bool,
-    /// When it began, in s from the begin of the run.
+    /// Start time in seconds, relative to the start of the run.
     pub start_s: f64,
-    /// Payload that arrived from its start to the end, in Mbit/s.
+    /// Goodput from the flow's start to the end of the run, in Mbit/s.
     pub goodput_mbit_s: f64,
-    /// Data segments that it had sent when the run ended, retransmissions included, and of these the
+    /// Data segments that the flow had sent when the run ended, including retransmissions, and the number of
     /// retransmissions.
     pub segments: Option<(u64, u64)>,
-    /// Its data packets that the path's link had been offered by then, and those that it did not carry. They
-    /// are no more than the segments, but fewer where some were still on their way to the link.
+    /// The flow's data packets that had been offered to the path's link by then. There are never more than segments,
+    /// but there may be fewer because some were still on their way to the link.
     pub offered: u64,
-    /// See `offered`.
+    /// Packets in `offered` that the link did not carry.
     pub dropped: u64,
-    /// How long its data packets waited in the queue, in ms: the median, and the 95th percentile.
+    /// Queueing delay of the flow's data packets in ms: the median and the 95th percentile.
     pub waits_ms: Option<(f64, f64)>,
 }
 
-/// Why an experiment cannot be run on real packets, or a run failed.
+/// Errors of an experiment that cannot run on real packets, or of a run.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum SharedError {
-    /// The experiment has what real packets have not.
-    #[error("on real packets there is no {what}")]
+    /// Real packets do not support a part of the experiment.
+    #[error("real packets do not support {what}")]
     Unfit {
-        /// What.
+        /// The unsupported part.
         what: &'static str,
     },
     /// There is no such sender.
@@ -107,7 +107,7 @@ pub enum SharedError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Experiment(#[from] ExperimentError),
-    /// A sender that this machine does not have, or no namespace or device.
+    /// A sender is not available on this machine, or no namespace or device can be made.
     #[error("{}", in_words(.0))]
     Here(Box<TransferError>),
     /// The run failed.
@@ -115,7 +115,7 @@ pub enum SharedError {
     Run(Box<TransferError>),
 }
 
-/// An error with what is behind it, as far as it does not say so itself.
+/// Formats an error with its causes, except those that it already contains.
 fn in_words(error: &dyn Error) -> String {
     let mut words = error.to_string();
     let mut next = error.source();
@@ -130,11 +130,12 @@ fn in_words(error: &dyn Error) -> String {
 }
 
 impl Shared {
-    /// `experiment` without a sweep, in which the flows that name no sender are `sender`'s. Senders are
-    /// stacks of `catalog` or the kernel's; `files` has the traces that it names.
+    /// Prepares `experiment`, which must not have a sweep. Flows that name no sender use `sender`. Senders are stacks
+    /// of `catalog` or the kernel's. `files` provides the traces that the experiment names.
     ///
     /// # Errors
-    /// If it has what real packets have not, names no sender, or its path is impossible.
+    /// Returns an error if real packets do not support a part of the experiment, a sender is unknown, or the path is
+    /// impossible.
     pub fn new(
         experiment: &Experiment,
         sender: &str,
@@ -173,7 +174,7 @@ impl Shared {
         })
     }
 
-    /// The same, where the round trip of each flow is longer than the path's by so much, in the order of the file.
+    /// Sets the additional round-trip time of each flow, in the order of the file.
     #[must_use]
     pub fn with_detours(mut self, detours: &[Delay]) -> Self {
         for (member, detour) in self.flows.iter_mut().zip(detours) {
@@ -182,7 +183,7 @@ impl Shared {
         self
     }
 
-    /// The same, with a datagram so often that measures the latency.
+    /// Sets the interval of the datagrams that measure latency.
     #[must_use]
     pub fn with_probe(self, every: Option<Delay>) -> Self {
         Self {
@@ -191,10 +192,10 @@ impl Shared {
         }
     }
 
-    /// Whether this machine has every sender.
+    /// Checks that this machine has every sender.
     ///
     /// # Errors
-    /// If it has not, or no namespaces.
+    /// Returns an error if it does not, or if namespaces cannot be made.
     pub fn probe(&self) -> Result<(), SharedError> {
         let mut asked: Vec<&str> = Vec::new();
         for member in &self.flows {
@@ -208,10 +209,10 @@ impl Shared {
         Ok(())
     }
 
-    /// Runs it with `seed`; `None` if it was interrupted.
+    /// Runs the experiment with `seed`. Returns `None` if interrupted.
     ///
     /// # Errors
-    /// If the machine does not give what it takes, or a connection breaks off.
+    /// Returns an error if the machine cannot provide what the run needs, or if a connection breaks off.
     pub fn run(
         &self,
         seed: u64,
@@ -286,13 +287,13 @@ impl Member {
     }
 }
 
-/// The median and the 95th percentile in ms.
+/// Returns the median and the 95th percentile in ms.
 fn waits(waits: &Histogram) -> Option<(f64, f64)> {
     let at = |q| Some(waits.quantile(q)?.as_secs_f64() * 1e3);
     at(0.5).zip(at(0.95))
 }
 
-/// What of the measures real packets show, of the compared flows as the simulator takes them.
+/// Returns the measures that real packets provide about the compared flows, with the definitions of the simulator.
 fn values(flows: &[FlowOutcome], path: &PathReport) -> Values {
     let mut values = Values::default();
     let compared: Vec<&FlowOutcome> = match flows.iter().any(|flow| flow.compared) {
@@ -327,20 +328,20 @@ fn values(flows: &[FlowOutcome], path: &PathReport) -> Values {
     values
 }
 
-/// What of an experiment real packets have not.
+/// Returns the part of an experiment that real packets do not support, if any.
 fn unfit(experiment: &Experiment) -> Option<&'static str> {
     let group = |has: fn(&FlowGroup) -> bool| experiment.flows.iter().any(has);
     let own = |sender: &SenderOptions, receiver: &ReceiverOptions| {
         *sender != SenderOptions::default() || *receiver != ReceiverOptions::default()
     };
     [
-        (experiment.path.is_none(), "network but a `[path]`"),
+        (experiment.path.is_none(), "networks other than a `[path]`"),
         (experiment.access.is_some(), "`[access]`"),
         (!experiment.udp.is_empty(), "`[[udp]]`"),
         (!experiment.media.is_empty(), "`[[media]]`"),
         (
             experiment.warm_up.as_nanos() > 0,
-            "`warm_up`: a run counts from its begin",
+            "`warm_up`: a run counts from its start",
         ),
         (
             group(|flow| {
@@ -349,16 +350,16 @@ fn unfit(experiment: &Experiment) -> Option<&'static str> {
                     || flow.bytes.is_some()
                     || !flow.writes.is_empty()
             }),
-            "flow but those that always have more",
+            "flows that do not always have more data",
         ),
-        (group(|flow| flow.reverse), "`reverse` flow"),
+        (group(|flow| flow.reverse), "`reverse` flows"),
         (
             own(&experiment.sender, &experiment.receiver)
                 || experiment
                     .flows
                     .iter()
                     .any(|flow| own(&flow.sender, &flow.receiver)),
-            "`sender` or `receiver` option",
+            "`sender` and `receiver` options",
         ),
     ]
     .into_iter()
@@ -392,7 +393,7 @@ start_spread = "1s"
     }
 
     #[test]
-    fn flows_without_a_sender_are_those_of_the_one_under_comparison() {
+    fn flows_without_a_sender_use_the_compared_sender() {
         let shared = shared(FILE, "kernel:cubic").unwrap();
         let flows = shared.flows.iter();
         let flows: Vec<(String, bool)> = flows
@@ -406,7 +407,7 @@ start_spread = "1s"
     }
 
     #[test]
-    fn what_real_packets_have_not_is_refused_by_name() {
+    fn unsupported_parts_are_rejected_by_name() {
         for (more, part) in [
             ("[[flows]]\nbytes = \"1MB\"", "always have more"),
             ("[[flows]]\nreverse = true", "reverse"),
@@ -425,9 +426,9 @@ start_spread = "1s"
         ));
     }
 
-    /// Two flows of the compared sender, one beside them.
+    /// Two flows of the compared sender, and one other.
     #[test]
-    fn measures_are_those_of_the_compared_flows() {
+    fn measures_cover_the_compared_flows() {
         let flow = |compared, goodput_mbit_s, segments| FlowOutcome {
             group: String::new(),
             sender: "sack/reno".to_owned(),

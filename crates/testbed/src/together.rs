@@ -1,7 +1,7 @@
-//! Several senders at once over one emulated path, on real packets: who gets how much, and how long others wait.
+//! Several senders at the same time over one emulated path, on real packets: their shares of the rate, and the latency
+//! under their load.
 //!
-//! Each sender may have a longer round trip than the path's. A datagram at regular times measures the latency under
-//! their load.
+//! Each sender may have a longer round-trip time than the path. Datagrams at regular intervals measure the latency.
 
 use std::fmt::Write as _;
 
@@ -19,23 +19,23 @@ use dupack_wire::transfer::LatencyReport;
 
 use crate::{SenderError, SenderSpec, Shared, SharedError, SharedOutcome, Watch};
 
-/// A packet of 1500 bytes.
+/// Size of a packet of 1500 bytes, in bits.
 const FULL_PACKET_BITS: u64 = 12_000;
 
-/// A sender, and by how much its round trip is longer than the path's: `kernel:cubic@40ms`.
+/// A sender with an additional round-trip time: `kernel:cubic@40ms`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
     /// The sender.
     pub sender: SenderSpec,
-    /// By how much its round trip is longer.
+    /// Additional round-trip time.
     pub detour: Delay,
 }
 
 impl Member {
-    /// Reads one.
+    /// Parses a member.
     ///
     /// # Errors
-    /// If it names no sender, or the time after `@` is none.
+    /// Returns an error if the text does not name a sender, or if the text after `@` is not a time.
     pub fn parse(text: &str, catalog: &Catalog) -> Result<Self, SenderError> {
         let (sender, detour) = match text.rsplit_once('@') {
             None => (text, Delay::default()),
@@ -58,35 +58,37 @@ impl Member {
     }
 }
 
-/// What is run: all members at once at each point of the experiment's sweep, with each of its seeds.
+/// Runs of all members at the same time, at each point of the experiment's sweep and with each of its seeds.
 #[derive(Debug)]
 pub struct Together {
     members: Vec<Member>,
-    /// The runs of each point, and what the point is called.
+    /// Label and runs of each point.
     points: Vec<(String, Shared)>,
     seeds: Vec<u64>,
     tolerance: Delay,
-    /// The time of a packet, if round trips of senders differ by less: phases may decide among them.
+    /// Transmission time of a packet, if the round-trip times of two senders differ by less. In that case, phase
+    /// effects may decide between them.
     phases: Option<Delay>,
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TogetherRun {
-    /// Which point, by its place.
+    /// Index of the point.
     pub point: usize,
-    /// Its seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// What came out.
+    /// Outcome of the run.
     pub outcome: SharedOutcome,
 }
 
 impl Together {
-    /// `members` on the path of `experiment`, whose flows they are. A datagram every `probe` measures the latency.
+    /// Prepares runs of `members` on the path of `experiment`. They replace its flows. If `probe` is given, it is the
+    /// interval of the datagrams that measure latency.
     ///
     /// # Errors
-    /// If the path cannot be had on real packets.
+    /// Returns an error if real packets do not support the path.
     pub fn new(
         experiment: &Experiment,
         members: Vec<Member>,
@@ -134,16 +136,16 @@ impl Together {
         })
     }
 
-    /// How many runs there are.
+    /// Returns the number of runs.
     #[must_use]
     pub fn count(&self) -> usize {
         self.points.len() * self.seeds.len()
     }
 
-    /// Does every run, one after the other, until it is interrupted.
+    /// Runs everything, one run after the other, until interrupted.
     ///
     /// # Errors
-    /// If the machine has not every sender, or a run failed.
+    /// Returns an error if the machine does not have every sender, or if a run failed.
     pub fn run(
         &self,
         watch: &dyn Watch,
@@ -175,7 +177,7 @@ impl Together {
         Ok(runs)
     }
 
-    /// What each sender got, and how long a datagram took, for the terminal.
+    /// Returns the share of each sender and the latency, as text for the terminal.
     #[must_use]
     pub fn text(&self, runs: &[TogetherRun], width: Option<u16>) -> String {
         let mut text = String::new();
@@ -202,8 +204,9 @@ impl Together {
                 if let Some(time) = self.phases {
                     let _ = writeln!(
                         text,
-                        "Some round trips differ by less than a packet's time ({time}), and hosts take\n\
-                         hardly any time for an ACK: such a difference may decide who gets the link."
+                        "Some round-trip times differ by less than the transmission time of a packet\n\
+                         ({time}). Hosts answer almost without delay here, so this difference may decide\n\
+                         which sender gets the link."
                     );
                 }
             }
@@ -217,8 +220,8 @@ impl Together {
             "sender",
             "goodput Mbit/s",
             "share %",
-            "resent %",
-            "wait ms, 95th %",
+            "retransmitted %",
+            "queueing ms, 95th %",
         ];
         let mut table = Plain::new(&header, 1, width);
         for (place, member) in self.members.iter().enumerate() {
@@ -254,7 +257,7 @@ impl Together {
         format!("{}\n", table.text().trim_end())
     }
 
-    /// A line per sender and run; datagrams have lines of their own, in whose place stands `latency`.
+    /// Returns the results as CSV, one line per sender and run.
     #[must_use]
     pub fn csv(&self, runs: &[TogetherRun]) -> Vec<u8> {
         let mut out = csv::Writer::from_writer(Vec::new());
@@ -298,7 +301,7 @@ impl Together {
         out.into_inner().unwrap_or_default()
     }
 
-    /// A line per run: what its datagrams have seen, in ms. Nothing, if there were none.
+    /// Returns the latency of each run as CSV in ms, one line per run. Returns `None` if there were no datagrams.
     #[must_use]
     pub fn latency_csv(&self, runs: &[TogetherRun]) -> Option<Vec<u8>> {
         let mut out = csv::Writer::from_writer(Vec::new());
@@ -335,19 +338,19 @@ impl Together {
     }
 }
 
-/// The time that a full packet takes at `rate`.
+/// Returns the transmission time of a full packet at `rate`.
 fn packet_time(rate: Rate) -> Delay {
     Delay::from_nanos(FULL_PACKET_BITS * 1_000_000_000 / rate.as_bits_per_second().max(1))
 }
 
-/// Whether two of `detours` differ by less than `time`.
+/// Returns `true` if two of `detours` differ by less than `time`.
 fn are_nearer(detours: &[Delay], time: Delay) -> bool {
     let mut all: Vec<u64> = detours.iter().map(|detour| detour.as_nanos()).collect();
     all.sort_unstable();
     all.windows(2).any(|two| two[1] - two[0] < time.as_nanos())
 }
 
-/// Fairness over all senders, and the latency of datagrams beside them.
+/// Returns the fairness over all senders and the latency of the datagrams, as text.
 fn told(runs: &[&TogetherRun]) -> String {
     let over = |of: &dyn Fn(&SharedOutcome) -> Option<f64>| {
         let values = runs.iter().filter_map(|run| of(&run.outcome));
@@ -375,7 +378,7 @@ fn told(runs: &[&TogetherRun]) -> String {
     };
     let _ = writeln!(
         text,
-        "Latency under load, of a datagram there and back: median {} ms, 95th percentile {} ms, 99th {} ms; idle {} ms; lost {} %",
+        "Latency under load (round trip of a datagram): median {} ms, 95th percentile {} ms, 99th {} ms; idle {} ms; lost {} %",
         loaded(0.5),
         loaded(0.95),
         loaded(0.99),
@@ -385,7 +388,7 @@ fn told(runs: &[&TogetherRun]) -> String {
     text
 }
 
-/// A mean with half its interval.
+/// Formats a mean with half of its confidence interval.
 fn shown(summary: Option<Summary>, digits: usize) -> String {
     let Some(summary) = summary else {
         return "–".to_owned();

@@ -1,11 +1,10 @@
-//! What the senders' application writes when, as an experiment lists it.
+//! Writes of the senders' application, as listed in an experiment.
 
 use dupack_lab::experiment::Experiment;
 use dupack_lab::run::application_writes;
 use dupack_wire::transfer::Write;
 
-/// What the first flow of an experiment writes when, one write after the other; nothing if its application has
-/// everything at once.
+/// Returns the writes of an experiment's first flow, one by one. Empty if its application has all data at the start.
 #[must_use]
 pub fn writes(experiment: &Experiment) -> Vec<Write> {
     let listed = experiment
@@ -25,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_repeated_is_listed_one_by_one() {
+    fn repeated_writes_are_listed_one_by_one() {
         let ms = |millis: u64| Delay::from_nanos(millis * 1_000_000);
         let once = AppWrite {
             at: None,

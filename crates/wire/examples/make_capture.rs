@@ -1,14 +1,15 @@
-//! Makes a large capture of headers: what the reading of captures is measured on.
+//! Makes a large capture of packet headers, as input for measuring how fast captures are read.
 //!
 //! ```sh
 //! cargo run --release -p dupack-wire --example make_capture -- big.pcap 1000 10000000
 //! cargo run --release -p dupack-wire --example read_capture -- big.pcap
 //! ```
 //!
-//! The numbers are those of connections and, roughly, of packets; these are the defaults. Each connection is two of ours, `rack/cubic` in
-//! the dialect of Linux, over a path of its own: a rate, a queue that overflows, a delay, and losses at
-//! random. All are open at once, and are captured at the end that sends the data. The file is pcap with
-//! nanoseconds, Ethernet, 96 bytes of each frame; the same numbers give the same file.
+//! The arguments are the number of connections and the approximate number of packets; the values shown are the
+//! defaults. Both ends of each connection are ours and run `rack/cubic` in the dialect of Linux. Each connection has
+//! its own path with a rate, a queue that overflows, a delay, and random losses. All connections are open at the same
+//! time and are captured at the end that sends the data. The file is a pcap file with nanoseconds, Ethernet, and 96
+//! bytes of each frame. The same arguments give the same file.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,22 +28,22 @@ type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 const USAGE: &str = "usage: make_capture FILE [CONNECTIONS [PACKETS]]";
 
-/// Bytes that are kept of each frame.
+/// Bytes kept of each frame.
 const SNAP_BYTES: u32 = 96;
 
-/// Payload of a full segment on Ethernet, timestamps beside it.
+/// Payload of a full segment with timestamps on Ethernet.
 const SEGMENT_BYTES: u64 = 1448;
 
-/// Header and addresses of a frame.
+/// Length of a frame's header.
 const ETHERNET_BYTES: usize = 14;
 
-/// Connections begin within so much time.
+/// Time within which all connections begin.
 const OPENING: Duration = Duration::from_millis(2000);
 
-/// About so long each of them lasts, as its rate is what that takes.
+/// Approximate duration of each connection. Its rate is chosen accordingly.
 const LASTING_SECS: u64 = 60;
 
-/// The ends of a connection.
+/// Indices of the ends of a connection.
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
@@ -58,7 +59,7 @@ fn main() -> Result<()> {
     Ok(world.pcap.writer.flush()?)
 }
 
-/// The capture.
+/// Writer of the capture.
 struct Pcap<W> {
     writer: W,
     count: u64,
@@ -67,7 +68,7 @@ struct Pcap<W> {
 
 impl<W: Write> Pcap<W> {
     fn new(mut writer: W) -> io::Result<Self> {
-        // The magic number of nanoseconds; version, time zone, accuracy; Ethernet.
+        // Magic number for nanoseconds; version, time zone, accuracy; Ethernet.
         for word in [0xa1b2_3c4d, 0x0004_0002, 0, 0, SNAP_BYTES, 1_u32] {
             writer.write_all(&word.to_le_bytes())?;
         }
@@ -86,7 +87,7 @@ impl<W: Write> Pcap<W> {
             [0x86, 0xdd]
         };
         ethernet[12..].copy_from_slice(&kind);
-        // The payload is not kept: any will do, and so will a checksum.
+        // The payload is not kept, so its contents and the checksum are arbitrary.
         let len = ETHERNET_BYTES + emit(packet, envelope, segment, |_| {})?;
         let kept = len.min(SNAP_BYTES as usize);
         let nanos = CaptureTime::from_simulation(at).as_unix_nanos();
@@ -100,17 +101,17 @@ impl<W: Write> Pcap<W> {
     }
 }
 
-/// What happens to a connection.
+/// An event of a connection.
 enum What {
     /// A segment arrives at an end.
     Arrival(usize, Segment),
-    /// A timer of an end may be due.
+    /// A timer of an end may have expired.
     Timer(usize),
 }
 
 struct World<W> {
     flows: Vec<Flow>,
-    /// By time, then in the order in which they came: what is to happen to which flow.
+    /// Events by time, then by order of insertion, with the index of the flow.
     agenda: BinaryHeap<Reverse<(Instant, u64, usize)>>,
     happenings: Vec<Option<What>>,
     free: Vec<usize>,
@@ -125,19 +126,19 @@ struct Flow {
     addresses: [SocketAddr; 2],
     identifications: [u16; 2],
     timers: [Option<Instant>; 2],
-    /// Nanoseconds per byte, from server to client.
+    /// Nanoseconds per byte from server to client.
     pace: u64,
     free_at: Instant,
-    /// The longest wait in the queue.
+    /// Maximum queueing delay.
     queue: Duration,
     delay: Duration,
-    /// Of ten thousand packets, so many are lost.
+    /// Lost packets per ten thousand.
     loss: u64,
 }
 
 impl Flow {
     fn draw(number: u64, packets: u64, stack: &StackSpec, stream: &mut Stream) -> Self {
-        // Two segments make three packets.
+        // Two segments cause three packets.
         let segments = packets * 2 / 3;
         let bytes = segments * SEGMENT_BYTES;
         let end = |stream: &mut Stream| {
@@ -152,7 +153,7 @@ impl Flow {
         let ((config, build), (serving, build_serving)) = (end(stream), end(stream));
         let client = Connection::connect(config, build);
         let mut server = Connection::listen(serving, build_serving);
-        // It cannot fail: nothing is closed yet.
+        // This cannot fail because nothing is closed yet.
         let _ = server.write(bytes);
         server.close();
         let pace = (LASTING_SECS * 1_000_000_000 / bytes.max(1)).max(1);
@@ -161,7 +162,7 @@ impl Flow {
             addresses: addresses(number),
             identifications: [stream.bits() as u16, stream.bits() as u16],
             timers: [None; 2],
-            // Between the rate that it takes and twice that.
+            // Between one and two times the required rate.
             pace: pace / 2 + stream.below(pace / 2 + 1),
             free_at: Instant::ZERO,
             queue: Duration::from_millis(100 + stream.below(400)),
@@ -170,7 +171,7 @@ impl Flow {
         }
     }
 
-    /// When a packet of the server's arrives; `None` if it is lost.
+    /// Returns the time at which a packet of the server arrives, or `None` if it is lost.
     fn pass(
         &mut self,
         now: Instant,
@@ -190,7 +191,7 @@ impl Flow {
     }
 }
 
-/// Every fourth connection has IPv6.
+/// Returns the addresses of a connection. Every fourth connection uses IPv6.
 fn addresses(number: u64) -> [SocketAddr; 2] {
     let (high, low) = ((number / 200) as u8, (number % 200) as u8 + 1);
     let port = 20_000 + (number % 40_000) as u16;
@@ -234,7 +235,7 @@ impl<W: Write> World<W> {
             self.happenings.len() - 1
         });
         self.happenings[slot] = Some(what);
-        // The order is that of coming, as two can have the same time; the place follows from it.
+        // Events with the same time keep the order of insertion.
         self.order += 1;
         self.agenda
             .push(Reverse((at, self.order << 32 | slot as u64, flow)));
@@ -274,7 +275,7 @@ impl<W: Write> World<W> {
         self.work(now, number, end)
     }
 
-    /// Lets an end say what it has to say.
+    /// Sends everything that an end has to send.
     fn work(&mut self, now: Instant, number: usize, end: usize) -> Result<()> {
         while let Some(event) = self.flows[number].ends[end].poll_event() {
             if let Event::PeerFinished { .. } = event {
@@ -295,7 +296,7 @@ impl<W: Write> World<W> {
         }
         let flow = &mut self.flows[number];
         let due = flow.ends[end].next_timeout().map(|due| due.max(now));
-        // One that is planned earlier looks again.
+        // A timer that is already set to an earlier time will check again.
         if let Some(due) = due.filter(|due| flow.timers[end].is_none_or(|planned| *due < planned)) {
             flow.timers[end] = Some(due);
             self.plan(due, number, What::Timer(end));

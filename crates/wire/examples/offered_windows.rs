@@ -1,13 +1,13 @@
-//! The windows that a receiver offered, from captures of what it sent:
+//! Prints statistics of the windows that a receiver offered, from captures of its packets:
 //!
 //! ```sh
 //! dupack testbed … --pcap captures
 //! cargo run --release -p dupack-wire --example offered_windows -- 80000 captures/*.receiver.pcapng
 //! ```
 //!
-//! prints how many of the ACKs in all files offer less than so many bytes, how many of these report
-//! segments beyond a hole, and the least window. The receiver is the end that did not open the
-//! connection; its window is as large as its SYN says (RFC 7323 §2.2).
+//! The output is the number of ACKs in all files that offer a window below the given number of bytes, how many of these
+//! report segments beyond a hole, and the smallest window. The receiver is the end that did not open the connection.
+//! Its window is scaled as its SYN says (RFC 7323 §2.2).
 
 use std::fs::File;
 
@@ -23,16 +23,16 @@ const USAGE: &str = "usage: offered_windows BYTES CAPTURE.pcapng …";
 #[derive(Default)]
 struct Acks {
     of_all: Count,
-    /// Those that offer less than the bound.
+    /// ACKs that offer less than the bound.
     of_small: Count,
-    /// Bytes.
+    /// Smallest window in bytes.
     least: Option<u32>,
 }
 
 #[derive(Default)]
 struct Count {
     acks: u64,
-    /// Those with SACK blocks.
+    /// ACKs with SACK blocks.
     with_hole: u64,
 }
 
@@ -46,7 +46,7 @@ fn main() -> Result<()> {
     let least = acks.least.ok_or("no capture has an ACK of a receiver")?;
     let (all, small) = (&acks.of_all, &acks.of_small);
     println!(
-        "{} of {} ACKs ({:.1} %) offer less than {bound} bytes; the least is {least}",
+        "{} of {} ACKs ({:.1} %) offer less than {bound} bytes; the smallest window is {least}",
         small.acks,
         all.acks,
         percent(small.acks, all.acks)
@@ -67,7 +67,7 @@ fn count(path: &str, bound: u32, acks: &mut Acks) -> Result<()> {
         let Block::EnhancedPacket(packet) = block? else {
             continue;
         };
-        // Data that is cut short, and no ACK of the receiver's.
+        // A packet with truncated data is not an ACK of the receiver.
         let Ok(packet) = parse(&packet.data, Verify::Nothing) else {
             continue;
         };

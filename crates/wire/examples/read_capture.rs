@@ -1,4 +1,5 @@
-//! Reads a capture and says what is in it and how long a packet took: what the reading of captures costs.
+//! Reads a capture and prints its contents in numbers and the time per packet. It measures the cost of reading
+//! captures.
 //!
 //! ```sh
 //! cargo run --release -p dupack-wire --example make_capture -- big.pcap
@@ -29,7 +30,7 @@ fn main() -> Result<()> {
     let start = std::time::Instant::now();
     let mut reader = CaptureReader::new(reader)?;
     let mut tally = Tally::default();
-    // What is read is used, or it would not be read.
+    // The data is used so that the compiler does not remove the reading.
     let mut bytes = 0;
     while let Some(captured) = reader.next_packet()? {
         let packet = captured.tcp();

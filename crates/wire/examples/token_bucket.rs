@@ -1,12 +1,11 @@
-//! Linux's token bucket (`tbf`) and ours, given the same packets at the same times: for `cargo
-//! measure queues`.
+//! Compares Linux's token bucket (`tbf`) with ours on the same packets at the same times, for `cargo measure queues`.
 //!
 //! `cargo run --release -p dupack-wire --example token_bucket -- --help`
 //!
-//! In a network namespace of its own, datagrams of one thread cross a loopback device with a `tbf`
-//! to another one. When each of them was handed to the kernel is read from the clock, and when it
-//! came from the kernel's own time stamp. The times of the first are then given to our shaper.
-//! Linux counts the Ethernet header into a packet's length, so ours does it here, too.
+//! In a separate network namespace, one thread sends datagrams to another over a loopback device with a `tbf`. The time
+//! at which each datagram was handed to the kernel is read from the clock, and the time at which it arrived is the
+//! kernel's own timestamp. The sending times are then given to our shaper. Linux counts the Ethernet header as part of
+//! a packet's length, so our shaper does the same here.
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
@@ -49,32 +48,32 @@ mod linux {
         /// Rate of the bucket, bit/s
         #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
         rate: u64,
-        /// What the bucket holds, bytes
+        /// Size of the bucket, bytes
         #[arg(long)]
         burst: u32,
-        /// What may wait, bytes
+        /// Queue limit, bytes
         #[arg(long)]
         limit: u64,
-        /// What is sent on average, as a multiple of the rate
+        /// Average load, as a multiple of the rate
         #[arg(long)]
         load: f64,
         /// Payload of a datagram, bytes
         #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(8..=60_000))]
         payload: u32,
-        /// Datagrams that come at once
+        /// Datagrams per train, sent back to back
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
         train: u32,
-        /// For how long datagrams are sent
+        /// Length of the run, seconds
         #[arg(long, default_value_t = 5.0)]
         seconds: f64,
-        /// Draws the times between trains
+        /// Seed of the times between trains
         #[arg(long, default_value_t = 1)]
         seed: u64,
     }
 
-    /// IPv4, UDP and Ethernet.
+    /// Headers of IPv4, UDP and Ethernet.
     const HEADERS: u32 = 20 + 8 + 14;
-    /// So long after the last datagram has come nothing comes any more.
+    /// Time without a datagram after which the receiver stops.
     const SILENCE: Duration = Duration::from_secs(2);
 
     pub(super) fn main() -> Result<(), Failure> {
@@ -89,7 +88,7 @@ mod linux {
             socket.connect(to)?;
             Ok::<_, std::io::Error>(socket)
         })?;
-        // A bucket that makes packets wait must not make the sender wait, too.
+        // A bucket that delays packets must not block the sender.
         setsockopt(&sender, nix::sys::socket::sockopt::SndBuf, &(64 << 20))?;
         setsockopt(&receiver, RcvBufForce, &(64 << 20))
             .or_else(|_| setsockopt(&receiver, nix::sys::socket::sockopt::RcvBuf, &(64 << 20)))?;
@@ -106,7 +105,7 @@ mod linux {
         Ok(())
     }
 
-    /// Puts the `tbf` before the loopback device.
+    /// Installs the `tbf` on the loopback device.
     fn shape(namespace: &Namespace, args: Args) -> Result<(), Failure> {
         let words = format!(
             "qdisc add dev lo root tbf rate {}bit burst {}b limit {}b",
@@ -126,7 +125,7 @@ mod linux {
 
     #[expect(
         clippy::disallowed_methods,
-        reason = "real packets, and the kernel's time stamps are of this clock"
+        reason = "real packets, and the kernel's timestamps use this clock"
     )]
     fn clock() -> Duration {
         SystemTime::now()
@@ -134,7 +133,7 @@ mod linux {
             .unwrap_or_default()
     }
 
-    /// Sends numbered datagrams, in trains at the times of a Poisson process; when each was sent.
+    /// Sends numbered datagrams in trains at the times of a Poisson process. Returns the time of each datagram.
     fn send(socket: &UdpSocket, args: Args) -> std::io::Result<Vec<Duration>> {
         let mut stream = Stream::derive(args.seed, "trains");
         let bits = f64::from(args.train) * f64::from(args.payload + HEADERS) * 8.0;
@@ -145,7 +144,7 @@ mod linux {
         let mut due_s = 0.0;
         while due_s < args.seconds {
             let due = began + Duration::from_secs_f64(due_s);
-            // A sleep wakes up late; the last part is spent waiting.
+            // Sleeps end late, so the last part is a busy wait.
             let early = due.saturating_sub(clock() + Duration::from_micros(200));
             if !early.is_zero() {
                 std::thread::sleep(early);
@@ -156,7 +155,7 @@ mod linux {
             for _ in 0..args.train {
                 payload[..8].copy_from_slice(&(sent.len() as u64).to_be_bytes());
                 sent.push(clock());
-                // What the queue has no room for is lost, and may be an error.
+                // A datagram beyond the queue limit is lost, which may cause an error.
                 let _ = socket.send(&payload);
             }
             due_s += -mean_s * (1.0 - stream.unit()).ln();
@@ -164,7 +163,7 @@ mod linux {
         Ok(sent)
     }
 
-    /// Number and time of all datagrams that come.
+    /// Returns the number and arrival time of all datagrams.
     fn receive(socket: &UdpSocket) -> std::io::Result<Vec<(usize, Duration)>> {
         socket.set_read_timeout(Some(SILENCE))?;
         let mut came = Vec::new();
@@ -183,12 +182,12 @@ mod linux {
                 ControlMessageOwned::ScmTimestampns(at) => Some(Duration::from(at)),
                 _ => None,
             });
-            let stamp = stamp.ok_or_else(|| std::io::Error::other("no time stamp"))?;
+            let stamp = stamp.ok_or_else(|| std::io::Error::other("no timestamp"))?;
             came.push((u64::from_be_bytes(number) as usize, stamp));
         }
     }
 
-    /// What became of the datagrams.
+    /// Statistics of the datagrams.
     #[derive(Default)]
     struct Outcome {
         offered: usize,
@@ -212,7 +211,7 @@ mod linux {
         fn of_ours(sent: &[Duration], args: Args) -> Result<Self, Failure> {
             let rate = BitRate::new(args.rate).ok_or("the rate is zero")?;
             let bucket = TokenBucketConfig::new(rate, args.burst);
-            // Behind the bucket is a link so fast that it takes no time.
+            // The link behind the bucket is so fast that it adds no delay.
             let config = LinkConfig::rate(BitRate::from_mbps(1_000_000), Span::ZERO)
                 .with_queue(QueueLimit::Bytes(args.limit))
                 .with_discipline(Discipline::Shaper(bucket));
@@ -221,7 +220,7 @@ mod linux {
                 offered: sent.len(),
                 ..Self::default()
             };
-            // The bucket is full at the beginning, so nothing is lost by beginning at zero.
+            // The bucket is full at the start, so starting at time zero changes nothing.
             let began = sent.first().copied().unwrap_or_default();
             let times: Vec<Instant> = sent
                 .iter()
@@ -243,7 +242,7 @@ mod linux {
             Ok(outcome)
         }
 
-        /// Lets the link do what it has to do until `until`.
+        /// Runs the link until `until`.
         fn advance(
             &mut self,
             link: &mut Link,

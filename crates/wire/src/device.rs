@@ -1,11 +1,11 @@
-//! Where IP packets come from and go to: what a host or a path stands on.
+//! Sources and sinks of IP packets, the base of a host or a path.
 //!
-//! A [`Device`] is a [TUN device](crate::tun) of this machine's kernel, one end of a [`pair`] in
-//! memory, or one of these with something in between: devices nest, as a [`Filter`] does, which
-//! sees every packet and may lose it. Boxed, devices of different kinds are of one.
+//! A [`Device`] is a [TUN device](crate::tun) of this machine's kernel, one end of a [`pair`] in memory, or a wrapper
+//! around another device. Devices nest: a [`Filter`], for example, sees every packet and may drop it. A boxed device
+//! hides its kind, so devices of different kinds can share one type.
 //!
-//! Packets may cross with work left to do, where both sides say so ([`Granted::Offload`]); what
-//! is left stands in [`Pending`].
+//! Packets may cross with work left to do if both sides support it ([`Granted::Offload`]). [`Pending`] describes that
+//! work.
 
 mod filter;
 mod pair;
@@ -22,52 +22,51 @@ use dupack_tcp::time::Instant;
 
 use crate::clock::WallClock;
 
-/// The longest packet that crosses a device, in bytes.
+/// Length of the longest packet that crosses a device, in bytes.
 pub const MAX_PACKET_BYTES: usize = 65_535;
 
-/// What a device may put into a buffer before the packet that was asked for, in bytes.
+/// Maximum number of bytes that a device may put into a buffer in front of the packet.
 pub const HEADROOM_BYTES: usize = 16;
 
-/// The least room to read into, in bytes: for any packet of any device.
+/// Minimum size of a read buffer, in bytes. It holds any packet of any device.
 pub const BUFFER_BYTES: usize = HEADROOM_BYTES + MAX_PACKET_BYTES;
 
-/// IP packets in and out. Nothing here waits.
+/// Reads and writes IP packets without blocking.
 ///
-/// Its file descriptor is readable while there is something to read, and a host that has nothing
-/// to do waits for that. One thread uses it at a time.
+/// Its file descriptor is readable while there are packets to read. An idle host waits for that. Only one thread uses a
+/// device at a time.
 pub trait Device: AsFd + Send {
-    /// The longest IP packet that fits the link, in bytes; those whose [`Segmentation`] is
-    /// pending may be longer.
+    /// Returns the length of the longest IP packet that fits the link, in bytes. Packets with pending [`Segmentation`]
+    /// may be longer.
     fn mtu(&self) -> u16;
 
-    /// Whether packets with work left to do may cross. It never changes.
+    /// Returns whether packets with work left to do may cross. The value never changes.
     fn offload(&self) -> Granted;
 
-    /// Reads a packet into `buffer`, which has room for [`BUFFER_BYTES`], and takes the time from
-    /// `clock` as soon as it is there.
+    /// Reads a packet into `buffer`, which has room for [`BUFFER_BYTES`], and takes the time from `clock` as soon as
+    /// the packet has arrived.
     ///
     /// # Errors
     ///
-    /// If the device is gone.
+    /// Returns an error if the device is gone.
     fn read<'a>(&mut self, clock: &WallClock, buffer: &'a mut [u8]) -> io::Result<Reading<'a>>;
 
-    /// Writes the packet that `head` and `tail` are together. Without offload nothing may be
-    /// pending.
+    /// Writes the packet whose bytes are `head` followed by `tail`. Without offload, nothing may be pending.
     ///
     /// # Errors
     ///
-    /// If the device is gone.
+    /// Returns an error if the device is gone.
     fn write(&mut self, pending: &Pending, head: &[u8], tail: &[u8]) -> io::Result<Writing>;
 
-    /// Packets that were thrown away because nobody read them in time.
+    /// Returns the number of packets that were dropped because nobody read them in time.
     ///
     /// # Errors
     ///
-    /// If it cannot be told.
+    /// Returns an error if the number is not available.
     fn overflowed(&self) -> io::Result<u64>;
 }
 
-/// Whether packets with work left to do cross a device.
+/// Support for packets with work left to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granted {
     /// Long packets and partial checksums cross.
@@ -79,35 +78,34 @@ pub enum Granted {
 /// A packet that was read.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
-    /// When it was read.
+    /// Time of the read.
     pub at: Instant,
-    /// What is left to do to it.
+    /// Work left to do on the packet.
     pub pending: Pending,
     /// The IP packet.
     pub bytes: &'a [u8],
 }
 
-/// What came of reading.
+/// Result of a read.
 #[derive(Clone, Copy, Debug)]
 pub enum Reading<'a> {
-    /// There was a packet.
+    /// A packet was read.
     Packet(Received<'a>),
-    /// There was a packet, and it was lost on its last step. There may be more.
+    /// A packet arrived and was lost on its last step. There may be more packets.
     Lost,
-    /// Something that is not what was agreed on with the other side, and was thrown away. There
-    /// may be more.
+    /// The data violated the agreement with the other side and was dropped. There may be more packets.
     Garbage,
-    /// Nothing is there.
+    /// There is nothing to read.
     Empty,
 }
 
-/// What came of writing.
+/// Result of a write.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
-    /// The other side has the packet, or it was lost on the way there.
+    /// The other side has received the packet, or the packet was lost on the way.
     Done,
-    /// The other side does not take it: it is malformed, or nobody is there.
+    /// The other side refused the packet: it is malformed, or there is no other side.
     Refused,
 }
 

@@ -1,9 +1,9 @@
-//! The two versions of IP.
+//! IP versions.
 
 use std::net::IpAddr;
 use std::path::Path;
 
-/// The version of IP.
+/// IP version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
     /// Version 4.
@@ -13,7 +13,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Whether this machine's kernel has it: some are built or started without IPv6.
+    /// Returns `true` if this machine's kernel supports the IP version. Some kernels are built or started without IPv6.
     #[must_use]
     pub fn is_there(self) -> bool {
         match self {
@@ -22,7 +22,7 @@ impl Family {
         }
     }
 
-    /// That of an address.
+    /// Returns the IP version of an address.
     #[must_use]
     pub const fn of(address: IpAddr) -> Self {
         match address {

@@ -1,4 +1,4 @@
-//! The endpoint on packets: connections of [`dupack_tcp`] over a [`Device`].
+//! Hosts: connections of [`dupack_tcp`] over a [`Device`].
 //!
 //! ```text
 //!                 Application (bytes)            Application
@@ -8,25 +8,25 @@
 //! Device ─▶ read, stamp, parse ─▶ Host ─▶ Outbox: emit, join ─▶ Device
 //! ```
 //!
-//! A host has one thread, that which calls [`Host::run`]. It has addresses of its own on the
-//! device's network. Behind a [`Tun`] the kernel is its neighbour there, and routes for it if told
-//! to; behind one end of a [pair](crate::device::pair()) there is whoever has the other.
+//! A host has one thread, the one that calls [`Host::run`]. It has its own addresses on the device's network. Behind a
+//! [`Tun`], its neighbour is the kernel, which also routes for it if configured to do so. Behind one end of a
+//! [pair](crate::device::pair()), its neighbour is the owner of the other end.
 //!
-//! One thread per group of flows: several hosts can share addresses and a device, each with a
-//! queue of its own ([`Host::groups`]). Each has its connections, and nothing of them is shared.
+//! Several hosts can share addresses and a device, each with its own queue, so that each thread serves a group of flows
+//! ([`Host::groups`]). Each host has its own connections, and the hosts share none of their state.
 //!
 //! ```text
 //!        thread            thread
-//!          │   who has what   │
-//!         Host ◀───────────▶ Host      packets that came to the wrong one
+//!          │  shared registry  │
+//!         Host ◀───────────▶ Host      packets that reached the wrong host
 //!          ▲│                ▲│
 //!          │▼                │▼
-//!        queue             queue       the kernel puts a packet where the last one of its
-//!          └─────── TUN ──────┘        connection was written
+//!        queue             queue       the kernel delivers a packet to the queue to which
+//!          └─────── TUN ──────┘        its connection last wrote
 //! ```
 //!
-//! ICMP errors about packets of its own reach the connections. Deliberately absent: all other ICMP,
-//! UDP, IP options and fragments; a host is TCP and nothing else.
+//! ICMP errors about a host's own packets reach its connections. A host handles only TCP: other ICMP messages, UDP, IP
+//! options and fragments are deliberately not supported.
 
 mod application;
 mod config;
@@ -78,53 +78,54 @@ use crate::poll;
 use crate::tun::Tun;
 use dupack_packet::parse::{ParseError, Parsed, Verify, parse};
 
-/// Packets read before timers and applications get their turn.
+/// Number of packets to read before timers and applications get their turn.
 const READS_AT_ONCE: usize = 64;
 
 /// Ports for connections that this end opens (RFC 6335 §6: the dynamic ports).
 const EPHEMERAL: std::ops::RangeInclusive<u16> = 49_152..=65_535;
 
-/// Headers without options: IPv4 and TCP, IPv6 and TCP (RFC 9293 §3.7.1).
+/// Header lengths without options: IPv4 and TCP, IPv6 and TCP (RFC 9293 §3.7.1).
 const HEADERS_V4: u16 = 40;
 const HEADERS_V6: u16 = 60;
 
-/// What a host has seen.
+/// Counters of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HostCounters {
-    /// TCP packets for this host's addresses: those in its queue, whosever they are, and those
-    /// that siblings have handed over.
+    /// TCP packets for this host's addresses: those in its queue, even if they belong to a sibling, and those that
+    /// siblings have handed over.
     pub received: u64,
-    /// ICMP errors that quote a segment of one of its connections. Whether they were believed, each
-    /// connection counts.
+    /// ICMP errors that quote a segment of one of this host's connections. Each connection counts the errors that it
+    /// accepted.
     pub icmp: u64,
-    /// Packets that are neither, not for this host, from no other single host, or damaged.
+    /// Packets that are neither TCP nor such ICMP errors, are not for this host, do not come from a single other host,
+    /// or are damaged.
     pub ignored: u64,
-    /// Connections that were given up for later ones ([`HostConfig::connections_max`]).
+    /// Connections that were aborted to make room for later ones ([`HostConfig::connections_max`]).
     pub displaced: u64,
-    /// SYNs that were answered by a cookie, with nothing kept of them ([`HostConfig::half_open_max`]).
+    /// SYNs that were answered with a cookie and not stored ([`HostConfig::half_open_max`]).
     pub cookies_sent: u64,
-    /// Cookies that came back: connections for which nothing had been kept.
+    /// Cookies that came back: connections whose SYN had not been stored.
     pub cookies_returned: u64,
-    /// Connections in TIME-WAIT that were forgotten early, to make room for later ones.
+    /// Connections in TIME-WAIT that were forgotten early to make room for later ones.
     pub time_waits_displaced: u64,
-    /// Packets that were a sibling's and that it has got ([`Host::groups`]).
+    /// Packets that belonged to a sibling and were handed over to it ([`Host::groups`]).
     pub handed_over: u64,
-    /// Packets that were a sibling's and were thrown away, because too many wait for it.
+    /// Packets that belonged to a sibling and were dropped because too many packets were waiting for it.
     pub not_handed_over: u64,
-    /// What it has sent.
+    /// Counters of the packets sent.
     pub sent: OutboxCounters,
 }
 
-/// TCP connections over a device: a TUN device of the kernel's, unless another is said.
+/// TCP connections over a device, by default a TUN device of the kernel.
 pub struct Host<D = Tun> {
     config: HostConfig,
-    /// `None` while it runs, and once it has left its siblings.
+    /// `None` while the host runs, and after it has left its siblings.
     device: Option<D>,
-    /// Of the device, in bytes.
+    /// MTU of the device, in bytes.
     mtu: u16,
     clock: WallClock,
-    /// The latest time that the connections were told of, other than by a packet of its queue.
+    /// Latest time that was passed to the connections other than with a packet from the host's own queue.
     told: Instant,
     secret: Secret,
     waker: Waker,
@@ -133,36 +134,36 @@ pub struct Host<D = Tun> {
     endpoints: Vec<Endpoint>,
     by_ends: HashMap<Ends, usize>,
     time_waits: TimeWaits,
-    /// What routers have said of the paths to other hosts.
+    /// Path MTUs to other hosts, as reported by routers.
     path_mtus: PathMtus,
-    /// Until when it stays for those.
+    /// Time until which the host lingers for the entries in `time_waits`.
     lingers_until: Instant,
-    /// Whom the last packet was for.
+    /// Index of the endpoint that received the last packet.
     latest: usize,
     listeners: HashMap<u16, Box<dyn Listener>>,
     census: Census,
-    /// Endpoints that have packets to answer, in the order of their first.
+    /// Endpoints with packets to answer, in the order of each endpoint's first packet.
     owing: Vec<usize>,
     outbox: Outbox,
-    /// What resets are sent from: nothing.
+    /// Empty stream for resets.
     no_stream: Ring,
     counters: HostCounters,
 }
 
-/// Why a host stops working.
+/// Reason why a host stopped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ended {
-    /// There is nothing left to do, not for a sibling either.
+    /// There is nothing left to do, for this host or any sibling.
     Done,
     /// [`Waker::stop`] was called.
     Stopped,
 }
 
-/// 128 random bits of the kernel's.
+/// Returns 128 random bits from the kernel.
 ///
 /// # Errors
 ///
-/// If the kernel gives none.
+/// Returns an error if the kernel provides none.
 pub fn random_key() -> io::Result<[u8; 16]> {
     let mut key = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut key)?;
@@ -170,11 +171,11 @@ pub fn random_key() -> io::Result<[u8; 16]> {
 }
 
 impl<D: Device> Host<D> {
-    /// A host on `device` that keeps no number secret but by `secret`; see [`random_key`].
+    /// Creates a host on `device`. All of its unpredictable numbers depend on `secret`; see [`random_key`].
     ///
     /// # Errors
     ///
-    /// If there is no room for a file descriptor.
+    /// Returns an error if no file descriptor is available.
     pub fn new(config: HostConfig, device: D, secret: Secret) -> io::Result<Self> {
         Ok(Self {
             config,
@@ -200,7 +201,7 @@ impl<D: Device> Host<D> {
         })
     }
 
-    /// Wakes or ends this host from other threads.
+    /// Returns a handle that wakes or stops this host from other threads.
     #[must_use]
     pub fn waker(&self) -> Waker {
         self.waker.clone()
@@ -210,7 +211,7 @@ impl<D: Device> Host<D> {
     ///
     /// # Errors
     ///
-    /// If the host has no address for it, too many connections, or no port.
+    /// Returns an error if the host has no suitable address, too many connections, or no free port.
     pub fn connect(&mut self, peer: SocketAddr, opening: Opening) -> Result<(), ConnectError> {
         let same_family = |address: &&IpAddr| address.is_ipv4() == peer.is_ipv4();
         let address = self.config.addresses.iter().find(same_family);
@@ -229,7 +230,7 @@ impl<D: Device> Host<D> {
         Ok(())
     }
 
-    /// Accepts connections at `port`.
+    /// Accepts connections on `port`.
     pub fn listen(&mut self, port: u16, listener: Box<dyn Listener>) {
         self.begin();
         if let Some(membership) = &self.membership {
@@ -238,20 +239,20 @@ impl<D: Device> Host<D> {
         self.listeners.insert(port, listener);
     }
 
-    /// Runs until nobody listens and all connections are done with, or until
-    /// [`Waker::stop`]; with siblings, see [`Host::groups`].
+    /// Runs until no port is open and all connections are finished, or until [`Waker::stop`] is called. For hosts with
+    /// siblings, see [`Host::groups`].
     ///
     /// # Errors
     ///
-    /// If the device goes away, or if the host has left its siblings.
+    /// Returns an error if the device goes away, or if the host has left its siblings.
     pub fn run(&mut self) -> io::Result<()> {
         let mut device = self.device.take().ok_or_else(has_left)?;
         let ended = catch_unwind(AssertUnwindSafe(|| self.run_on(&mut device)));
         if self.membership.is_none() || matches!(ended, Ok(Ok(Ended::Done))) {
             self.device = Some(device);
         } else {
-            // The siblings shall neither wait for it nor lose what nobody reads here any more, also
-            // if an application has panicked.
+            // The siblings must not wait for this host, and must not lose packets in a queue that is no longer read,
+            // even if an application has panicked.
             self.membership = None;
         }
         ended
@@ -288,7 +289,7 @@ impl<D: Device> Host<D> {
         }
     }
 
-    /// What has come and gone.
+    /// Returns the host's counters.
     #[must_use]
     pub const fn counters(&self) -> HostCounters {
         HostCounters {
@@ -297,21 +298,21 @@ impl<D: Device> Host<D> {
         }
     }
 
-    /// Packets that were thrown away because this host did not read them in time.
+    /// Returns the number of packets that were dropped because this host did not read them in time.
     ///
     /// # Errors
     ///
-    /// As [`Device::overflowed`], and if the host has left its siblings.
+    /// Returns an error if [`Device::overflowed`] does, or if the host has left its siblings.
     pub fn overflowed(&self) -> io::Result<u64> {
         self.device.as_ref().ok_or_else(has_left)?.overflowed()
     }
 
-    /// The state machines of all connections that are not over.
+    /// Iterates over the state machines of all connections that are not over.
     pub fn connections(&self) -> impl Iterator<Item = &Connection> {
         self.endpoints.iter().map(Endpoint::connection)
     }
 
-    /// Takes in what has come, up to a limit.
+    /// Reads packets that have arrived, up to a limit.
     fn read(&mut self, device: &mut D, buffer: &mut [u8]) -> io::Result<()> {
         for _ in 0..READS_AT_ONCE {
             match device.read(&self.clock, buffer)? {
@@ -324,7 +325,7 @@ impl<D: Device> Host<D> {
         self.answer(device)
     }
 
-    /// Lets those work that have put it off.
+    /// Runs the endpoints that have deferred their work.
     fn answer(&mut self, device: &mut D) -> io::Result<()> {
         let now = self.clock.now();
         for index in self.owing.drain(..) {
@@ -381,7 +382,7 @@ impl<D: Device> Host<D> {
         }
     }
 
-    /// Sends a segment of no connection.
+    /// Sends a segment that belongs to no connection.
     fn reply(&mut self, device: &mut D, ends: Ends, segment: Segment) -> io::Result<()> {
         let reply = Outgoing {
             segment,
@@ -391,7 +392,7 @@ impl<D: Device> Host<D> {
         self.outbox.push(reply, ends, &self.no_stream, device)
     }
 
-    /// Gives a connection a packet.
+    /// Passes a packet to a connection.
     fn take_in(
         &mut self,
         device: &mut D,
@@ -416,18 +417,18 @@ impl<D: Device> Host<D> {
         }
     }
 
-    /// The endpoint of a connection; mostly that of the last packet.
+    /// Returns the index of a connection's endpoint, which is usually the endpoint of the last packet.
     fn find(&self, ends: Ends) -> Option<usize> {
         let latest = self.endpoints.get(self.latest);
         let index = match latest.filter(|endpoint| endpoint.ends() == ends) {
             Some(_) => self.latest,
             None => *self.by_ends.get(&ends)?,
         };
-        // One that is over must not keep its peer from asking again.
+        // A connection that is over must not keep its peer from opening a new one.
         (!self.endpoints[index].is_over()).then_some(index)
     }
 
-    /// Gives a connection its application when its handshake is over.
+    /// Gives a connection its application once its handshake is complete.
     fn engage(&mut self, index: usize) {
         if !self.endpoints[index].wants_application() {
             return;
@@ -452,7 +453,7 @@ impl<D: Device> Host<D> {
         }
     }
 
-    /// Nobody accepts at this port any more.
+    /// Aborts the handshakes on a port that no longer accepts connections.
     fn abort_half_open(&mut self, port: u16) {
         for (index, endpoint) in self.endpoints.iter_mut().enumerate() {
             if endpoint.is_half_open() && endpoint.ends().local.port() == port {
@@ -464,7 +465,7 @@ impl<D: Device> Host<D> {
         }
     }
 
-    /// Calls those whose time has come.
+    /// Runs the endpoints whose timers have expired.
     fn lapse(&mut self, device: &mut D) -> io::Result<()> {
         let now = self.clock.now();
         self.told = now;
@@ -494,29 +495,29 @@ impl<D: Device> Host<D> {
         Ok(())
     }
 
-    /// Whether nobody listens and no connection has anything to wait for.
+    /// Returns `true` if no port is open and no connection waits for anything.
     fn is_done(&self, now: Instant) -> bool {
         let stays = |endpoint: &Endpoint| self.leave_at(endpoint).is_none_or(|at| at > now);
         let lingers = self.lingers_until > now;
         self.listeners.is_empty() && !lingers && !self.endpoints.iter().any(stays)
     }
 
-    /// When an endpoint keeps the host no longer.
+    /// Returns the time after which an endpoint no longer keeps the host running.
     fn leave_at(&self, endpoint: &Endpoint) -> Option<Instant> {
         Some(endpoint.over_since()? + self.config.linger)
     }
 
-    /// When there is something to do again, if nothing comes before.
+    /// Returns the time of the next work if no packet arrives before.
     fn next_work(&self, now: Instant) -> Option<Instant> {
         let timeouts = self.endpoints.iter().filter_map(Endpoint::next_timeout);
         let leaves = self.endpoints.iter().filter_map(|e| self.leave_at(e));
         let leaves = leaves.chain([self.lingers_until]);
         let timeouts = timeouts.chain(self.time_waits.next_timeout());
-        // Times to leave that have passed wake nobody again.
+        // Leave times that have passed do not wake the host again.
         timeouts.chain(leaves.filter(|at| *at > now)).min()
     }
 
-    /// There is something to do, in the eyes of the siblings.
+    /// Tells the siblings that this host has work to do.
     fn begin(&self) {
         if let Some(membership) = &self.membership {
             membership.begin();
@@ -530,7 +531,7 @@ impl<D: Device> Host<D> {
         index
     }
 
-    /// The parameters with what only the host knows.
+    /// Completes the parameters with the values that only the host knows.
     fn complete(&self, mut config: Config, ends: Ends) -> Config {
         let Ends { local, remote } = ends;
         let now = self.clock.now();
@@ -551,8 +552,8 @@ impl<D: Device> Host<D> {
         config
     }
 
-    /// Ends that are free for a connection from `address` to `peer`, and now ours among siblings:
-    /// with a random port, or the next (RFC 6056 §3.3.1).
+    /// Returns free ends for a connection from `address` to `peer`, claimed among the siblings. The port is random, or
+    /// the next free one after it (RFC 6056 §3.3.1).
     fn free_ends(&self, address: IpAddr, peer: SocketAddr) -> Option<Ends> {
         let count = u64::from(EPHEMERAL.end() - EPHEMERAL.start()) + 1;
         let now = self.clock.now();
@@ -573,7 +574,7 @@ impl<D: Device> Host<D> {
     }
 }
 
-/// Its queue is closed.
+/// The error of a host whose queue is closed.
 fn has_left() -> io::Error {
     let kind = io::ErrorKind::NotConnected;
     io::Error::new(kind, "the host has left its siblings and has no device")

@@ -1,7 +1,7 @@
-//! Initial sequence numbers (RFC 6528): a clock, plus a keyed hash of the addresses.
+//! Initial sequence numbers (RFC 6528): a clock plus a keyed hash of the addresses.
 //!
-//! The clock keeps a new connection's numbers away from those of the last one between the same
-//! ends; the hash keeps strangers from knowing one connection's numbers by another's.
+//! The clock keeps the numbers of a new connection away from those of the previous connection between the same ends.
+//! The hash keeps strangers from predicting one connection's numbers from another's.
 
 pub(crate) mod cookie;
 
@@ -12,16 +12,16 @@ use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::Instant;
 use siphasher::sip::SipHasher24;
 
-/// Nanoseconds in which the clock moves a number by one (RFC 6528 §3: 4 µs).
+/// Time in which the clock advances by one sequence number, in nanoseconds (RFC 6528 §3: 4 µs).
 const TICK_NANOS: u64 = 4_000;
 
-/// Makes initial sequence numbers, and other numbers that strangers must not guess.
+/// Generator of initial sequence numbers and of other numbers that strangers must not guess.
 #[derive(Clone, Debug)]
 pub struct Secret {
     hasher: SipHasher24,
 }
 
-/// What a number is for; two purposes share none.
+/// Purpose of a number. Numbers of different purposes are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Purpose {
     Isn,
@@ -32,7 +32,7 @@ enum Purpose {
 }
 
 impl Secret {
-    /// `key` is random, kept as long as the host runs, and told to nobody.
+    /// Creates a generator. `key` must be random, must not change while the host runs, and must be kept secret.
     #[must_use]
     pub fn new(key: &[u8; 16]) -> Self {
         Self {
@@ -40,35 +40,35 @@ impl Secret {
         }
     }
 
-    /// The initial sequence number of a connection between these two that opens now.
+    /// Returns the initial sequence number of a connection between these ends that opens now.
     #[must_use]
     pub fn isn(&self, now: Instant, local: SocketAddr, remote: SocketAddr) -> SeqNumber {
         let ticks = now.as_nanos() / TICK_NANOS;
         SeqNumber(self.hash(Purpose::Isn, local, remote) as u32).at(ticks)
     }
 
-    /// What is added to the timestamps of connections between these two: always the same, so
-    /// that they grow from one connection to the next (RFC 7323 §5.4, RFC 6191).
+    /// Returns the offset of the timestamps of all connections between these ends. The offset is constant, so that
+    /// timestamps grow from one connection to the next (RFC 7323 §5.4, RFC 6191).
     #[must_use]
     pub fn timestamp_offset(&self, local: SocketAddr, remote: SocketAddr) -> u32 {
         self.hash(Purpose::TimestampOffset, local, remote) as u32
     }
 
-    /// The secret of a connection's answers to suspect segments
+    /// Returns the secret for a connection's answers to suspicious segments
     /// ([`Config::challenge_secret`](dupack_tcp::connection::Config::challenge_secret)).
     #[must_use]
     pub fn challenge(&self, now: Instant, local: SocketAddr, remote: SocketAddr) -> u64 {
         self.hash_at(now, Purpose::Challenge, local, remote)
     }
 
-    /// The seed of what a connection's sender leaves to chance
+    /// Returns the seed for the random choices of a connection's sender
     /// ([`Config::seed`](dupack_tcp::connection::Config::seed)).
     #[must_use]
     pub fn seed(&self, now: Instant, local: SocketAddr, remote: SocketAddr) -> u64 {
         self.hash_at(now, Purpose::Seed, local, remote)
     }
 
-    /// Another number each time.
+    /// Returns a different number at each time.
     fn hash_at(
         &self,
         now: Instant,
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_moves_it_by_one_every_four_microseconds() {
+    fn the_number_grows_by_one_every_four_microseconds() {
         let secret = Secret::new(&[7; 16]);
         let (local, remote) = ends();
         let start = Instant::from_nanos(1 << 40);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_and_keys_have_numbers_of_their_own() {
+    fn different_ends_and_keys_have_different_numbers() {
         let secret = Secret::new(&[7; 16]);
         let (local, remote) = ends();
         let isn = |secret: &Secret, local| secret.isn(Instant::ZERO, local, remote);

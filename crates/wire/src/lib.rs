@@ -1,15 +1,15 @@
-//! Real connections over real packets (`dupack-packet` writes and reads the packets).
+//! TCP connections over real packets. The crate `dupack-packet` reads and writes the packets.
 //!
-//! [`Secret`] makes the numbers that strangers must not guess. The rest needs Linux, from the bottom up:
+//! [`Secret`] generates the numbers that strangers must not guess. The other modules need Linux. From the bottom up:
 //!
 //! | module | contents |
 //! | --- | --- |
 //! | `namespace` | network namespaces that vanish with the process |
-//! | `device` | sources and sinks of packets, on which the following stand; a pair in memory |
-//! | `tun` | a TUN device of the kernel's, with offload where it has it |
+//! | `device` | sources and sinks of packets, the base of the modules below; a pair in memory |
+//! | `tun` | a TUN device of the kernel, with offload if the kernel supports it |
 //! | `path` | the simulator's links in real time between two devices |
 //! | `host` | connections over a device, and the applications that use them |
-//! | `transfer` | one transfer over a path to a kernel that receives, every byte checked |
+//! | `transfer` | a transfer over a path to a receiver in the kernel, with every byte verified |
 
 #[cfg(target_os = "linux")]
 pub mod clock;
@@ -35,7 +35,7 @@ pub mod tun;
 pub use family::Family;
 pub use isn::Secret;
 
-/// The README's examples.
+/// Compiles the README's examples.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

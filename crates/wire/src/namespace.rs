@@ -1,9 +1,9 @@
 //! Network namespaces that vanish with the process.
 //!
-//! A [`Namespace`] has no name in the file system. A thread of ours, its keeper, lives in it;
-//! what is started from the keeper (threads, children) is in it too. When the keeper and those
-//! are gone the kernel removes it with all its devices, and that happens however the process
-//! ends. Children are told by the kernel to die with the keeper (`PR_SET_PDEATHSIG`).
+//! A [`Namespace`] has no name in the file system. A thread of this process, its keeper, lives in it, and all threads
+//! and children that the keeper starts are in it too. When the keeper and they are gone, the kernel removes the
+//! namespace with all of its devices. This works no matter how the process ends, because the kernel kills the children
+//! with the keeper (`PR_SET_PDEATHSIG`).
 
 mod child;
 mod privilege;
@@ -25,35 +25,35 @@ use thiserror::Error;
 
 use crate::tun::netlink::{self, InterfaceIndex};
 
-/// What is needed where namespaces cannot be made, for error messages.
-const WHAT_IS_NEEDED: &str = "it takes root (or CAP_NET_ADMIN and CAP_SYS_ADMIN), or a system \
-    that lets ordinary users make user namespaces: see the settings user.max_user_namespaces, \
+/// Requirements for making namespaces, for error messages.
+const WHAT_IS_NEEDED: &str = "this requires root (or CAP_NET_ADMIN and CAP_SYS_ADMIN), or a \
+    system that allows unprivileged user namespaces: see the settings user.max_user_namespaces, \
     kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns";
 
-/// Why there is no namespace, or nothing in it.
+/// Errors of creating or using a namespace.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NamespaceError {
-    /// The kernel does not let us make one.
+    /// The kernel refused to make a namespace.
     #[error("cannot make a network namespace: {WHAT_IS_NEEDED}")]
     Refused(#[source] io::Error),
-    /// An ordinary user's process must enter a user namespace before it has threads.
+    /// An unprivileged process must enter a user namespace before it has several threads.
     #[error(
-        "this process has {threads} threads, and a user namespace can be entered with one only: \
+        "cannot enter a user namespace: this process has {threads} threads and may have only one; \
          call `prepare` at the start of the program"
     )]
     TooLate {
-        /// How many threads there are.
+        /// Number of threads.
         threads: usize,
     },
-    /// Something could not be set up inside.
+    /// A step inside the namespace failed.
     #[error("cannot {what} in the network namespace {name}{}", remedy(source))]
     Inside {
-        /// The namespace.
+        /// Name of the namespace.
         name: String,
-        /// What was to be done.
+        /// The step, as a verb phrase.
         what: String,
-        /// What the kernel says.
+        /// Error of the kernel.
         source: io::Error,
     },
 }
@@ -61,7 +61,7 @@ pub enum NamespaceError {
 fn remedy(source: &io::Error) -> &'static str {
     match source.kind() {
         ErrorKind::ReadOnlyFilesystem => {
-            ": /proc/sys is mounted read-only, as it is in many containers; run this where it is writable"
+            ": /proc/sys is mounted read-only, as in many containers; run this where /proc/sys is writable"
         }
         _ => "",
     }
@@ -80,12 +80,12 @@ pub struct Namespace {
 type Job = Box<dyn FnOnce() + Send>;
 
 impl Namespace {
-    /// Makes a namespace with nothing in it but the loopback interface, which is up. `name` is
-    /// for messages and names the keeper's thread.
+    /// Creates a namespace that contains only the loopback interface, which is up. `name` appears in messages and is
+    /// the name of the keeper's thread.
     ///
     /// # Errors
     ///
-    /// If the kernel refuses; the error says what is needed. See [`prepare`].
+    /// Returns an error if the kernel refuses. The error states the requirements. See [`prepare`].
     pub fn new(name: &str) -> Result<Self, NamespaceError> {
         let (jobs, inbox) = channel::<Job>();
         let (report, reported) = channel();
@@ -109,28 +109,28 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// The namespace's name in messages.
+    /// Returns the name that messages use for the namespace.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The number by which the kernel shows it: `net:[number]` in `/proc/PID/ns`.
+    /// Returns the inode number of the namespace, as in `net:[number]` in `/proc/PID/ns`.
     #[must_use]
     pub const fn inode(&self) -> u64 {
         self.inode
     }
 
-    /// Runs `job` in the namespace and waits for it. What takes long belongs on a thread of its
-    /// own, see [`spawn`](Self::spawn): others wait for the same keeper.
+    /// Runs `job` in the namespace and waits for it. All callers share the keeper, so run a long job on its own thread
+    /// with [`spawn`](Self::spawn).
     ///
     /// # Panics
     ///
-    /// If `job` does, and with its message.
+    /// Panics if `job` does, with the same payload.
     pub fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> T {
         let (answer, answered) = channel();
         let job: Job = Box::new(move || {
-            // Nobody listens only if the caller is gone.
+            // The send fails only if the caller is gone.
             let _ = answer.send(catch_unwind(AssertUnwindSafe(job)));
         });
         let keeper_is_gone = || -> Box<dyn Any + Send> { Box::new("the keeper is gone") };
@@ -141,40 +141,38 @@ impl Namespace {
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Runs `job` in the namespace on a thread of its own. The namespace exists at least until
-    /// the thread ends.
+    /// Runs `job` in the namespace on its own thread. The namespace exists at least until that thread ends.
     ///
     /// # Errors
     ///
-    /// If there is no room for another thread.
+    /// Returns an error if the thread cannot be started.
     pub fn spawn<T: Send + 'static>(
         &self,
         name: &str,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> io::Result<JoinHandle<T>> {
         let builder = thread::Builder::new().name(name.to_owned());
-        // A thread is born into the namespace of the thread that starts it.
+        // A new thread is in the namespace of the thread that starts it.
         self.run(move || builder.spawn(job))
     }
 
-    /// Starts a program in the namespace. It is killed when the returned value or the namespace
-    /// is dropped, and by the kernel if this process dies.
+    /// Starts a program in the namespace. The program is killed when the returned value or the namespace is dropped,
+    /// and by the kernel if this process dies.
     ///
     /// # Errors
     ///
-    /// If it cannot be started.
+    /// Returns an error if the program cannot be started.
     pub fn start(&self, command: Command) -> Result<Child, NamespaceError> {
         let what = format!("start {}", command.get_program().display());
         self.run(move || Child::start(&command))
             .map_err(|source| self.error(&what, source))
     }
 
-    /// Sets a kernel setting under `/proc/sys/net`, such as `ipv4/ip_forward`, for this
-    /// namespace.
+    /// Sets a kernel setting under `/proc/sys/net`, such as `ipv4/ip_forward`, for this namespace.
     ///
     /// # Errors
     ///
-    /// If there is no such setting, or it cannot be that.
+    /// Returns an error if the setting does not exist or cannot have the value.
     pub fn set(&self, setting: &str, value: &str) -> Result<(), NamespaceError> {
         let path = format!("/proc/sys/net/{setting}");
         let (path_inside, value_inside) = (path.clone(), value.to_owned());
@@ -195,13 +193,13 @@ impl Drop for Namespace {
     fn drop(&mut self) {
         drop(self.jobs.take());
         if let Some(keeper) = self.keeper.take() {
-            // Its jobs' panics have gone to their callers.
+            // Panics of jobs have been passed on to their callers.
             let _ = keeper.join();
         }
     }
 }
 
-/// The keeper's life: enter a new namespace, say so, and do jobs until nobody can send more.
+/// Body of the keeper's thread: enters a new namespace, reports that, and runs jobs until all senders are gone.
 fn keep(report: &Sender<io::Result<u64>>, inbox: &Receiver<Job>) {
     let entered = unshare(CloneFlags::CLONE_NEWNET)
         .map_err(io::Error::from)

@@ -1,5 +1,4 @@
-//! The emulated path: IP packets between two TUN devices, in real time, over the simulator's
-//! own links.
+//! Emulated path: carries IP packets between two TUN devices in real time over the simulator's links.
 //!
 //! ```text
 //!   kernel or endpoint                   a thread                     kernel or endpoint
@@ -9,14 +8,14 @@
 //!   └──────────┘               └─────────────────────────┘                  └─────────┘
 //! ```
 //!
-//! Rate, delay, queue, loss, reordering and recorded traces are those of [`dupack_net::link`];
-//! nothing of them is here. A packet's size on the wire is that of the IP packet. Long packets
-//! are offered to the link segment by segment and leave joined where segments are due together.
+//! [`dupack_net::link`] implements rate, delay, queue, loss, reordering and recorded traces. The size of a packet on
+//! the wire is that of the IP packet. Long packets are offered to the link segment by segment, and segments of one
+//! packet that are due together leave as one packet.
 //!
-//! What crosses it can be written to capture files ([`CaptureFiles`]).
+//! The path's packets can be written to capture files ([`CaptureFiles`]).
 //!
-//! The path says how late it was ([`PathReport`]): a machine that cannot keep up makes a run
-//! worthless, and the run must say so.
+//! The path reports how late it was ([`PathReport`]), because a run on a machine that cannot keep up is worthless and
+//! must say so.
 
 mod checksum;
 mod frame;
@@ -58,58 +57,56 @@ use crate::device::{BUFFER_BYTES, Device, Pending, Reading};
 use crate::poll;
 use crate::processor::ProcessorWaits;
 
-/// Packets read from one device before the other gets its turn and what is due is written.
+/// Number of packets to read from one device before the other device gets its turn and due packets are written.
 const READS_AT_ONCE: usize = 32;
 
-/// The real-time priority of a path that goes before ordinary threads, in the middle of 1 to 99.
+/// Real-time priority of a path that precedes ordinary threads: the middle of the range 1 to 99.
 const PRIORITY: &str = "40";
 
-/// A path's two links.
+/// Configuration of a path and its two links.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PathConfig {
-    /// From the near device to the far one.
+    /// Link from the near device to the far one.
     pub forward: LinkConfig,
-    /// From the far device to the near one.
+    /// Link from the far device to the near one.
     pub backward: LinkConfig,
-    /// What all random numbers of the links depend on.
+    /// Seed of all random numbers of the links.
     pub seed: u64,
-    /// A router in front of the forward link whose next link carries shorter packets.
+    /// Router in front of the forward link whose outgoing link carries only shorter packets.
     pub forward_hop: Option<NarrowHop>,
-    /// The same in front of the backward link.
+    /// Router in front of the backward link.
     pub backward_hop: Option<NarrowHop>,
-    /// Whether what passes is also counted by the port that it is for
-    /// ([`LaneReport::by_port`]).
+    /// `true` to count packets also by their destination port ([`LaneReport::by_port`]).
     pub by_port: bool,
-    /// By how much longer than others the packets from these ports take on the way back: flows whose round trips
-    /// differ over one link.
+    /// Additional delay of packets from these ports on the way back. It gives flows over one link different round-trip
+    /// times.
     pub detours: BTreeMap<u16, Duration>,
-    /// Whether the payload that is delivered is counted, each byte of TCP once
-    /// ([`LaneReport::payload`]).
+    /// `true` to count the delivered payload, each byte of TCP once ([`LaneReport::payload`]).
     pub count_payload: bool,
 }
 
-/// A router that drops what is longer than its next link carries and must not be fragmented: IPv6,
-/// and IPv4 with DF. All else passes whole.
+/// Router that drops packets that are longer than its outgoing link carries and must not be fragmented: IPv6, and IPv4
+/// with DF. All other packets pass unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NarrowHop {
-    /// The longest IP packet that passes, in bytes.
+    /// Length of the longest IP packet that passes, in bytes.
     pub mtu: u16,
-    /// What it says of those that do not.
+    /// The router's reaction to packets that do not pass.
     pub says: HopSays,
 }
 
-/// What a router says of a packet that it drops.
+/// Reaction of a router to a packet that it drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HopSays {
-    /// Packet Too Big, in the name of the host that the packet was for.
+    /// It sends Packet Too Big with the source address of the packet's destination.
     PacketTooBig,
-    /// Nothing: a black hole (RFC 2923 §2.1).
+    /// It sends nothing: a black hole (RFC 2923 §2.1).
     Nothing,
 }
 
 impl PathConfig {
-    /// A path of these two links, whose random numbers depend on `seed`.
+    /// Creates a path over these two links. `seed` determines their random numbers.
     #[must_use]
     pub const fn new(forward: LinkConfig, backward: LinkConfig, seed: u64) -> Self {
         Self {
@@ -125,36 +122,36 @@ impl PathConfig {
     }
 }
 
-/// A path at work on a thread of its own. It ends when this is dropped.
+/// A path that runs on its own thread. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct RunningPath {
     stop: Arc<Stop>,
-    /// The kernel's number of the thread.
+    /// Thread ID in the kernel.
     number: Pid,
     thread: Option<JoinHandle<io::Result<PathReport>>>,
 }
 
-/// How the thread is told to end.
+/// Signals to the thread.
 #[derive(Debug)]
 struct Stop {
     asked: AtomicBool,
-    /// Whether the count by port is over.
+    /// `true` once the count by port has ended.
     counted: AtomicBool,
     /// Wakes the thread.
     bell: EventFd,
 }
 
 impl RunningPath {
-    /// Begins to forward between `near` and `far`.
+    /// Starts to forward packets between `near` and `far`.
     ///
     /// # Errors
     ///
-    /// If there is no room for a thread or a file descriptor.
+    /// Returns an error if no thread or file descriptor is available.
     pub fn start<D: Device + 'static>(config: &PathConfig, near: D, far: D) -> io::Result<Self> {
         Self::tapped(config, near, far, WallClock::start(), [None, None])
     }
 
-    /// As [`start`](Self::start), with a tap for each direction, whose times are `clock`'s.
+    /// Same as [`start`](Self::start), with a tap for each direction. `clock` provides the times of the taps.
     fn tapped<D: Device + 'static>(
         config: &PathConfig,
         near: D,
@@ -185,12 +182,12 @@ impl RunningPath {
         })
     }
 
-    /// Has the kernel run the path's thread before all ordinary ones (`SCHED_FIFO`, as
-    /// `chrt --fifo 40` of util-linux), so that a busy machine does not delay packets.
+    /// Makes the kernel run the path's thread before all ordinary threads (`SCHED_FIFO`, as with `chrt --fifo 40` of
+    /// util-linux), so that a busy machine does not delay packets.
     ///
     /// # Errors
     ///
-    /// If the system does not let us, or there is no `chrt`.
+    /// Returns an error if the system does not allow it or `chrt` is missing.
     pub fn give_precedence(&self) -> io::Result<()> {
         let number = self.number.to_string();
         let asked = Command::new("chrt")
@@ -205,20 +202,20 @@ impl RunningPath {
         }
     }
 
-    /// Ends the count by port: what is read from now on is in it no more, and all else goes on.
+    /// Ends the count by port. Packets that are read from now on are not counted there. Nothing else changes.
     pub fn end_count_by_port(&self) {
         self.stop.counted.store(true, Ordering::SeqCst);
     }
 
-    /// Ends the path, with whatever is under way, and says what passed.
+    /// Ends the path, drops the packets in flight, and returns the report.
     ///
     /// # Errors
     ///
-    /// If the path ended by itself because one of its devices went away.
+    /// Returns an error if the path ended by itself because one of its devices went away.
     ///
     /// # Panics
     ///
-    /// If the path's thread did.
+    /// Panics if the path's thread panicked.
     pub fn stop(mut self) -> io::Result<PathReport> {
         match self.end() {
             Some(Ok(report)) => report,
@@ -229,7 +226,7 @@ impl RunningPath {
 
     fn end(&mut self) -> Option<thread::Result<io::Result<PathReport>>> {
         self.stop.asked.store(true, Ordering::Relaxed);
-        // It fails only if the bell rings already.
+        // The write fails only if the bell is already set.
         let _ = self.stop.bell.write(1);
         self.thread.take().map(JoinHandle::join)
     }
@@ -237,15 +234,15 @@ impl RunningPath {
 
 impl Drop for RunningPath {
     fn drop(&mut self) {
-        // What the thread has to say goes to `stop`.
+        // `stop` returns the thread's result. Here nobody receives it.
         let _ = self.end();
     }
 }
 
-/// The path's thread.
+/// State of the path's thread.
 struct Relay<D> {
     clock: WallClock,
-    /// The near device and the far one; lane `i` leads from device `i` to the other.
+    /// The near and the far device. Lane `i` leads from device `i` to the other.
     devices: [D; 2],
     lanes: [Lane; 2],
     flows: FlowNumbers,
@@ -287,7 +284,7 @@ impl<D: Device> Relay<D> {
         poll::sharpen_timers();
         let overflowed = self.overflowed();
         let mut waits = ProcessorWaits::of_this_thread();
-        // From when on it should look at the devices.
+        // Time from which the thread should have checked the devices.
         let mut due_at = self.clock.now();
         while !stop.asked.load(Ordering::Relaxed) {
             for side in 0..2 {
@@ -308,19 +305,19 @@ impl<D: Device> Relay<D> {
         })
     }
 
-    /// Reads what there is on one side, up to a limit.
+    /// Reads the packets that wait on one side, up to a limit.
     fn read(&mut self, side: usize, stop: &Stop) -> io::Result<()> {
         for _ in 0..READS_AT_ONCE {
             match self.devices[side].read(&self.clock, &mut self.buffer)? {
                 Reading::Packet(packet) => {
                     let lane = &mut self.lanes[side];
-                    // Asked after the read: what is counted was sent before the count ended.
+                    // Checked after the read: packets that are counted were sent before the count ended.
                     if stop.counted.load(Ordering::SeqCst) {
                         lane.end_count_by_port();
                     }
                     lane.take_in(&packet, &mut self.flows);
                     while let Some(message) = lane.take_message() {
-                        // Whom it is for may be gone.
+                        // The receiver may be gone.
                         let _ = self.devices[side].write(&Pending::NOTHING, &message, &[])?;
                     }
                 }
@@ -332,7 +329,7 @@ impl<D: Device> Relay<D> {
         Ok(())
     }
 
-    /// Sleeps until a packet comes, one is due, or the path shall end.
+    /// Sleeps until a packet arrives, a packet is due, or the path must end.
     fn wait(&self, now: Instant, stop: &Stop) -> io::Result<()> {
         let due = self.lanes.iter().filter_map(Lane::next_due).min();
         let [near, far] = &self.devices;

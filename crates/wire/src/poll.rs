@@ -1,4 +1,4 @@
-//! Waiting for packets and for the time, whichever comes first (ppoll(2)).
+//! Waiting for packets or a timeout, whichever comes first (ppoll(2)).
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -9,12 +9,11 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl::set_timerslack;
 use nix::sys::time::TimeSpec;
 
-/// Waits until one of `files` has something to read, or for `timeout` at most; without one, for
-/// ever.
+/// Waits until one of `files` is readable, at most for `timeout`. Without a timeout, it waits indefinitely.
 ///
 /// # Errors
 ///
-/// If the kernel has no memory for it.
+/// Returns an error if the kernel is out of memory.
 pub(crate) fn readable(files: &[BorrowedFd<'_>], timeout: Option<Duration>) -> io::Result<()> {
     if timeout.is_some_and(Duration::is_zero) {
         return Ok(());
@@ -28,14 +27,14 @@ pub(crate) fn readable(files: &[BorrowedFd<'_>], timeout: Option<Duration>) -> i
     }
 }
 
-/// Files that can be waited for at once.
+/// Maximum number of files to wait for at once.
 const MAX_FILES: usize = 4;
 
-/// Asks the kernel not to let the calling thread sleep longer than it wants in order to wake it
-/// together with others (by default up to 50 µs longer, prctl(2)).
+/// Asks the kernel not to extend the calling thread's sleeps in order to wake it together with others (by default, the
+/// kernel may add up to 50 µs, prctl(2)).
 pub(crate) fn sharpen_timers() {
     const SLACK_NS: nix::libc::c_ulong = 1;
-    // It cannot fail; and if it did, lateness would show it.
+    // This cannot fail. If it did, it would show up as lateness.
     let _ = set_timerslack(SLACK_NS);
 }
 

@@ -1,20 +1,20 @@
-//! How long a thread could have run and had no processor.
+//! Time that a thread spends ready to run without a processor.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use dupack_tcp::time::Duration;
 
-/// What the kernel counts of a thread (`Documentation/scheduler/sched-stats.rst`).
+/// The kernel's scheduling statistics of a thread (`Documentation/scheduler/sched-stats.rst`).
 #[derive(Debug)]
 pub(crate) struct ProcessorWaits {
-    /// It stays that of the thread which opened it.
+    /// The file belongs to the thread that opened it.
     schedstat: Option<File>,
     total: Option<Duration>,
 }
 
 impl ProcessorWaits {
-    /// Those of the calling thread.
+    /// Opens the statistics of the calling thread.
     pub(crate) fn of_this_thread() -> Self {
         let schedstat = File::open("/proc/thread-self/schedstat").ok();
         Self {
@@ -23,8 +23,8 @@ impl ProcessorWaits {
         }
     }
 
-    /// How long the thread has waited since this was asked last: of a thread that has slept
-    /// meanwhile, how much later it runs than its waker wanted. Nothing if the kernel does not say.
+    /// Returns the time that the thread has waited for a processor since the last call. For a thread that has slept in
+    /// between, this is the delay after its wake-up. Returns zero if the kernel does not report it.
     pub(crate) fn latest(&mut self) -> Duration {
         let before = self.total;
         self.total = self.schedstat.as_ref().and_then(read);
@@ -32,7 +32,7 @@ impl ProcessorWaits {
         both.map_or(Duration::ZERO, |(total, before)| total - before)
     }
 
-    /// All of it, when [`Self::latest`] was asked last; `None` if the kernel does not say.
+    /// Returns the total wait as of the last call of [`Self::latest`], or `None` if the kernel does not report it.
     pub(crate) const fn total(&self) -> Option<Duration> {
         self.total
     }
@@ -44,7 +44,7 @@ fn read(schedstat: &File) -> Option<Duration> {
     second_number(&text[..length]).map(Duration::from_nanos)
 }
 
-/// The second of three numbers.
+/// Parses the second of three numbers.
 fn second_number(text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text).ok()?;
     text.split_whitespace().nth(1)?.parse().ok()
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::clock::WallClock;
 
-    /// The first processor that this process may use.
+    /// Returns the first processor that this process may use.
     fn one_processor() -> CpuSet {
         let allowed = sched_getaffinity(Pid::from_raw(0)).expect("a set");
         let first = (0..CpuSet::count()).find(|&cpu| allowed.is_set(cpu) == Ok(true));
@@ -69,7 +69,7 @@ mod tests {
         one
     }
 
-    /// Works for a fifth of a second on that processor; what it had to wait meanwhile.
+    /// Works for a fifth of a second on that processor, and returns the time that the thread had to wait.
     fn work(on: CpuSet) -> Duration {
         sched_setaffinity(Pid::from_raw(0), &on).expect("it is allowed");
         let mut waits = ProcessorWaits::of_this_thread();
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_share_a_processor_wait_for_each_other() {
+    fn threads_that_share_a_processor_wait_for_each_other() {
         let on = one_processor();
         let other = thread::spawn(move || work(on));
         let waited = thread::spawn(move || work(on)).join().expect("no panic");

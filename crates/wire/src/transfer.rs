@@ -1,12 +1,12 @@
-//! One transfer over an emulated path to a kernel that receives, every byte checked.
+//! A transfer over an emulated path to a receiver in the kernel, with every byte verified.
 //!
 //! ```text
 //!   near                                                far
 //!   Origin: kernel or endpoint ─▶ emulated path ─▶ kernel, which reads to the end
 //! ```
 //!
-//! Both hosts are made for the transfer and gone after it: no transfer finds what another one
-//! left in a kernel's caches.
+//! Both hosts are made for the transfer and removed after it, so no transfer sees what an earlier one left in a
+//! kernel's caches.
 
 mod dump;
 mod kernel;
@@ -45,45 +45,45 @@ use crate::path::{
 use receiver::Receipt;
 use sender::Running;
 
-/// Whoever sends sends the pattern of this seed.
+/// Seed of the pattern that every sender sends.
 const PATTERN: u64 = 0x7472_616e_7366_6572;
 
-/// Where the receiver listens.
+/// Port of the receiver.
 const PORT: u16 = 5001;
 
-/// How long whoever waits does so before it looks whether it shall end.
+/// Interval at which waiting threads check whether they must end.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// What shall be transferred, and over what.
+/// Configuration of a transfer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TransferConfig {
     /// The path.
     pub path: PathConfig,
-    /// How the hosts are attached to it.
+    /// Attachment of the hosts to the path.
     pub attachment: Attachment,
-    /// Over which IP.
+    /// IP version.
     pub family: Family,
-    /// What the receiver is told.
+    /// Configuration of the receiver.
     pub receiver: ReceiverConfig,
-    /// Where what crosses the path is written, if it shall be.
+    /// Capture files for the path's packets, if requested.
     pub captures: Option<CaptureFiles>,
-    /// Where what the sending host's device shows is written, if it shall be: by tcpdump, with segments of offload
+    /// File for a capture at the sending host's device, if requested. tcpdump writes it, and offloaded segments appear
     /// as the kernel hands them over.
     pub host_capture: Option<PathBuf>,
-    /// How much is sent, unless there are [`writes`](Self::writes).
+    /// Number of bytes to send, unless there are [`writes`](Self::writes).
     pub bytes: u64,
-    /// What the sending application writes when; everything at once if nothing is listed.
+    /// Writes of the sending application. If empty, it writes everything at once.
     pub writes: Vec<Write>,
-    /// Whether what the sender knew at each transmission is kept.
+    /// Recording of the sender's state at each transmission.
     pub recording: Recording,
-    /// When the transfer is cut off, whether it is over or not.
+    /// Time after which an unfinished transfer is cut off.
     pub limit: Duration,
 }
 
 impl TransferConfig {
-    /// `bytes` over this path and IPv4, cut off after `limit`: attached as Ethernet is, the receiving
-    /// kernel left to itself, no captures.
+    /// Creates a transfer of `bytes` over this path and IPv4, cut off after `limit`: with Ethernet's MTU and offload,
+    /// the receiving kernel's defaults, and no captures.
     #[must_use]
     pub fn new(path: PathConfig, bytes: u64, limit: Duration) -> Self {
         Self {
@@ -100,7 +100,7 @@ impl TransferConfig {
         }
     }
 
-    /// Everything that is sent.
+    /// Returns the total number of bytes to send.
     #[must_use]
     pub fn total(&self) -> u64 {
         match self.writes.as_slice() {
@@ -110,99 +110,98 @@ impl TransferConfig {
     }
 }
 
-/// What the receiving kernel is told.
+/// Configuration of the receiving kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReceiverConfig {
-    /// The largest window that it offers, in bytes; `None` leaves it to the kernel, which lets it
-    /// grow.
+    /// Maximum receive window in bytes. `None` leaves the window to the kernel's autotuning.
     pub window: Option<u64>,
-    /// Whether it holds back ACKs of segments out of order.
+    /// Compression of the ACKs of out-of-order segments.
     pub sack_compression: SackCompression,
-    /// When its application does not read; `None` if it always does. What then comes fills the window.
+    /// Pauses of the receiving application. `None` if it always reads. Data that arrives in a pause fills the window.
     pub pauses: Option<ReadPauses>,
 }
 
-/// A receiving application that stops reading now and then.
+/// Pauses of a receiving application that stops reading from time to time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadPauses {
-    /// After so many bytes.
+    /// Bytes between two pauses.
     pub every: u64,
-    /// For so long.
+    /// Length of a pause.
     pub time: Duration,
 }
 
-/// Whether Linux holds back the ACKs of segments that arrive out of order: for 5 % of a round trip
-/// and 1 ms at most, unless something in order arrives (since 4.18; `tcp_comp_sack_nr` and
-/// `tcp_comp_sack_delay_ns` in its `ip-sysctl`). A held ACK goes out shortly before the next one.
+/// SACK compression: Linux holds back the ACKs of segments that arrive out of order, for at most 5 % of a round trip
+/// and 1 ms, unless an in-order segment arrives (since 4.18; `tcp_comp_sack_nr` and `tcp_comp_sack_delay_ns` in its
+/// `ip-sysctl`). A held ACK is sent shortly before the next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SackCompression {
-    /// As the kernel does unless it is told otherwise.
+    /// The kernel's default.
     #[default]
     Kernel,
-    /// Every segment out of order is acknowledged at once (RFC 5681 §4.2).
+    /// Every out-of-order segment is acknowledged immediately (RFC 5681 §4.2).
     Off,
 }
 
-/// Who sends.
+/// Sender of a transfer.
 #[non_exhaustive]
 pub enum Origin {
-    /// The kernel, under a congestion control of its own.
+    /// The kernel, with one of its congestion controls.
     Kernel {
-        /// Its name, as the kernel has it.
+        /// Name of the congestion control in the kernel.
         control: String,
     },
-    /// An endpoint of ours.
+    /// One of our endpoints.
     Endpoint {
-        /// The connection's parameters; see [`Opening::config`](crate::host::Opening::config).
+        /// Parameters of the connection; see [`Opening::config`](crate::host::Opening::config).
         config: Box<Config>,
-        /// Makes its sender.
+        /// Builds the connection's sender.
         build: BuildSender,
     },
 }
 
-/// How far a transfer came.
+/// Extent of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Everything arrived.
+    /// All bytes arrived.
     Whole,
-    /// The limit came first.
+    /// The time limit was reached first.
     CutOff,
 }
 
-/// How a transfer went.
+/// Result of a transfer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TransferReport {
-    /// How far it came.
+    /// Extent of the transfer.
     pub extent: Extent,
-    /// Bytes that arrived, in order, and are those that were sent.
+    /// Bytes that arrived in order and were verified.
     pub bytes: u64,
-    /// From when the sender could send first until the last byte arrived, or until the limit.
-    /// The receiver's clock starts when its side of the handshake is over, one propagation delay
-    /// after that; the delay is added.
+    /// Time from the moment when the sender could first send to the arrival of the last byte, or to the limit. The
+    /// receiver's clock starts when its side of the handshake is complete, one propagation delay later; that delay is
+    /// added.
     pub lasted: Duration,
-    /// What the sender counted; `None` if it could not say.
+    /// Counters of the sender, or `None` if it could not report any.
     pub sender: Option<Counted>,
-    /// What a sender of ours knew at each transmission, in their order, if that was to be kept.
+    /// State of our sender at each transmission, in order, if it was recorded.
     pub transmissions: Vec<Transmission>,
-    /// What a kernel's socket says of its time, if that was to be kept.
+    /// Times reported by a kernel's socket, if they were recorded.
     pub times: Option<SocketTimes>,
-    /// What the path has to say.
+    /// Report of the path.
     pub path: PathReport,
 }
 
-/// What a sender counted.
+/// Counters of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// One of ours.
+    /// Counters of one of our senders.
     Endpoint(SenderStats),
-    /// The kernel's.
+    /// Counters of a kernel's sender.
     Kernel(KernelStats),
 }
 
 impl TransferReport {
-    /// Payload bits per second.
+    /// Returns the goodput in payload bits per second.
     #[must_use]
     pub fn goodput_bps(&self) -> f64 {
         if self.lasted.is_zero() {
@@ -212,80 +211,79 @@ impl TransferReport {
     }
 }
 
-/// Why there is no report.
+/// Errors of a transfer.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TransferError {
     /// The hosts or the path cannot be made.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// The kernel does not have the congestion control.
+    /// The kernel does not provide the congestion control.
     #[error(transparent)]
     Control(#[from] ControlError),
-    /// Something that the system was asked for.
+    /// A system call failed.
     #[error("cannot {what}")]
     System {
-        /// What was to be done.
+        /// The step, as a verb phrase.
         what: &'static str,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The endpoint opens no connection.
+    /// The endpoint cannot open a connection.
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// The connection ended before the last byte.
     #[error("the connection ended after {bytes} bytes: {}", in_words(*.reason))]
     Ended {
-        /// What had arrived.
+        /// Bytes that had arrived.
         bytes: u64,
-        /// Why, if the sender is ours.
+        /// Reason, if the sender is ours.
         reason: Option<Reason>,
     },
-    /// What arrived is not what was sent.
-    #[error("the {bytes} bytes that arrived are not those that were sent: their hashes differ")]
+    /// The bytes that arrived differ from those that were sent.
+    #[error("the {bytes} bytes that arrived differ from the bytes sent: the hashes do not match")]
     Damaged {
-        /// How many arrived.
+        /// Number of bytes that arrived.
         bytes: u64,
     },
-    /// Somebody asked for the end.
+    /// The caller asked for the end.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// Why a kernel does not send as it should.
+/// Errors of selecting a kernel's congestion control.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ControlError {
-    /// It does not have the congestion control, or does not let us use it.
+    /// The kernel does not have the congestion control, or does not allow its use.
     #[error(
-        "the kernel does not give the congestion control `{name}`; it has {available} (a module \
-         such as tcp_{name} may have to be loaded, and an ordinary user may use only what \
-         net.ipv4.tcp_allowed_congestion_control lists)"
+        "the kernel does not provide the congestion control `{name}`; it has {available} (load the \
+         module tcp_{name} if necessary; an unprivileged user may use only those in \
+         net.ipv4.tcp_allowed_congestion_control)"
     )]
     Refused {
-        /// Its name.
+        /// Name of the congestion control.
         name: String,
-        /// What the kernel says.
+        /// Error of the kernel.
         source: io::Error,
-        /// What there is.
+        /// Congestion controls that the kernel has.
         available: String,
     },
-    /// It says yes and takes another.
-    #[error("the kernel was asked for the congestion control `{name}` and took `{taken}`")]
+    /// The kernel accepted the name but uses another congestion control.
+    #[error("the kernel uses the congestion control `{taken}` instead of `{name}`")]
     Other {
-        /// What was asked for.
+        /// Requested congestion control.
         name: String,
-        /// What was read back.
+        /// Congestion control read back.
         taken: String,
     },
 }
 
-/// Does one transfer and waits for its end. `asked` is looked at now and then; once it is true
-/// the transfer ends.
+/// Runs one transfer and waits for its end. `asked` is checked regularly; once it returns `true`, the transfer ends.
 ///
 /// # Errors
 ///
-/// If it cannot be done, breaks off, or a byte is not what it was.
+/// Returns an error if the transfer cannot be started, breaks off, or delivers a wrong byte.
 pub fn transfer(
     config: &TransferConfig,
     origin: Origin,
@@ -333,7 +331,7 @@ pub fn transfer(
         }
         Err(error) => {
             stop.ask();
-            // It has nothing to say that matters more.
+            // Its result matters less than the error above.
             let _ = receiver.join();
             Err(error)
         }
@@ -345,18 +343,18 @@ pub fn transfer(
     judge(config, receipt, sender, path?)
 }
 
-/// Whether the kernel has the congestion control `name`, asked in a namespace of its own.
+/// Checks in a temporary namespace that the kernel provides the congestion control `name`.
 ///
 /// # Errors
 ///
-/// If it has not, or no namespace can be made.
+/// Returns an error if the kernel does not provide it, or if no namespace can be made.
 pub fn probe(name: &str) -> Result<(), TransferError> {
     let namespace = crate::namespace::Namespace::new("probe").map_err(NetworkError::from)?;
     let name = name.to_owned();
     namespace.run(move || sender::socket(Family::V4, &name).map(drop))
 }
 
-/// Checks what came, and puts everything together.
+/// Verifies the received bytes and builds the report.
 fn judge(
     config: &TransferConfig,
     receipt: Receipt,
@@ -390,15 +388,15 @@ fn judge(
     })
 }
 
-/// What a sender has to say.
+/// Result of a sender.
 #[derive(Clone, Debug, Default)]
 struct Sent {
     reason: Option<Reason>,
     counted: Option<Counted>,
-    /// If it is one of ours.
+    /// Losses at the endpoint's device, if the sender is ours.
     losses: Option<EndpointLosses>,
     transmissions: Vec<Transmission>,
-    /// If it is the kernel's.
+    /// Times of the socket, if the sender is the kernel's.
     times: Option<SocketTimes>,
 }
 
@@ -416,7 +414,7 @@ impl Stop {
     }
 }
 
-/// Waits for the receiver, looking now and then whether somebody asks for the end.
+/// Waits for the receiver and checks regularly whether the caller asks for the end.
 fn wait(
     receiver: JoinHandle<io::Result<Receipt>>,
     asked: &dyn Fn() -> bool,
@@ -443,7 +441,7 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> TransferError {
 
 fn in_words(reason: Option<Reason>) -> String {
     reason.map_or_else(
-        || "the sender did not say why".to_owned(),
+        || "the sender reported no reason".to_owned(),
         |r| r.to_string(),
     )
 }

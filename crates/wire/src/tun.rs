@@ -1,14 +1,14 @@
-//! A TUN device: IP packets in and out of the kernel of this machine.
+//! TUN devices, which exchange IP packets with this machine's kernel.
 //!
-//! What the kernel routes to the device is read from it, what is written to it arrives at the
-//! kernel. It belongs to the network namespace of the thread that opened it and vanishes when
-//! it is dropped, or with the process.
+//! Packets that the kernel routes to the device are read from it, and packets that are written to it arrive at the
+//! kernel. The device belongs to the network namespace of the thread that opened it. It vanishes when it is dropped or
+//! the process ends.
 //!
-//! A device may have several queues, each a [`Tun`] of its own that its thread reads and writes;
-//! see [`Tun::open_queues`] for who reads what.
+//! A device may have several queues. Each is a separate [`Tun`] with its own thread. [`Tun::open_queues`] explains
+//! which queue receives a packet.
 //!
-//! With offload, where the kernel has it, packets of up to 64 KiB cross at once, and what is left
-//! to do to each ([`Pending`]) stands in a header in front of it.
+//! With offload, if the kernel supports it, packets of up to 64 KiB cross in one piece. A header in front of each
+//! packet describes the work that is left to do on it ([`Pending`]).
 
 pub(crate) mod netlink;
 mod offload;
@@ -30,29 +30,29 @@ use self::offload::{OFFLOAD_HEADER_BYTES, header, read_header};
 use crate::clock::WallClock;
 use crate::device::{Device, Granted, Pending, Reading, Received, Writing};
 
-/// Packets that the kernel keeps for us while we do something else. The kernel's own default is
-/// 500; a sender that finds the queue full loses packets to it that no link model took.
+/// Number of packets that the kernel keeps while this process is busy. The kernel's default is 500. If the queue
+/// overflows, packets are lost that no link model dropped.
 const QUEUE_PACKETS: u32 = 10_000;
 
-/// What a device shall be; [`TunConfig::new`] has the usual.
+/// Configuration of a device. [`TunConfig::new`] sets the usual values.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TunConfig {
-    /// Its name in its namespace, at most 15 bytes.
+    /// Name of the device in its namespace, at most 15 bytes.
     pub name: String,
-    /// The longest IP packet that fits the link, in bytes.
+    /// Length of the longest IP packet that fits the link, in bytes.
     pub mtu: u16,
-    /// The kernel's own addresses on it.
+    /// Addresses of the kernel on the device.
     pub addresses: Vec<Prefix>,
-    /// Networks other than those of the addresses that are reached through it.
+    /// Additional networks that are reached through the device, beyond those of the addresses.
     pub routes: Vec<Prefix>,
-    /// Whether long packets may cross.
+    /// Offload on the device.
     pub offload: Offload,
 }
 
 impl TunConfig {
-    /// A device called `name` with Ethernet's MTU of 1500 bytes and offload where possible, on
-    /// which the kernel has no address yet.
+    /// Creates a configuration for a device called `name`, with Ethernet's MTU of 1500 bytes, offload if possible, and
+    /// no address of the kernel.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -65,12 +65,12 @@ impl TunConfig {
     }
 }
 
-/// An address with the length of its network's prefix, or that network.
+/// An address with the prefix length of its network, or the network itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
     /// The address.
     pub address: IpAddr,
-    /// Bits of the network.
+    /// Prefix length in bits.
     pub length: u8,
 }
 
@@ -80,46 +80,46 @@ impl fmt::Display for Prefix {
     }
 }
 
-/// Whether packets longer than the MTU and packets without checksums may cross a device.
+/// Support for packets longer than the MTU and packets without checksums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Offload {
-    /// If the kernel can.
+    /// On if the kernel supports it.
     #[default]
     WherePossible,
-    /// No: every packet stands for itself.
+    /// Off: every packet is complete.
     Off,
 }
 
-/// Why there is no device.
+/// Errors of opening a device.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TunError {
-    /// The kernel does not give one.
+    /// The kernel refused to make the device.
     #[error(
         "cannot make the TUN device {name}: it needs /dev/net/tun, readable and writable, and \
          CAP_NET_ADMIN in its network namespace"
     )]
     Open {
-        /// The device.
+        /// Name of the device.
         name: String,
-        /// What the kernel says.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// It is there already, and somebody has it.
-    #[error("there is a TUN device {name} already, and somebody uses it")]
+    /// A device of this name exists and is in use.
+    #[error("the TUN device {name} already exists and is in use")]
     Taken {
-        /// The device.
+        /// Name of the device.
         name: String,
     },
-    /// It cannot be set up.
+    /// The device cannot be set up.
     #[error("cannot {what} of the TUN device {name}")]
     Configure {
-        /// The device.
+        /// Name of the device.
         name: String,
-        /// What was to be done.
+        /// The step, as a verb phrase.
         what: String,
-        /// What the kernel says.
+        /// Error of the kernel.
         source: io::Error,
     },
 }
@@ -130,7 +130,7 @@ pub struct Tun {
     name: String,
     mtu: u16,
     offload: Granted,
-    /// The table of interfaces as the thread sees it that opened the device.
+    /// Table of interfaces as seen by the thread that opened the device.
     counters: PathBuf,
 }
 
@@ -139,25 +139,26 @@ impl Tun {
     ///
     /// # Errors
     ///
-    /// If the kernel refuses; the error says what is needed.
+    /// Returns an error if the kernel refuses. The error states the requirements.
     pub fn open(config: &TunConfig) -> Result<Self, TunError> {
         let (device, offload) = build_granted(config, Queues::One)?;
         configure(config)?;
         Ok(Self::of(config, device, offload))
     }
 
-    /// Opens a device with `count` queues in the calling thread's namespace and brings it up. One
-    /// is as [`open`](Self::open).
+    /// Opens a device with `count` queues in the calling thread's namespace and brings it up. With one queue, this is
+    /// the same as [`open`](Self::open).
     ///
-    /// What the kernel sends to the device is put into one of the queues: that which a packet of
-    /// the same connection, in either direction, was last written to, if that is not long ago (3 s
-    /// in Linux 6, and for 4096 connections at most), else one by a hash of both addresses and
-    /// ports. What waits in a queue that is dropped is lost; what comes later goes to the others.
-    /// The device vanishes with its last queue.
+    /// The kernel puts a packet for the device into the queue to which a packet of the same connection, in either
+    /// direction, was last written. It remembers that queue for a limited time (3 s in Linux 6) and for a limited
+    /// number of connections (4096). For other packets, it chooses the queue by a hash of both addresses and ports.
+    /// When a queue is dropped, the packets that wait in it are lost, and later packets go to the other queues. The
+    /// device vanishes with its last queue.
     ///
     /// # Errors
     ///
-    /// As `open`, and if the kernel has not so many queues for a device (256 in Linux 6).
+    /// Returns an error if [`open`](Self::open) does, or if the kernel does not allow so many queues per device (256 in
+    /// Linux 6).
     pub fn open_queues(config: &TunConfig, count: NonZeroUsize) -> Result<Vec<Self>, TunError> {
         if count == NonZeroUsize::MIN {
             return Ok(vec![Self::open(config)?]);
@@ -167,7 +168,7 @@ impl Tun {
         let further = further.collect::<io::Result<Vec<_>>>();
         let mut devices = further.map_err(|source| not_opened(config, source))?;
         devices.insert(0, first);
-        // Nothing comes before all are there.
+        // No packets arrive before all queues exist.
         configure(config)?;
         let queues = devices.into_iter();
         Ok(queues.map(|d| Self::of(config, d, offload)).collect())
@@ -183,7 +184,7 @@ impl Tun {
         }
     }
 
-    /// The device's name.
+    /// Returns the device's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -242,8 +243,8 @@ impl Device for Tun {
         }
     }
 
-    /// From all queues of the device together. The kernel says it only as long as the thread
-    /// lives that opened the device.
+    /// Counts all queues of the device together. The kernel reports the number only while the thread that opened the
+    /// device lives.
     fn overflowed(&self) -> io::Result<u64> {
         let table = std::fs::read_to_string(&self.counters)?;
         drops_of(&table, &self.name).ok_or_else(|| {
@@ -269,14 +270,14 @@ impl fmt::Debug for Tun {
     }
 }
 
-/// How many queues a device may have.
+/// Number of queues that a device may have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Queues {
     One,
     Several,
 }
 
-/// A device that is not up yet, with offload if that is wanted and can be had.
+/// Creates a device that is not up yet, with offload if it is requested and supported.
 fn build_granted(config: &TunConfig, queues: Queues) -> Result<(SyncDevice, Granted), TunError> {
     let build = |offload| Ok((build(&config.name, offload, queues)?, offload));
     let built = match config.offload {
@@ -305,7 +306,7 @@ fn build(name: &str, offload: Granted, queues: Queues) -> io::Result<SyncDevice>
     Ok(device)
 }
 
-/// A further queue of a device that may have several.
+/// Opens another queue of a device that may have several.
 fn another(device: &SyncDevice) -> io::Result<SyncDevice> {
     let queue = device.try_clone()?;
     queue.set_nonblocking(true)?;
@@ -339,12 +340,12 @@ fn is_transient(error: &io::Error) -> bool {
     )
 }
 
-/// EBADFD: the device was removed, with its namespace or by hand.
+/// Returns `true` for EBADFD: the device was removed, with its namespace or manually.
 fn is_gone(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::EBADFD as i32)
 }
 
-/// The column "drop" of the half "Transmit" in the table of interfaces.
+/// Parses the column "drop" under "Transmit" in the table of interfaces.
 fn drops_of(table: &str, name: &str) -> Option<u64> {
     const TRANSMIT_DROP: usize = 11;
     let line = table.lines().find_map(|line| {

@@ -46,7 +46,7 @@ fn wrong_arguments_are_named_with_their_remedy() {
         (&["send", "10.97.0.1:99999"], ["1 to 65535", FORM]),
         (&["send", "10.97.0.1:0"], ["1 to 65535", FORM]),
         (&["send", "fd97::1:80"], ["<HOST:PORT>", FORM]),
-        (&["send", ":80"], ["no host", FORM]),
+        (&["send", ":80"], ["host is missing", FORM]),
         (
             &["send", "no..such..host:80"],
             ["no..such..host", "cannot find"],
@@ -290,10 +290,7 @@ fn an_input_that_cannot_be_read_is_no_end() {
     }
     let errors = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{errors}");
-    assert!(
-        errors.contains("cannot read what is to be sent"),
-        "{errors}"
-    );
+    assert!(errors.contains("cannot read the data to send"), "{errors}");
     assert!(errors.contains("Is a directory"), "{errors}");
 }
 
@@ -317,6 +314,9 @@ fn an_output_that_cannot_be_written_is_an_error() {
     }
     let errors = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{errors}");
-    assert!(errors.contains("cannot write what has come"), "{errors}");
+    assert!(
+        errors.contains("cannot write the received data"),
+        "{errors}"
+    );
     assert!(errors.contains("No space left"), "{errors}");
 }

@@ -111,7 +111,7 @@ fn a_download_has_the_rate_of_the_link() {
     let told = row(&report, "goodput, Mbit/s");
     assert!((told[0] / link - 1.0).abs() < 0.05, "{report}");
     assert_eq!(row(&report, "payload, MB"), [2.0, 0.0], "{report}");
-    let waits = row(&report, "most");
+    let waits = row(&report, "max");
     assert!(waits[0] > 10.0 && waits[0] < 160.0, "{report}");
 }
 
@@ -255,7 +255,7 @@ fn a_path_file_is_taken_and_its_lines_are_pointed_at() {
         "{report}"
     );
     assert!(
-        report.contains("fq_codel") && report.contains("No packet came"),
+        report.contains("fq_codel") && report.contains("No packet reached"),
         "{report}"
     );
     let report = common::errors(&with(&["--delay", "9ms"]));

@@ -65,7 +65,7 @@ fn a_small_run_gives_table_report_and_the_simulator_beside_it() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let table = text(&output.stdout);
     for part in [
-        "no ★: one run of each stack says nothing about chance",
+        "no ★: one run per stack shows no random variation",
         "kernel:cubic",
         "difference",
         "in the worst run",
@@ -302,12 +302,12 @@ fn what_cannot_be_is_said_and_leaves_no_folder() {
     let folder = Folder::new("wrong");
     for (args, part) in [
         (vec!["--senders", "sack/nonsense"], "nonsense"),
-        (vec!["--senders", "kernel:"], "no name of a congestion"),
-        (vec!["--senders", "kernel:nosuch"], "does not give"),
+        (vec!["--senders", "kernel:"], "not a name of a congestion"),
+        (vec!["--senders", "kernel:nosuch"], "does not provide"),
         (vec!["--senders", "sack/reno,sack/reno"], "twice"),
         (vec!["--bytes", "0"], "0 bytes"),
         (vec!["--rate", "0bit/s"], "rate"),
-        (vec!["--loss", "0,1"], "could be a share"),
+        (vec!["--loss", "0,1"], "could be a fraction"),
         (vec!["--tolerance", "0s"], "tolerance of 0"),
         (vec!["--trace", "none.down"], "cannot read the trace"),
         (
@@ -316,10 +316,7 @@ fn what_cannot_be_is_said_and_leaves_no_folder() {
         ),
         (vec!["--reorder-delay", "5ms"], "--reorder"),
         (vec!["--write", "30kB"], "--pause"),
-        (
-            vec!["--write", "0B", "--pause", "1s"],
-            "has something in it",
-        ),
+        (vec!["--write", "0B", "--pause", "1s"], "at least 1 byte"),
         (vec!["--policer", "1Mbit/s"], "--burst"),
         (
             vec!["--reorder", "1%", "--reorder-delay", "0ms"],

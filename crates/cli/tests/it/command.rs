@@ -224,11 +224,11 @@ fn mistakes_are_named_with_their_remedy() {
         (vec!["compare", "--seeds-max", "20"], "--precision"),
         (
             vec!["compare", "--precision", "2%", "--seeds-max", "5"],
-            "at most 5",
+            "`seeds_max` is only 5",
         ),
         (
             vec!["trace", "sack/reno", "--drop", "9-3"],
-            "runs backwards",
+            "not an ascending range",
         ),
         (
             vec!["trace", "sack/reno", "--from", "50s", "--until", "60s"],

@@ -179,9 +179,9 @@ fn comments_say_what_each_packet_was_and_the_copy_is_diagnosed_alike() {
     let copy = fs::read(folder.path().join("copy.pcapng")).unwrap();
     for comment in [
         "retransmission: ",
-        "set off by #",
+        "triggered by #",
         "lost: retransmitted as #",
-        "sets off the retransmission #",
+        "triggers the retransmission #",
         "duplicate ACK 1",
     ] {
         let has = copy
@@ -219,7 +219,10 @@ fn one_flow_is_told_of_and_one_that_is_not_there_is_an_error() {
         folder.path(),
         &["diagnose", "--no-what-if", FILE, "--flow", "nonsense"],
     );
-    assert!(said.contains("write a connection's number"), "{said}");
+    assert!(
+        said.contains("expected the number of a connection"),
+        "{said}"
+    );
 }
 
 /// The header of a pcap file of raw IP.
@@ -247,8 +250,8 @@ fn what_cannot_be_read_is_said_and_nothing_is_left_behind() {
     file("udp", &[&PCAP[..], &datagram()].concat());
     for (name, wanted) in [
         ("missing", "cannot open missing"),
-        ("empty", "there is nothing in the capture"),
-        ("text", "this is no capture"),
+        ("empty", "the capture is empty"),
+        ("text", "not a capture"),
         ("headers", "headers has no TCP in it"),
         ("headers", "it has no packets at all"),
         ("udp", "udp has no TCP in it"),
@@ -410,7 +413,7 @@ fn without_acks_there_is_no_path_and_a_condition_says_that_it_is_not_told() {
         .collect::<Vec<_>>()
         .join(" ");
     assert!(
-        said.contains("--path: the path cannot be told: the ACKs are not in this capture")
+        said.contains("--path: the path cannot be determined: the ACKs are not in this capture")
             && said.contains("a capture of both directions would tell it"),
         "{said}"
     );
@@ -419,7 +422,7 @@ fn without_acks_there_is_no_path_and_a_condition_says_that_it_is_not_told() {
     let (code, told, said) = checked(folder, &args);
     assert_eq!(code, Some(0), "{told}");
     assert!(
-        said.contains("--fail-on 'lost > 0.5s': the capture tells this of no connection"),
+        said.contains("--fail-on 'lost > 0.5s': the capture shows this value for no connection"),
         "{said}"
     );
 }
@@ -703,7 +706,7 @@ fn a_connection_that_meets_a_condition_fails_the_command() {
     let (code, _, notes) = checked(folder, &args("p95 > 1ms"));
     assert_eq!(code, Some(0));
     assert!(
-        notes.contains("--fail-on 'p95 > 1ms': the capture tells this of no connection"),
+        notes.contains("--fail-on 'p95 > 1ms': the capture shows this value for no connection"),
         "{notes}"
     );
     let said = fails(folder, &["diagnose", FILE, "--fail-on", "timeout > 0"]);

@@ -135,11 +135,15 @@ fn what_cannot_be_gone_on_with_is_refused_and_left_as_it_is() {
             "part",
             "path.delay is \"6ms\", and was \"5ms\"",
         ),
-        ("a file.toml", "theirs", "no experiment was begun in theirs"),
+        (
+            "a file.toml",
+            "theirs",
+            "there is no experiment to resume in theirs",
+        ),
         (
             "a file.toml",
             "nowhere",
-            "no experiment was begun in nowhere",
+            "there is no experiment to resume in nowhere",
         ),
     ] {
         let output = dupack(folder.path(), &["run", file, "--resume", resume]);
@@ -155,7 +159,7 @@ fn what_cannot_be_gone_on_with_is_refused_and_left_as_it_is() {
     let output = dupack(folder.path(), &["run", "a file.toml", "--resume", "part"]);
     let output = { output }.output().unwrap();
     assert!(
-        errors(&output).contains("nothing to go on with"),
+        errors(&output).contains("nothing to resume"),
         "{}",
         errors(&output)
     );

@@ -333,8 +333,8 @@ fn a_folder_of_something_else_is_refused() {
 fn what_is_no_shard_says_what_one_is() {
     let place = Place::new("texts");
     for (shard, says) in [
-        ("0/4", "they are 1/4 to 4/4"),
-        ("5/4", "they are 1/4 to 4/4"),
+        ("0/4", "the shards are 1/4 to 4/4"),
+        ("5/4", "the shards are 1/4 to 4/4"),
         ("1/0", "1 to 100000 shards"),
         ("a", "such as 3/64"),
         ("-1/4", "such as 3/64"),
@@ -387,14 +387,14 @@ fn what_is_missing_is_told_with_the_commands_that_do_it() {
     assert_eq!(output.status.code(), Some(1), "{}", errors(&output));
     let said = errors(&output);
     assert!(
-        said.contains("3 of 4 shards are missing or not finished: 2-4"),
+        said.contains("3 of 4 shards are missing or unfinished: 2-4"),
         "{said}"
     );
     assert!(
-        said.contains("2/4: no folder is given") && said.contains("seed "),
+        said.contains("2/4: no folder was given") && said.contains("seed "),
         "{said}"
     );
-    assert!(said.contains("3/4: s3 is not finished"), "{said}");
+    assert!(said.contains("3/4: s3 is unfinished"), "{said}");
     assert!(!place.path("all").exists() && has_none(place.0.path(), ".partial"));
     // All of these, and then it is whole.
     let commands = said
@@ -437,7 +437,7 @@ fn folders_that_do_not_fit_together_are_refused() {
             "merge s1 newer --out x",
             "newer does not belong to s1: the engine is 9.",
         ),
-        ("merge newer --out x", "newer was made by the engine 9."),
+        ("merge newer --out x", "the engine of newer is 9."),
         (
             "merge s1 empty --out x",
             "empty is not the folder of a shard",
@@ -481,7 +481,7 @@ fn runs_that_were_changed_are_found_and_nothing_is_written() {
             "edited",
             measure,
             "\"goodput_mbit_s\":1",
-            "is not what shard 2/2 was finished with",
+            "has changed since shard 2/2 was finished",
         ),
         ("torn", "\"measures\":", "\"meas", "line 2 is unreadable"),
     ] {
@@ -493,7 +493,7 @@ fn runs_that_were_changed_are_found_and_nothing_is_written() {
             "{words}"
         );
         let words = place.refused(&format!("run --resume {name}"), 2);
-        assert!(words.contains("do the shard again"), "{words}");
+        assert!(words.contains("repeat the shard"), "{words}");
     }
     // In one that is not finished, beside one that is: the same run, two results.
     fs::remove_file(place.path("edited/finished.json")).unwrap();
@@ -515,7 +515,7 @@ fn runs_that_were_changed_are_found_and_nothing_is_written() {
     // Alone it is finished again, as its shortest run shows what is wrong.
     let again = place.done("run --resume edited");
     assert!(
-        errors(&again).contains("does not come out as the journal says"),
+        errors(&again).contains("differs from the journal"),
         "{}",
         errors(&again)
     );

@@ -3,6 +3,7 @@
 use arrow_schema::DataType;
 use dupack_columns::field::{DESCRIPTION, UNIT};
 use dupack_columns::{Flows, Runs, Sweep, Table, measured};
+use dupack_lab::results::Answered;
 use dupack_lab::results::verdict::{comparisons_csv, verdicts_csv};
 use dupack_lab::results::{Measure, Results, store};
 
@@ -21,7 +22,7 @@ fn swept() -> Results {
 fn every_field_has_a_unit_and_a_description() {
     let results = swept();
     for table in Table::ALL {
-        let batch = table.of(&results);
+        let batch = table.of(&Answered::of(&results));
         assert!(batch.num_rows() > 0, "{}", table.name());
         let schema = batch.schema();
         assert_eq!(schema.metadata()["title"], "A test");
@@ -34,7 +35,7 @@ fn every_field_has_a_unit_and_a_description() {
             assert!(metadata.contains_key(UNIT), "{}", field.name());
         }
     }
-    let batch = Table::Runs.of(&results);
+    let batch = Table::Runs.of(&Answered::of(&results));
     let schema = batch.schema();
     let unit = |name: &str| schema.field_with_name(name).unwrap().metadata()[UNIT].clone();
     for (name, is) in [
@@ -53,8 +54,8 @@ fn every_field_has_a_unit_and_a_description() {
 #[test]
 fn runs_match_the_csv_file() {
     let results = swept();
-    let csv = Csv::of(&store::runs_csv(&results));
-    let batch = Table::Runs.of(&results);
+    let csv = Csv::of(&store::runs_csv(&Answered::of(&results)));
+    let batch = Table::Runs.of(&Answered::of(&results));
     assert_eq!(batch.num_rows(), csv.rows.len());
     let keys = ["path.delay", "path.loss", "stack", "seed"].into_iter();
     for name in keys.chain(Measure::ALL.map(Measure::key)) {
@@ -76,8 +77,8 @@ fn runs_match_the_csv_file() {
 #[test]
 fn the_summary_matches_the_csv_file() {
     let results = swept();
-    let csv = Csv::of(&store::summary_csv(&results));
-    let batch = Table::Summary.of(&results);
+    let csv = Csv::of(&store::summary_csv(&Answered::of(&results)));
+    let batch = Table::Summary.of(&Answered::of(&results));
     for name in csv
         .heads
         .iter()
@@ -90,8 +91,8 @@ fn the_summary_matches_the_csv_file() {
 #[test]
 fn verdicts_and_comparisons_match_the_csv_files() {
     let results = swept();
-    let csv = Csv::of(&verdicts_csv(&results));
-    let batch = Table::Verdicts.of(&results);
+    let csv = Csv::of(&verdicts_csv(&Answered::of(&results)));
+    let batch = Table::Verdicts.of(&Answered::of(&results));
     for name in ["stack", "answer", "mark", "pairs", "sentence"] {
         assert_eq!(column(&batch, name), csv.column(name), "{name}");
     }
@@ -109,8 +110,8 @@ fn verdicts_and_comparisons_match_the_csv_files() {
         assert_eq!(crowned == "true", mark == "star");
     }
 
-    let csv = Csv::of(&comparisons_csv(&results));
-    let batch = Table::Comparisons.of(&results);
+    let csv = Csv::of(&comparisons_csv(&Answered::of(&results)));
+    let batch = Table::Comparisons.of(&Answered::of(&results));
     for name in csv
         .heads
         .iter()
@@ -125,7 +126,7 @@ fn verdicts_and_comparisons_match_the_csv_files() {
 fn the_stack_with_a_star_is_crowned() {
     let text = "stacks = [\"newreno/reno\", \"le/westwood\"]\nseeds = 3\nduration = \"5s\"\n[path]\n\
                 rate = \"10Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"50pkt\"\nloss = \"2%\"\n";
-    let batch = Table::Verdicts.of(&results_of(text));
+    let batch = Table::Verdicts.of(&Answered::of(&results_of(text)));
     assert_eq!(column(&batch, "crowned"), ["false", "true"]);
     assert_eq!(column(&batch, "answer"), ["stars", "stars"]);
 }
@@ -134,7 +135,7 @@ fn the_stack_with_a_star_is_crowned() {
 fn parameters_match_the_csv_file() {
     let results = swept();
     let csv = Csv::of(&store::parameters_csv(&results));
-    let batch = Table::Parameters.of(&results);
+    let batch = Table::Parameters.of(&Answered::of(&results));
     for name in &csv.heads {
         assert_eq!(column(&batch, name), csv.column(name), "{name}");
     }
@@ -148,7 +149,7 @@ fn swept_keys_are_numbers_switches_or_words() {
         "[sweep]\n\"path.buffer\" = [\"20pkt\", \"30kB\"]\n\"path.reverse.loss\" = [0, \"1%\"]\n\
          \"dialect\" = [\"rfc\", \"linux\"]\n\"sender.timestamps\" = [true, false]\n",
     );
-    let batch = Table::Points.of(&results);
+    let batch = Table::Points.of(&Answered::of(&results));
     let schema = batch.schema();
     let kind = |name: &str| schema.field_with_name(name).unwrap().data_type().clone();
     assert_eq!(batch.num_rows(), 16);
@@ -173,7 +174,7 @@ fn swept_keys_are_numbers_switches_or_words() {
 #[test]
 fn every_flow_of_every_run_has_a_row() {
     let results = results("seeds = 2\n", "[[flows]]\ncount = 3\n", "");
-    let batch = Table::Flows.of(&results);
+    let batch = Table::Flows.of(&Answered::of(&results));
     assert_eq!(batch.num_rows(), 2 * 2 * 3);
     let mut row = 0;
     for run in &results.runs {
@@ -209,10 +210,13 @@ fn successive_batches_make_up_the_whole_table() {
         seeds.extend(column(&batch, "seed"));
         goodputs.extend(column(&of_flows, "goodput_mbit_s"));
     }
-    assert_eq!(seeds, column(&Table::Runs.of(&results), "seed"));
+    assert_eq!(
+        seeds,
+        column(&Table::Runs.of(&Answered::of(&results)), "seed")
+    );
     assert_eq!(
         goodputs,
-        column(&Table::Flows.of(&results), "goodput_mbit_s")
+        column(&Table::Flows.of(&Answered::of(&results)), "goodput_mbit_s")
     );
     assert_eq!(runs.take().num_rows(), 0);
 }
@@ -227,9 +231,9 @@ fn tables_without_runs_have_all_columns() {
         Table::Summary,
         Table::Comparisons,
     ] {
-        let batch = table.of(&results);
+        let batch = table.of(&Answered::of(&results));
         assert_eq!(batch.num_rows(), 0, "{}", table.name());
         assert!(batch.column_by_name("stack").is_some() || table == Table::Comparisons);
     }
-    assert_eq!(Table::Points.of(&results).num_rows(), 4);
+    assert_eq!(Table::Points.of(&Answered::of(&results)).num_rows(), 4);
 }

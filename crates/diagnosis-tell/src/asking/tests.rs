@@ -1,4 +1,4 @@
-//! Which senders the captured one may have been, and what is said of answers.
+//! Senders that may have been captured, and answers in words.
 
 use super::*;
 use crate::testing::answer;
@@ -6,7 +6,7 @@ use crate::whatif::{Replies, Reply};
 use dupack_diagnosis::sender::{LeastTimeout, Recovery};
 
 #[test]
-fn a_short_timer_is_of_ns2_only_where_the_first_flight_does_not_say_otherwise() {
+fn a_short_timer_means_ns2_unless_the_first_flight_contradicts() {
     let short = |initial_segments| {
         dialects(&Traits {
             initial_segments,
@@ -38,7 +38,7 @@ fn traits(rule: Option<TimeoutRule>, initial: Option<(u32, InitialBound)>) -> Tr
 }
 
 #[test]
-fn a_timer_tells_the_dialect_and_else_the_first_flight_does() {
+fn a_timer_shows_the_dialect_or_else_the_first_flight_does() {
     let (linux, rfc, ns2) = (Dialect::Linux, Dialect::Rfc, Dialect::Ns2);
     let window = |segments| Some((segments, InitialBound::Window));
     let of = |rule, initial| dialects(&traits(rule, initial));
@@ -79,7 +79,7 @@ fn report(name: Option<Control>, scores: &[(Control, f64)], traits: Traits) -> S
 }
 
 #[test]
-fn candidates_that_are_no_farther_behind_than_the_name_tells_fit() {
+fn candidates_close_to_the_best_fit() {
     let scores = [
         (Control::Cubic, 5.0),
         (Control::Reno, 4.0),
@@ -91,7 +91,7 @@ fn candidates_that_are_no_farther_behind_than_the_name_tells_fit() {
         fitting(&control, Control::includes)
     };
     let (cubic, reno, vegas) = (Control::Cubic, Control::Reno, Control::Vegas);
-    // Up to 3 behind Reno.
+    // Candidates up to 3 behind Reno.
     assert_eq!(of(Some(Control::Halving)), [(reno, 0.0), (vegas, 3.0)]);
     assert_eq!(of(Some(cubic)), [(cubic, 0.0)]);
     // Nothing is named.
@@ -100,7 +100,7 @@ fn candidates_that_are_no_farther_behind_than_the_name_tells_fit() {
 }
 
 #[test]
-fn the_simulated_sender_has_the_initial_window_and_the_least_timeout_that_were_seen() {
+fn the_simulated_sender_has_the_captured_initial_window_and_least_timeout() {
     let of = |rule, initial| options(&report(None, &[], traits(rule, initial)));
     let one_second = Some(TimeoutRule::OneSecond);
     let full = of(one_second, Some((7, InitialBound::Window)));
@@ -111,7 +111,7 @@ fn the_simulated_sender_has_the_initial_window_and_the_least_timeout_that_were_s
 }
 
 #[test]
-fn where_a_simulation_does_something_else_it_is_said_what_in_its_own_unit() {
+fn differences_of_a_simulation_are_named_in_their_units() {
     let checked = |quantity, captured, simulated, allowed| Checked {
         quantity,
         captured,
@@ -125,30 +125,30 @@ fn where_a_simulation_does_something_else_it_is_said_what_in_its_own_unit() {
     ];
     assert_eq!(
         refusal(&Reason::Differs, &all),
-        "the captured sender, simulated on what the capture tells of the path, does something else: it takes 20 s, and \
-         10 s ± 1.5 s in the capture, losses are 40, and 3 ± 7 in the capture"
+        "the captured sender behaves differently if it is simulated on the path that the capture shows: duration 20 s instead \
+         of 10 s ± 1.5 s, losses 40 instead of 3 ± 7"
     );
     assert_eq!(
         differs(&all[1]),
-        "its goodput is 4.1 Mbit/s, and 4 Mbit/s ± 600 kbit/s in the capture"
+        "goodput 4.1 Mbit/s instead of 4 Mbit/s ± 600 kbit/s"
     );
 }
 
 #[test]
-fn what_is_compared_is_named_where_it_is_little_of_the_transfer() {
+fn the_compared_part_is_named_if_it_is_small() {
     let of = |seconds| {
         let took = Duration::from_millis(30);
         acknowledged_only((700, took), Duration::from_millis(seconds))
     };
     assert_eq!(
         of(30_000).as_deref(),
-        Some("; only what was acknowledged is compared: 700 B in 30 ms")
+        Some("; only acknowledged data is compared: 700 B in 30 ms")
     );
     assert_eq!(of(50), None);
 }
 
 #[test]
-fn single_answers_are_told_where_one_would_have_come_sooner_only() {
+fn single_answers_are_printed_only_if_one_would_have_arrived_sooner() {
     let mut one = answer("rack/cubic", (7.0, 8.0, 9.0), Role::Another, Offer::Given);
     let mut replies = Replies {
         count: 22,
@@ -172,13 +172,13 @@ fn single_answers_are_told_where_one_would_have_come_sooner_only() {
     one.replies = Some(replies);
     let said = replies_in_words(&one).unwrap();
     assert!(
-        said.ends_with("1 would have come sooner, answer 3 the most, by 40 ms"),
+        said.ends_with("1 would have arrived sooner, answer 3 with the largest gain of 40 ms"),
         "{said}"
     );
 }
 
 #[test]
-fn an_answer_is_told_with_its_interval_and_beside_what_was_captured() {
+fn an_answer_has_its_interval_and_a_comparison_with_the_capture() {
     let said = |seconds, role| in_words(&answer("rack/cubic", seconds, role, Offer::Given));
     assert_eq!(
         said((7.0, 8.0, 9.0), Role::Another),
@@ -186,8 +186,8 @@ fn an_answer_is_told_with_its_interval_and_beside_what_was_captured() {
     );
     assert_eq!(
         said((11.0, 12.0, 14.0), Role::PerhapsCaptured),
-        "rack/cubic, which may be what was captured, would have taken 12 s (11 to 14 s), 20 % (10 to 40 %) more than the 10 s \
-         captured"
+        "rack/cubic, which may be the captured sender, would have taken 12 s (11 to 14 s), 20 % (10 to 40 %) more than the \
+         10 s captured"
     );
     assert_eq!(
         said((9.0, 9.9, 11.0), Role::Another),
@@ -195,12 +195,12 @@ fn an_answer_is_told_with_its_interval_and_beside_what_was_captured() {
     );
     assert_eq!(
         said((9.0, 9.9, 11.0), Role::Captured),
-        "rack/cubic, which was captured, takes 9.9 s (9 to 11 s) in simulations"
+        "rack/cubic, the captured sender, takes 9.9 s (9 to 11 s) in simulations"
     );
 }
 
 #[test]
-fn an_answer_that_a_perhaps_captured_sender_rivals_is_no_gain() {
+fn an_answer_is_no_gain_if_a_possibly_captured_sender_is_as_fast() {
     let said = |role| {
         let mut one = answer("rack/veno", (7.0, 8.0, 9.0), role, Offer::Given);
         (one.is_rivalled, one.beside) = (true, Gain::None);
@@ -208,16 +208,16 @@ fn an_answer_that_a_perhaps_captured_sender_rivals_is_no_gain() {
     };
     assert_eq!(
         said(Role::Another),
-        "rack/veno would have taken 8 s (7 to 9 s), no significant difference from a sender that may be what was captured"
+        "rack/veno would have taken 8 s (7 to 9 s), no significant difference from a stack that may be the captured sender"
     );
     assert_eq!(
         said(Role::PerhapsCaptured),
-        "rack/veno, which may be what was captured, takes 8 s (7 to 9 s) in simulations"
+        "rack/veno, which may be the captured sender, takes 8 s (7 to 9 s) in simulations"
     );
 }
 
 #[test]
-fn a_sender_is_named_only_where_its_control_and_its_recovery_are() {
+fn a_sender_is_named_only_if_its_control_and_its_recovery_are() {
     let of = |control, recovery, losses| {
         let mut report = report(control, &[], Traits::default());
         report.recovery.name = recovery;
@@ -234,11 +234,11 @@ fn a_sender_is_named_only_where_its_control_and_its_recovery_are() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_relied_on_has_no_seconds() {
+fn an_unreliable_answer_has_no_duration() {
     let said = |offer| in_words(&answer("rack/cubic", (7.0, 8.0, 9.0), Role::Another, offer));
     assert_eq!(
         said(Offer::TooWide),
-        "rack/cubic: the capture does not tell the path well enough"
+        "rack/cubic: the capture does not show the path precisely enough"
     );
     assert_eq!(
         said(Offer::FarSlower),
@@ -251,7 +251,7 @@ fn an_answer_that_cannot_be_relied_on_has_no_seconds() {
 }
 
 #[test]
-fn a_gain_is_none_where_the_captured_sender_itself_gains_in_simulations() {
+fn there_is_no_gain_if_the_captured_sender_gains_in_simulations() {
     let mut lucky = answer("rack/cubic", (7.0, 8.0, 9.0), Role::Another, Offer::Given);
     assert_eq!(lucky.gain(), Gain::Faster);
     lucky.beside = Gain::None;
@@ -261,7 +261,7 @@ fn a_gain_is_none_where_the_captured_sender_itself_gains_in_simulations() {
 }
 
 #[test]
-fn no_transfer_takes_less_time_than_its_application_sends_nothing() {
+fn a_transfer_that_is_faster_than_its_application_is_refused() {
     let given = |seconds| {
         let interval = (seconds, seconds, seconds);
         answer("rack/veno", interval, Role::Another, Offer::Given)
@@ -272,7 +272,7 @@ fn no_transfer_takes_less_time_than_its_application_sends_nothing() {
     assert_eq!(
         told(&[given(9.0), given(7.0)]).as_deref(),
         Some(
-            "the application sent nothing for 8 s of 10 s, and simulated transfers take 7 s: the two contradict each other"
+            "the application sent nothing for 8 s of 10 s, but simulated transfers take 7 s: the two contradict each other"
         )
     );
     let unreliable = answer("rack/veno", (1.0, 1.0, 1.0), Role::Another, Offer::TooWide);
@@ -280,7 +280,7 @@ fn no_transfer_takes_less_time_than_its_application_sends_nothing() {
 }
 
 #[test]
-fn every_control_that_a_capture_tells_can_be_simulated() {
+fn every_control_that_can_be_named_can_be_simulated() {
     let all = [
         Control::Reno,
         Control::Cubic,

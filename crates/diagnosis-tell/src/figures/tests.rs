@@ -1,4 +1,4 @@
-//! The rows of a download's figure.
+//! Rows of a download's figure.
 
 use dupack_diagnosis::consistency::Withdrawn;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::film::Remarks;
 use crate::testing::{found, scene};
 
-/// The figure, with what another sender would have done if there is a course of it.
+/// Returns the figure, with the transfers of other senders in `courses`.
 fn figure(courses: &[Course]) -> Timeline {
     let found = found();
     let connection = &found.connections[0];
@@ -14,7 +14,7 @@ fn figure(courses: &[Course]) -> Timeline {
     timeline(connection, stream, &scene(Remarks::None), courses)
 }
 
-/// The marks and the lines of a row, by their names.
+/// Returns the marks and the lines of a row, by their names.
 fn plotted(row: &TimelineRow) -> Vec<(String, Vec<(f64, f64)>)> {
     let TimelinePlot::Values { lines, marks, .. } = &row.plot else {
         panic!("{}", row.name);
@@ -38,7 +38,7 @@ fn a_figure_has_a_row_for_each_thing_and_its_unit() {
     assert_eq!(
         names(&figure),
         [
-            "place in the stream (kB)",
+            "position in the stream (kB)",
             "limited by",
             "in flight (kB)",
             "round-trip time (ms)",
@@ -58,7 +58,7 @@ fn a_figure_has_a_row_for_each_thing_and_its_unit() {
 }
 
 #[test]
-fn where_no_limit_is_told_the_figure_has_the_packets_alone() {
+fn the_figure_has_only_packets_if_no_limit_is_known() {
     let mut found = found();
     let side = found.connections[0].main_stream().unwrap().side;
     let stream = found.connections[0].streams.of_mut(side);
@@ -69,7 +69,7 @@ fn where_no_limit_is_told_the_figure_has_the_packets_alone() {
     let connection = &found.connections[0];
     let stream = connection.main_stream().unwrap();
     let figure = timeline(connection, stream, &scene(Remarks::None), &[]);
-    assert_eq!(names(&figure), ["place in the stream (kB)"]);
+    assert_eq!(names(&figure), ["position in the stream (kB)"]);
     let rows = plotted(&figure.rows[0]);
     let again = rows
         .iter()
@@ -79,12 +79,12 @@ fn where_no_limit_is_told_the_figure_has_the_packets_alone() {
         .collect();
     assert!(again.contains(&("retransmitted: unknown", 2)), "{again:?}");
     assert_eq!(again.iter().map(|(_, count)| count).sum::<usize>(), 2);
-    let said = "Limited by: cannot be told, as packets are missing from this capture.";
+    let said = "Limited by: cannot be determined, because packets are missing from this capture.";
     assert!(figure.description.contains(said), "{}", figure.description);
 }
 
 #[test]
-fn segments_stand_at_their_places_and_retransmissions_by_their_causes() {
+fn segments_have_their_positions_and_retransmissions_their_causes() {
     let figure = figure(&[]);
     let plotted = plotted(&figure.rows[0]);
     let of = |name: &str| {
@@ -96,7 +96,7 @@ fn segments_stand_at_their_places_and_retransmissions_by_their_causes() {
     assert_eq!(of("retransmitted: fast"), Some(vec![1.0]));
     assert_eq!(of("retransmitted: timeout"), Some(vec![6.0]));
     assert_eq!(of("overtaken"), Some(vec![]));
-    // The window ends at 64 kB, where nothing else is, until it is shut.
+    // The window ends at 64 kB, far above the data, until it is shut.
     let edge = of("end of the receive window").unwrap();
     assert!(edge.contains(&8.0), "{edge:?}");
     assert!(edge.iter().any(|end| end.is_nan()), "{edge:?}");
@@ -136,15 +136,18 @@ fn round_trips_are_in_milliseconds_and_losses_have_their_times() {
 }
 
 #[test]
-fn simulated_transfers_are_drawn_from_where_the_captured_one_begins() {
+fn simulated_transfers_begin_with_the_captured_one() {
     let course = Course {
         stack: "rack/bbr".to_owned(),
         acked: vec![(0.0, 0.0), (0.2, 8000.0)],
     };
     let figure = figure(&[course]);
-    assert_eq!(names(&figure)[1], "acknowledged, here and simulated (kB)");
+    assert_eq!(
+        names(&figure)[1],
+        "acknowledged, captured and simulated (kB)"
+    );
     let plotted = plotted(&figure.rows[1]);
-    assert_eq!(plotted[0].0, "in the capture");
+    assert_eq!(plotted[0].0, "captured");
     assert_eq!(plotted[1].0, "rack/bbr, simulated");
     let (time, kilobytes) = plotted[1].1[1];
     assert!(
@@ -154,7 +157,7 @@ fn simulated_transfers_are_drawn_from_where_the_captured_one_begins() {
 }
 
 #[test]
-fn from_two_megabytes_on_the_unit_is_the_megabyte() {
+fn the_unit_is_the_megabyte_from_two_megabytes_on() {
     assert_eq!((Unit::of(1.9e6).name, Unit::of(1.9e6).bytes), ("kB", 1e3));
     assert_eq!((Unit::of(2e6).name, Unit::of(2e6).bytes), ("MB", 1e6));
 }

@@ -1,10 +1,10 @@
-//! The remark on each packet of a download, and its figure.
+//! Remarks on the packets of a download, and its figure.
 
 use super::*;
 use crate::testing::scene;
 
 #[test]
-fn each_packet_is_told_what_it_was() {
+fn each_packet_has_its_remark() {
     let said: Vec<(u64, String)> = scene(Remarks::Kept).into_remarks().into_iter().collect();
     let said: Vec<(u64, &str)> = said.iter().map(|(n, said)| (*n, said.as_str())).collect();
     assert_eq!(
@@ -13,15 +13,18 @@ fn each_packet_is_told_what_it_was() {
             (5, "lost: retransmitted as #14"),
             (11, "duplicate ACK 1"),
             (12, "duplicate ACK 2"),
-            (13, "duplicate ACK 3; sets off the retransmission #14"),
-            (14, "retransmission: SACK blocks beyond it, set off by #13"),
+            (13, "duplicate ACK 3; triggers the retransmission #14"),
+            (
+                14,
+                "retransmission: SACK blocks beyond it, triggered by #13"
+            ),
             (
                 18,
-                "retransmission: timeout, waited 250 ms; spurious: a DSACK says that it came twice"
+                "retransmission: timeout, waited 250 ms; spurious: a DSACK reports that it arrived twice"
             ),
-            (20, "DSACK: bytes 6000 to 7000 came twice"),
+            (20, "DSACK: bytes 6000 to 7000 arrived twice"),
             (21, "shuts the receive window"),
-            (22, "opens the receive window again"),
+            (22, "reopens the receive window"),
         ]
     );
     assert!(scene(Remarks::None).into_remarks().is_empty());
@@ -49,7 +52,7 @@ fn a_figure_shows_segments_acks_blocks_and_the_edge_of_the_window() {
     };
     assert_eq!(top(&scene.acked), 8000.0);
     assert_eq!(top(&scene.in_flight), 6000.0);
-    // 500 of 128 bytes beyond all that was acknowledged.
+    // 500 units of 128 bytes beyond the acknowledged data.
     assert_eq!(top(&scene.edge), 8000.0 + 64_000.0);
     let least = scene.rtt.kept().iter().map(|mark| mark.low);
     let least = least.fold(f64::INFINITY, f64::min);

@@ -9,8 +9,8 @@ use dupack_diagnosis::read::side::Side;
 use super::document::Quantity;
 use super::long;
 
-/// A connection in two captures. The findings, packets and times of the connection are those of the diagnosed capture, which
-/// is the one nearer to the sender of the worst transfer.
+/// A connection in two captures. The findings, packets and times of the connection are those of the diagnosed capture,
+/// which is the one nearer to the sender of the worst transfer.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct BothEndsNumbers {
     /// End that the diagnosed capture is nearer to. The other capture is nearer to the other end.
@@ -21,12 +21,13 @@ pub(super) struct BothEndsNumbers {
     answerer_there: String,
     /// Least time from one capture to the other and back; it depends on no clock.
     round_trip_s: f64,
-    /// Least time from one end to the other and back, as the diagnosed capture tells it; null if it does not. If much of it lies beyond
-    /// the captures, packets that both have may have been lost there.
+    /// Least time from one end to the other and back, as the diagnosed capture shows it; null if it does not. If much
+    /// of it lies beyond the captures, packets that both have may have been lost there.
     whole_round_trip_s: Option<f64>,
-    /// `true` if most of the path lies between the captures: then the findings of the diagnosed capture are corrected by the other.
+    /// `true` if most of the path lies between the captures: then the findings of the diagnosed capture are corrected
+    /// by the other.
     spans_path: bool,
-    /// `true` if all packets were joined, `false` if only the first of them were.
+    /// `true` if all packets were matched, `false` if only the first of them were.
     all_packets: bool,
     /// Clock of the other capture; null if no line describes it.
     clock: Option<ClockNumbers>,
@@ -34,15 +35,16 @@ pub(super) struct BothEndsNumbers {
     from_opener: WayNumbers,
     /// Packets of the answerer.
     from_answerer: WayNumbers,
-    /// Place of the queue: `nowhere`, `from_opener`, `from_answerer` or `both_ways`; null if the delays are not known.
+    /// Place of the queue: `nowhere`, `from_opener`, `from_answerer` or `both_ways`; null if the delays are unknown.
     queue: Option<&'static str>,
-    /// Lost segments of the end that the diagnosed capture is nearer to, as that capture tells alone; null if both tell the same.
+    /// Lost segments of the end that the diagnosed capture is nearer to, according to that capture alone; null if both
+    /// agree.
     losses_by_one_capture: Option<u64>,
     /// Spurious retransmissions of that end, as the diagnosed capture tells alone; null if both tell the same.
     needless_by_one_capture: Option<u64>,
 }
 
-/// Clock of the other capture beside that of the diagnosed one.
+/// Clock of the other capture, relative to that of the diagnosed one.
 #[derive(Serialize, JsonSchema)]
 struct ClockNumbers {
     /// Seconds that it is ahead at the first packet that both captures have; negative if it is behind.
@@ -53,8 +55,8 @@ struct ClockNumbers {
     skew: Quantity,
 }
 
-/// Packets of one end between the captures. A packet that an interface with offload shows as one counts as the segments that it
-/// stands for.
+/// Packets of one end between the captures. A packet that an interface with offload shows as one counts as the segments
+/// that it stands for.
 #[derive(Serialize, JsonSchema)]
 struct WayNumbers {
     /// Packets that the capture near their sender has.
@@ -69,13 +71,13 @@ struct WayNumbers {
     lost_acks: u64,
     /// Lost SYNs and FINs without data.
     lost_syns_and_fins: u64,
-    /// Packets that arrived, as their ACKs tell, and that the far capture does not have.
+    /// Packets that arrived, as their ACKs show, but that the far capture does not have.
     missing_in_far_capture: u64,
-    /// Packets that arrived and that the capture near their sender does not have.
+    /// Packets that arrived, but that the capture near their sender does not have.
     missing_in_near_capture: u64,
-    /// Bytes of data that were acknowledged and that neither capture has.
+    /// Bytes of data that were acknowledged, but that neither capture has.
     in_neither_capture_bytes: u64,
-    /// Packets of which the captures do not tell if they were lost.
+    /// Packets for which the captures do not show whether they were lost.
     undecided: u64,
     /// Packets that arrived after others that were sent later.
     overtaken: u64,
@@ -89,13 +91,13 @@ struct WayNumbers {
     retransmissions: u64,
     /// Spurious retransmissions: their data had arrived or was on its way.
     needless: u64,
-    /// Retransmissions of which this is not known.
+    /// Retransmissions for which this is unknown.
     need_unknown: u64,
     /// Lost packets with data, SYN or FIN, the first 256.
     lost: Vec<LostNumbers>,
-    /// One-way delays; null if the offset of the clocks is not known.
+    /// One-way delays; null if the offset of the clocks is unknown.
     delay: Option<DelayNumbers>,
-    /// Fields that are rewritten on the way.
+    /// Fields that are rewritten on the path.
     rewritten: RewrittenNumbers,
 }
 
@@ -113,7 +115,7 @@ struct LostNumbers {
 /// One-way delays. Each may be more or less by the clock's `uncertainty_s`; their differences do not depend on it.
 #[derive(Serialize, JsonSchema)]
 struct DelayNumbers {
-    /// The least, if the least round trip divides evenly between both ways.
+    /// The least, if the least round trip divides evenly between both directions.
     least_s: f64,
     /// Median.
     p50_s: f64,
@@ -126,21 +128,21 @@ struct DelayNumbers {
 /// Fields that something between the captures rewrites.
 #[derive(Serialize, JsonSchema)]
 struct RewrittenNumbers {
-    /// Added to sequence numbers, modulo 2³²; null if they are left alone.
+    /// Added to sequence numbers, modulo 2³²; null if they are unchanged.
     sequence_numbers: Option<u32>,
-    /// MSS of the SYN; null if left alone.
+    /// MSS of the SYN; null if unchanged.
     mss: Option<ChangedNumbers>,
-    /// Window scale of the SYN; null if left alone.
+    /// Window scale of the SYN; null if unchanged.
     window_scale: Option<ChangedNumbers>,
-    /// Presence of SACK-permitted in the SYN, 1 or 0; null if left alone.
+    /// Presence of SACK-permitted in the SYN, 1 or 0; null if unchanged.
     sack_permitted: Option<ChangedNumbers>,
-    /// Presence of timestamps in the SYN, 1 or 0; null if left alone.
+    /// Presence of timestamps in the SYN, 1 or 0; null if unchanged.
     timestamps: Option<ChangedNumbers>,
-    /// `true` if the values of timestamps are others.
+    /// `true` if the values of timestamps are changed.
     timestamp_values: bool,
-    /// `true` if IPv4 identifications are others.
+    /// `true` if IPv4 identifications are changed.
     identification: bool,
-    /// `true` if windows, echoed timestamps or SACK blocks are others.
+    /// `true` if windows, echoed timestamps or SACK blocks are changed.
     windows_or_echoes: bool,
 }
 

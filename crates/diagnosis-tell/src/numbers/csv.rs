@@ -23,7 +23,7 @@ impl Table {
     }
 
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        // Contents of requests are whatever somebody sent.
+        // Contents of requests are untrusted.
         let cells = { cells.into_iter() }.map(|cell| to_sheet(&cell).into_owned());
         let cells: Vec<String> = cells.collect();
         // Rows are of equal length, and memory does not fail.
@@ -39,13 +39,13 @@ pub(super) fn number(value: f64) -> String {
     format!("{value:.6}")
 }
 
-/// Each stream with its connection and side.
+/// Returns each stream with its connection.
 fn streams(diagnosis: &Diagnosis) -> impl Iterator<Item = (&ConnectionFindings, &StreamFindings)> {
     let all = diagnosis.connections.iter();
     all.flat_map(|found| found.all_streams().map(move |stream| (found, stream)))
 }
 
-/// A line per stream of data.
+/// Returns a line per stream of data.
 #[must_use]
 pub fn connections_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     let mut table = Table::new(&[
@@ -110,7 +110,8 @@ pub fn connections_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     table.bytes()
 }
 
-/// A line per stream and limit, with the causes that its time may have instead; empty cells where the limits are not told.
+/// Returns a line per stream and limit, with other possible causes of its time; empty cells if the limits cannot be
+/// determined.
 #[must_use]
 pub fn limits_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     let mut table = Table::new(&["connection", "sent_by", "limit", "time_s", "share", "or"]);
@@ -132,7 +133,7 @@ pub fn limits_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     table.bytes()
 }
 
-/// A line per retransmission, the last of each stream.
+/// Returns a line per retransmission, the last of each stream.
 #[must_use]
 pub fn retransmissions_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     let mut table = Table::new(&[
@@ -178,7 +179,7 @@ pub fn retransmissions_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     table.bytes()
 }
 
-/// A line per stall, the longest of each stream.
+/// Returns a line per stall, the longest of each stream.
 #[must_use]
 pub fn stalls_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     let mut table = Table::new(&[
@@ -218,7 +219,7 @@ pub fn stalls_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     table.bytes()
 }
 
-/// A line per request, the longest of each connection.
+/// Returns a line per request, the longest of each connection.
 #[must_use]
 pub fn requests_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     let mut table = Table::new(&[

@@ -24,7 +24,8 @@ use crate::whatif::{Gain, Role};
 /// Version of the schema. A new field is a new minor version; a field that changes or goes is a new major version.
 pub const SCHEMA_VERSION: &str = "1.0";
 
-/// Diagnosis of a capture, as `dupack diagnose --format json` prints it. Times are in seconds since the first TCP packet.
+/// Diagnosis of a capture, as `dupack diagnose --format json` prints it. Times are in seconds since the first TCP
+/// packet.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Document {
     /// Version of this schema: a new minor version adds fields, a new major version changes or removes some.
@@ -55,7 +56,8 @@ pub(super) struct Document {
     pub(super) shared_bottlenecks: SharedNumbers,
     /// Durations with other senders; null if none were simulated.
     pub(super) what_if: Option<WhatIfNumbers>,
-    /// Connections in order of the time that somebody waited for them; those whose limits are not told come last.
+    /// Connections in order of the time that an end waited for their data; those whose limits cannot be determined come
+    /// last.
     pub(super) connections: Vec<ConnectionNumbers>,
 }
 
@@ -113,8 +115,8 @@ pub(super) struct AnswerNumbers {
     pub(super) change_low: f64,
     /// Upper end of its confidence interval of 95 %.
     pub(super) change_high: f64,
-    /// Whether the whole interval is below or above the captured duration, and the captured sender, simulated beside it, takes
-    /// longer or shorter, too.
+    /// Whether the whole interval is below or above the captured duration, and the captured sender, simulated on the
+    /// same paths, takes longer or shorter, too.
     pub(super) gain: Gain,
     /// Mean goodput in Mbit/s.
     pub(super) goodput_mbit_per_s: f64,
@@ -124,7 +126,8 @@ pub(super) struct AnswerNumbers {
     pub(super) replies: Option<ReplyNumbers>,
 }
 
-/// Answers of a connection with turns, with another sender. Each takes from its first segment until all of it is acknowledged.
+/// Answers of a connection with turns, with another sender. Each takes from its first segment until all of it is
+/// acknowledged.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ReplyNumbers {
     /// Number of answers.
@@ -137,7 +140,8 @@ pub(super) struct ReplyNumbers {
     pub(super) p50_s: f64,
     /// Longest duration with this stack, mean of simulations.
     pub(super) max_s: f64,
-    /// Answers that would have come sooner: each took longer than its counterpart, as slow among the others, in any simulation.
+    /// Answers that would have come sooner: each took longer than its counterpart, as slow among the others, in any
+    /// simulation.
     pub(super) sooner: usize,
     /// Those of them that gain the most, at most 16, the largest gain first.
     pub(super) most: Vec<SoonerNumbers>,
@@ -163,7 +167,8 @@ pub(super) struct SoonerNumbers {
 pub(super) struct ConnectionNumbers {
     /// Number of the connection, from 1 in the order of their first packets.
     pub(super) number: u64,
-    /// Address and port of the end that opened the connection; without a SYN in the capture, of the first packet's source.
+    /// Address and port of the end that opened the connection; without a SYN in the capture, of the first packet's
+    /// source.
     pub(super) opener: String,
     /// Address and port of the other end.
     pub(super) answerer: String,
@@ -179,17 +184,18 @@ pub(super) struct ConnectionNumbers {
     pub(super) reset_s: Option<f64>,
     /// First sentence on the connection.
     pub(super) headline: String,
-    /// End that sent nothing more though the other end asked again and again; null if both answered.
+    /// End that sent nothing more although the other end kept asking; null if both answered.
     pub(super) silence: Option<SilenceNumbers>,
-    /// Oddities of the connection and of its capture, as sentences: copies, missing packets, resets without effect, findings that
-    /// contradict each other.
+    /// Oddities of the connection and of its capture, as sentences: copies, missing packets, resets without effect,
+    /// findings that contradict each other.
     pub(super) notes: Vec<String>,
-    /// Time lost to retransmitted SYNs, and in the stream that lost the most; null if the limits of the first stream to tell of are not
-    /// told.
+    /// Time lost to retransmitted SYNs, and in the stream that lost the most; null if the limits of the main stream
+    /// cannot be determined.
     pub(super) lost_s: Option<f64>,
     /// Requests and answers; null if the connection has fewer than two.
     pub(super) requests: Option<RequestsNumbers>,
-    /// Findings of a second capture at the other end, with `--both`; null without, or if that capture does not have the connection.
+    /// Findings of a second capture at the other end, with `--both`; null without, or if that capture does not have the
+    /// connection.
     pub(super) both_ends: Option<BothEndsNumbers>,
     /// Data of each end that sent some.
     pub(super) streams: Vec<StreamNumbers>,
@@ -246,48 +252,52 @@ pub(super) struct StreamNumbers {
     pub(super) duration_s: f64,
     /// Bytes delivered per second, in bit/s; null where the capture has no ACKs.
     pub(super) goodput_bit_per_s: Option<f64>,
-    /// Time spent neither at the bottleneck, nor waiting for the application, nor in the handshake; null if the limits are not told.
-    /// At least this if `limits_in_doubt` has `lost_at_least`.
+    /// Time spent neither at the bottleneck, nor waiting for the application, nor in the handshake; null if the limits
+    /// cannot be determined. At least this if `limits_in_doubt` has `lost_at_least`.
     pub(super) lost_s: Option<f64>,
-    /// Why the limits, the stalls and the lost time are not told; null if they are.
+    /// Reason why the limits, the stalls and the lost time cannot be determined; null if they can.
     pub(super) limits_untold: Option<UntoldNumbers>,
-    /// Limits that the capture does not tell from other causes; null if there are none, or if the limits are not told.
+    /// Limits that the capture does not distinguish from other causes; null if there are none, or if no limits can be
+    /// determined.
     pub(super) limits_in_doubt: Option<InDoubtNumbers>,
     /// Bytes of data in a full segment.
     pub(super) segment_bytes: u32,
-    /// Least round-trip time of a segment; null if it cannot be told (`path.least_rtt_s`).
+    /// Least round-trip time of a segment; null if it cannot be determined (`path.least_rtt_s`).
     pub(super) rtt_min_s: Option<f64>,
-    /// Mean round-trip time; null if no ACK tells, or the least one cannot be told.
+    /// Mean round-trip time; null if no ACK shows it, or the least one cannot be determined.
     pub(super) rtt_mean_s: Option<f64>,
     /// Place where the capture was taken.
     pub(super) seen_from: SeenFrom,
-    /// Time by limit; the sum is the duration. Null if the limits are not told.
+    /// Time by limit; the sum is the duration. Null if the limits cannot be determined.
     pub(super) limits_s: Option<BTreeMap<Limit, f64>>,
-    /// Limits over time, in order and without gaps; empty if the limits are not told.
+    /// Limits over time, in order and without gaps; empty if the limits cannot be determined.
     pub(super) limits_over_time: Vec<BandNumbers>,
-    /// Time that Linux would count as busy (`tcpi_busy_time`); null if the limits are not told.
+    /// Time that Linux would count as busy (`tcpi_busy_time`); null if the limits cannot be determined.
     pub(super) kernel_busy_s: Option<f64>,
-    /// Time that Linux would count as limited by the receive window (`tcpi_rwnd_limited`); null if the limits are not told.
+    /// Time that Linux would count as limited by the receive window (`tcpi_rwnd_limited`); null if the limits cannot be
+    /// determined.
     pub(super) kernel_receive_window_limited_s: Option<f64>,
-    /// Time that Linux would count as limited by the send buffer (`tcpi_sndbuf_limited`); null if the limits are not told.
+    /// Time that Linux would count as limited by the send buffer (`tcpi_sndbuf_limited`); null if the limits cannot be
+    /// determined.
     pub(super) kernel_send_buffer_limited_s: Option<f64>,
     /// Segments sent, retransmissions included.
     pub(super) segments: u64,
-    /// Retransmissions of data and of FINs, without keep-alives, window probes and SYNs: what the sender retransmitted, also if the capture
-    /// lacks the original. Null if more were found than segments, which contradicts itself. `packets` has another count.
+    /// Retransmissions of data and of FINs, without keep-alives, window probes and SYNs: what the sender retransmitted,
+    /// also if the capture lacks the original. Null if more were found than segments, which contradicts itself.
+    /// `packets` has another count.
     pub(super) sent_again: Option<SentAgain>,
-    /// Number of stalls: times longer than two round trips without an event. Null if the limits are not told.
+    /// Number of stalls: times longer than two round trips without an event. Null if the limits cannot be determined.
     pub(super) stalls: Option<u64>,
-    /// Duration of all stalls; null if the limits are not told.
+    /// Duration of all stalls; null if the limits cannot be determined.
     pub(super) stalled_s: Option<f64>,
-    /// Duration of the stalls by kind; null if the limits are not told.
+    /// Duration of the stalls by kind; null if the limits cannot be determined.
     pub(super) stalled_by_kind_s: Option<BTreeMap<StallKind, f64>>,
-    /// The longest stalls, at most 32; empty if the limits are not told.
+    /// The longest stalls, at most 32; empty if the limits cannot be determined.
     pub(super) longest_stalls: Vec<StallNumbers>,
     /// Segments that arrived late because others overtook them.
     pub(super) overtaken: u64,
-    /// Number of times that the receive window was shut and held the sender: it was zero, or had no room for a segment while nothing
-    /// was in flight. Where it never held the sender, number of times that it was zero.
+    /// Number of times that the receive window was shut and held the sender: it was zero, or had no room for a segment
+    /// while nothing was in flight. Where it never held the sender, number of times that it was zero.
     pub(super) window_shut_times: u64,
     /// Time in which it held the sender: `receive window shut` of the limits.
     pub(super) window_shut_s: f64,
@@ -303,16 +313,16 @@ pub(super) struct StreamNumbers {
     pub(super) packets: PacketNumbers,
 }
 
-/// Reason why something is not told.
+/// Reason why something cannot be determined.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct UntoldNumbers {
     /// Reason, as a sentence without its full stop.
     pub(super) why: &'static str,
-    /// Capture that would tell.
+    /// Capture that would show it.
     pub(super) remedy: &'static str,
 }
 
-/// Limits that the capture does not tell from other causes.
+/// Limits that the capture does not distinguish from other causes.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct InDoubtNumbers {
     /// Limits whose time may have another cause, keys of `limits_s`.
@@ -358,7 +368,7 @@ pub(super) struct SentAgain {
     pub(super) bytes: u64,
     /// Number of segments by class of their cause, probes included.
     pub(super) by_class: BTreeMap<Class, u64>,
-    /// Segments of which the original had arrived.
+    /// Segments whose original had arrived.
     pub(super) needless: u64,
     /// Those of them that a DSACK reports.
     pub(super) needless_by_dsack: u64,
@@ -372,9 +382,9 @@ pub(super) struct SentAgain {
     pub(super) needless_overtaken: u64,
     /// Segments whose original had arrived and that a timer sent.
     pub(super) needless_by_timer: u64,
-    /// Segments of which the capture does not tell if they were needed.
+    /// Segments for which the capture does not show whether they were needed.
     pub(super) need_unknown: u64,
-    /// Segments of which the original was lost.
+    /// Segments whose original was lost.
     pub(super) lost_first: u64,
     /// Retransmissions that were lost.
     pub(super) lost_again: u64,
@@ -446,13 +456,13 @@ pub(super) struct SenderNumbers {
     pub(super) dialect: Option<&'static str>,
     /// Initial window in segments; null if the capture does not show it.
     pub(super) initial_window_segments: Option<u32>,
-    /// `true` if the sender paces its segments; null if the capture does not tell.
+    /// `true` if the sender paces its segments; null if the capture does not show it.
     pub(super) paced: Option<bool>,
     /// Tail loss probes.
     pub(super) tail_loss_probes: u32,
 }
 
-/// Algorithm, as far as the capture tells it.
+/// Algorithm, as far as the capture shows it.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Named {
     /// Name of the algorithm; null if unknown.
@@ -507,7 +517,7 @@ pub(super) struct PathNumbers {
     pub(super) policer_link_bit_per_s: Option<Quantity>,
 }
 
-/// Quantity with its confidence interval, or the reason why it cannot be told.
+/// Quantity with its confidence interval, or the reason why it cannot be determined.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum Quantity {
@@ -524,16 +534,16 @@ pub(super) enum Quantity {
     AtLeast {
         /// Lower bound.
         at_least: f64,
-        /// Reason why no more can be told.
+        /// Reason why no more can be determined.
         why: &'static str,
-        /// Capture that would tell more.
+        /// Capture that would show more.
         remedy: &'static str,
     },
-    /// Nothing in the capture tells it.
+    /// The capture does not show it.
     CannotBeTold {
-        /// Reason why no more can be told.
+        /// Reason why no more can be determined.
         why: &'static str,
-        /// Capture that would tell more.
+        /// Capture that would show more.
         remedy: &'static str,
     },
 }
@@ -551,12 +561,12 @@ pub(super) struct PacketNumbers {
     pub(super) data_bytes: u64,
     /// Bytes of data, each counted once.
     pub(super) unique_bytes: u64,
-    /// Packets with bytes that the capture has shown before, as tcptrace counts them: SYNs, FINs and keep-alives are among them;
-    /// retransmissions of which the capture lacks the original, and packets to a window of zero, are not. `sent_again.segments` is
-    /// the number of the sender's retransmissions.
+    /// Packets with bytes that the capture has shown before, as tcptrace counts them: SYNs, FINs and keep-alives are
+    /// among them; retransmissions whose original the capture lacks, and packets to a window of zero, are not.
+    /// `sent_again.segments` is the number of the sender's retransmissions.
     pub(super) with_bytes_seen_before: u64,
-    /// Those bytes of these packets, as sequence numbers count them: a SYN and a FIN are one each. `sent_again.bytes` are those of the
-    /// sender's retransmissions.
+    /// Those bytes of these packets, as sequence numbers count them: a SYN and a FIN are one each. `sent_again.bytes`
+    /// are those of the sender's retransmissions.
     pub(super) retransmitted_bytes: u64,
     /// Packets out of order.
     pub(super) out_of_order: u64,

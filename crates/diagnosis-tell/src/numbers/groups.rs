@@ -21,9 +21,9 @@ pub(super) struct GroupsNumbers {
     pub(super) services: Vec<GroupNumbers>,
     /// Connections to servers that are not listed.
     pub(super) connections_not_listed: u64,
-    /// Those of them that no sum has: the first 16,384 servers are counted apart.
+    /// Those of them that are in no sum: only the first 16,384 servers have sums.
     pub(super) connections_in_no_sum: u64,
-    /// Connections of which the capture does not tell the server.
+    /// Connections whose server the capture does not show.
     pub(super) connections_of_unknown_server: u64,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct GroupNumbers {
     pub(super) connections: u64,
     /// Number of those that carried data.
     pub(super) connections_with_data: u64,
-    /// Number of those without a SYN in the capture, of which only the ports tell the server.
+    /// Number of those without a SYN in the capture, whose server is known only by the ports.
     pub(super) connections_by_ports: u64,
     /// Bytes of data to the server, each counted once.
     pub(super) bytes_to_server: u64,
@@ -62,8 +62,8 @@ pub(super) struct GroupNumbers {
     pub(super) syns_retransmitted: u64,
     /// Time that these waited for the timers of SYNs.
     pub(super) syns_waited_s: f64,
-    /// Round-trip time of the handshakes without a retransmitted SYN; null if the capture has none. Exact up to 64 handshakes,
-    /// within 1.6 % beyond.
+    /// Round-trip time of the handshakes without a retransmitted SYN; null if the capture has none. Exact up to 64
+    /// handshakes, within 1.6 % beyond.
     pub(super) handshake_s: Option<QuantileNumbers>,
     /// Number of these handshakes.
     pub(super) handshakes: u64,
@@ -71,16 +71,17 @@ pub(super) struct GroupNumbers {
     pub(super) segments: u64,
     /// Retransmitted segments.
     pub(super) retransmissions: u64,
-    /// Sum of the `lost_s` of the connections, without those whose limits cannot be told; null if these are all.
+    /// Sum of the `lost_s` of the connections, without those whose limits cannot be determined; null if these are all.
     pub(super) lost_s: Option<f64>,
     /// Number of the connection that lost the most; null if none lost any.
     pub(super) most_lost_connection: Option<u64>,
     /// Time that it lost.
     pub(super) most_lost_s: f64,
-    /// Time by limit of the streams that lost the most of each connection, summed up; null if the limits of none are
-    /// told.
+    /// Time by limit of the streams that lost the most of each connection, summed; null if none of their limits can be
+    /// determined.
     pub(super) limits_s: Option<BTreeMap<Limit, f64>>,
-    /// Connections whose limits cannot be told, as packets, all ACKs or TCP options are missing from the capture.
+    /// Connections whose limits cannot be determined, because packets, all ACKs or TCP options are missing from the
+    /// capture.
     pub(super) connections_untold: u64,
     /// Connections that may have lost more than `lost_s` counts, as their `limits_in_doubt` says.
     pub(super) connections_lost_at_least: u64,
@@ -186,7 +187,7 @@ const COLUMNS: [&str; 29] = [
 ];
 
 impl GroupNumbers {
-    /// A cell for each of [`COLUMNS`]; empty where the capture does not tell a value.
+    /// Returns a cell for each of [`COLUMNS`]; empty if the capture does not show a value.
     fn cells(self) -> [String; COLUMNS.len()] {
         let quantile = |of: &Option<QuantileNumbers>, pick: fn(&QuantileNumbers) -> f64| {
             of.as_ref().map_or(String::new(), |all| number(pick(all)))
@@ -226,7 +227,7 @@ impl GroupNumbers {
     }
 }
 
-/// A line per server, and per service of several servers.
+/// Returns a line per server, and per service of several servers.
 #[must_use]
 pub fn groups_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     let mut table = Table::new(&COLUMNS);
@@ -237,7 +238,7 @@ pub fn groups_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     table.bytes()
 }
 
-/// A line per server under a header, in columns that tabs separate; `-` where the capture does not tell a value.
+/// Returns a header and a line per server, in tab-separated columns; `-` marks a value that the capture does not show.
 #[must_use]
 pub fn server_lines(diagnosis: &Diagnosis) -> String {
     let mut text = COLUMNS.join("\t");

@@ -22,7 +22,7 @@ pub(super) struct RequestsNumbers {
     duration_s: QuantileNumbers,
     /// Time from the arrival of a request until its answer begins.
     server_s: QuantileNumbers,
-    /// Round-trip time that counts as network; null if the capture tells none.
+    /// Round-trip time that counts as network; null if the capture shows none.
     round_trip_s: Option<f64>,
     /// The longest requests in order of their durations, at most 64.
     worst: Vec<RequestNumbers>,
@@ -50,8 +50,8 @@ pub(super) struct RequestNumbers {
     pub(super) request: MessageNumbers,
     /// The answer in the capture.
     pub(super) answer: MessageNumbers,
-    /// Time from the first byte of the request until the answer is complete at the asking end: the sum of the seven times that
-    /// follow.
+    /// Time from the first byte of the request until the answer is complete at the asking end: the sum of the seven
+    /// times that follow.
     pub(super) duration_s: f64,
     /// One round trip.
     pub(super) network_s: f64,
@@ -84,8 +84,9 @@ pub(super) struct MessageNumbers {
     pub(super) last_packet: u64,
     /// Bytes of the stream.
     pub(super) bytes: u64,
-    /// Its beginning, if that is plain and captured: request line of HTTP/1 without the query (`GET /index.html`), `status 200`, or
-    /// type of the TLS record (`TLS application data`); otherwise null. Null for a capture from standard input.
+    /// Its beginning, if that is plain and captured: request line of HTTP/1 without the query (`GET /index.html`),
+    /// `status 200`, or type of the TLS record (`TLS application data`); otherwise null. Null for a capture from
+    /// standard input.
     pub(super) content: Option<String>,
 }
 

@@ -14,7 +14,7 @@ pub(super) struct SharedNumbers {
     bottlenecks: Vec<BottleneckNumbers>,
     /// Streams that were compared with at least one other: both waited in a queue at the same time, for long enough.
     streams_compared: u64,
-    /// Streams that could not be compared, so that the capture does not tell whether they share a bottleneck.
+    /// Streams that could not be compared, so the capture does not show whether they share a bottleneck.
     streams_untold: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The files of a download for other programs.
+//! Files of a download for other programs.
 
 use serde_json::{Value, json as value};
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::testing::{answer, found};
 use crate::whatif::Role;
 
-/// These members of an object.
+/// Returns these members of an object.
 fn members(object: &Value, names: &[&str]) -> Value {
     let all = names
         .iter()

@@ -1,4 +1,4 @@
-//! A connection on the page: a table of names and sentences, and its limits.
+//! Connection on the page: a table of names and sentences, and its limits.
 
 use dupack_report::page::{Block, Cell, Emphasis};
 
@@ -10,7 +10,7 @@ use crate::words;
 use dupack_diagnosis::findings::{AcksSeen, ConnectionFindings, StreamFindings};
 use dupack_diagnosis::untold::Untold;
 
-/// The stream to tell of first, and what became of its connection.
+/// Returns the facts of a connection's main stream, and the end of the connection.
 pub(super) fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
     let (from, to) = ends(connection, stream);
     let mut rows = vec![
@@ -39,20 +39,17 @@ pub(super) fn facts(connection: &ConnectionFindings, stream: &StreamFindings) ->
     ];
     rows.extend(optional.into_iter().filter_map(told));
     if let Some(other) = connection.other_stream() {
-        rows.push(("other way", other_way(connection, other)));
+        rows.push(("reverse data", other_way(connection, other)));
     }
-    table_of(
-        "The direction whose data an end waited for the longest.",
-        rows,
-    )
+    table_of("The direction that kept an end waiting the longest.", rows)
 }
 
-/// A row, if there is something to tell in it.
+/// Returns a row, if it has a text.
 fn told((name, text): (&'static str, Option<String>)) -> Option<(&'static str, String)> {
     Some((name, text?))
 }
 
-/// Names with what is to be told of each.
+/// Returns a table of names and texts.
 fn table_of(caption: &str, rows: Vec<(&str, String)>) -> Block {
     let rows = rows.into_iter();
     let rows = rows.map(|(name, text)| vec![Cell::new(name, Emphasis::Group), text.into()]);
@@ -63,7 +60,7 @@ fn table_of(caption: &str, rows: Vec<(&str, String)>) -> Block {
     }
 }
 
-/// Facts of a connection without data beside its first sentence.
+/// Returns the facts of a connection without data, apart from its first sentence.
 pub(super) fn facts_without_data(connection: &ConnectionFindings) -> Option<Block> {
     let rows = [
         ("handshake", syns_again(connection)),
@@ -73,11 +70,11 @@ pub(super) fn facts_without_data(connection: &ConnectionFindings) -> Option<Bloc
     (!rows.is_empty()).then(|| table_of("The connection carried no data.", rows))
 }
 
-/// The least and the mean round-trip time, or why they cannot be told.
+/// Returns the least and the mean round-trip time, or the reason why they are unknown.
 fn round_trips(stream: &StreamFindings) -> String {
     match (stream.round_trips(), &stream.path.least_rtt) {
         (Some((least, mean)), _) => format!(
-            "{} at least, {} on average",
+            "{} (least), {} (mean)",
             words::time(least),
             words::time(mean)
         ),
@@ -85,13 +82,15 @@ fn round_trips(stream: &StreamFindings) -> String {
     }
 }
 
-/// Limits of a stream, or the reason why they cannot be told.
+/// Returns the limits of a stream, or the reason why they are unknown.
 pub(super) fn limits_or_why(stream: &StreamFindings) -> Block {
     stream.limits_untold().map_or_else(
         || limits(stream),
         |untold| {
             let (why, remedy) = (untold.why(), untold.remedy());
-            Block::text(format!("The limit {UNTOLD}: {why}; {remedy} would tell."))
+            Block::text(format!(
+                "The limit {UNTOLD}: {why}; {remedy} would show it."
+            ))
         },
     )
 }

@@ -1,10 +1,10 @@
-//! The tables of a download's page.
+//! Tables of a download's page.
 
 use super::*;
 use crate::film::Remarks;
 use crate::testing::{answer, found, scene};
 
-/// The caption of a table, and the text of its cells.
+/// Returns the caption of a table, and the text of its cells.
 fn table(block: &Block) -> (&str, Vec<Vec<&str>>) {
     let Block::Table { caption, rows, .. } = block else {
         panic!("no table");
@@ -16,7 +16,7 @@ fn table(block: &Block) -> (&str, Vec<Vec<&str>>) {
 }
 
 #[test]
-fn retransmissions_are_listed_with_what_came_of_each() {
+fn retransmissions_are_listed_with_their_outcomes() {
     let found = found();
     let blocks = retransmissions(found.connections[0].main_stream().unwrap());
     let (caption, rows) = table(&blocks[0]);
@@ -46,7 +46,7 @@ fn retransmissions_are_listed_with_what_came_of_each() {
                 "timeout",
                 "250 ms",
                 "–",
-                "spurious: a DSACK says that it came twice"
+                "spurious: a DSACK reports that it arrived twice"
             ],
         ]
     );
@@ -63,7 +63,7 @@ fn the_facts_of_a_connection_are_those_of_its_stream() {
     assert_eq!(of("receiver"), Some("10.0.0.1:40000"));
     assert_eq!(of("data"), Some("8 kB"));
     assert!(
-        of("round-trip time").is_some_and(|told| told.starts_with("50 ms at least, ")),
+        of("round-trip time").is_some_and(|told| told.starts_with("50 ms (least), ")),
         "{rows:?}"
     );
     assert!(
@@ -105,7 +105,7 @@ fn connections_beyond_those_listed_are_counted() {
 }
 
 #[test]
-fn other_senders_have_a_line_each_and_those_without_an_answer_say_why() {
+fn each_sender_has_a_row_with_an_answer_or_a_reason() {
     let all = vec![
         answer("rack/cubic", (7.0, 8.0, 9.0), Role::Another, Offer::Given),
         answer("rack/reno", (9.0, 10.0, 11.0), Role::Captured, Offer::Given),
@@ -135,17 +135,17 @@ fn other_senders_have_a_line_each_and_those_without_an_answer_say_why() {
     assert_eq!(
         rows[2],
         [
-            "newreno/reno, perhaps captured",
+            "newreno/reno, possibly captured",
             "–",
             "–",
             "–",
-            "newreno/reno: the capture does not tell the path well enough"
+            "newreno/reno: the capture does not show the path precisely enough"
         ]
     );
 }
 
 #[test]
-fn only_candidates_that_come_near_the_likeliest_are_listed() {
+fn only_candidates_close_to_the_likeliest_are_listed() {
     use dupack_diagnosis::sender::{Candidate, Control};
     let candidate = |name, score| Candidate {
         name,
@@ -179,7 +179,7 @@ fn only_candidates_that_come_near_the_likeliest_are_listed() {
 }
 
 #[test]
-fn a_connection_with_a_scene_has_a_figure_of_its_own() {
+fn a_connection_with_a_scene_has_a_figure() {
     let found = found();
     let id = StreamId {
         connection: 1,

@@ -1,4 +1,4 @@
-//! The facts that a sentence rests on, and what follows from them.
+//! Facts that a sentence is based on, and conclusions from them.
 
 use dupack_diagnosis::StreamFindings;
 use dupack_diagnosis::analyse::budget::{Group, Limit, PathFacts, Shares};
@@ -13,82 +13,82 @@ use dupack_tcp::time::Duration;
 
 use super::words::part;
 
-/// From this part on, nobody asks for the rest. Ours.
+/// Share from which the rest does not matter. Ours.
 pub(super) const HALF: f64 = 0.5;
 
-/// From this part on, a limit needs no "for so long". Ours.
+/// Share from which a limit needs no "for 41 of 60 s". Ours.
 pub(super) const ALMOST_ALL: f64 = 0.9;
 
-/// The rest is worth a word from this part on. Ours.
+/// Share from which the rest is mentioned. Ours.
 pub(super) const REST_SHARE: f64 = 0.1;
 
-/// A window that still grows for the first time loses no more of its segments than this. Ours.
+/// Maximum share of retransmitted segments in slow start. Ours.
 pub(super) const LOSSES_IN_SLOW_START: f64 = 0.02;
 
-/// Fewer round trips tell nothing of how a window moves. Ours: slow start needs one to show, and a loss two.
+/// Minimum number of round trips that show how a window moves. Ours: slow start needs one to show, and a loss two.
 pub(super) const ROUND_TRIPS_MIN: f64 = 3.0;
 
-/// An initial window (RFC 6928): what is no more than this is small, and needs no ACK to be sent.
+/// Initial window in segments (RFC 6928): no more than this is small, and needs no ACK to be sent.
 pub(super) const SMALL_SEGMENTS: u64 = 10;
 
-/// So many waits for an ACK are no chance. Ours.
+/// Number of waits for an ACK that are no coincidence. Ours.
 pub(super) const NAGLE_MIN: u64 = 3;
 
-/// So many requests one after another are a habit. Ours.
+/// Number of successive requests that are a pattern. Ours.
 const TURNS_MIN: u64 = 8;
 
-/// The turns of a stream, where they are what its time went to.
+/// Turns of a stream that took most of its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Turning {
-    /// Round trips: so many, of this length, with nothing else to speak of.
+    /// Number and length of round trips that took the time.
     RoundTrips(u64, Duration),
-    /// So many turns of this length, in each of which the answer was on its way for so long.
+    /// Number of turns, the length of each, and the time in each during which the answer was on its way.
     Answers(u64, [Duration; 2]),
 }
 
-/// The facts that a sentence rests on.
+/// Facts that a sentence is based on.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
-    /// The limits of its time.
+    /// Limits of the stream's time.
     pub shares: &'a Shares,
-    /// Where nothing happened.
+    /// Stalls of the stream.
     pub stalls: &'a StallList,
     /// The path, as far as it is known.
     pub path: PathFacts,
-    /// How often the receiver's window was shut.
+    /// Times at which the receive window was shut.
     pub shut: Shut,
-    /// How much of it the capture has.
+    /// Part of the stream that the capture has.
     pub coverage: Coverage,
-    /// Why the limit is not told; `None` if it is.
+    /// Reason why the limit is unknown; `None` if it is known.
     pub untold: Option<Untold>,
     /// Signs of middleboxes and shapers.
     pub signs: Signs,
     /// Bytes of the headers of a data packet.
     pub headers: u64,
-    /// Where the capture was taken.
+    /// Place where the capture was taken.
     pub place: Place,
-    /// The way from there to the sender and back, as far as answers tell: it is no longer. Zero if none tells.
+    /// Upper bound of the time from there to the sender and back, according to its responses. Zero if none shows it.
     pub to_sender: Duration,
-    /// The rate of a policer in bit/s, if one was found.
+    /// Rate of a policer in bit/s, if one was found.
     pub policer: Option<f64>,
-    /// Retransmissions that were spurious.
+    /// Number of spurious retransmissions.
     pub spurious: u64,
-    /// Those of them that later segments had overtaken.
+    /// Number of those that later segments had overtaken.
     pub overtaken: u64,
-    /// Those of them that a timer sent.
+    /// Number of those that a timer sent.
     pub early: u64,
-    /// Retransmissions may be missing from the capture.
+    /// `true` if retransmissions may be missing from the capture.
     pub may_lack_repairs: bool,
-    /// Other streams of the capture may have had their part of the bottleneck.
+    /// `true` if other streams of the capture may have used a part of the bottleneck.
     pub beside: bool,
-    /// The bottleneck that it was found to share with others of the capture.
+    /// Bottleneck that the stream shares with others of the capture, if one was found.
     pub sharing: Option<Sharing>,
-    /// The turns that its data was part of, if there are some.
+    /// Turns of the stream, if it has some.
     pub turns: Option<TurnsTold>,
 }
 
 impl<'a> Case<'a> {
-    /// The facts of a stream.
+    /// Returns the facts of a stream.
     #[must_use]
     pub fn of(stream: &'a StreamFindings) -> Self {
         Self {
@@ -119,18 +119,18 @@ impl Case<'_> {
         self.shares.share(self.shares.of_group(group))
     }
 
-    /// The time in which there was something to do.
+    /// Returns the time that the application did not leave unused.
     pub(super) fn active(&self) -> Duration {
         self.shares.duration() - self.shares.of_group(Group::Application)
     }
 
-    /// `true` if a window that was shut belongs into the sentence though it was not the most of it.
+    /// `true` if the sentence mentions that the window was shut, although this did not take most of the time.
     pub(super) fn shut_matters(&self) -> bool {
         let shut = self.shares.share(self.shares.of(Limit::ZeroWindow));
         self.shut.times > 0 && (shut >= REST_SHARE || self.is_short())
     }
 
-    /// The part of the time that losses and timers took.
+    /// Returns the share of the time that losses and timers took.
     pub(super) fn wasted(&self) -> f64 {
         self.part(Group::Timers) + self.part(Group::Losses)
     }
@@ -148,27 +148,30 @@ impl Case<'_> {
         }
     }
 
-    /// `true` if a rate before the capture explains what would be told of the application or the sender.
+    /// `true` if a constant rate before the capture point explains the time that would otherwise count for the
+    /// application or the sender.
     pub(super) fn leaves_at_a_constant_rate(&self) -> bool {
         self.evidence().leaves_at_a_constant_rate()
     }
 
-    /// A limit that explains the silences as well as the application, or the sender's buffer, does; `None` if there is none.
+    /// Returns a limit that explains the silences as well as the application or the sender's buffer does; `None` if
+    /// there is none.
     pub(super) fn doubt(&self) -> Option<Doubt> {
         self.evidence().doubt()
     }
 
-    /// `true` if the bottleneck may be what keeps segments apart: nothing says when they left.
+    /// `true` if the bottleneck may be what spaces the segments: nothing shows when they left.
     pub(super) fn may_be_spread(&self) -> bool {
         self.evidence().may_be_spread()
     }
 
-    /// `true` if so much is retransmitted that no window grows undisturbed.
+    /// `true` if so much is retransmitted that no window can grow undisturbed.
     pub(super) fn loses_much(&self) -> bool {
         self.shares.retransmissions as f64 > LOSSES_IN_SLOW_START * self.shares.segments as f64
     }
 
-    /// The turns of the stream, if waiting for the other end's next one was most of what its application had to do.
+    /// Returns the turns of the stream, if waiting for the other end took most of the time in which its application
+    /// sent nothing.
     pub(super) fn turning(&self) -> Option<Turning> {
         let turns = self.turns.filter(|turns| turns.count >= TURNS_MIN)?;
         let silent = self.shares.of_group(Group::Application);
@@ -178,7 +181,7 @@ impl Case<'_> {
         {
             return Some(Turning::RoundTrips(turns.count, round_trip));
         }
-        // An answer whose ACK is delayed is not on its way.
+        // An answer whose ACK is delayed has arrived.
         let outstanding = self.shares.of(Limit::Pause) - turns.ack_held;
         let much = outstanding.as_secs_f64() >= MAIN_SHARE * silent.as_secs_f64();
         (!turns.asks && much).then(|| {
@@ -211,7 +214,7 @@ impl Case<'_> {
         few || brief
     }
 
-    /// `true` if it is so little that no window holds it back, and nothing was lost.
+    /// `true` if the stream is so small that no window limits it, and nothing was lost.
     pub(super) fn is_small(&self) -> bool {
         let held = [
             Group::Receiver,
@@ -225,12 +228,12 @@ impl Case<'_> {
             && held.into_iter().all(|group| self.part(group) < REST_SHARE)
     }
 
-    /// Groups by their time, the largest first.
+    /// Returns the groups by their time, the largest first.
     pub(super) fn ranked(&self) -> Vec<(Group, Duration)> {
         untold::ranked(self.shares)
     }
 
-    /// The group that took most of the time, if that is much of it.
+    /// Returns the group that took most of the time, if its share is large enough.
     pub(super) fn main(&self) -> Option<Group> {
         untold::main(self.shares)
     }
@@ -249,18 +252,18 @@ impl Case<'_> {
         self.shares.of(Limit::ZeroWindow) >= self.shares.of(Limit::ReceiveWindow)
     }
 
-    /// `for 41 of 60 s`, where it was not almost all the time.
+    /// Returns `for 41 of 60 s, `, unless the group took almost all the time.
     pub(super) fn for_so_long(&self, group: Group) -> String {
         if self.part(group) >= ALMOST_ALL {
             String::new()
         } else {
             let spent = part(self.shares.of_group(group), self.shares.duration());
-            format!("for {spent} ")
+            format!("for {spent}, ")
         }
     }
 }
 
-/// `true` if it takes round trips to tell that a group limits a stream.
+/// `true` if only round trips show that a group limits a stream.
 pub(super) const fn is_a_window(group: Group) -> bool {
     matches!(
         group,

@@ -1,5 +1,5 @@
-//! The first sentence on a connection: of its main stream, or of what comes before all streams: an end that does not answer, or a
-//! connection that was never opened.
+//! First sentence on a connection: on its main stream, or on an end that does not answer, or on a connection that was
+//! never opened.
 
 use dupack_diagnosis::findings::ConnectionFindings;
 use dupack_diagnosis::read::handshake::Syn;
@@ -9,10 +9,10 @@ use dupack_diagnosis::{Side, StreamFindings};
 use super::story;
 use crate::words;
 
-/// A silence speaks first if it has this part of the connection's time (ours).
+/// Share of the connection's time from which a silence is the first sentence (ours).
 const MOST: f64 = 0.5;
 
-/// The first sentence on a connection.
+/// Returns the first sentence on a connection.
 #[must_use]
 pub fn headline(connection: &ConnectionFindings) -> String {
     let Some(stream) = connection.main_stream() else {
@@ -26,21 +26,21 @@ pub fn headline(connection: &ConnectionFindings) -> String {
     }
 }
 
-/// `true` if the first sentence on a connection is that the limit cannot be told, as the capture has only ACKs of most of its data.
+/// `true` if the first sentence says that the limit is unknown because the capture has only ACKs of most of the data.
 #[must_use]
 pub fn has_acks_alone(connection: &ConnectionFindings) -> bool {
     let stream = connection.main_stream();
     stream.is_some_and(|stream| acks_alone(connection, stream).is_some())
 }
 
-/// The sentence on a capture of one end that mostly acknowledges what the other sends.
+/// Returns the sentence on a capture of one end that mostly acknowledges data of the other.
 fn acks_alone(connection: &ConnectionFindings, stream: &StreamFindings) -> Option<String> {
     let other = stream.side.other();
     let counts = connection.counts.of(other);
     let unseen = counts.unseen_bytes();
     (counts.packets == 0 && unseen > stream.bytes()).then(|| {
         format!(
-            "{} sent {}, and none of its packets is in this capture, only the ACKs of {}: the limit cannot be told.",
+            "{} sent {}, but this capture has none of its packets, only the ACKs of {}: the limit cannot be determined.",
             connection.addresses.of(other),
             words::bytes(unseen as f64),
             connection.addresses.of(stream.side)
@@ -53,7 +53,7 @@ fn took_most(connection: &ConnectionFindings, silence: &Silence) -> bool {
     silence.asked.duration().as_secs_f64() >= MOST * connection.duration().as_secs_f64()
 }
 
-/// A silence that the headline does not tell.
+/// Returns a sentence on a silence that the headline does not mention.
 #[must_use]
 pub fn silent_later(connection: &ConnectionFindings) -> Option<String> {
     let silence = connection.silence.as_ref()?;
@@ -61,7 +61,8 @@ pub fn silent_later(connection: &ConnectionFindings) -> Option<String> {
     (!told).then(|| silent(connection, silence))
 }
 
-/// An end that answers nothing any more: `"10.0.0.2:443 sent nothing more after 61 ms: 9 keep-alives in 135 s got no answer"`.
+/// Returns a sentence on an end that stopped answering: `"10.0.0.2:443 sent nothing more after 61 ms: 9 keep-alives in
+/// 135 s got no answer"`.
 #[must_use]
 pub fn silent(connection: &ConnectionFindings, silence: &Silence) -> String {
     let asked = &silence.asked;
@@ -86,7 +87,7 @@ pub fn silent(connection: &ConnectionFindings, silence: &Silence) -> String {
     )
 }
 
-/// The sentence on a connection without data.
+/// Returns the sentence on a connection without data.
 #[must_use]
 pub fn without_data(connection: &ConnectionFindings) -> String {
     let [opener, answerer] = Side::BOTH.map(|side| connection.addresses.of(side));
@@ -101,14 +102,16 @@ pub fn without_data(connection: &ConnectionFindings) -> String {
             connection.addresses.of(side.other()),
         );
         let acknowledged = match connection.counts.of(side.other()).unseen_bytes() {
-            // One byte is a FIN.
+            // A single byte may be a FIN.
             0 | 1 => String::new(),
             bytes => format!(
-                ", of which {} were acknowledged",
+                ", although {} from it were acknowledged",
                 words::bytes(bytes as f64)
             ),
         };
-        format!("{packets} of {own} without data; the capture has none of {other}{acknowledged}.")
+        format!(
+            "{own} sent {packets} without data; the capture has no packet of {other}{acknowledged}."
+        )
     };
     match (&syns.opener, &syns.answerer) {
         (Some(syn), None) if reset.is_some_and(|reset| reset.side == Side::Answerer) => {
@@ -139,7 +142,7 @@ pub fn without_data(connection: &ConnectionFindings) -> String {
     }
 }
 
-/// `"sent its SYN 6 times in 31 s"`.
+/// Returns `"sent its SYN 6 times in 31 s"`.
 fn sent(what: &str, syn: &Syn) -> String {
     match syn.times {
         0 | 1 => format!("sent its {what} once"),
@@ -151,7 +154,7 @@ fn sent(what: &str, syn: &Syn) -> String {
     }
 }
 
-/// No data, and both ends are in the capture.
+/// Returns the sentence on a connection without data of which the capture has both ends.
 fn quiet(connection: &ConnectionFindings, was_opened: bool) -> String {
     let long = words::time(connection.duration());
     let opened = if was_opened {

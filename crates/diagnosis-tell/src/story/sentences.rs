@@ -1,4 +1,4 @@
-//! The sentences.
+//! Sentences of the templates.
 
 use dupack_diagnosis::analyse::budget::{Group, Limit};
 use dupack_diagnosis::analyse::signs::{Evidence, Unscaled};
@@ -21,8 +21,8 @@ pub(super) fn black_hole(case: &Case<'_>) -> String {
     let packet = |payload: u32| u64::from(payload) + case.headers;
     if hole.evidence == Evidence::ArrivedCut {
         return format!(
-            "a segment of {} bytes was sent {} times in vain and arrived once it was cut to {}; none of its size arrived \
-             after that: the path seems to pass packets of {} bytes and to lose those of {} (an MTU black hole)",
+            "a segment of {} bytes was sent {} times in vain and arrived once it was cut to {}; no segment of that size arrived \
+             afterwards: the path seems to pass packets of {} bytes and to lose packets of {} (an MTU black hole)",
             hole.fails,
             hole.transmissions,
             hole.passes,
@@ -31,8 +31,8 @@ pub(super) fn black_hole(case: &Case<'_>) -> String {
         );
     }
     format!(
-        "segments of {} bytes never arrive and those of {} do: packets of {} bytes pass, packets of {} are lost without an \
-         ICMP message (an MTU black hole)",
+        "segments of {} bytes never arrive, but segments of {} bytes do: packets of {} bytes pass, packets of {} are lost \
+         without an ICMP message (an MTU black hole)",
         hole.fails,
         hole.passes,
         packet(hole.passes),
@@ -45,8 +45,8 @@ pub(super) fn unscaled(case: &Case<'_>) -> String {
         return String::new();
     };
     format!(
-        "no more is in flight than the window field says without its scale, {window} bytes: the sender does not know of \
-         the scale of {shift} that this capture shows, as if something on the path had changed it"
+        "the data in flight never exceeds the window field without its scale, {window} bytes: the sender does not know the \
+         window scale of {shift} that this capture shows, as if something on the path had changed it"
     )
 }
 
@@ -55,8 +55,8 @@ pub(super) fn nagle(case: &Case<'_>) -> String {
     let waits = shares.nagle_waits.max(1);
     let each = shares.of(Limit::Nagle) / waits;
     format!(
-        "{} × about {}: short segments waited for the ACK of the one before (Nagle); TCP_NODELAY would have sent them at \
-         once",
+        "{} × about {}: short segments waited for the ACK of the previous segment (Nagle's algorithm); with TCP_NODELAY they \
+         would have been sent at once",
         crate::words::count(waits),
         crate::words::time(each)
     )
@@ -66,7 +66,7 @@ pub(super) fn policer(case: &Case<'_>) -> String {
     let shares = case.shares;
     let each = shares.segments as f64 / shares.retransmissions.max(1) as f64;
     format!(
-        "a policer at {} drops what exceeds its rate: {}one segment in {each:.0} was retransmitted",
+        "a policer drops packets that exceed its rate of {}: {}one segment in {each:.0} was retransmitted",
         crate::words::rate(case.policer.unwrap_or_default()),
         crate::words::at_least(case.may_lack_repairs)
     )
@@ -82,18 +82,19 @@ pub(super) fn constant_rate(case: &Case<'_>) -> String {
     let rate = crate::words::rate(rate * wire * 8.0);
     match case.place {
         Place::Sender => format!(
-            "packets leave at a constant {rate}, whatever ACKs come: the bottleneck lies before the capture, as of a shaper on \
-             the sending host, or the sender or its application paces"
+            "packets leave at a constant {rate}, independent of the ACKs: the bottleneck lies before the capture point, such as \
+             a shaper on the sending host, or the sender or its application paces the data"
         ),
         _ => format!(
-            "packets arrive at a constant {rate}: a bottleneck on the way is busy, or the sender or its application paces"
+            "packets arrive at a constant {rate}: a bottleneck on the path is busy, or the sender or its application paces the \
+             data"
         ),
     }
 }
 
 pub(super) fn one_direction(case: &Case<'_>) -> String {
     format!(
-        "{} were sent in {}; the ACKs are not in this capture: the limit cannot be told",
+        "{} were sent in {}; the ACKs are not in this capture: the limit cannot be determined",
         crate::words::bytes(case.coverage.bytes as f64),
         crate::words::time(case.shares.duration())
     )
@@ -101,23 +102,24 @@ pub(super) fn one_direction(case: &Case<'_>) -> String {
 
 pub(super) fn missing_packets(case: &Case<'_>) -> String {
     format!(
-        "{} of the data is missing from this capture: the limit cannot be told",
+        "{} of the data is missing from this capture: the limit cannot be determined",
         crate::words::share(case.coverage.missing())
     )
 }
 
 pub(super) fn contradictory(_: &Case<'_>) -> String {
-    "more retransmissions were found than segments, as where connections with the same addresses and ports overlap: the limit \
-     cannot be told"
+    "more retransmissions than segments were found, as happens if connections with the same addresses and ports overlap: the \
+     limit cannot be determined"
         .to_owned()
 }
 
 pub(super) fn options_cut(_: &Case<'_>) -> String {
-    "the TCP options are cut off in this capture, and the limit cannot be told without them: 128 bytes of each packet would do"
+    "the TCP options are cut off in this capture, and the limit cannot be determined without them: 128 bytes of each packet \
+     would suffice"
         .to_owned()
 }
 
-/// Requests one after another: the time of a turn is what each waits for.
+/// Requests one after another: each waits for one turn.
 pub(super) fn turns(case: &Case<'_>) -> String {
     let mut said = match case.turning() {
         Some(Turning::RoundTrips(count, each)) => format!(
@@ -126,7 +128,7 @@ pub(super) fn turns(case: &Case<'_>) -> String {
             time(each)
         ),
         Some(Turning::Answers(count, [each, under_way])) => format!(
-            "one request at a time: {} turns of about {}, and for {} of each the answer was on its way until it was \
+            "one request at a time: {} turns of about {}; for {} of each turn, the answer was on its way and not yet \
              acknowledged",
             crate::words::count(count),
             time(each),
@@ -142,7 +144,7 @@ pub(super) fn application(case: &Case<'_>) -> String {
     let shares = case.shares;
     let spent = part(shares.of_group(Group::Application), shares.duration());
     let mut said = match case.part(Group::Application) >= ALMOST_ALL && case.wasted() < REST_SHARE {
-        true => format!("nothing limits it: the application sent nothing for {spent}"),
+        true => format!("nothing limits the transfer: the application sent nothing for {spent}"),
         false => format!("the application sent nothing for {spent}"),
     };
     if let Some(why) = why_idle(case) {
@@ -152,7 +154,7 @@ pub(super) fn application(case: &Case<'_>) -> String {
     said
 }
 
-/// Adds what took the rest of the time, if it is a tenth or more.
+/// Adds the groups that took the rest of the time, if they took a tenth or more.
 fn say_the_rest(case: &Case<'_>, said: &mut String) {
     let shares = case.shares;
     let others = case.ranked().into_iter().filter(|(group, spent)| {
@@ -183,36 +185,38 @@ pub(super) fn in_doubt(case: &Case<'_>) -> String {
     let spent = part(shares.of_group(group), shares.duration());
     if group == Group::Path {
         return format!(
-            "for {spent} packets queued at a bottleneck, or the sender waited for the receive window, whose scale is not in \
-             this capture; which of them cannot be told"
+            "for {spent}, packets queued at a bottleneck, or the sender waited for the receive window, whose scale is not in \
+             this capture; {WHICH}"
         );
     }
     let other = match case.doubt() {
-        Some(Doubt::Lost) => "packets that were lost before this capture".to_owned(),
+        Some(Doubt::Lost) => "packets that were lost before the capture point".to_owned(),
         Some(Doubt::Nagle) => {
-            "Nagle's algorithm, as each short segment may have waited for an ACK".to_owned()
+            "Nagle's algorithm, because each short segment may have waited for an ACK".to_owned()
         }
         Some(Doubt::RoundTrip) => "round trips, whose length this capture does not show".to_owned(),
         _ => "the receive window, whose scale is not in this capture".to_owned(),
     };
     if case.doubt() == Some(Doubt::Bottleneck) {
         return format!(
-            "nothing arrived for {spent}: the application or the bottleneck, as segments do not say when they left; which of \
-             them cannot be told"
+            "nothing arrived for {spent}: the application or the bottleneck, because nothing shows when the segments left; \
+             {WHICH}"
         );
     }
     if case.may_be_spread() {
         return format!(
-            "nothing arrived for {spent}: the application, the bottleneck or {other}; which of them cannot be told"
+            "nothing arrived for {spent}: the application, the bottleneck or {other}; {WHICH}"
         );
     }
-    format!(
-        "the sender sent nothing for {spent}: the application or {other}; which of them cannot be told"
-    )
+    format!("the sender sent nothing for {spent}: the application or {other}; {WHICH}")
 }
 
-/// Why the application sent nothing, if one reason has most of that time: its own data was not ready, or it waited for answers or
-/// requests. Where the other end only sends, or neither does, there are no turns, and nobody asks.
+/// End of a sentence that names several causes.
+const WHICH: &str = "the capture does not show which";
+
+/// Returns why the application sent nothing, if one reason explains most of that time: its own data was not ready, or
+/// it waited for answers or requests. If only one end sends data, or neither does, there are no turns, and nobody waits
+/// for requests.
 pub(super) fn why_idle(case: &Case<'_>) -> Option<String> {
     let idle = case.shares.of_group(Group::Application).as_secs_f64();
     let is_most = |time: Duration| time.as_secs_f64() > HALF * idle;
@@ -237,7 +241,7 @@ pub(super) fn why_idle(case: &Case<'_>) -> Option<String> {
     (waits > 0).then(|| format!("it waited {times} for the next request"))
 }
 
-/// `once`, `3 times`.
+/// Returns `once`, `3 times`.
 fn often(times: u64) -> String {
     match times {
         1 => "once".to_owned(),
@@ -250,11 +254,11 @@ pub(super) const fn went_to(group: Group) -> &'static str {
         Group::Handshake => "passed before the connection was open",
         Group::Application => "passed without data",
         Group::Receiver => "passed with a full receive window",
-        Group::Nagle => "passed until ACKs that short segments waited for (Nagle)",
+        Group::Nagle => "passed while short segments waited for ACKs (Nagle's algorithm)",
         Group::Sender => "passed with room in all windows",
         Group::SlowStart => "passed in slow start",
         Group::Losses => "went to losses and the small window after them",
-        Group::Timers => "went to waiting for timers",
+        Group::Timers => "were spent waiting for timers",
         Group::Path => "passed at the bottleneck",
     }
 }
@@ -273,12 +277,13 @@ pub(super) fn timers(case: &Case<'_>) -> String {
     }
 }
 
-/// Kind of the stalls that most of the time on timers belongs to, and the remedy; nothing if no kind accounts for most of it.
+/// Returns the kind of stalls that took most of the time on timers, and the remedy; `None` if no kind explains half of
+/// that time.
 pub(super) fn why_timers(case: &Case<'_>) -> Option<String> {
     if case.signs.foreign_sacks > 0 {
         return Some(format!(
-            "{} SACK blocks name bytes that were never sent, as where a middlebox rewrites sequence numbers, and only the \
-             timer repairs",
+            "{} SACK blocks name bytes that were never sent, as happens if a middlebox rewrites sequence numbers, and only the \
+             timer repairs losses",
             case.signs.foreign_sacks
         ));
     }
@@ -287,7 +292,7 @@ pub(super) fn why_timers(case: &Case<'_>) -> Option<String> {
         .filter(|kind| case.stalls.of(*kind).count > 0)
         .max_by_key(|kind| case.stalls.of(*kind).time)?;
     let total = case.stalls.of(kind);
-    // A kind that does not account for most of the time does not explain it.
+    // A kind that took less than half of the time does not explain it.
     if total.time.saturating_mul(2) < case.shares.of_group(Group::Timers) {
         return None;
     }
@@ -297,7 +302,7 @@ pub(super) fn why_timers(case: &Case<'_>) -> Option<String> {
     if tail && total.mean_flight().is_some_and(|flight| flight <= small) {
         said.push_str(" of small responses");
     }
-    // That its data had arrived must be known of each: other data that had tells only that ACKs were lost.
+    // It must be known of each stall that its data had arrived: arrival of other data only shows that ACKs were lost.
     let is_sure = kind != StallKind::AckDelayOrLoss || case.early >= total.count;
     if let Some(remedy) = remedy(kind, total.remedy_after()).filter(|_| is_sure) {
         said.push_str("; ");
@@ -316,11 +321,11 @@ pub(super) fn remedy(kind: StallKind, after: Option<Duration>) -> Option<String>
             after.map(|after| format!("RACK-TLP would have probed after {after}"))
         }
         StallKind::FastDouble => {
-            after.map(|after| format!("RACK would have found them lost after {after}"))
+            after.map(|after| format!("RACK would have detected these losses after {after}"))
         }
         StallKind::SmallReceiveWindow => Some("a larger receive window would have helped".into()),
         StallKind::AckDelayOrLoss => {
-            Some("the data had arrived, and F-RTO would have noticed".into())
+            Some("the data had arrived, and F-RTO would have detected this".into())
         }
         _ => None,
     }
@@ -358,7 +363,7 @@ pub(super) fn small(case: &Case<'_>) -> String {
     let shares = case.shares;
     let segments = count(shares.segments, "segment");
     format!(
-        "nothing limits it: {segments} in {}, which any window permits at once",
+        "nothing limits the transfer: {segments} in {}, which any window permits at once",
         time(shares.duration())
     )
 }
@@ -380,12 +385,12 @@ pub(super) fn receive_window(case: &Case<'_>) -> String {
     };
     let secs = rtt.as_secs_f64();
     let bound = if secs > 0.0 {
-        format!(" at {}", rate(window / secs))
+        format!(" to {}", rate(window / secs))
     } else {
         String::new()
     };
     format!(
-        "{long}the receive window of {} bounds it{bound}: a round trip takes {}",
+        "{long}the receive window of {} limits the transfer{bound}: a round trip takes {}",
         crate::words::bytes(window),
         time(rtt)
     )
@@ -397,7 +402,7 @@ pub(super) fn path(case: &Case<'_>) -> String {
     let moved = shares.busy_bytes_per_second.unwrap_or(0.0);
     if let Some(shared) = case.sharing {
         return format!(
-            "{long}packets queue at a bottleneck of {} that {} transfers of this capture share, and {} of it is this one's",
+            "{long}packets queue at a bottleneck of {} that {} transfers of this capture share, and this transfer has {} of it",
             crate::words::rate(shared.rate),
             shared.others + 1,
             crate::words::share(shared.share)
@@ -405,14 +410,14 @@ pub(super) fn path(case: &Case<'_>) -> String {
     }
     if case.beside {
         return format!(
-            "{long}packets queue at a bottleneck that other connections of this capture may share, and {} of it is this transfer's",
+            "{long}packets queue at a bottleneck that other connections of this capture may share, and this transfer has {} of it",
             rate(moved)
         );
     }
     let all = case.path.bytes_per_second.filter(|all| *all >= moved);
     if let Some(all) = all.filter(|all| moved < FULL * all) {
         return format!(
-            "{long}packets queue at a bottleneck of {}, and {} of it is this transfer's",
+            "{long}packets queue at a bottleneck of {}, and this transfer has {} of it",
             rate(all),
             rate(moved)
         );
@@ -431,18 +436,18 @@ pub(super) fn path(case: &Case<'_>) -> String {
         .queue_mean
         .map_or(String::new(), |delay| format!(" of {}", time(delay)));
     let queue = match most {
-        Some(Limit::OverflowingQueue) => format!("behind a queue{of} that overflows"),
-        Some(Limit::StandingQueue) => format!("behind a standing queue{of}"),
-        _ => "with hardly a queue".to_owned(),
+        Some(Limit::OverflowingQueue) => format!("with a queue{of} that overflows"),
+        Some(Limit::StandingQueue) => format!("with a standing queue{of}"),
+        _ => "with almost no queue".to_owned(),
     };
-    format!("{long}it fills the path{speed}, {queue}")
+    format!("{long}the transfer fills the path{speed}, {queue}")
 }
 
 pub(super) fn losses(case: &Case<'_>) -> String {
     let shares = case.shares;
     let long = case.for_so_long(Group::Losses);
     if shares.retransmissions == 0 {
-        return format!("{long}the congestion window holds it, without a loss");
+        return format!("{long}the congestion window limits the transfer, without a loss");
     }
     if case.is_all_spurious() {
         return spurious(case, &long);
@@ -454,17 +459,17 @@ pub(super) fn losses(case: &Case<'_>) -> String {
     );
     let mss = shares.segment_size.max(1) as f64;
     if let Some(flight) = shares.flight {
-        said.push_str(&format!(", {} were in flight", number(flight / mss)));
+        said.push_str(&format!(", and {} were in flight", number(flight / mss)));
         let takes = case.path.bytes_per_second.zip(shares.rtt_min);
         let takes = takes.map(|(rate, rtt)| rate * rtt.as_secs_f64());
         if let Some(takes) = takes.filter(|takes| *takes > flight) {
-            said.push_str(&format!(" where the path takes {}", number(takes / mss)));
+            said.push_str(&format!(" where the path holds {}", number(takes / mss)));
         }
     }
     said
 }
 
-/// Nothing was lost, and the sender took it for lost.
+/// Nothing was lost, although the sender retransmitted.
 fn spurious(case: &Case<'_>, long: &str) -> String {
     let again = case.shares.retransmissions;
     let retransmitted = match again {
@@ -478,11 +483,11 @@ fn spurious(case: &Case<'_>, long: &str) -> String {
     format!("{long}spurious retransmissions keep the window small: {retransmitted}{why}")
 }
 
-/// The cause of most of the spurious retransmissions, and their number, if it is not all of them.
+/// Returns the cause of most of the spurious retransmissions, and their number unless it explains all of them.
 fn why_spurious(case: &Case<'_>) -> String {
     let reasons = [
-        (case.overtaken, "packets overtake one another on the way"),
-        (case.early, "timers expired before the ACKs came"),
+        (case.overtaken, "packets overtake one another on the path"),
+        (case.early, "timers expired before the ACKs arrived"),
     ];
     let most = reasons
         .into_iter()
@@ -500,20 +505,20 @@ fn why_spurious(case: &Case<'_>) -> String {
 pub(super) fn slow_start(case: &Case<'_>) -> String {
     let shares = case.shares;
     let spent = part(shares.of(Limit::SlowStart), shares.duration());
-    format!("the window was still growing for {spent}: slow start")
+    format!("the window was still growing in slow start for {spent}")
 }
 
 pub(super) fn sender(case: &Case<'_>) -> String {
     let shares = case.shares;
     let spent = part(shares.of(Limit::SenderBuffer), shares.duration());
-    // What set off a segment is known where the sender is.
+    // At the sender's end it is known what triggered each segment.
     let application = match case.place {
         Place::Sender => "",
         _ => "its application, ",
     };
     format!(
-        "the sender held back for {spent} though the receive window had room: {application}its send buffer, a congestion window that \
-         does not grow, or a shaper before the capture"
+        "the sender held back for {spent} although the receive window had room: {application}its send buffer, a congestion \
+         window that does not grow, or a shaper before the capture point"
     )
 }
 
@@ -527,7 +532,7 @@ pub(super) fn mixed(case: &Case<'_>) -> String {
         )
     });
     match (parts.next(), parts.next()) {
-        (Some(one), Some(two)) => format!("nothing limits it alone: {one}, {two}"),
+        (Some(one), Some(two)) => format!("no single limit: {one}, {two}"),
         (Some(one), None) => one,
         _ => too_short(case),
     }

@@ -1,4 +1,4 @@
-//! Each sentence, and which one is chosen.
+//! Each sentence, and the choice between them.
 
 mod reasons;
 
@@ -19,7 +19,7 @@ fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// A capture that has everything.
+/// Returns the coverage of a complete capture.
 fn whole() -> Coverage {
     Coverage {
         acks: AcksSeen::Some,
@@ -29,7 +29,7 @@ fn whole() -> Coverage {
     }
 }
 
-/// The times in milliseconds, and nothing else.
+/// Returns shares with these times in milliseconds, and nothing else.
 fn times(spent: &[(Limit, u64)]) -> Shares {
     let spent: Vec<_> = spent
         .iter()
@@ -38,7 +38,7 @@ fn times(spent: &[(Limit, u64)]) -> Shares {
     Shares::of_times(&spent)
 }
 
-/// Shares of a stream of a thousand segments with round trips of 100 ms.
+/// Returns shares of a stream of a thousand segments with round trips of 100 ms.
 fn shares(spent: &[(Limit, u64)]) -> Shares {
     let mut shares = times(spent);
     shares.segments = 1000;
@@ -60,7 +60,7 @@ fn say_with(shares: &Shares, path: PathFacts) -> (&'static str, String) {
     })
 }
 
-/// A stream captured at its sender, with nothing beside its shares and stalls.
+/// Returns the case of a stream captured at its sender, with only shares and stalls.
 fn plain<'a>(shares: &'a Shares, stalls: &'a StallList) -> Case<'a> {
     Case {
         shares,
@@ -85,7 +85,7 @@ fn plain<'a>(shares: &'a Shares, stalls: &'a StallList) -> Case<'a> {
 }
 
 #[test]
-fn a_bottleneck_that_others_are_known_to_share_is_told_with_the_share() {
+fn the_sentence_on_a_shared_bottleneck_has_the_share() {
     let shares = shares(&[(Limit::StandingQueue, 4000), (Limit::SlowStart, 200)]);
     let stalls = StallList::default();
     let (name, said) = tell(&Case {
@@ -98,23 +98,24 @@ fn a_bottleneck_that_others_are_known_to_share_is_told_with_the_share() {
         ..plain(&shares, &stalls)
     });
     assert_eq!(name, "path");
-    let shared = "packets queue at a bottleneck of 10 Mbit/s that 2 transfers of this capture share, and 29 % of it is this one's";
+    let shared = "packets queue at a bottleneck of 10 Mbit/s that 2 transfers of this capture share, and this transfer has 29 % of it";
     assert!(said.contains(shared), "{said}");
 }
 
 #[test]
-fn a_sender_that_holds_back_names_all_that_it_may_be() {
+fn the_sentence_on_a_sender_that_holds_back_names_all_causes() {
     let (name, said) = say(&shares(&[
         (Limit::SenderBuffer, 2000),
         (Limit::SlowStart, 100),
     ]));
     assert_eq!(name, "sender");
-    let causes = "though the receive window had room: its send buffer, a congestion window that does not grow, or a shaper before the capture";
+    let causes = "although the receive window had room: its send buffer, a congestion window that does not grow, or a shaper before \
+                  the capture point";
     assert!(said.contains(causes), "{said}");
 }
 
 #[test]
-fn names_tell_templates_apart() {
+fn names_of_templates_are_unique() {
     let mut names = TEMPLATES.map(|template| template.name);
     names.sort_unstable();
     assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
@@ -129,7 +130,7 @@ fn no_data() {
 }
 
 #[test]
-fn an_idle_application_and_what_the_rest_was() {
+fn an_idle_application_and_the_rest_of_the_time() {
     let idle = shares(&[
         (Limit::Idle, 36_000),
         (Limit::Pause, 5000),
@@ -143,7 +144,7 @@ fn an_idle_application_and_what_the_rest_was() {
     );
 }
 
-/// Stalls of a second: tails of small responses are lost.
+/// Returns stalls of a second each: tail losses of small responses.
 fn tails(count: u64) -> StallList {
     let mut stalls = StallList::default();
     for n in 0..count {
@@ -165,7 +166,7 @@ fn tails(count: u64) -> StallList {
 }
 
 #[test]
-fn a_kind_of_stalls_that_explains_less_than_half_of_the_time_is_not_named() {
+fn a_kind_of_stall_that_explains_less_than_half_of_the_time_is_not_named() {
     let shares = shares(&[(Limit::RetransmissionTimer, 38_000)]);
     let said = |count| {
         let stalls = tails(count);
@@ -176,7 +177,7 @@ fn a_kind_of_stalls_that_explains_less_than_half_of_the_time_is_not_named() {
 }
 
 #[test]
-fn timers_with_what_was_lost_and_what_would_have_helped() {
+fn timers_with_the_kind_of_loss_and_the_remedy() {
     let stalls = tails(38);
     let shares = shares(&[
         (Limit::RetransmissionTimer, 38_000),
@@ -193,7 +194,7 @@ fn timers_with_what_was_lost_and_what_would_have_helped() {
 }
 
 #[test]
-fn a_shut_window_is_waste_as_well() {
+fn a_shut_window_has_a_sentence() {
     let shut = shares(&[(Limit::ZeroWindow, 30_000), (Limit::StandingQueue, 22_000)]);
     let (name, said) = say(&shut);
     assert_eq!(name, "shut window");
@@ -204,7 +205,7 @@ fn a_shut_window_is_waste_as_well() {
 }
 
 #[test]
-fn an_opening_that_took_long_is_told_from_a_short_transfer() {
+fn a_slow_handshake_is_distinguished_from_a_short_transfer() {
     let slow = shares(&[(Limit::Handshake, 3000), (Limit::SlowStart, 200)]);
     assert_eq!(
         say(&slow),
@@ -225,7 +226,7 @@ fn an_opening_that_took_long_is_told_from_a_short_transfer() {
 }
 
 #[test]
-fn a_receive_window_with_its_bound() {
+fn a_receive_window_with_the_rate_that_it_allows() {
     let mut full = shares(&[(Limit::ReceiveWindow, 60_000), (Limit::SlowStart, 500)]);
     full.window_when_full = Some(65_535.0);
     full.rtt_when_full = Some(ms(100));
@@ -233,12 +234,12 @@ fn a_receive_window_with_its_bound() {
     assert_eq!(name, "receive window");
     assert_eq!(
         said,
-        "the receive window of 66 kB bounds it at 5.2 Mbit/s: a round trip takes 100 ms"
+        "the receive window of 66 kB limits the transfer to 5.2 Mbit/s: a round trip takes 100 ms"
     );
 }
 
 #[test]
-fn a_path_that_is_full_with_its_queue() {
+fn a_full_path_with_its_queue() {
     let path = PathFacts {
         bytes_per_second: Some(1_250_000.0),
         ..PathFacts::default()
@@ -253,22 +254,22 @@ fn a_path_that_is_full_with_its_queue() {
     assert_eq!(name, "path");
     assert_eq!(
         said,
-        "it fills the path: 9.5 of 10 Mbit/s, behind a standing queue of 80 ms"
+        "the transfer fills the path: 9.5 of 10 Mbit/s, with a standing queue of 80 ms"
     );
     let (_, said) = say(&of(Limit::OverflowingQueue));
     assert_eq!(
         said,
-        "it fills the path at 9.5 Mbit/s, behind a queue of 80 ms that overflows"
+        "the transfer fills the path at 9.5 Mbit/s, with a queue of 80 ms that overflows"
     );
     let (_, said) = say_with(&of(Limit::EmptyQueue), path);
     assert_eq!(
         said,
-        "it fills the path: 9.5 of 10 Mbit/s, with hardly a queue"
+        "the transfer fills the path: 9.5 of 10 Mbit/s, with almost no queue"
     );
 }
 
 #[test]
-fn losses_with_how_many_and_what_the_path_takes() {
+fn losses_with_their_share_and_the_capacity_of_the_path() {
     let mut lossy = shares(&[
         (Limit::CongestionWindow, 40_000),
         (Limit::Recovery, 10_000),
@@ -285,19 +286,19 @@ fn losses_with_how_many_and_what_the_path_takes() {
     // 520 kB/s · 100 ms are 52 segments.
     assert_eq!(
         said,
-        "for 50 of 60 s losses keep the window small: one segment in 83 was retransmitted, 12 were in flight \
-         where the path takes 52; 10 s went to waiting for timers"
+        "for 50 of 60 s, losses keep the window small: one segment in 83 was retransmitted, and 12 were in flight \
+         where the path holds 52; 10 s were spent waiting for timers"
     );
 }
 
 #[test]
-fn the_others() {
+fn other_templates() {
     let slow_start = shares(&[(Limit::SlowStart, 800), (Limit::Handshake, 200)]);
     let (name, said) = say(&slow_start);
     assert_eq!(name, "slow start");
     assert_eq!(
         said,
-        "the window was still growing for 800 ms of 1.0 s: slow start"
+        "the window was still growing in slow start for 800 ms of 1.0 s"
     );
     let (name, said) = say(&shares(&[(Limit::SenderBuffer, 60_000)]));
     assert_eq!(name, "sender");
@@ -319,7 +320,7 @@ fn the_others() {
     assert_eq!(name, "mixed");
     assert_eq!(
         said,
-        "nothing limits it alone: 3.0 of 9.9 s passed with room in all windows, 2.9 of 9.9 s passed in slow start"
+        "no single limit: 3.0 of 9.9 s passed with room in all windows, 2.9 of 9.9 s passed in slow start"
     );
 }
 
@@ -333,13 +334,13 @@ fn a_stream_without_any_duration_has_a_sentence() {
         (name, said.as_str()),
         (
             "small",
-            "nothing limits it: one segment in 0.0 ms, which any window permits at once"
+            "nothing limits the transfer: one segment in 0.0 ms, which any window permits at once"
         )
     );
 }
 
 #[test]
-fn a_window_that_was_shut_is_said_where_there_is_little_else() {
+fn a_shut_window_is_mentioned_in_short_transfers() {
     let shares = times(&[(Limit::SlowStart, 2)]);
     let stalls = StallList::default();
     let said = |times, probes| {
@@ -353,21 +354,21 @@ fn a_window_that_was_shut_is_said_where_there_is_little_else() {
         };
         tell(&case).1
     };
-    // Nothing was sent of which the sentence could tell.
+    // The window was never shut.
     assert!(!said(0, 0).contains("shut"));
     assert!(said(1, 0).ends_with("; the receive window was shut once"));
     let twice = said(2, 3);
     assert!(twice.ends_with("; the receive window was shut 2 times, and probed 3 times"));
 }
 
-/// A tenth of the time moves data, and the rest is silent, of a thousand full segments.
+/// Returns shares of a thousand full segments that are sent in a tenth of the time; the rest is silent.
 fn silent(limit: Limit) -> Shares {
     let mut silent = shares(&[(limit, 54_000), (Limit::CongestionWindow, 6000)]);
     silent.delivered = 1000 * MSS;
     silent
 }
 
-/// The sentence of a stream captured at `place`.
+/// Returns the sentence of a stream captured at `place`.
 fn say_at(shares: &Shares, stalls: &StallList, place: Place) -> (&'static str, String) {
     tell(&Case {
         place,
@@ -376,7 +377,7 @@ fn say_at(shares: &Shares, stalls: &StallList, place: Place) -> (&'static str, S
 }
 
 #[test]
-fn silences_of_bulk_may_be_the_receive_window_where_its_scale_is_not_known() {
+fn bulk_silences_may_be_the_receive_window_if_its_scale_is_unknown() {
     let told = |limit, window, bytes| {
         let mut shares = silent(limit);
         (shares.window, shares.delivered) = (window, bytes);
@@ -402,11 +403,11 @@ fn silences_of_bulk_may_be_the_receive_window_where_its_scale_is_not_known() {
     assert_eq!(
         said,
         "the sender sent nothing for 54 of 60 s: the application or the receive window, whose scale is not in this \
-         capture; which of them cannot be told"
+         capture; the capture does not show which"
     );
 }
 
-/// So many silences, of so long each.
+/// Returns `count` silences of `each` milliseconds.
 fn silences(kind: StallKind, count: u64, each: u64) -> StallList {
     let mut stalls = StallList::default();
     for n in 0..count {
@@ -428,7 +429,7 @@ fn silences(kind: StallKind, count: u64, each: u64) -> StallList {
 }
 
 #[test]
-fn many_short_silences_of_bulk_may_be_round_trips_where_their_length_is_not_known() {
+fn many_short_bulk_silences_may_be_round_trips_if_their_length_is_unknown() {
     let of_way = |way, ack_times, place, count, each| {
         let mut shares = silent(Limit::Idle);
         shares.ack_times = ack_times;
@@ -449,13 +450,13 @@ fn many_short_silences_of_bulk_may_be_round_trips_where_their_length_is_not_know
     );
     assert_eq!(told(guessed, Place::Sender, 450, 120), "application");
     assert_eq!(told(guessed, Place::Receiver, 9, 6000), "application");
-    // No round trip takes longer than what was seen to be answered.
+    // No round trip takes longer than the fastest response.
     let of_way = |way| of_way(way, guessed, Place::Receiver, 450, 120);
     assert_eq!((of_way(80), of_way(40)), ("in doubt", "application"));
 }
 
 #[test]
-fn silences_may_be_lost_packets_that_a_capture_at_the_receiver_does_not_have() {
+fn silences_may_be_lost_packets_that_a_capture_at_the_receiver_lacks() {
     let told = |retransmissions, place, kind| {
         let mut shares = silent(Limit::Idle);
         shares.retransmissions = retransmissions;
@@ -464,7 +465,7 @@ fn silences_may_be_lost_packets_that_a_capture_at_the_receiver_does_not_have() {
     let unready = StallKind::DataUnavailable;
     assert_eq!(told(600, Place::Receiver, unready), "in doubt");
     assert_eq!(told(600, Place::Sender, unready), "application");
-    // Six of a hundred, and 50 silences of a second: three of them at most.
+    // With 6 % losses, at most three of 50 silences are lost packets.
     assert_eq!(told(60, Place::Receiver, unready), "application");
     assert_eq!(
         told(600, Place::Receiver, StallKind::ClientIdle),

@@ -1,17 +1,18 @@
-//! The path in words: a line for the terminal, all of it for the page.
+//! Path in words: a line for the terminal, all of it for the page.
 
+use super::UNTOLD;
 use crate::words;
 use dupack_diagnosis::findings::StreamFindings;
 use dupack_diagnosis::path::{Path, Room};
 use dupack_diagnosis::told::Told;
 
-/// The path, for the terminal: the values in a line, and the reasons for those that cannot be told.
+/// Returns the path for the terminal: the known values, and the names of the unknown ones.
 pub(super) fn path(stream: &StreamFindings) -> String {
     let all = path_in_words(&stream.path);
     let mut parts: Vec<String> = Vec::new();
     let mut last = None;
     for line in &all {
-        // Where all losses are of one kind, that is said once.
+        // If all losses are of one kind, the value is printed once.
         if let Some(brief) = line.brief.as_ref().filter(|brief| last != Some(*brief)) {
             parts.push(format!("{} {brief}", line.name));
             last = Some(brief);
@@ -20,23 +21,23 @@ pub(super) fn path(stream: &StreamFindings) -> String {
     let unknown = all.iter().filter(|line| line.brief.is_none());
     let unknown: Vec<&str> = unknown.map(|line| line.name).collect();
     if !unknown.is_empty() {
-        parts.push(format!("cannot be told: {}", unknown.join(", ")));
+        parts.push(format!("{UNTOLD}: {}", unknown.join(", ")));
     }
     parts.join("; ")
 }
 
-/// A quantity of a path in words.
+/// Quantity of a path in words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathLine {
-    /// What it is.
+    /// Name of the quantity.
     pub name: &'static str,
-    /// How much, or why that cannot be told.
+    /// Value, or the reason why it is unknown.
     pub text: String,
-    /// How much, in few words; nothing if that cannot be told.
+    /// Value in few words; `None` if it is unknown.
     pub brief: Option<String>,
 }
 
-/// Values of a path that are known, and the reasons for those that are not.
+/// Returns the known values of a path, and the reasons for the unknown ones.
 #[must_use]
 pub fn path_in_words(path: &Path) -> Vec<PathLine> {
     fn line<T: Copy>(name: &'static str, told: &Told<T>, say: impl Fn(&T) -> String) -> PathLine {
@@ -56,18 +57,22 @@ pub fn path_in_words(path: &Path) -> Vec<PathLine> {
             |rtt| words::way(*rtt),
         ),
         line("bottleneck", &path.rate, rate),
-        line("its queue", &path.room, room),
+        line("queue capacity", &path.room, room),
         line("loss", &path.loss, share),
     ];
     if path.losses > 0 {
-        lines.push(line("loss beside the queue's", &path.random_loss, share));
+        lines.push(line(
+            "loss apart from queue overflows",
+            &path.random_loss,
+            share,
+        ));
     }
     if let Some(policer) = &path.policer {
         lines.push(line("policer", &policer.rate, |rate| words::rate(*rate)));
-        lines.push(line("its burst", &policer.burst, |burst| {
+        lines.push(line("burst of the policer", &policer.burst, |burst| {
             words::bytes(*burst)
         }));
-        lines.push(line("the link it polices", &policer.link, rate));
+        lines.push(line("policed link", &policer.link, rate));
     }
     let reordered = path.reordering.share.value().unwrap_or(0.0);
     if reordered > 0.0 {

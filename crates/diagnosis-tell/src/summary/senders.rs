@@ -1,13 +1,13 @@
-//! The what-if, in a line.
+//! What-if in a line.
 
-use crate::asking::{Asked, commands, in_words, replies_in_words};
+use crate::asking::{Asked, TOO_WIDE, commands, in_words, replies_in_words};
 use crate::whatif::{Gain, Offer, Role};
 use crate::words;
 
-/// Answers that the terminal shows: the report has all.
+/// Maximum number of answers that the terminal shows: the report has all.
 const ANSWERS_SHOWN: usize = 3;
 
-/// The times that other senders would have taken, the fastest first.
+/// Returns the times that other senders would have taken, the fastest first.
 #[must_use]
 pub fn what_if(asked: &Asked) -> String {
     let answers = match asked {
@@ -26,7 +26,10 @@ pub fn what_if(asked: &Asked) -> String {
     let far: Vec<String> = far.take(ANSWERS_SHOWN).map(in_words).collect();
     match faster {
         Some(faster) if !commands(&faster.stack).is_empty() => {
-            said.push(format!("`dupack stacks {}` says how", faster.stack));
+            said.push(format!(
+                "`dupack stacks {}` shows how to enable it",
+                faster.stack
+            ));
         }
         None if !said.is_empty() || !far.is_empty() => {
             let unsure = answers
@@ -36,7 +39,9 @@ pub fn what_if(asked: &Asked) -> String {
             said.insert(
                 0,
                 match unsure {
-                    true => format!("{none} than what was captured, as far as this tells"),
+                    true => {
+                        format!("{none} than the captured sender, as far as can be determined")
+                    }
                     false => none.to_owned(),
                 },
             );
@@ -54,7 +59,7 @@ pub fn what_if(asked: &Asked) -> String {
     let mut certain = given.clone().filter(|answer| !answer.is_rivalled);
     said.extend(certain.find_map(replies_in_words));
     if said.is_empty() {
-        return "no answer: the capture does not tell the path well enough".to_owned();
+        return format!("no answer: {TOO_WIDE}");
     }
     said.extend(captured.map(in_words));
     let senders = answers.first().map(|answer| answer.senders.as_slice());
@@ -64,10 +69,10 @@ pub fn what_if(asked: &Asked) -> String {
     said.join("; ")
 }
 
-/// Senders that are named where several may have been captured.
+/// Maximum number of senders that are named if several may have been captured.
 const SENDERS_SHOWN: usize = 3;
 
-/// On which senders answers rest.
+/// Returns the senders that the answers are based on.
 fn whichever(senders: &[String]) -> String {
     let named = senders.iter().take(SENDERS_SHOWN).cloned();
     let mut named: Vec<String> = named.collect();
@@ -75,5 +80,5 @@ fn whichever(senders: &[String]) -> String {
     if others > 0 {
         named.push(words::things(others as u64, "other", "others"));
     }
-    format!("whichever was captured of {}", named.join(", "))
+    format!("senders that may have been captured: {}", named.join(", "))
 }

@@ -1,4 +1,4 @@
-//! The line about other senders.
+//! Line about other senders.
 
 use super::*;
 use crate::testing::answer;
@@ -8,7 +8,7 @@ fn said(answers: Vec<Answer>) -> String {
     what_if(&Asked::Answered(answers))
 }
 
-/// An answer that can be relied on.
+/// Returns a reliable answer.
 fn given(stack: &str, seconds: f64, role: Role) -> Answer {
     let around = (seconds - 1.0, seconds, seconds + 1.0);
     answer(stack, around, role, Offer::Given)
@@ -19,24 +19,24 @@ fn own() -> Answer {
 }
 
 #[test]
-fn a_faster_sender_is_told_first_with_how_to_have_it_and_the_captured_one_last() {
+fn a_faster_sender_comes_first_with_its_command_and_the_captured_one_last() {
     let faster = given("rack/cubic", 8.0, Role::Another);
     assert_eq!(
         said(vec![faster, own()]),
         "rack/cubic would have taken 8 s (7 to 9 s), 20 % (10 to 30 %) less than the 10 s captured; `dupack stacks rack/cubic` \
-         says how; rack/reno, which was captured, takes 10 s (9 to 11 s) in simulations"
+         shows how to enable it; rack/reno, the captured sender, takes 10 s (9 to 11 s) in simulations"
     );
 }
 
 #[test]
-fn a_faster_sender_that_linux_does_not_have_is_told_without_that() {
+fn a_faster_sender_that_linux_does_not_have_has_no_command() {
     let faster = given("rack/bbr", 8.0, Role::Another);
     let said = said(vec![faster, own()]);
     assert!(!said.contains("dupack stacks"), "{said}");
 }
 
 #[test]
-fn where_none_is_faster_that_comes_first() {
+fn the_line_begins_with_none_if_no_sender_is_faster() {
     let other = given("rack/bbr", 10.6, Role::Another);
     let said_of = said(vec![own(), other]);
     assert!(
@@ -58,7 +58,7 @@ fn where_none_is_faster_that_comes_first() {
 }
 
 #[test]
-fn nothing_is_advised_where_what_may_have_been_captured_is_as_fast() {
+fn nothing_is_advised_if_a_sender_that_may_be_the_captured_one_is_as_fast() {
     let mut faster = given("rack/veno", 8.0, Role::Another);
     (faster.is_rivalled, faster.beside) = (true, Gain::None);
     let mut perhaps = given("rack/cubic", 8.1, Role::PerhapsCaptured);
@@ -66,14 +66,14 @@ fn nothing_is_advised_where_what_may_have_been_captured_is_as_fast() {
     let said = said(vec![faster, perhaps]);
     assert_eq!(
         said,
-        "none of these would have been faster than what was captured, as far as this tells; rack/veno would have taken 8 s \
-         (7 to 9 s), no significant difference from a sender that may be what was captured; rack/cubic, which may be what \
-         was captured, takes 8.1 s (7.1 to 9.1 s) in simulations"
+        "none of these would have been faster than the captured sender, as far as can be determined; rack/veno would have \
+         taken 8 s (7 to 9 s), no significant difference from a stack that may be the captured sender; rack/cubic, which may \
+         be the captured sender, takes 8.1 s (7.1 to 9.1 s) in simulations"
     );
 }
 
 #[test]
-fn three_answers_are_told_and_the_others_counted() {
+fn three_answers_are_printed_and_the_others_counted() {
     let stacks = [
         "rack/bbr",
         "rack/reno",
@@ -95,11 +95,11 @@ fn three_answers_are_told_and_the_others_counted() {
 }
 
 #[test]
-fn without_an_answer_it_is_said_why() {
+fn the_line_without_an_answer_has_the_reason() {
     let wide = answer("rack/bbr", (1.0, 8.0, 15.0), Role::Another, Offer::TooWide);
     assert_eq!(
         said(vec![wide]),
-        "no answer: the capture does not tell the path well enough"
+        "no answer: the capture does not show the path precisely enough"
     );
     let refused = Asked::Refused("no data was acknowledged".to_owned());
     assert_eq!(what_if(&refused), "no answer: no data was acknowledged");
@@ -110,7 +110,7 @@ fn without_an_answer_it_is_said_why() {
 }
 
 #[test]
-fn where_several_may_have_been_captured_they_are_named() {
+fn several_senders_that_may_have_been_captured_are_named() {
     let ends = |senders: &[&str]| {
         let mut one = given("rack/cubic", 8.0, Role::Another);
         one.senders = senders.iter().map(|&sender| sender.to_owned()).collect();
@@ -118,15 +118,18 @@ fn where_several_may_have_been_captured_they_are_named() {
         let (_, last) = said.rsplit_once("; ").expect("it has parts");
         last.to_owned()
     };
-    assert_eq!(ends(&["a", "b"]), "whichever was captured of a, b");
+    assert_eq!(
+        ends(&["a", "b"]),
+        "senders that may have been captured: a, b"
+    );
     assert_eq!(
         ends(&["a", "b", "c", "d", "e"]),
-        "whichever was captured of a, b, c, 2 others"
+        "senders that may have been captured: a, b, c, 2 others"
     );
-    assert!(ends(&["a"]).ends_with("says how"));
+    assert!(ends(&["a"]).ends_with("shows how to enable it"));
 }
 
-/// The line about retransmissions of a stream of a thousand segments, with so many of each class.
+/// Returns the line about retransmissions of a stream of a thousand segments, with these numbers of each class.
 fn again(classes: &[(Class, u64)], change: impl Fn(&mut StreamFindings)) -> String {
     let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"10s\"\n\
                 [path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\n[[flows]]\nbytes = \"20kB\"\n";
@@ -141,7 +144,7 @@ fn again(classes: &[(Class, u64)], change: impl Fn(&mut StreamFindings)) -> Stri
 }
 
 #[test]
-fn retransmissions_are_told_by_what_set_them_off() {
+fn retransmissions_are_counted_by_their_triggers() {
     assert_eq!(again(&[], |_| ()), "nothing");
     let all = [
         (Class::Fast, 4),
@@ -152,7 +155,7 @@ fn retransmissions_are_told_by_what_set_them_off() {
     ];
     assert_eq!(
         again(&all, |_| ()),
-        "12 of 1,000 segments (1.2 %): 4 fast, 3 further of the same recoveries, 2 by timeouts, 1 after timeouts, 2 tail loss \
+        "12 of 1,000 segments (1.2 %): 4 fast, 3 further in the same recoveries, 2 by timeouts, 1 after timeouts, 2 tail loss \
          probes"
     );
     let one = [(Class::Timeout, 1), (Class::TailLossProbe, 1)];
@@ -163,7 +166,7 @@ fn retransmissions_are_told_by_what_set_them_off() {
 }
 
 #[test]
-fn needless_and_late_segments_are_told_beside_retransmissions() {
+fn spurious_and_late_segments_follow_the_retransmissions() {
     let said = again(&[(Class::Fast, 10)], |stream| {
         stream.account.needless_by_dsack = 2;
         stream.account.needless_by_time = 1;
@@ -173,6 +176,6 @@ fn needless_and_late_segments_are_told_beside_retransmissions() {
     });
     assert_eq!(
         said,
-        "at least 10 of 1,000 segments (1 %): 10 fast; 3 spurious; 4 lost again; 11 came late, overtaken"
+        "at least 10 of 1,000 segments (1 %): 10 fast; 3 spurious; 4 lost again; 11 segments were overtaken and arrived late"
     );
 }

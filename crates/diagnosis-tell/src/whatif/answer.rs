@@ -1,4 +1,4 @@
-//! The answer: how long another stack would have taken.
+//! Answer: the time that another stack would have taken.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,70 +14,70 @@ use super::replies::{Replies, replies};
 use super::runs::{End, Outcome, Over};
 use crate::experiment::Captured;
 
-/// A prediction with a half width above this share of it is of no use, and not offered.
+/// Largest half width of an interval, as a share of the prediction, that is useful enough to be offered.
 const WIDEST: f64 = 0.25;
 
-/// A prediction of more than this many times the captured duration is not offered (ours): a path on which the captured sender
-/// does so much better is more likely to be another one than the capture tells.
+/// Longest prediction that is offered, as a multiple of the captured duration (ours): if the captured sender does so
+/// much better, the path is more likely to differ from what the capture shows.
 const FAR_SLOWER: f64 = 3.0;
 
 /// Relation of a stack to the captured one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// It is.
+    /// It is the captured sender.
     Captured,
-    /// It may be: it is one of several that do what the captured one did.
+    /// It may be the captured sender: it is one of several that behave like it.
     PerhapsCaptured,
-    /// It is another one.
+    /// It is another sender.
     Another,
 }
 
-/// What a stack would have taken.
+/// Prediction for a stack.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Answer {
     /// The stack.
     pub stack: StackSpec,
-    /// Whether it is the captured one.
+    /// Relation to the captured sender.
     pub role: Role,
-    /// From the first segment to the last ACK, in seconds.
+    /// Time from the first segment to the last ACK, in seconds.
     pub duration: Estimate,
-    /// The duration of the captured transfer, in seconds.
+    /// Duration of the captured transfer, in seconds.
     pub captured: f64,
     /// Acknowledged payload, in Mbit/s.
     pub goodput: Estimate,
-    /// How many times as long as the captured sender, simulated beside it on the same paths; nothing where it may
-    /// have been one of several.
+    /// Ratio of the duration to that of the captured sender, simulated on the same paths; `None` if several senders may
+    /// have been captured.
     pub ratio: Option<Ratio>,
-    /// How it compares with each sender that may be the captured one, simulated beside it.
+    /// Comparison with each sender that may be the captured one, simulated on the same paths.
     pub beside: Gain,
-    /// Whether it can be relied on.
+    /// Reliability of the answer.
     pub offer: Offer,
-    /// The senders on which it rests: each did what the captured one did, which may have been any of them.
+    /// The senders that the answer is based on: each behaves like the captured one, and may be it.
     pub senders: Vec<String>,
-    /// `true` if it is not known which sender was captured, and this one is not faster than each that may be, nor slower.
+    /// `true` if the captured sender is unknown, and this stack is neither faster nor slower than all that may be it.
     pub is_rivalled: bool,
-    /// What it would have made of each answer, where the captured connection has turns and this was asked.
+    /// Predicted single answers, if the connection has turns and they were asked for.
     pub replies: Option<Replies>,
 }
 
-/// How another stack compares with what was captured, as far as the intervals tell.
+/// Comparison of another stack with the captured transfer, as far as the intervals show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Gain {
-    /// All of the interval is below what the captured one took.
+    /// The whole interval is below the captured duration.
     Faster,
-    /// All of it is above.
+    /// The whole interval is above the captured duration.
     Slower,
-    /// What the captured one took lies within it.
+    /// The captured duration lies within the interval.
     None,
 }
 
 impl Answer {
-    /// How it compares with what was captured: with that transfer, and with what its sender takes in simulations. One transfer
-    /// may have been slow by chance, and the same sender faster the next time. Where several may be
-    /// the captured one, it compares with each in the same way.
+    /// Returns the comparison with the captured transfer, and with its sender in simulations: it is a gain only if both
+    /// are. One transfer may have been slow by chance, and the same sender faster the next time. If several senders may
+    /// be the captured one, the comparison must be the same for each.
     #[must_use]
     pub fn gain(&self) -> Gain {
         let of_capture = self.beside_capture();
@@ -87,18 +87,18 @@ impl Answer {
         }
     }
 
-    /// How it compares with the captured transfer alone.
+    /// Returns the comparison with the captured transfer alone.
     fn beside_capture(&self) -> Gain {
         Gain::of((self.duration.low, self.duration.high), self.captured)
     }
 
-    /// Returns `true` if the captured transfer took as long as this.
+    /// Returns `true` if the interval contains the captured duration.
     #[must_use]
     pub fn contains_captured(&self) -> bool {
         self.beside_capture() == Gain::None
     }
 
-    /// The difference to the captured duration, as a share of it: negative if it is less.
+    /// Returns the difference to the captured duration, as a share of it: negative if the prediction is shorter.
     #[must_use]
     pub fn change(&self) -> Estimate {
         let of = |seconds: f64| seconds / self.captured.max(f64::MIN_POSITIVE) - 1.0;
@@ -122,7 +122,8 @@ impl Gain {
         }
     }
 
-    /// Gain by all of these ratios to the captured sender, whose intervals have no part of the error of simulations.
+    /// Returns the gain that all of these ratios to the captured sender show. Their intervals do not include the error
+    /// of simulations.
     fn of_all<'a>(ratios: impl Iterator<Item = Option<&'a Ratio>>) -> Self {
         let each = ratios.map(|ratio| {
             let interval = ratio.and_then(|ratio| ratio.interval_95);
@@ -138,35 +139,35 @@ impl Gain {
     }
 }
 
-/// Whether an answer can be relied on, the more the earlier it stands here.
+/// Reliability of an answer, the most reliable first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Offer {
-    /// It can.
+    /// The answer is reliable.
     Given,
-    /// The capture does not tell the path well enough: the interval is too wide.
+    /// The capture does not show the path precisely enough: the interval is too wide.
     TooWide,
     /// It is several times slower than the captured sender.
     FarSlower,
-    /// The transfer does not end in so many times the captured time.
+    /// The transfer does not end within the maximum simulated time.
     DoesNotEnd,
 }
 
-/// An answer that rests on one environment.
+/// Part of an answer that is based on one environment.
 #[derive(Debug)]
 struct Part {
     duration: Guess,
-    /// To the likeliest sender.
+    /// Ratio to the likeliest sender.
     ratio: Option<Ratio>,
-    /// To each sender that may have been captured there.
+    /// Ratio to each sender that may have been captured there.
     ratios: Vec<Option<Ratio>>,
     end: End,
 }
 
 impl Passed<'_> {
-    /// What `stacks` would have taken; nothing if it was interrupted.
+    /// Predicts the time that `stacks` would have taken; `None` if the simulation was interrupted.
     ///
     /// # Errors
-    /// If one of them cannot run on the path: in words.
+    /// If one of them cannot run on the path, in words.
     pub fn ask(
         &self,
         stacks: &[StackSpec],
@@ -189,8 +190,8 @@ impl Passed<'_> {
         Ok(Some(answers.collect()))
     }
 
-    /// The senders that passed by their kinds, with how likely each kind is: another stack would have had the
-    /// dialect and the options of the captured one, and nothing else of it.
+    /// Returns the senders that passed, by their kinds, with the likelihood of each kind. Another stack would have had
+    /// the dialect and the options of the captured sender, and nothing else of it.
     fn environments(&self) -> Vec<(f64, Vec<&Simulated>)> {
         let mut kinds: Vec<(f64, Vec<&Simulated>)> = Vec::new();
         for sender in &self.senders {
@@ -266,7 +267,7 @@ impl Passed<'_> {
         Ok(Some(parts.collect()))
     }
 
-    /// What the environments come to for `stack`; nothing without any.
+    /// Combines the environments into an answer for `stack`; `None` without environments.
     fn answer(&self, stack: &StackSpec, parts: &[(f64, &Part)]) -> Option<Answer> {
         let guesses = parts.iter().map(|(weight, part)| (*weight, part.duration));
         let guesses: Vec<(f64, Guess)> = guesses.collect();
@@ -309,7 +310,7 @@ impl Passed<'_> {
         })
     }
 
-    /// What each of `stacks` makes of the answers of a connection with turns; nothing where it has none.
+    /// Predicts the single answers of a connection with turns for each of `stacks`; `None` if it has no turns.
     ///
     /// # Errors
     /// If one of them cannot run on the path, in words.
@@ -326,7 +327,7 @@ impl Passed<'_> {
         replies(question.path, &sender.captured, stacks, with, interrupt)
     }
 
-    /// Whether `stack` is the captured one.
+    /// Returns the relation of `stack` to the captured sender.
     fn role(&self, stack: &StackSpec) -> Role {
         let name = stack.to_string();
         let is_it = |sender: &Simulated| sender.stack.to_string() == name;
@@ -337,24 +338,26 @@ impl Passed<'_> {
         }
     }
 
-    /// `true` if the capture names the sender, and no other does what it did.
+    /// `true` if the capture names the sender, and no other behaves like it.
     fn is_certain(&self) -> bool {
         self.question.is_named && unique(self.stacks()).len() == 1
     }
 
-    /// The stacks that do what the captured one did, the likeliest first; one several times if several senders have it.
+    /// Returns the stacks that behave like the captured one, the likeliest first; a stack is repeated if several
+    /// senders have it.
     fn stacks(&self) -> impl Iterator<Item = &StackSpec> {
         self.senders.iter().map(|sender| &sender.stack)
     }
 
-    /// The likeliest stack of those that do what the captured one did; several senders may have it, by different rules.
+    /// Returns the likeliest stack of those that behave like the captured one; several senders may have it, with
+    /// different rules.
     #[must_use]
     pub fn likeliest(&self) -> Option<&StackSpec> {
         self.senders.first().map(|sender| &sender.stack)
     }
 }
 
-/// Each of `stacks` once, in their order: a plan has every stack once.
+/// Returns each of `stacks` once, in their order: a plan must not contain a stack twice.
 fn unique<'a>(stacks: impl IntoIterator<Item = &'a StackSpec>) -> Vec<StackSpec> {
     let mut names = Vec::new();
     let mut all = Vec::new();
@@ -377,7 +380,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gain_is_one_in_every_environment() {
+    fn a_gain_is_a_gain_in_every_environment() {
         let base = [10.0, 11.0, 9.0, 10.0];
         let times = |by: [f64; 4]| {
             let other: Vec<f64> = base.iter().zip(by).map(|(base, by)| base * by).collect();
@@ -386,7 +389,7 @@ mod tests {
         let faster = times([0.5, 0.52, 0.49, 0.5]);
         let slower = times([1.5, 1.52, 1.49, 1.5]);
         let unsure = times([0.5, 1.4, 0.9, 1.1]);
-        // Less than a simulation is off by.
+        // The difference is smaller than the error of simulations.
         let alike = times([0.97, 0.971, 0.97, 0.969]);
         let of = |all: &[Option<Ratio>]| Gain::of_all(all.iter().map(Option::as_ref));
         assert_eq!(of(&[faster]), Gain::Faster);

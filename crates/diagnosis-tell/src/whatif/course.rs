@@ -1,4 +1,4 @@
-//! How simulated transfers go over time, for figures: theirs beside the captured one.
+//! Simulated transfers over time, for figures that compare them with the captured one.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::Seeds;
@@ -13,25 +13,25 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::experiment::{Captured, time_to_run, write};
 use dupack_diagnosis::path::Path;
 
-/// The seed of the one run that is shown.
+/// Seed of the one run that is shown.
 const SEED: u64 = 1;
 
-/// Whether all is acknowledged is looked at so often.
+/// Interval of checks whether everything is acknowledged.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Points of a course: more than a figure has columns.
+/// Maximum number of points: more than a figure has columns.
 const POINTS: usize = 2000;
 
-/// A simulated transfer over time.
+/// Simulated transfer over time.
 #[derive(Clone, Debug)]
 pub struct Course {
     /// The stack.
     pub stack: String,
-    /// Seconds since its first segment, and bytes acknowledged then; each holds until the next.
+    /// Seconds since its first segment, and bytes acknowledged at that time; each value holds until the next.
     pub acked: Vec<(f64, f64)>,
 }
 
-/// One run of each of `stacks` on the best guesses of `path`, where the captured sender was `captured`.
+/// Runs each of `stacks` once on the best estimate of `path`, on which the captured sender was `captured`.
 ///
 /// # Errors
 /// If one of them cannot run on the path, in words.
@@ -73,7 +73,7 @@ pub fn courses(
     all.collect()
 }
 
-/// Notes what is acknowledged when.
+/// Observer of acknowledged bytes over time.
 struct Acked {
     all: u64,
     bytes: u64,
@@ -94,10 +94,10 @@ impl Acked {
     }
 }
 
-/// The flow that the capture shows.
+/// Flow that the capture shows.
 const FIRST: FlowId = FlowId(0);
 
-/// An ACK that goes on by more than this went back: it was overtaken.
+/// An ACK number that is ahead by more than this is an old one: it was overtaken.
 const BACK: u32 = 1 << 31;
 
 impl Observer for Acked {

@@ -1,58 +1,60 @@
-//! How long a stack would have taken, and how sure that is.
+//! Estimate of the duration of a stack, and its uncertainty.
 //!
-//! Three things are uncertain. What chance makes of a transfer: the mean is asked for, of which more seeds tell more.
-//! What the path is: its numbers have intervals, and durations on paths drawn from them vary by more than chance. And
-//! by what a real path differs from any simulated one.
+//! Three things are uncertain:
 //!
-//! Of the last two the capture tells more than its numbers: how long the captured sender took. Where it took longer
-//! than it does in simulations, the path is worse than its numbers say, or something slows all that is sent over it,
-//! and another sender would have been slower, too. By how much is linear regression, in logarithms: the share of what
-//! the captured duration varies by that is the path's, and that both have in common. Not by what the captured sender
-//! lost more or less than it does in simulations: the path's loss was measured by the same losses, and they tell of it
-//! but once. So what its duration depends on them is taken away first.
+//! 1. Chance in a transfer: the mean is estimated, and more seeds make it more precise.
+//! 2. The path: its numbers have intervals, and durations on paths drawn from them vary by more than chance.
+//! 3. The difference between a real path and any simulated one.
+//!
+//! The captured duration adds information on the last two. If the captured sender took longer than it does in
+//! simulations, the path is worse than its numbers say, or something slows everything that is sent over it, and another
+//! sender would have been slower, too. The factor follows from a linear regression of logarithms: the covariance of
+//! both durations through the path, as a share of the variance of the captured duration. If the captured sender lost
+//! more or fewer segments than in simulations, this adds nothing: the path's loss was measured by the same losses,
+//! which must count only once. Therefore the effect of the losses on the duration is removed first.
 
 use dupack_lab::stats::{Summary, mean};
 
 use super::runs::Outcome;
 use dupack_diagnosis::path::DEVIATIONS;
 
-/// What a simulation is off by that no seed shows, half of an interval of 95 %: most points of docs/testbed.md agree with
-/// the wire to so much.
+/// Error of a simulation that no seed shows, as half of a 95 % interval: most points of docs/testbed.md agree with the
+/// wire within this share.
 pub(super) const MODEL: f64 = 0.05;
 
-/// A predicted quantity.
+/// Predicted quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The best guess.
+    /// Best estimate.
     pub mean: f64,
-    /// The lower end of the interval of 95 %.
+    /// Lower end of the 95 % interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the 95 % interval.
     pub high: f64,
 }
 
-/// What a stack does: by seed on the best path, and by seed on those drawn.
+/// Outcomes of a stack: by seed on the best path, and by seed on the drawn paths.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outcomes<'a> {
     pub best: &'a [Outcome],
     pub drawn: &'a [Outcome],
 }
 
-/// What the captured sender did.
+/// Captured duration and losses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Did {
     pub seconds: f64,
     pub losses: f64,
 }
 
-/// A duration, and the variance of what it is off by.
+/// Duration, and the variance of its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Guess {
     pub mean: f64,
     pub variance: f64,
 }
 
-/// How long a stack would have taken, where the captured sender did this and is simulated with the same seeds.
+/// Estimates the duration of a stack, if the captured sender did this and is simulated with the same seeds.
 pub(super) fn guess(stack: Outcomes<'_>, captured: Outcomes<'_>, did: Did) -> Guess {
     let seconds: Vec<f64> = stack.best.iter().map(|one| one.seconds).collect();
     let simulated = mean(&seconds).unwrap_or(0.0);
@@ -67,7 +69,7 @@ pub(super) fn guess(stack: Outcomes<'_>, captured: Outcomes<'_>, did: Did) -> Gu
     };
     let (its_best, its_drawn) = (beside(captured.best), beside(captured.drawn));
     let model = (MODEL / DEVIATIONS).powi(2);
-    // What the drawn paths add to chance, to either and to both.
+    // Variance that the drawn paths add to chance, for each of the two and for both.
     let of_path = (variance(&drawn) - variance(&best)).max(0.0);
     let of_its_path = (variance(&its_drawn) - variance(&its_best)).max(0.0);
     let both = covariance(&drawn, &its_drawn) - covariance(&best, &its_best);
@@ -82,7 +84,7 @@ pub(super) fn guess(stack: Outcomes<'_>, captured: Outcomes<'_>, did: Did) -> Gu
     }
 }
 
-/// By how much the logarithm of the duration grows with that of the losses, by chance.
+/// Returns the slope by which the logarithm of the duration grows with that of the losses, by chance.
 fn by_losses(outcomes: &[Outcome]) -> f64 {
     let of =
         |of: fn(&Outcome) -> f64| -> Vec<f64> { outcomes.iter().map(|one| ln(of(one))).collect() };
@@ -95,12 +97,12 @@ fn by_losses(outcomes: &[Outcome]) -> f64 {
     }
 }
 
-/// The natural logarithm of what is more than nothing.
+/// Returns the natural logarithm of a value, which is raised above zero.
 fn ln(value: f64) -> f64 {
     value.max(f64::MIN_POSITIVE).ln()
 }
 
-/// What several guesses of these weights come to: one of them is right.
+/// Combines several weighted guesses, one of which is right.
 pub(super) fn together(guesses: &[(f64, Guess)]) -> Option<Guess> {
     let weights: f64 = guesses.iter().map(|(weight, _)| weight).sum();
     if !(weights.is_finite() && weights > 0.0) {
@@ -146,8 +148,8 @@ mod tests {
     use super::super::runs::End;
     use super::*;
 
-    /// Twenty outcomes about these means, of which `by` is the largest deviation of the durations, as a share, and
-    /// `losing` of the losses.
+    /// Returns twenty outcomes around these means. `by` is the largest deviation of the durations, as a share, and
+    /// `losing` that of the losses.
     fn about((seconds, losses): (f64, f64), by: f64, losing: f64) -> Vec<Outcome> {
         let place = |n: i32| (f64::from(n) - 9.5) / 9.5;
         let outcome = |n| Outcome {
@@ -168,8 +170,8 @@ mod tests {
     }
 
     #[test]
-    fn what_slowed_the_captured_sender_slows_another() {
-        // No chance at all, and nothing of the path is uncertain: what is left is that no simulation is right.
+    fn a_path_that_slowed_the_captured_sender_slows_another() {
+        // No chance, and a certain path: only the error of simulations is left.
         let (ten, four) = (about((10.0, 0.0), 0.0, 0.0), about((4.0, 0.0), 0.0, 0.0));
         let guess = guess(of(&four, &four), of(&ten, &ten), did(11.0, 0.0));
         assert!((guess.mean - 4.4).abs() < 1e-9, "{guess:?}");
@@ -181,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_chance_slows_nobody_else() {
+    fn chance_does_not_slow_another_sender() {
         let (ten, four) = (about((10.0, 0.0), 0.3, 0.0), about((4.0, 0.0), 0.0, 0.0));
         let guess = guess(of(&four, &four), of(&ten, &ten), did(11.0, 0.0));
         assert!((guess.mean / 4.0 - 1.0).abs() < 0.01, "{guess:?}");
     }
 
     #[test]
-    fn an_uncertain_path_is_less_so_by_what_the_captured_sender_took() {
+    fn the_captured_duration_reduces_the_uncertainty_of_the_path() {
         let (best, other_best) = (about((10.0, 0.0), 0.05, 0.0), about((20.0, 0.0), 0.0, 0.0));
         let (drawn, other_drawn) = (about((10.0, 0.0), 0.4, 0.0), about((20.0, 0.0), 0.4, 0.0));
         let other = of(&other_best, &other_drawn);
@@ -200,8 +202,8 @@ mod tests {
     }
 
     #[test]
-    fn losses_tell_of_the_path_but_once() {
-        // The duration is as the losses are, on any path.
+    fn losses_count_only_once() {
+        // The duration is proportional to the losses on any path.
         let (best, other_best) = (about((10.0, 100.0), 0.2, 0.2), about((20.0, 0.0), 0.0, 0.0));
         let (drawn, other_drawn) = (about((10.0, 100.0), 0.4, 0.4), about((20.0, 0.0), 0.4, 0.0));
         let other = of(&other_best, &other_drawn);
@@ -212,13 +214,13 @@ mod tests {
             once.variance > 0.9 * nothing.variance,
             "{once:?} {nothing:?}"
         );
-        // What is not the losses' is the path's.
+        // The part that the losses do not explain is the path's.
         let slower = guess(other, of(&best, &drawn), did(12.0, 100.0));
         assert!(slower.mean > 1.1 * 20.0, "{slower:?}");
     }
 
     #[test]
-    fn guesses_that_differ_are_less_sure_together() {
+    fn differing_guesses_have_a_larger_variance_together() {
         let one = Guess {
             mean: 10.0,
             variance: 1.0,

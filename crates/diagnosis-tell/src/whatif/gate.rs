@@ -1,4 +1,4 @@
-//! The gate: the captured sender, simulated on the path, does what it did in the capture.
+//! Gate: the captured sender, simulated on the path, must behave as it did in the capture.
 
 use dupack_algorithms::catalog::StackSpec;
 use dupack_engine::Watch;
@@ -11,107 +11,107 @@ use super::runs::{Outcome, Over};
 use crate::experiment::Captured;
 use dupack_diagnosis::path::{Company, DEVIATIONS, Path, Steadiness};
 
-/// The simulated duration, on average, is within this share of the captured (what a prediction is to be
-/// good for).
+/// Allowed difference of the mean simulated duration, as a share of the captured one (the accuracy that a prediction
+/// should have).
 const DURATION_SHARE: f64 = 0.15;
-/// … or within so many round trips: of a transfer of few, one more is no other behaviour.
+/// The same in round trips: if there are few, one more is the same behaviour. The largest allowance counts.
 const DURATION_ROUND_TRIPS: f64 = 2.0;
 
-/// … or within what chance makes of it, up to this share (ours: a prediction of which no more is known is not
+/// Largest allowance for chance, as a share of the captured duration (ours: a prediction that is less certain is not
 /// offered).
 const DURATION_CHANCE: f64 = 0.25;
 
-/// Losses, and timeouts, are within what chance makes of them, and beyond it within this share (ours).
+/// Allowed difference of losses and timeouts beyond chance, as a share of the captured number (ours).
 const COUNT_SHARE: f64 = 0.2;
 
-/// Nothing lost in the capture is what chance makes of three losses, on average, in one case of twenty (e^−3).
+/// Mean number of losses at which a capture has none in one of twenty cases (e^−3).
 const LOSSES: f64 = 3.0;
 
-/// The queue made most of the losses if it made more than this share of them.
+/// Share of the losses from which the queue caused most of them.
 const MOSTLY: f64 = 0.5;
 
-/// One timeout more or less is within the bounds of any transfer.
+/// Difference in timeouts that is always allowed.
 const TIMEOUTS: f64 = 1.0;
 
-/// Whether there is a what-if.
+/// Outcome of the gate.
 #[derive(Debug)]
 pub enum Gate<'a> {
-    /// There is.
+    /// There is a what-if.
     Passed(Passed<'a>),
-    /// There is none.
+    /// There is no what-if.
     Refused {
-        /// Why not.
+        /// Reason.
         reason: Reason,
-        /// What was compared, as far as it came to that.
+        /// Quantities that were compared, if any.
         checked: Vec<Checked>,
     },
-    /// Somebody asked for the end before it was known.
+    /// The simulation was interrupted.
     Interrupted,
 }
 
-/// A transfer of which can be asked what another sender would have taken for it.
+/// Transfer that passed the gate: it can be asked about other senders.
 #[derive(Debug)]
 pub struct Passed<'a> {
     pub(super) question: WhatIf<'a>,
-    /// The senders that do what the captured one did, the likeliest first: one at least.
+    /// The senders that behave as the captured one did, the likeliest first: at least one.
     pub senders: Vec<Simulated>,
 }
 
-/// A sender that does what the captured one did.
+/// Sender that behaves as the captured one did.
 #[derive(Clone, Debug)]
 pub struct Simulated {
-    /// Which.
+    /// The sender.
     pub captured: Captured,
     pub(super) stack: StackSpec,
-    /// What was compared: all is within its bounds.
+    /// Quantities that were compared: all are within their bounds.
     pub checked: Vec<Checked>,
-    /// What it does with each seed.
+    /// Outcomes, one per seed.
     pub(super) outcomes: Vec<Outcome>,
 }
 
 impl Simulated {
-    /// Its stack and its dialect.
+    /// Returns its stack and its dialect.
     pub(super) fn name(&self) -> String {
         self.captured.name()
     }
 
-    /// How likely it is beside others: as what is known of it says, and the more the closer it comes to the capture.
+    /// Returns the likelihood relative to others: by the evidence for the sender, and by its distance to the capture.
     pub(super) fn weight(&self) -> f64 {
         let off = |one: &Checked| {
             let share = (one.captured - one.simulated) / one.allowed.max(f64::MIN_POSITIVE);
             (DEVIATIONS * share).powi(2) / 2.0
         };
-        // The goodput is the duration's inverse.
+        // The goodput is the inverse of the duration.
         let compared = self.checked.iter();
         let compared = compared.filter(|one| one.quantity != Quantity::Goodput);
         (-self.captured.behind - compared.map(off).sum::<f64>()).exp()
     }
 }
 
-/// Why there is no what-if.
+/// Reason for no what-if.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Reason {
     /// The capture has no data that was acknowledged.
     NothingTransferred,
-    /// The least round-trip time is not known.
+    /// The least round-trip time is unknown.
     NoRoundTrip,
-    /// Others may share the bottleneck: they would give way to another sender otherwise.
+    /// Other traffic may share the bottleneck: it may react differently to another sender.
     PerhapsShared,
-    /// The rate varies, and for too long nothing shows how.
+    /// The rate varies, and the sender did not fill the path for long enough to show how.
     VariesUnseen,
-    /// The captured sender is none that can be simulated; in words.
+    /// The captured sender cannot be simulated; the reason in words.
     NoSuchSender(String),
-    /// It cannot be simulated on this path; in words.
+    /// The captured sender cannot be simulated on this path; the reason in words.
     Impossible(String),
-    /// Simulated, it does something else than in the capture: what is out of bounds says what.
+    /// The simulation differs from the capture: the quantities that are out of bounds show how.
     Differs,
 }
 
-/// What is compared.
+/// Compared quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// From the first segment to the last ACK, in seconds.
+    /// Time from the first segment to the last ACK, in seconds.
     Duration,
     /// Acknowledged payload, in Mbit/s.
     Goodput,
@@ -121,31 +121,31 @@ pub enum Quantity {
     Timeouts,
 }
 
-/// A quantity of the capture and of its simulation.
+/// Quantity of the capture and of its simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Checked {
-    /// What it is.
+    /// The quantity.
     pub quantity: Quantity,
-    /// What it was in the capture.
+    /// Value in the capture.
     pub captured: f64,
-    /// What it is in simulations, on average.
+    /// Mean value in simulations.
     pub simulated: f64,
-    /// By how much the two may differ.
+    /// Allowed difference between the two.
     pub allowed: f64,
 }
 
-/// Whether a quantity is within its bounds.
+/// Position of a quantity relative to its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// It is.
+    /// Within the bounds.
     Within,
-    /// It is not.
+    /// Beyond the bounds.
     Beyond,
 }
 
 impl Checked {
-    /// Whether it is within its bounds.
+    /// Returns the position relative to the bounds.
     #[must_use]
     pub fn bound(&self) -> Bound {
         if (self.captured - self.simulated).abs() <= self.allowed {
@@ -183,7 +183,7 @@ pub(super) fn gate<'a>(
             Ok(None) => return Gate::Interrupted,
             Err(reason) => (reason, Vec::new()),
         };
-        // What is said is of the likeliest.
+        // The reason for the likeliest sender is reported.
         refusal.get_or_insert(Gate::Refused { reason, checked });
     }
     if senders.is_empty() {
@@ -196,7 +196,7 @@ pub(super) fn gate<'a>(
     })
 }
 
-/// What `captured` does on the path, beside what was captured; nothing if it was interrupted.
+/// Simulates `captured` on the path and compares it with the capture; `None` if it was interrupted.
 fn simulate(
     question: &WhatIf<'_>,
     captured: &Captured,
@@ -221,7 +221,7 @@ fn simulate(
     }))
 }
 
-/// Why a path cannot be simulated, if it is plain from the capture.
+/// Returns the reason why a path cannot be simulated, if the capture shows one.
 fn hopeless(path: &Path) -> Option<Reason> {
     if path.transfer.bytes == 0 || path.transfer.duration.is_zero() {
         return Some(Reason::NothingTransferred);
@@ -261,7 +261,7 @@ fn compare(path: &Path, outcomes: &[Outcome]) -> Vec<Checked> {
             quantity: Quantity::Goodput,
             captured: megabits / captured,
             simulated: goodput,
-            // The same bound, for what is the inverse.
+            // The same bound for the inverse.
             allowed: goodput * allowed / captured,
         },
         counted(
@@ -279,8 +279,9 @@ fn compare(path: &Path, outcomes: &[Outcome]) -> Vec<Checked> {
     ]
 }
 
-/// What one overflow of the queue drops, in packets, where the queue made most of the losses: by when a sender ends slow start
-/// this is as many as the queue holds, or few. Its losses tell nothing of the path beyond its room, which is told by itself.
+/// Returns the packets that one overflow of the queue drops, if the queue caused most of the losses. Depending on when
+/// a sender ends slow start, this is as many as the queue holds, or few. These losses show nothing of the path beyond
+/// the capacity of its queue, which is estimated separately.
 pub(super) fn one_overflow(path: &Path) -> f64 {
     let by_queue = path.queue_share.value();
     let room = path.room.value().map_or(0.0, |room| room.packets);
@@ -291,8 +292,8 @@ pub(super) fn one_overflow(path: &Path) -> f64 {
     }
 }
 
-/// A count of the capture beside those of simulations: it is one draw of what they are, and of a path whose
-/// own numbers are of counts.
+/// Compares a count of the capture with those of simulations. The captured count is a single draw, and the path was
+/// estimated from counts.
 fn counted(quantity: Quantity, captured: f64, simulated: &[f64], at_least: f64) -> Checked {
     let deviation = Summary::of(simulated).and_then(|summary| summary.standard_deviation);
     let variance = deviation.unwrap_or(0.0).powi(2) + captured;
@@ -318,8 +319,8 @@ mod tests {
     }
 
     #[test]
-    fn counts_differ_by_a_fifth_beyond_what_chance_makes_of_them() {
-        // Of a hundred chance makes 80 to 120.
+    fn counts_may_differ_by_a_fifth_beyond_chance() {
+        // Chance turns a hundred into 80 to 120.
         for (simulated, bound) in [
             (139.0, Bound::Within),
             (141.0, Bound::Beyond),
@@ -328,17 +329,17 @@ mod tests {
         ] {
             assert_eq!(losses(100.0, &[simulated; 3]), bound, "{simulated}");
         }
-        // Simulations that differ among themselves tell less.
+        // Simulations that differ among themselves allow more.
         assert_eq!(losses(100.0, &[141.0, 111.0, 171.0]), Bound::Within);
     }
 
     #[test]
-    fn nothing_lost_is_what_chance_makes_of_three_losses() {
+    fn no_losses_are_compatible_with_a_mean_of_three() {
         assert_eq!(losses(0.0, &[3.0; 3]), Bound::Within);
         assert_eq!(losses(0.0, &[4.0; 3]), Bound::Beyond);
     }
 
-    /// A sender that comes as close to the capture as so many parts of what is allowed.
+    /// Returns a sender whose distance to the capture is `off` times the allowed difference.
     fn simulated(behind: f64, off: f64) -> Simulated {
         let checked = |quantity, off| Checked {
             quantity,
@@ -367,18 +368,18 @@ mod tests {
     }
 
     #[test]
-    fn the_closer_a_sender_comes_to_the_capture_the_more_it_counts() {
+    fn a_sender_closer_to_the_capture_has_more_weight() {
         let weight = |behind, off| simulated(behind, off).weight();
         assert!((weight(0.0, 0.0) - 1.0).abs() < 1e-12);
         assert!(weight(0.0, 0.2) > weight(0.0, 0.5));
         assert!((weight(0.0, 0.5) - weight(0.0, -0.5)).abs() < 1e-12);
-        // On the bound it is as likely as a value at the end of an interval of 95 %.
+        // On the bound it is as likely as a value at the end of a 95 % interval.
         assert!(
             (weight(0.0, 1.0) - 0.1465).abs() < 1e-3,
             "{}",
             weight(0.0, 1.0)
         );
-        // One that is less likely by itself.
+        // A sender that is less likely by its evidence.
         assert!((weight(2.0_f64.ln(), 0.0) - 0.5).abs() < 1e-12);
     }
 }

@@ -1,10 +1,12 @@
-//! What another sender makes of the answers of a connection with turns: which would have come sooner, and by how much.
+//! Predictions of the single answers of a connection with turns: those that would have arrived sooner, and by how much.
 //!
-//! Chance decides which answer meets a loss, so that the slowest answer of the capture is held against the slowest of each
-//! simulation, the second slowest against the second slowest, and so on. One would have come sooner if it took longer than its
-//! counterpart in any simulation of the other sender, and if what the captured sender takes on average is longer than that, too:
-//! what was chance is no gain. And only if the captured sender, simulated, takes about as long: what it never does was not its
-//! doing.
+//! Chance decides which answer meets a loss. Therefore the slowest answer of the capture is compared with the slowest
+//! of each simulation, the second slowest with the second slowest, and so on. An answer would have arrived sooner under
+//! three conditions:
+//!
+//! - It took longer than its counterpart in every simulation of the other sender.
+//! - The captured sender on average takes longer than that, too: chance is not a gain.
+//! - The captured sender, simulated, takes about as long: a duration that it never has is not due to the sender.
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_diagnosis::path::Path;
@@ -20,55 +22,56 @@ use dupack_tcp::time::{Duration, Instant};
 use super::estimate::Estimate;
 use crate::experiment::{Captured, time_to_run, write};
 
-/// Answers that are told one by one, those that gain the most (ours).
+/// Maximum number of answers that are reported individually, those with the largest gain (ours).
 const SOONER_MAX: usize = 16;
 
-/// With fewer, a connection has no turns.
+/// Minimum number of answers of a connection with turns.
 const ANSWERS_MIN: usize = 2;
 
-/// A smaller gain is none: so much, and such a share (ours).
+/// Minimum gain in seconds, and as a share of the captured time (ours).
 const GAIN_MIN: f64 = 0.010;
 const GAIN_SHARE: f64 = 0.1;
 
-/// The captured answer took no more than this many times what the captured sender takes in any simulation (ours).
+/// Maximum of the captured time, as a multiple of the longest time of the captured sender in simulations (ours).
 const OWN_TIMES: f64 = 1.25;
 
-/// What is acknowledged is looked at so often.
+/// Interval of checks whether everything is acknowledged.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Answers of a connection with turns, by another sender. Each takes from its first segment until all of it is acknowledged, without the
-/// time for which a receiver holds that ACK back.
+/// Answers of a connection with turns, with another sender. The time of an answer runs from its first segment until all
+/// of it is acknowledged, without the time for which a receiver delays that ACK.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Replies {
-    /// How many there are.
+    /// Number of answers.
     pub count: usize,
-    /// What the captured ones took in the median, and the longest, in seconds.
+    /// Median and longest time of the captured answers, in seconds.
     pub captured: (f64, f64),
-    /// What they would have taken in the median, and the longest, in seconds: means of simulations.
+    /// Predicted median and longest time, in seconds: means of simulations.
     pub predicted: (f64, f64),
-    /// How many would have come sooner.
+    /// Number of answers that would have arrived sooner.
     pub sooner: usize,
-    /// Those of them that gain the most, the largest gain first; at most 16.
+    /// The answers with the largest gain, the largest first; at most 16.
     pub most: Vec<Reply>,
 }
 
-/// An answer that would have come sooner.
+/// Answer that would have arrived sooner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Reply {
     /// Its number in its stream, from 1.
     pub number: usize,
-    /// What it took in the capture, in seconds.
+    /// Its time in the capture, in seconds.
     pub captured: f64,
-    /// What its counterpart takes, as slow among the others as it was: the mean, and the least and the most of simulations.
+    /// Time of its counterpart, the answer of the same rank: mean, least and longest of the simulations.
     pub duration: Estimate,
 }
 
 /// Seconds per seed and answer.
 type Durations = Vec<Vec<f64>>;
 
-/// What each of `stacks` makes of the answers of the transfer on `path`, by `captured`'s rules; nothing where it has no turns.
+/// Predicts the answers of the transfer on `path` for each of `stacks`, with the rules of `captured`; `None` if the
+/// transfer has no turns.
 ///
 /// # Errors
 /// If one of them cannot run on the path, in words.
@@ -98,8 +101,9 @@ pub(crate) fn replies(
     ))
 }
 
-/// Durations of the answers in the capture, in seconds: until the pause before the next began, and no longer than the table of requests
-/// has it, with the round trip that its ACK needs: a receiver that holds an ACK back makes no answer slow.
+/// Returns the times of the answers in the capture, in seconds. An answer ends when the pause before the next one
+/// begins, but no later than in the table of requests plus the round trip that its ACK needs: a delayed ACK does not
+/// make an answer slow.
 fn of_capture(path: &Path) -> Option<Vec<f64>> {
     let transfer = &path.transfer;
     let round_trip = path.least_rtt.value().unwrap_or_default();
@@ -121,7 +125,7 @@ fn of_capture(path: &Path) -> Option<Vec<f64>> {
     Some(took.map(|time| time.as_secs_f64()).collect())
 }
 
-/// What `stack` makes of each answer, seed by seed; of those seeds only with which all of them end.
+/// Returns the times of the answers with `stack`, seed by seed; seeds with which some answers do not end are left out.
 fn simulate(
     path: &Path,
     captured: &Captured,
@@ -161,7 +165,8 @@ fn simulate(
     Ok(all)
 }
 
-/// Holds the captured answers against simulated ones, of the captured sender's `own` and `by` another one.
+/// Compares the captured answers with simulated ones: `own` are those of the captured sender, `by` those of another
+/// one.
 fn compare(took: &[f64], own: &Durations, by: &Durations) -> Replies {
     let mut order: Vec<(usize, f64)> = took.iter().copied().enumerate().collect();
     order.sort_by(|(_, one), (_, other)| other.total_cmp(one));
@@ -205,7 +210,7 @@ fn slowest_first(runs: &Durations) -> Durations {
     sorted.collect()
 }
 
-/// What the answer of this rank takes in all runs.
+/// Returns the time of the answer with this rank over all runs.
 fn at_rank(sorted: &Durations, rank: usize) -> Option<Estimate> {
     let times: Vec<f64> = sorted
         .iter()
@@ -230,22 +235,22 @@ fn longest(times: &[f64]) -> f64 {
     times.iter().copied().fold(0.0, f64::max)
 }
 
-/// Notes when answers begin and are acknowledged.
+/// Observer of the times at which answers begin and are acknowledged.
 struct Watch {
-    /// The offset after each answer.
+    /// Offset after each answer.
     ends: Vec<u64>,
     sent: u64,
     acked: u64,
-    /// Sequence numbers of the ends of what was sent and acknowledged.
+    /// Sequence numbers after the last sent byte and after the last acknowledged byte.
     numbers: Option<(u32, u32)>,
     began: Option<Instant>,
     took: Vec<f64>,
 }
 
-/// The flow that the capture shows.
+/// Flow that the capture shows.
 const FIRST: FlowId = FlowId(0);
 
-/// A number that goes on by more than this went back.
+/// A sequence number that is ahead by more than this is an old one.
 const BACK: u32 = 1 << 31;
 
 impl Watch {
@@ -292,7 +297,7 @@ impl Watch {
         while let Some(&end) = self.ends.get(self.took.len())
             && end <= self.acked
         {
-            // The next one begins with the next segment: it is an answer.
+            // The next answer begins with the next segment.
             let began = self.began.take().unwrap_or(at);
             self.took.push(at.since(began).as_secs_f64());
         }
@@ -322,28 +327,28 @@ mod tests {
     use dupack_truth::script::{End, Ip, Link, Script, packet};
 
     #[test]
-    fn only_what_the_sender_makes_slow_would_have_come_sooner() {
+    fn only_answers_slowed_by_the_sender_would_have_arrived_sooner() {
         let took = [0.05, 1.2, 3.0, 0.05];
         // The captured sender takes a second twice, the other one never.
         let own = vec![vec![0.05, 1.1, 1.3, 0.05], vec![1.0, 0.05, 0.05, 1.2]];
         let by = vec![vec![0.05, 0.06, 0.1, 0.05], vec![0.05, 0.1, 0.05, 0.2]];
         let found = compare(&took, &own, &by);
-        // What took three seconds the sender does not explain.
+        // The sender does not explain the answer that took three seconds.
         assert_eq!((found.count, found.sooner), (4, 1));
         let reply = found.most[0];
         assert_eq!((reply.number, reply.captured), (2, 1.2));
         assert_eq!((reply.duration.low, reply.duration.high), (0.06, 0.1));
         assert_eq!(found.captured, (0.05, 3.0));
         assert!((found.predicted.1 - 0.15).abs() < 1e-9, "{found:?}");
-        // By the captured sender itself none would have come sooner, whatever chance made of the capture.
+        // With the captured sender itself no answer would have arrived sooner, whatever chance did in the capture.
         assert_eq!(compare(&took, &own, &own).sooner, 0);
         let unlucky = [0.05, 1.35, 1.45, 0.05];
         assert_eq!(compare(&unlucky, &own, &own).sooner, 0);
         assert_eq!(compare(&unlucky, &own, &by).sooner, 2);
     }
 
-    /// Answers of 200 bytes over a path of a millisecond, captured at the client, which asks at once, but each fifth time acknowledges
-    /// after 40 ms and pauses.
+    /// Answers of 200 bytes over a path of a millisecond, captured at the client, which sends the next request at once.
+    /// Before every fifth one it acknowledges after 40 ms, and pauses.
     fn answers_at_the_client() -> Script {
         let mut script = Script::new(Ip::V4, Link::Raw);
         script.open(0.0, 0.001);
@@ -366,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_that_is_held_back_makes_no_answer_slow() {
+    fn a_delayed_ack_does_not_make_an_answer_slow() {
         let file = answers_at_the_client().pcap();
         let mut reader = CaptureReader::new(file.as_slice()).unwrap();
         let found = diagnose(&mut reader, Flow::All, &mut ()).unwrap();
@@ -378,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_takes_until_it_is_acknowledged() {
+    fn an_answer_lasts_until_it_is_acknowledged() {
         let write = |bytes| Write {
             at: Duration::ZERO,
             after: Duration::ZERO,
@@ -392,7 +397,7 @@ mod tests {
         watch.sent(at(0), begin, 100);
         watch.sent(at(1), begin.wrapping_add(100), 100);
         watch.acked(at(40), begin.wrapping_add(100));
-        // A repetition begins nothing.
+        // A retransmission begins no answer.
         watch.sent(at(50), begin.wrapping_add(100), 100);
         watch.acked(at(90), begin.wrapping_add(200));
         assert!(!watch.is_over());

@@ -13,7 +13,7 @@ use crate::experiment::{Captured, time_to_run, with};
 use crate::whatif::values::Values;
 use dupack_diagnosis::path::Path;
 
-/// What runs take.
+/// Inputs of runs.
 pub(super) struct Runs<'a> {
     pub path: &'a Path,
     pub captured: &'a Captured,
@@ -23,26 +23,26 @@ pub(super) struct Runs<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-/// Over which paths stacks are run.
+/// Paths over which stacks are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Over {
-    /// That of the best guesses, with every seed.
+    /// The path of the best estimates, with every seed.
     Best,
-    /// One drawn from the intervals for every seed.
+    /// A path drawn from the intervals for each seed.
     Drawn,
 }
 
-/// How a simulated transfer went.
+/// Outcome of a simulated transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Outcome {
-    /// From the first segment to the last ACK, in seconds; of one that did not end, as long as it ran.
+    /// Time from the first segment to the last ACK, in seconds; the simulated time if the transfer did not end.
     pub seconds: f64,
     pub losses: f64,
     pub timeouts: f64,
     pub end: End,
 }
 
-/// Whether a transfer ended.
+/// End of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Reached,
@@ -50,8 +50,8 @@ pub(super) enum End {
 }
 
 impl Runs<'_> {
-    /// What each of `stacks` does with the seeds from 1 to `seeds`, seed by seed; `None` if it was
-    /// interrupted, or one of them cannot run on such a path, which an `Err` says.
+    /// Returns the outcomes of each of `stacks` with the seeds from 1 to `seeds`, seed by seed; `None` if the runs were
+    /// interrupted. An `Err` says why one of them cannot run on the path.
     pub(super) fn of(
         &self,
         stacks: &[StackSpec],

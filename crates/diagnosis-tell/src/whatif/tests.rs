@@ -1,4 +1,4 @@
-//! Simulated captures: what another sender would have taken is what it takes on the true path.
+//! Simulated captures: a prediction for another sender is compared with that sender's transfers on the true path.
 
 use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
 use dupack_engine::{Execute, Execution};
@@ -26,7 +26,7 @@ fn transfer(stack: &str, link: &str, more: &str) -> String {
     )
 }
 
-/// How long a stack really takes, on average.
+/// Returns the true mean duration of a stack.
 fn truth(text: &str) -> f64 {
     let source = Source::new("truth.toml", text);
     let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
@@ -37,7 +37,7 @@ fn truth(text: &str) -> f64 {
 }
 
 #[test]
-fn another_sender_takes_what_it_would_have_taken() {
+fn another_sender_takes_the_predicted_time() {
     let catalog = Catalog::builtin();
     for (from, to, link) in [
         (
@@ -85,7 +85,7 @@ fn a_bottleneck_that_others_share_is_refused() {
     assert!(matches!(gate, Gate::Refused { .. }), "{gate:?}");
 }
 
-/// What comes of the question for `to` where `from` was captured.
+/// Returns the answers for `to` if `from` was captured.
 fn answers(from: &str, to: &[&str], path: &Path) -> Vec<Answer> {
     let catalog = Catalog::builtin();
     let sender = captured(from);
@@ -104,7 +104,7 @@ fn answers(from: &str, to: &[&str], path: &Path) -> Vec<Answer> {
 }
 
 #[test]
-fn what_was_captured_is_an_answer_and_what_is_far_slower_is_none() {
+fn the_captured_sender_is_an_answer_and_a_far_slower_one_is_not() {
     let link = "loss = \"3%\"\nbuffer = \"100pkt\"";
     let path = at_sender(&transfer("rack/bbr", link, ""), 3);
     let told = answers("rack/bbr", &["rack/bbr", "newreno/reno"], &path);
@@ -112,12 +112,12 @@ fn what_was_captured_is_an_answer_and_what_is_far_slower_is_none() {
         panic!("{told:?}");
     };
     assert_eq!((own.role, own.offer), (Role::Captured, Offer::Given));
-    // The capture was lucky: what its sender takes on average is told.
+    // The capture was lucky: the answer is the mean of its sender.
     let off = own.duration.mean / truth(&transfer("rack/bbr", link, "")) - 1.0;
     assert!(off.abs() < 0.15, "{own:?}");
     assert_eq!(own.gain(), Gain::None);
     assert_eq!((other.role, other.offer), (Role::Another, Offer::FarSlower));
-    // Nothing was sent in turns.
+    // The transfer has no turns.
     assert_eq!(own.replies, None);
     let said = crate::summary::what_if(&crate::asking::Asked::Answered(told));
     assert!(
@@ -125,13 +125,13 @@ fn what_was_captured_is_an_answer_and_what_is_far_slower_is_none() {
         "{said}"
     );
     assert!(
-        said.contains("rack/bbr, which was captured, takes"),
+        said.contains("rack/bbr, the captured sender, takes"),
         "{said}"
     );
 }
 
 #[test]
-fn nothing_is_gained_over_a_sender_that_may_have_been_captured() {
+fn there_is_no_gain_over_a_sender_that_may_have_been_captured() {
     let catalog = Catalog::builtin();
     let path = at_sender(&transfer("rack/reno", "buffer = \"100pkt\"", ""), 3);
     let of = |senders: &[&str], is_named, asked: &str| {
@@ -148,11 +148,11 @@ fn nothing_is_gained_over_a_sender_that_may_have_been_captured() {
     };
     let own = of(&["rack/reno"], true, "rack/reno");
     assert_eq!((own.role, own.is_rivalled), (Role::Captured, false));
-    // Only one does what the captured one did, and the capture does not name it.
+    // Only one sender behaves like the captured one, but the capture does not name it.
     let own = of(&["rack/reno"], false, "rack/reno");
     assert_eq!((own.role, own.is_rivalled), (Role::PerhapsCaptured, true));
     assert_eq!(own.gain(), Gain::None);
-    // The second sender is compared with though nobody asks for it.
+    // The second sender is compared with, although it is not asked about.
     let both = ["rack/reno", "sack/reno"];
     let other = of(&both, true, "fack/reno");
     assert_eq!((other.role, other.is_rivalled), (Role::Another, true));
@@ -161,7 +161,7 @@ fn nothing_is_gained_over_a_sender_that_may_have_been_captured() {
 }
 
 #[test]
-fn answers_of_a_connection_with_turns_are_told_one_by_one() {
+fn answers_of_a_connection_with_turns_are_predicted_individually() {
     let turns =
         "writes = [{ bytes = \"6kB\" }, { after = \"60ms\", bytes = \"6kB\", count = 119 }]";
     let text = |stack| {
@@ -186,16 +186,16 @@ fn answers_of_a_connection_with_turns_are_told_one_by_one() {
 }
 
 #[test]
-fn one_overflow_more_or_less_is_no_other_sender() {
+fn one_overflow_more_or_less_is_the_same_behaviour() {
     let overflow = |link| gate::one_overflow(&at_sender(&transfer("rack/reno", link, ""), 3));
     let room = overflow("buffer = \"30pkt\"");
     assert!((25.0..36.0).contains(&room), "{room}");
-    // The link's losses tell of the path.
+    // The link's losses describe the path.
     assert_eq!(overflow("loss = \"2%\"\nbuffer = \"100pkt\""), 0.0);
 }
 
 #[test]
-fn another_sender_than_the_captured_one_does_not_pass() {
+fn a_sender_other_than_the_captured_one_does_not_pass() {
     let path = at_sender(
         &transfer("rack/bbr", "loss = \"2%\"\nbuffer = \"100pkt\"", ""),
         1,
@@ -219,7 +219,7 @@ fn another_sender_than_the_captured_one_does_not_pass() {
     ));
 }
 
-/// How a question about a transfer among others came out.
+/// Outcome of a question about a transfer beside others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Came {
     Refused,
@@ -228,7 +228,7 @@ enum Came {
     Wrong,
 }
 
-/// What `to` would have taken instead of `from` over `link` beside `others`, held against the truth.
+/// Compares the prediction for `to` instead of `from` over `link` beside `others` with the truth.
 fn came(from: &str, to: &str, link: &str, others: &str, seed: u64) -> (Came, String) {
     let catalog = Catalog::builtin();
     let path = at_sender(&transfer(from, link, others), seed);
@@ -255,7 +255,7 @@ fn came(from: &str, to: &str, link: &str, others: &str, seed: u64) -> (Came, Str
     (how, words)
 }
 
-/// Senders of which one is captured and the next asked about.
+/// Pairs of the captured sender and the one that is asked about.
 const PAIRS: [(&str, &str); 4] = [
     ("rack/cubic", "rack/bbr"),
     ("rack/bbr", "rack/cubic"),
@@ -265,7 +265,7 @@ const PAIRS: [(&str, &str); 4] = [
 
 #[test]
 #[ignore = "takes minutes: thousands of transfers"]
-fn beside_flows_that_are_not_seen_it_is_right_or_refused() {
+fn predictions_beside_unseen_flows_are_right_or_refused() {
     let mut counts = [0; 4];
     let mut wrong = Vec::new();
     for (n, (from, to)) in PAIRS.into_iter().enumerate() {
@@ -295,7 +295,7 @@ fn beside_flows_that_are_not_seen_it_is_right_or_refused() {
 
 #[test]
 #[ignore = "takes minutes: thousands of transfers"]
-fn alone_on_a_path_it_is_right() {
+fn predictions_alone_on_a_path_are_right() {
     let mut counts = [0; 4];
     let mut odd = Vec::new();
     for (from, to) in PAIRS {

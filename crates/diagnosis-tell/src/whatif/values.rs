@@ -1,55 +1,56 @@
-//! The numbers that a simulation of a path takes: the best guesses, or drawn from their intervals.
+//! Numbers for a simulation of a path: the best estimates, or values drawn from their intervals.
 
 use dupack_diagnosis::path::{DEVIATIONS, Path};
 use dupack_diagnosis::told::Told;
 use dupack_net::random::Stream;
 use dupack_tcp::time::Duration;
 
-/// What is only known to be at least so much is drawn up to this many times as much (ours): what depends on
-/// it then comes out with an interval that is too wide to be of use, and says so.
+/// A number with only a lower bound is drawn up to this multiple of it (ours). A result that depends on it then has an
+/// interval that is too wide to be offered.
 const UP_TO: f64 = 4.0;
 
-/// A queue of which is not known how long it may be is drawn up to what so many least round-trip times bring at
-/// the bottleneck's rate, or such a time (ours: backbones hold a round trip or less; access links hold more, most of
-/// them above 100 ms, as Kreibich et al. found, "Netalyzr", IMC 2010), and where nothing at all is known of it, from so
-/// small a part of what one round trip brings on.
+/// Bounds of a queue whose capacity is unknown (ours: backbones hold a round trip or less; access links hold more, most
+/// of them above 100 ms, as Kreibich et al. found, "Netalyzr", IMC 2010). The upper bound is the data of this many
+/// least round-trip times at the bottleneck's rate, or of the time below; without any knowledge, the lower bound is the
+/// third constant, a part of one round trip.
 const ROUND_TRIPS_MOST: f64 = 2.0;
 const TIME_MOST: f64 = 0.1;
 const ROUND_TRIPS_LEAST: f64 = 0.25;
 
-/// A write of no more segments is under way at once: an initial window, and what a round trip of slow start adds (ours).
+/// Largest write in segments that is in flight at once: an initial window, and the growth in one round trip of slow
+/// start (ours).
 const SHORT_WRITE: u64 = 16;
 
-/// Where nothing is known of the rate, the path is taken to be this fast (ours): nothing waits.
+/// Rate of a path whose rate is unknown (ours): nothing waits.
 const FAST: f64 = 1e9;
 
-/// Less reordering than this is not simulated (ours): single packets.
+/// Minimum share of reordered packets that is simulated (ours): less are single packets.
 const REORDERING_MIN: f64 = 5e-4;
 
-/// The numbers of a path.
+/// Numbers of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Values {
-    /// The least round-trip time of a full segment and its ACK.
+    /// Least round-trip time of a full segment and its ACK.
     pub least_rtt: Duration,
-    /// The bottleneck's rate in bit per second.
+    /// Rate of the bottleneck in bit/s.
     pub rate: f64,
-    /// The room of its queue in bytes.
+    /// Capacity of its queue in bytes.
     pub room: f64,
-    /// The share of packets that is lost beside those that the queue drops.
+    /// Losses apart from queue overflows.
     pub loss: Losing,
-    /// The share of packets that are held back, and for how long.
+    /// Share of packets that are held back, and the time for which they are.
     pub held_back: Option<(f64, Duration)>,
-    /// Rate and burst of a policer, in bit per second and bytes.
+    /// Rate and burst of a policer, in bit/s and bytes.
     pub policer: Option<(f64, f64)>,
 }
 
-/// How a path loses packets by itself.
+/// Losses of a path apart from queue overflows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Losing {
-    /// Each by itself.
+    /// Independent losses, as a share of the packets.
     Single(f64),
-    /// In bursts.
+    /// Losses in bursts.
     Bursts {
         /// Probability per packet of entering the bad state, in which all are lost.
         enter: f64,
@@ -58,12 +59,12 @@ pub enum Losing {
     },
 }
 
-/// How a number is taken from what is told of it.
+/// Choice of a number from what is known about it.
 trait Take {
-    /// One of the interval, or beyond the bound.
+    /// Returns a number from the interval, or beyond the bound.
     fn of(&mut self, told: Told<f64>) -> Option<f64>;
 
-    /// One between these, of which each as many times as large as another is as likely.
+    /// Returns a number between these two, on a logarithmic scale.
     fn between(&mut self, low: f64, high: f64) -> f64;
 }
 
@@ -84,7 +85,7 @@ impl Take for Stream {
     fn of(&mut self, told: Told<f64>) -> Option<f64> {
         match told {
             Told::Between { value, low, high } => {
-                // A normal distribution on either side, which the interval cuts at 95 %.
+                // Half of a normal distribution on each side; the interval covers 95 % of it.
                 let z = self.normal(0.0, 1.0) / DEVIATIONS;
                 let reach = if z < 0.0 { value - low } else { high - value };
                 Some((value + z * reach).max(0.0))
@@ -99,7 +100,7 @@ impl Take for Stream {
     }
 }
 
-/// Whether half of the writes of a connection with pauses are too short to fill any path.
+/// Returns `true` if half of the writes of a connection with pauses are too short to fill any path.
 fn writes_are_short(path: &Path) -> bool {
     let writes = &path.transfer.writes;
     let short = |bytes: u64| bytes <= SHORT_WRITE * path.smss;
@@ -108,13 +109,13 @@ fn writes_are_short(path: &Path) -> bool {
 }
 
 impl Values {
-    /// The best guesses, and the bounds of what has no more.
+    /// Returns the best estimates, or numbers beyond the bounds if only these are known.
     #[must_use]
     pub fn best(path: &Path) -> Self {
         Self::take(path, &mut Best)
     }
 
-    /// Drawn by `seed` from what is told of each number, one by one.
+    /// Draws each number independently by `seed`, from what is known about it.
     #[must_use]
     pub fn drawn(path: &Path, seed: u64) -> Self {
         Self::take(
@@ -125,7 +126,7 @@ impl Values {
 
     fn take(path: &Path, from: &mut dyn Take) -> Self {
         let least = from.of(path.least_rtt.map(|rtt| rtt.as_secs_f64()));
-        // What comes through of short writes is what the application wrote: a bound tells nothing of the path.
+        // The rate of short writes is that of the application: a lower bound says nothing about the path.
         let link = path.policer.map_or(path.rate, |policer| policer.link);
         let rate = match link {
             Told::AtLeast { .. } if writes_are_short(path) => None,
@@ -137,7 +138,7 @@ impl Values {
                 from.of(policer.burst).unwrap_or(0.0),
             ))
         });
-        // The link behind a policer is faster; where its rate is not known, nothing waits for it.
+        // The link behind a policer is faster; if its rate is unknown, nothing waits for it.
         let times = if link.value().is_some() { 1.0 } else { UP_TO };
         let faster = policer.map_or(0.0, |(rate, _)| rate * times);
         let rate = rate.unwrap_or(FAST).max(faster).max(1.0);
@@ -159,7 +160,7 @@ impl Values {
                 from.of(told.map(|room| room.bytes)).unwrap_or(full_pipe)
             }
         };
-        // Where nothing tells which losses were the queue's, all are taken to be the link's.
+        // If it is unknown which losses the queue caused, all count as the link's.
         let random = match path.random_loss {
             Told::CannotBeTold { .. } => path.loss,
             told => told,
@@ -184,7 +185,8 @@ impl Values {
             rate,
             room: room.max(full_packet),
             loss,
-            // The first that overtakes one comes half a packet's time after its place, on average.
+            // The first packet that overtakes a segment arrives half a packet's time after that segment was due, on
+            // average.
             held_back: reordered
                 .map(|share| (share, path.reordering.late_median + packet_time / 2)),
             policer,
@@ -197,15 +199,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_between_bounds_is_drawn_from_there() {
+    fn a_number_between_bounds_is_drawn_from_that_range() {
         let mut stream = Stream::derive(1, "tests");
         let mut between = |low, high| Take::between(&mut stream, low, high);
         let drawn: Vec<f64> = (0..1000).map(|_| between(10.0, 1000.0)).collect();
         assert!(drawn.iter().all(|one| (10.0..=1000.0).contains(one)));
-        // As many times as large is as likely: half of them lie below the geometric mean.
+        // The distribution is logarithmic: half of the values lie below the geometric mean.
         let low = drawn.iter().filter(|one| **one < 100.0).count();
         assert!((450..550).contains(&low), "{low}");
-        // Bounds the other way round are one.
+        // Inverted bounds are one bound.
         assert_eq!(between(10.0, 5.0), 10.0);
         assert_eq!(Best.between(10.0, 1000.0), 100.0);
     }

@@ -1,17 +1,17 @@
-//! Answers about other senders, and about flows beside the captured one, are true of simulated transfers that go through the whole
-//! diagnosis: a part of what `paths` in `validation/` prints, with room for chance.
+//! Answers about other senders, and about flows beside the captured one, are true of simulated transfers. This is a
+//! part of what `paths` in `validation/` prints, with an allowance for chance.
 
 use core::ops::Range;
 
 use dupack_answers::{Came, Company, Question};
 use dupack_diagnosis::path;
 
-/// Far from those of development, which begin at 1.
+/// Seeds far from those used in development, which begin at 1.
 const QUESTIONS: Range<u64> = 20_000..20_003;
 const SHARED: Range<u64> = 20_000..20_030;
 
 #[test]
-fn what_another_sender_would_have_taken_is_right_or_refused() {
+fn predictions_for_another_sender_are_right_or_refused() {
     let mut counts = [0; 4];
     for company in [Company::Alone, Company::Hidden] {
         for (came, words) in QUESTIONS.flat_map(|seed| Question::of(seed, company).answers()) {
@@ -24,8 +24,8 @@ fn what_another_sender_would_have_taken_is_right_or_refused() {
 }
 
 #[test]
-fn others_at_the_bottleneck_are_seen_where_there_are_some() {
-    // From a quarter on, what others carry matters.
+fn other_traffic_at_the_bottleneck_is_detected() {
+    // Other traffic matters from a quarter of the capacity on.
     const MUCH: f64 = 0.25;
     let (mut alone, mut beside, mut seen) = (Vec::new(), 0, 0);
     for seed in SHARED {
@@ -41,7 +41,7 @@ fn others_at_the_bottleneck_are_seen_where_there_are_some() {
         }
     }
     assert!(alone.len() <= 1, "{alone:#?}");
-    // A flow of a constant rate between ours looks like a slower link, and one that never fills the path sees nobody.
+    // A flow with a constant rate looks like a slower link, and a flow that never fills the path sees no other traffic.
     assert!(
         beside >= 10 && seen * 10 >= beside * 7,
         "{seen} of {beside}"

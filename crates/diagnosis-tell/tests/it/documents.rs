@@ -1,4 +1,4 @@
-//! The examples of docs/diagnose.md are what the program says. `DUPACK_WRITE_EXAMPLES=1` writes them anew.
+//! The examples of docs/diagnose.md are the program's output. `DUPACK_WRITE_EXAMPLES=1` regenerates them.
 
 use std::env;
 use std::fs;
@@ -19,7 +19,7 @@ const PAGE: &str = "../../docs/diagnose.md";
 const SHORT_ANSWERS: &str = "../../examples/short-answers.toml";
 const SHORT_ANSWERS_SEED: u64 = 3;
 
-/// 3 MB over a link of 10 Mbit/s and 60 ms that loses 2 % of the packets.
+/// Returns a capture of 3 MB over a link of 10 Mbit/s and 60 ms that loses 2 % of the packets.
 fn lossy_download() -> Vec<u8> {
     let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"300s\"\ndialect = \"linux\"\n\
                 [path]\nrate = \"10Mbit/s\"\ndelay = \"30ms\"\nbuffer = \"100pkt\"\nloss = \"2%\"\n\
@@ -27,7 +27,7 @@ fn lossy_download() -> Vec<u8> {
     trace::capture(&run(text, 1)).unwrap()
 }
 
-/// Eight requests to a server 40 ms away that takes 300 ms for an answer, and once 1.9 s.
+/// Returns a capture of eight requests to a server 40 ms away that takes 300 ms for an answer, and once 1.9 s.
 fn slow_server() -> Vec<u8> {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.04);
@@ -62,7 +62,8 @@ fn slow_server() -> Vec<u8> {
     script.pcap()
 }
 
-/// Forty requests in two short writes each, without TCP_NODELAY, to a host that delays its ACKs by 40 ms.
+/// Returns a capture of forty requests in two short writes each, without TCP_NODELAY, to a host that delays its ACKs by
+/// 40 ms.
 fn nagle_stall() -> Vec<u8> {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 4e-4);
@@ -101,8 +102,8 @@ fn nagle_stall() -> Vec<u8> {
     script.pcap()
 }
 
-/// 5 MB over 10 Mbit/s and 60 ms with losses both ways, captured at both ends: the receiver's clock is two hours ahead and gains
-/// 30 ppm, and a NAT stands before the sender.
+/// Returns the diagnosis of 5 MB over 10 Mbit/s and 60 ms with losses in both directions, captured at both ends. The
+/// receiver's clock is two hours ahead and gains 30 ppm, and a NAT stands in front of the sender.
 fn both_ends() -> Diagnosis {
     let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"300s\"\ndialect = \"linux\"\n\
                 [path]\nrate = \"10Mbit/s\"\ndelay = \"30ms\"\nbuffer = \"100pkt\"\nloss = \"1%\"\n\
@@ -137,17 +138,17 @@ fn screen(found: &Diagnosis) -> String {
     summary(found, None, &look).trim_end().to_owned()
 }
 
-/// The answers of `examples/short-answers.toml`, as its first run has them.
+/// Returns a capture of the answers of `examples/short-answers.toml` in its first run.
 fn short_answers() -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(SHORT_ANSWERS);
     trace::capture(&run(&fs::read_to_string(path).unwrap(), SHORT_ANSWERS_SEED)).unwrap()
 }
 
-/// The line of what other senders would have taken: it takes seconds, and stands last.
+/// Beginning of the what-if line: it takes seconds to compute, and is the last line.
 const WHAT_IF: &str = "\n  what if ";
 
 #[test]
-fn the_examples_are_what_the_program_says() {
+fn the_examples_are_the_programs_output() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
     let mut page = fs::read_to_string(&path).unwrap();
     let examples = [

@@ -1,7 +1,5 @@
-//! The integration tests of this crate, in one program.
+//! Integration tests of this crate, in one program.
 
 mod answers;
 mod documents;
-mod fuzz_corpus;
-mod fuzz_entry;
 mod traffic;

@@ -1,25 +1,25 @@
-//! What every instant of a stream was limited by.
+//! Limit of a stream at every instant.
 //!
-//! Time passes between events: a segment leaves, an ACK comes. What limited the sender meanwhile is said by
-//! how things stood then (`quiet::Look`: nothing outstanding, the receive window full, room left, or
-//! neither) and by what ended the silence: a timer, an ACK just before, or nothing that is seen. So time waits
-//! (`quiet`) until the next segment leaves, and is given away then, into rounds of about a round trip
-//! (`ledger`), where the round-trip times say whether a queue stood before the bottleneck. The bottleneck's
-//! rate is known at the end alone, and a round that moved data at that rate was limited by it.
+//! Events of a stream are departing segments and arriving ACKs. Two things tell what limited the sender between two
+//! events: the state at that time (`quiet::Look`: nothing outstanding, the receive window full, room left, or none of
+//! these) and the cause that ended the silence (a timer, an ACK just before, or nothing visible). The budget therefore
+//! holds time back (`quiet`) until the next segment leaves. It then assigns the time to rounds of about one round trip
+//! (`ledger`), whose round-trip times show whether the bottleneck had a queue. The bottleneck's rate is known only at
+//! the end. A round that moved data at that rate was limited by the bottleneck.
 //!
-//! **The congestion window is not in a capture.** That the sender was held by it follows from the absence of
-//! all else: data was outstanding, the receive window had room, no timer was waited for, and the application
-//! had more. It had more unless
+//! **A capture does not contain the congestion window.** The congestion window is taken to limit the sender if nothing
+//! else does: data was outstanding, the receive window had room, no timer was pending, and the application had more
+//! data. The application had more data unless
 //! - nothing was outstanding,
-//! - the last segment was short and pushed, and no ACK set off the next one,
-//! - less was in flight than had been since the last loss, by more than pacing and offload explain, and no
-//!   ACK set off the next segment,
-//! - or a new segment left by itself, half a round trip or more after the last ACK.
+//! - the last segment was short and pushed, and no ACK triggered the next one,
+//! - less was in flight than at an earlier time since the last loss, by more than pacing and offload explain, and no ACK
+//!   triggered the next segment,
+//! - or a new segment left without a trigger, half a round trip or more after the last ACK.
 //!
-//! Linux divides a connection's time alike (`tcp_info`: `busy_time`, `rwnd_limited`, `sndbuf_limited`), with
-//! three differences: it counts a pause with data outstanding as busy, the wait for a timer as limited by the
-//! receiver where the window was full as well, and a window that has no room for the next large segment of
-//! offload as full. [`Shares::kernel`] is its view.
+//! Linux divides a connection's time in the same way (`tcp_info`: `busy_time`, `rwnd_limited`, `sndbuf_limited`), with
+//! three differences. It counts a pause with data outstanding as busy. It counts the wait for a timer as limited by the
+//! receiver if the window was full as well. It counts a window as full if the next large segment of offload does not
+//! fit. [`Shares::kernel`] has the kernel's view.
 
 mod bursts;
 #[cfg(test)]
@@ -55,48 +55,49 @@ use shares::Notes;
 use span::Kind;
 use window::Windows;
 
-/// Stretches of time kept per stream, for figures of ordinary size: some 40 kB.
+/// Intervals kept per stream: enough for figures of ordinary size, about 40 kB.
 pub const EPOCHS_MAX: usize = 128;
 
-/// A round-trip time before there is a sample. Ours.
+/// Assumed round-trip time before the first sample. Our choice.
 const ROUND_TRIP_UNKNOWN: Duration = Duration::from_millis(100);
 
-/// An ACK sets off what leaves within this time, where the capture was taken at the sender. Ours: what a busy
-/// host takes, with captures of interfaces that gather packets.
+/// Longest time from an ACK to a segment that it triggers, in a capture taken at the sender. Our choice: covers a busy
+/// host, and interfaces that deliver packets to the capture in batches.
 const PROMPT: Duration = Duration::from_millis(1);
 
-/// After the end of a message, within this time. Ours: many times what a host takes to answer.
+/// The same after the end of a message. Our choice: many times the time that a host needs to answer.
 const PROMPT_AFTER_MESSAGE: Duration = Duration::from_micros(250);
 
-/// Elsewhere the way from the sender to there varies by this part of a round trip. Ours.
+/// Part of a round trip by which the delay from the sender to the capture point varies, if the capture was taken
+/// elsewhere. Our choice.
 const PROMPT_PART: u64 = 8;
 
-/// The part of the receive window that may be free while it still is what holds the sender: who sends large
-/// segments waits until a third is free (Linux: `tcp_tso_win_divisor`), and some more comes at once.
+/// Part of the receive window that may be free while the window still limits the sender. A sender of large segments
+/// waits until a third is free (Linux: `tcp_tso_win_divisor`), and one ACK may free some more at once.
 const EDGE_PART: u64 = 2;
 
-/// What a loss leaves of a congestion window, as its inverse (RFC 5681 §3.1; CUBIC leaves 0.7).
+/// Inverse of the part of the congestion window that is left after a loss (RFC 5681 §3.1; CUBIC keeps 0.7).
 const REDUCED_PART: u64 = 2;
 
-/// A queue is seen if it delays by more than this, or this part of the least round-trip time. Ours: HyStart
-/// (RFC 9406 §4.2) calls an eighth a queue; clocks and hosts are uneven by half a millisecond.
+/// A queue is visible if it delays by more than this time and by more than this part of the least round-trip time. Our
+/// choice: HyStart (RFC 9406 §4.2) treats an eighth as a queue; clocks and hosts vary by half a millisecond.
 const QUEUE_NOISE: Duration = Duration::from_micros(500);
 const QUEUE_NOISE_PART: u64 = 8;
 
-/// A segment came late if it was under way for longer than at best by this part of a round trip, and by this time (ours: ticks of
-/// its sender's clock).
+/// A segment is late if its delay exceeds the least delay by this part of a round trip and by this time (our choice:
+/// ticks of the sender's clock).
 const LATE_PART: u64 = 4;
 const LATE_MIN: Duration = Duration::from_millis(2);
 
-/// A round with fewer segments says nothing about queues: its ACKs may have been delayed by the receiver.
+/// A round with fewer segments gives no evidence of a queue: the receiver may have delayed its ACKs.
 const QUEUE_SEGMENTS_MIN: u64 = 4;
 
-/// What is no queue, but noise.
+/// Returns the largest queueing delay that counts as noise.
 fn queue_noise(least: Duration) -> Duration {
     (least / QUEUE_NOISE_PART).max(QUEUE_NOISE)
 }
 
-/// The budget of one stream's time.
+/// Budget of one stream's time.
 ///
 /// ```
 /// use dupack_diagnosis::analyse::budget::{Budget, Limit, PathFacts, Terms};
@@ -120,27 +121,27 @@ pub struct Budget {
     kind: Kind,
     stage: Stage,
     last_arrival: Option<(Instant, Outstanding)>,
-    /// When the last ACK came, if it was for everything and had no data with it, and the packet that it is.
+    /// Time and packet of the last ACK, if it acknowledged everything and carried no data.
     last_acked: Option<(Instant, u64)>,
-    /// Bytes of what left last, if it was sent as soon as such an ACK came.
+    /// Bytes of the last departure, if it was sent right after such an ACK.
     held: Option<u64>,
-    /// The last packet with data of the peer.
+    /// Last packet in which the peer sent data.
     asked_by: u64,
-    /// When something left, or an ACK moved SND.UNA: since then a timer runs that expires next.
+    /// Time of the last departure or of the last ACK that advanced SND.UNA: the start of the timer that expires next.
     moved_at: Instant,
-    /// When something left last.
+    /// Time of the last departure.
     left_at: Instant,
-    /// The receive window that was granted last, and what of it is left.
+    /// Last receive window that was granted, and the part of it that is left.
     window: Option<u64>,
     window_left: Option<u64>,
-    /// The field of the last ACK: whatever its scale, the window is no smaller.
+    /// Window field of the last ACK: a lower bound of the window, whatever its scale.
     field: Option<u16>,
     messages: Messages,
-    /// The timestamp of what left last.
+    /// Timestamp of the last departure.
     stamp: Option<u32>,
-    /// Whether the sender last stopped because the receive window was full.
+    /// Relation of the last new data to the edge of the receive window.
     at_edge: Edge,
-    /// `true` if what left last only asks whether a window without room for a segment has opened.
+    /// `true` if the last departure only probes whether a window without room for a segment has opened.
     probes: bool,
     scale: Scale,
     round: Round,
@@ -149,29 +150,30 @@ pub struct Budget {
     ledger: Ledger,
     notes: Notes,
     spent: Spent,
-    /// How late segments come to where the capture was taken.
+    /// Delay of segments to the capture point.
     one_way: OneWay,
     bursts: Bursts,
 }
 
-/// What a budget must be told before it begins.
+/// Initial parameters of a [`Budget`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Terms {
-    /// When the stream began: its SYN was sent then, or it was first seen.
+    /// Start of the stream: the time of its SYN, or of its first packet.
     pub started: Instant,
-    /// Bytes of data in a full segment, as far as was announced; 0 if nothing was.
+    /// Bytes of data in a full segment, as announced; 0 if nothing was announced.
     pub segment_size: u32,
-    /// Where the capture was taken.
+    /// Place where the capture was taken.
     pub place: Place,
-    /// The source of the times at which the sender has an ACK.
+    /// Source of the times at which the sender receives an ACK.
     pub ack_times: AckTimes,
-    /// So many stretches of it are told apart at most.
+    /// Greatest number of intervals to keep.
     pub epochs_max: usize,
 }
 
 impl Terms {
-    /// A stream that began at `started`, captured at the sender, with [`EPOCHS_MAX`] stretches.
+    /// Creates the parameters of a stream that began at `started`, captured at the sender, with [`EPOCHS_MAX`]
+    /// intervals.
     #[must_use]
     pub const fn new(started: Instant) -> Self {
         Self {
@@ -184,12 +186,12 @@ impl Terms {
     }
 }
 
-/// Messages of the application, as pushed segments end them (RFC 9293 §3.9.1.2).
+/// Messages of the application, delimited by pushed segments (RFC 9293 §3.9.1.2).
 #[derive(Clone, Copy, Debug, Default)]
 struct Messages {
-    /// So many ended.
+    /// Number of messages that ended.
     ends: u64,
-    /// New bytes that left.
+    /// New bytes that were sent.
     bytes: u64,
 }
 
@@ -199,35 +201,36 @@ impl Messages {
         self.bytes = self.bytes.saturating_add(new);
     }
 
-    /// `true` if a message has few segments, on average. The kernel pushes the last segment of what it holds: of a sender that
-    /// always has more to send, one of 64 kB.
+    /// `true` if a message has few segments, on average. The kernel pushes the last segment that it holds; if the
+    /// sender always has more to send, it pushes one segment per 64 kB.
     const fn are_short(&self, mss: u64) -> bool {
         let most = MESSAGE_SEGMENTS.saturating_mul(mss);
         self.ends >= MESSAGES_MIN && self.bytes <= most.saturating_mul(self.ends)
     }
 }
 
-/// Segments of a short message, and the messages that must be known (ours).
+/// Greatest mean number of segments of a short message, and the least number of messages that must be known (our
+/// choice).
 const MESSAGE_SEGMENTS: u64 = 4;
 const MESSAGES_MIN: u64 = 4;
 
-/// How it is known when the sender has an ACK.
+/// Source of the times at which the sender receives its ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckTimes {
-    /// The capture was taken at the sender, or the handshake tells how far it is.
+    /// The capture was taken at the sender, or the handshake tells the distance.
     Known,
-    /// By what the sender sends.
+    /// Inferred from the segments that the sender sends.
     Guessed,
 }
 
-/// Whether the receive window was what stopped the sender.
+/// Relation of the last new data to the edge of the receive window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Edge {
     Reached,
     Away,
 }
 
-/// Whether all that was outstanding when a round began has arrived.
+/// State of a round: it is over when everything that was outstanding at its beginning has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Round {
     UnderWay,
@@ -235,7 +238,7 @@ enum Round {
 }
 
 impl Budget {
-    /// Nothing of the stream was told yet.
+    /// Creates the budget of a stream without events.
     #[must_use]
     pub fn new(terms: Terms) -> Self {
         let started = terms.started;
@@ -275,27 +278,28 @@ impl Budget {
         }
     }
 
-    /// Returns the time that was spent otherwise than in sending, up to the last segment that left.
+    /// Returns the time that was not spent sending, up to the last departure.
     pub(crate) const fn spent(&self) -> Spent {
         self.spent
     }
 
-    /// Returns how often a segment had waited for an ACK by Nagle's algorithm.
+    /// Returns the number of segments that waited for an ACK because of Nagle's algorithm.
     pub(crate) const fn nagle_waits(&self) -> u64 {
         self.notes.nagle_waits
     }
 
-    /// Returns the time so far in which the receive window was shut and held the sender, up to the last segment that left.
+    /// Returns the time so far in which the receive window was shut and limited the sender, up to the last departure.
     pub(crate) const fn shut_for(&self) -> Duration {
         self.notes.shut()
     }
 
-    /// `true` if the receive window is shut now: it is zero, or has no room for a segment and nothing is outstanding.
+    /// `true` if the receive window is shut now: it is zero, or it has no room for a segment and nothing is
+    /// outstanding.
     pub(crate) const fn is_shut(&self) -> bool {
         matches!(self.look, Look::Shut(_))
     }
 
-    /// The handshake took from then to then. To be called before anything that comes later is told.
+    /// Records a handshake that lasted from `from` until `to`. Must be called before any later event.
     pub fn handshake(&mut self, from: Instant, to: Instant) {
         self.pass(from);
         self.kind = Kind::Handshake;
@@ -303,8 +307,8 @@ impl Budget {
         self.kind = Kind::Idle;
     }
 
-    /// The stream ended: the last ACK of its last byte came, a FIN or a RST, or the capture was over. If more
-    /// than that was told, it ended with the last that was.
+    /// Ends the stream at `end`: the last ACK of its last byte, a FIN, a RST, or the end of the capture. If a later
+    /// event was recorded, the stream ends with that event.
     #[must_use]
     pub fn finish(mut self, end: Instant, path: &PathFacts) -> Shares {
         let last = self.clock;
@@ -323,13 +327,13 @@ impl Budget {
         shares
     }
 
-    /// Data of the peer came in `packet`: what the application sends next, it sends for that, and not because an ACK came before.
-    /// Where the capture was taken elsewhere, that ACK may be told later than the data.
+    /// Records data of the peer in `packet`: the application's next data answers it and was not triggered by an earlier
+    /// ACK. If the capture was taken elsewhere, that ACK may be recorded after the data.
     pub(crate) fn asked(&mut self, packet: u64) {
         self.asked_by = self.asked_by.max(packet);
     }
 
-    /// Time passed until `at`; it never goes back.
+    /// Advances the clock to `at`; the clock never goes back.
     fn pass(&mut self, at: Instant) {
         let from = self.clock;
         self.clock = from.max(at);
@@ -384,7 +388,7 @@ impl Budget {
         at_sender.max(self.elsewhere())
     }
 
-    /// By how much the way from the sender varies.
+    /// Returns the variation of the delay from the sender to the capture point.
     fn elsewhere(&self) -> Duration {
         if self.place == Place::Sender {
             Duration::ZERO
@@ -393,15 +397,15 @@ impl Budget {
         }
     }
 
-    /// Whether a segment fills what little room a window has, as one that waited for more does in the end
-    /// (RFC 9293 §3.8.6.2.1): a probe of the window in effect.
+    /// `true` if a segment fills the little room of a window, as a sender does at the end of its wait for more room
+    /// (RFC 9293 §3.8.6.2.1). Such a segment is in effect a window probe.
     fn overrides_silly_window(&self, departure: &Departure<'_>) -> bool {
         let len = departure.end.saturating_sub(departure.start);
         let fills = departure.window_left == Some(0) && len < self.windows.mss();
         fills && matches!(self.look, Look::Shut(Outstanding::Nothing))
     }
 
-    /// What ended the silence before a segment.
+    /// Returns the event that ended the silence before a segment.
     fn ending(&self, departure: &Departure<'_>, again: Option<&Retransmission>) -> Ending {
         let at = self.clock;
         if let Some(again) = again {
@@ -426,7 +430,7 @@ impl Budget {
             return Ending::Probe;
         }
         let prompt = if self.quiet.has_ended() {
-            // The application had no more, and an ACK that came a while ago let nothing go.
+            // The application had no more data, and an earlier ACK triggered nothing.
             match self.place {
                 Place::Sender => self.prompt().min(PROMPT_AFTER_MESSAGE),
                 _ => self.prompt().min(PROMPT),
@@ -446,8 +450,8 @@ impl Budget {
         }
     }
 
-    /// `true` if a short segment had waited for the ACK of a short one before it, as Nagle's algorithm has it: no application
-    /// hears of an ACK without data, so that nothing else sends at once when it comes.
+    /// `true` if a short segment waited for the ACK of a short segment before it, as in Nagle's algorithm: an
+    /// application does not notice an ACK without data, so nothing else explains a segment right after one.
     fn waited_for_ack(&self, departure: &Departure<'_>, prompt: Duration) -> bool {
         let len = departure.end.saturating_sub(departure.start);
         let short = len > 0 && len < self.windows.mss() && self.quiet.has_ended();
@@ -455,13 +459,14 @@ impl Budget {
         let bare = self
             .last_acked
             .is_some_and(|(came, by)| by > self.asked_by && self.clock.since(came) <= prompt);
-        // What ends the stream is not held back (Linux: `tcp_nagle_check`).
+        // The last segment of a stream is not delayed (Linux: `tcp_nagle_check`).
         let held = !departure.flags.contains(Flags::FIN);
         held && short && bare && departure.kind == SendingKind::First && self.stage == Stage::Open
     }
 
-    /// One segment of the same size after each ACK may be the messages of an application whose period is about a round trip: if it
-    /// wrote sooner, messages would come together in a segment now and then. How long each waited for its ACK is not known.
+    /// Treats the second of two segments of equal size, each sent right after an ACK, as triggered by the ACK. They may
+    /// be messages of an application whose period is about a round trip: with a shorter period, messages would
+    /// sometimes share a segment. The time that each waited for its ACK is unknown.
     fn unless_periodic(&mut self, ending: Ending, len: u64) -> Ending {
         let held = (ending == Ending::LastAck).then_some(len);
         let before = core::mem::replace(&mut self.held, held);
@@ -472,8 +477,8 @@ impl Budget {
         Ending::Ack(Outstanding::Nothing)
     }
 
-    /// `true` if a silence came in the middle of a message, with nothing outstanding as far as was seen, and was longer than a
-    /// timer runs: before the capture, the rest of the message may have been lost.
+    /// `true` if a silence in the middle of a message, with nothing visibly outstanding, lasted longer than a
+    /// retransmission timeout: the rest of the message may have been lost before the capture point.
     fn was_cut_short(&self, ending: Ending) -> bool {
         let long = self.clock.since(self.left_at) > self.scale.timeout;
         let unseen = self.place != Place::Sender && self.look == Look::Empty;
@@ -487,7 +492,7 @@ impl Budget {
         self.scale.timeout = view.rtt.rto();
     }
 
-    /// How things look from now on.
+    /// Updates the state that holds until the next event.
     fn look_around(&mut self, view: &View<'_>) {
         let flight = view.flight_size();
         let outstanding = if flight > 0 {
@@ -507,7 +512,7 @@ impl Budget {
         self.look = if self.window == Some(0) || (self.probes && flight > 0) {
             Look::Shut(outstanding)
         } else if flight == 0 && is_tiny && self.at_edge == Edge::Reached {
-            // No room for a segment, and who avoids silly windows waits (RFC 9293 §3.8.6.2.1).
+            // The window has no room for a segment, and a sender that avoids silly windows waits (RFC 9293 §3.8.6.2.1).
             Look::Shut(outstanding)
         } else if flight == 0 {
             Look::Empty
@@ -531,7 +536,7 @@ impl Analysis for Budget {
         self.pass(departure.at - late.unwrap_or_default());
         let len = departure.end.saturating_sub(departure.start);
         if self.place == Place::Receiver && late.is_none() {
-            // What is seen behind the bottleneck has passed it just before.
+            // A segment that is captured behind the bottleneck has just passed it.
             self.quiet.delivered(len);
         }
         if !together {
@@ -583,7 +588,7 @@ impl Analysis for Budget {
             self.windows
                 .left(now, len, last, flight, self.scale.timeout);
         }
-        // What is acknowledged already is in no scoreboard, and left all the same.
+        // An acknowledged segment is in no scoreboard, but its retransmission counts as sent.
         let again = explained.retransmission;
         let repeats = again.is_some_and(|again| !again.cause.class().is_probe());
         let left = departure.sent.len().max(usize::from(repeats));
@@ -597,7 +602,7 @@ impl Analysis for Budget {
         let mss = self.windows.mss();
         self.ledger
             .set_bytes_min(mss.saturating_mul(QUEUE_SEGMENTS_MIN));
-        // What is sent again lies far from the edge of the window, and does not move it.
+        // A retransmission lies far from the edge of the window and does not move it.
         if new {
             let flight = view.flight_size().saturating_add(mss);
             let room = self.field.map(u64::from).filter(|field| *field >= flight);
@@ -672,7 +677,7 @@ impl Analysis for Budget {
 }
 
 impl Budget {
-    /// How long a segment was under way to where the capture was taken, beyond the least time, as its timestamp tells.
+    /// Returns the delay of a segment to the capture point beyond the least delay, from its timestamp.
     fn lateness(&mut self, departure: &Departure<'_>) -> Option<Duration> {
         let stamps = departure
             .timestamps
@@ -682,7 +687,7 @@ impl Budget {
         Some(late).filter(|late| *late > noise)
     }
 
-    /// Time passes until a segment comes that had left before: it is on its way, and the sender waits for its ACK.
+    /// Advances the clock to the arrival of a late segment. It is in transit, and the sender waits for its ACK.
     fn pass_under_way(&mut self, departure: &Departure<'_>) {
         let new = matches!(departure.kind, SendingKind::First | SendingKind::Both);
         let ends_message = new && self.tail_of(departure) == Tail::EndOfMessage;
@@ -699,13 +704,13 @@ impl Budget {
         self.settle(Ending::Repair);
     }
 
-    /// The end of a message, or not: by PSH, by its size, and by the room in the window.
+    /// Decides by PSH, by the size of the segment and by the room in the window whether a message ended.
     fn tail_of(&self, departure: &Departure<'_>) -> Tail {
         let flags = departure.flags;
         let pushed = flags.contains(Flags::PSH) || flags.contains(Flags::FIN);
         let last = departure.sent.last();
         let last = last.map_or(0, |sent| u64::from(sent.segment.len));
-        // Of a window that has no room for a full segment, a short one takes what there is.
+        // A short segment may also fill a window that has no room for a full one.
         let fills = departure
             .window_left
             .is_some_and(|left| left.saturating_add(last) < self.windows.mss());
@@ -721,8 +726,8 @@ impl Budget {
         }
     }
 
-    /// Whether new data left together with that before it, though where the capture was taken the bottleneck
-    /// has spread them: their timestamps are the same.
+    /// `true` if new data left together with the segment before it, although the bottleneck has spaced them where the
+    /// capture was taken: their timestamps are equal.
     fn left_together(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) -> bool {
         let value = departure.timestamps.map(|stamps| stamps.value);
         let before = core::mem::replace(&mut self.stamp, value);
@@ -734,8 +739,7 @@ impl Budget {
             && self.stage == Stage::Open
     }
 
-    /// Whether the congestion window, which a loss has made smaller, is what holds the sender rather than a
-    /// receive window that is full.
+    /// `true` if the congestion window, reduced after a loss, limits the sender rather than a full receive window.
     fn is_window_smaller(&self, view: &View<'_>) -> bool {
         let flight = view.flight_size();
         let pipe = flight.saturating_sub(view.scoreboard.sacked_bytes());
@@ -762,7 +766,7 @@ impl Budget {
         self.round = Round::Over;
     }
 
-    /// Ends the round, if it is over: not before its time is given away.
+    /// Ends the round if it is over; called after its time has been assigned.
     fn end_round(&mut self) {
         if core::mem::replace(&mut self.round, Round::UnderWay) == Round::Over {
             self.ledger.end_round();
@@ -770,7 +774,7 @@ impl Budget {
     }
 }
 
-/// Whether a sender makes its window smaller for it.
+/// `true` if a sender reduces its window for `cause`.
 const fn is_loss(cause: Cause) -> bool {
     !matches!(
         cause,

@@ -1,81 +1,81 @@
-//! Why a segment was sent again.
+//! Causes of retransmissions.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// What a segment was of which the capture shows bytes that it showed before, or that were passed over.
+/// Kind of a segment with bytes that the capture has shown before, or that were missing when later bytes arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// The sender sent it again.
+    /// The sender retransmitted it.
     Retransmission(Cause),
-    /// Later ones overtook it on the way: it was sent once.
+    /// Later segments overtook it on the path: it was sent once.
     Overtaken,
-    /// The capture has the same packet twice.
+    /// The capture contains the same packet twice.
     Copy,
 }
 
-/// What made the sender send a segment again.
+/// Cause of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(tag = "cause", rename_all = "snake_case")]
 pub enum Cause {
-    /// Duplicate ACKs, without SACK: the first repair of a fast recovery (RFC 5681 §3.2).
+    /// Duplicate ACKs, without SACK: the first retransmission of a fast recovery (RFC 5681 §3.2).
     DuplicateAcks,
-    /// SACK blocks beyond a hole: the first repair of a recovery (RFC 6675 §5).
+    /// SACK blocks beyond a hole: the first retransmission of a recovery (RFC 6675 §5).
     SackedBeyond,
-    /// Something sent later had arrived for longer than packets overtake one another (RFC 8985 §6.2).
+    /// A segment sent later was delivered, and the reordering window has passed (RFC 8985 §6.2).
     Rack,
-    /// Fewer duplicate ACKs than three, as no more could come (RFC 5827).
+    /// Fewer than three duplicate ACKs, as no more could come (RFC 5827).
     EarlyRetransmit,
     /// A partial ACK in a recovery without SACK (RFC 6582 §3.2).
     PartialAck,
-    /// A further hole of the same recovery.
+    /// Another hole in the same recovery.
     FurtherHole,
-    /// It had been repaired before, and that was found lost without a timeout.
+    /// An earlier retransmission was found lost without a timeout.
     LostAgain,
     /// The retransmission timer expired (RFC 6298 §5.4).
     Timeout {
-        /// Which expiry in a row it was, from 1.
+        /// Position of the expiry in a row of expiries, from 1.
         #[serde(rename = "timeout_in_a_row")]
         expiry: u32,
     },
-    /// It was outstanding when the timer expired, and was sent again after the first.
+    /// The segment was outstanding when the timer expired, and was retransmitted after the first one.
     AfterTimeout,
-    /// A probe for a lost tail (RFC 8985 §7.3).
+    /// A tail loss probe (RFC 8985 §7.3).
     TailLossProbe,
-    /// The peer is asked whether it is still there (RFC 9293 §3.8.4).
+    /// A keep-alive, which asks whether the peer is still there (RFC 9293 §3.8.4).
     KeepAlive,
-    /// The peer is asked whether its window is open again (RFC 9293 §3.8.6.1).
+    /// A window probe, which asks whether the peer's window is open again (RFC 9293 §3.8.6.1).
     WindowProbe,
     /// The capture does not tell.
     Unknown,
 }
 
-/// Causes in groups: what a sender's own words, or the states of a kernel's, can be compared with.
+/// Group of causes, to compare with a sender's own log or with the states of its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// The first repair of a recovery without a timeout.
+    /// The first retransmission of a recovery without a timeout.
     Fast,
-    /// A further one of the same recovery.
+    /// A later retransmission of the same recovery.
     Further,
     /// An expiry of the retransmission timer.
     Timeout,
-    /// What was outstanding at the expiry.
+    /// A segment that was outstanding when the timer expired.
     AfterTimeout,
-    /// A probe for a lost tail.
+    /// A tail loss probe.
     TailLossProbe,
-    /// Whether the peer is still there.
+    /// A keep-alive.
     KeepAlive,
-    /// Whether its window is open.
+    /// A window probe.
     WindowProbe,
     /// The capture does not tell.
     Unknown,
 }
 
 impl Class {
-    /// All, each at its own place.
+    /// All classes, in the order of their declaration.
     pub const ALL: [Self; 8] = [
         Self::Fast,
         Self::Further,
@@ -87,7 +87,7 @@ impl Class {
         Self::Unknown,
     ];
 
-    /// Its name, in a word or two.
+    /// Returns a name of one to three words.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -104,7 +104,7 @@ impl Class {
 }
 
 impl Class {
-    /// `true` for packets that only ask for an answer: they are no retransmissions, and nothing was lost.
+    /// `true` for packets that only request an answer: they are no retransmissions, and nothing was lost.
     #[must_use]
     pub const fn is_probe(self) -> bool {
         matches!(self, Self::KeepAlive | Self::WindowProbe)
@@ -112,7 +112,7 @@ impl Class {
 }
 
 impl Cause {
-    /// Its group.
+    /// Returns the class of the cause.
     #[must_use]
     pub const fn class(self) -> Class {
         match self {
@@ -130,26 +130,26 @@ impl Cause {
     }
 }
 
-/// Whether a retransmission was needed.
+/// Necessity of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Need {
-    /// What it repeated had been lost, as far as the capture tells.
+    /// The earlier transmission had been lost, as far as the capture tells.
     Needed,
-    /// It had arrived: the receiver said so by a DSACK (RFC 2883).
+    /// Spurious: the receiver reported by a DSACK that it already had the data (RFC 2883).
     NeedlessByDsack,
-    /// It had arrived: the ACK for it echoes the first transmission's timestamp (RFC 3522).
+    /// Spurious: the ACK echoes the timestamp of the first transmission (RFC 3522).
     NeedlessByTimestamp,
-    /// It had arrived: its ACK was on the way, or it came sooner after the repair than any round trip takes.
+    /// Spurious: the ACK was already in transit, or came sooner after the retransmission than any round trip takes.
     NeedlessByTime,
-    /// It had arrived: the capture shows the receiver's ACK of it before.
+    /// Spurious: the capture shows that the receiver had acknowledged the data before.
     NeedlessByArrival,
-    /// Nothing tells.
+    /// The capture does not tell.
     Unknown,
 }
 
 impl Need {
-    /// `true` if what was sent again had arrived before.
+    /// `true` if the retransmitted data had arrived before.
     #[must_use]
     pub const fn is_needless(self) -> bool {
         match self {
@@ -162,27 +162,27 @@ impl Need {
     }
 }
 
-/// A segment that was sent again.
+/// Retransmission of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retransmission {
-    /// When it was captured.
+    /// Time of its capture.
     pub at: Instant,
-    /// Its number in the capture, from 1.
+    /// Its packet number in the capture, from 1.
     pub packet: u64,
     /// Offset of its first byte.
     pub start: u64,
-    /// The offset after its last.
+    /// Offset after its last byte.
     pub end: u64,
-    /// Which transmission of these bytes it is: 2 for the first repair.
+    /// Number of this transmission of the bytes: 2 for the first retransmission.
     pub transmission: u32,
-    /// What made the sender send it.
+    /// Cause of the retransmission.
     pub cause: Cause,
-    /// The ACK that set it off, by its number in the capture, if one did.
+    /// Packet number of the ACK that triggered it, if any.
     pub trigger: Option<u64>,
-    /// For how long nothing had been sent and nothing had come that moves the timer.
+    /// Time before it in which nothing was sent and no ACK restarted the timer.
     pub waited: Duration,
-    /// Whether it was needed, as far as is known by now.
+    /// Necessity, as far as known so far.
     pub need: Need,
-    /// Whether it was lost itself, as far as is known by now.
+    /// `true` if it was lost itself, as far as known so far.
     pub lost: bool,
 }

@@ -1,25 +1,24 @@
-//! Why each segment was sent again, whether that was needed, and where the sender stands.
+//! Cause and necessity of each retransmission, and the stage of the sender.
 //!
-//! An [`Explainer`] is told every [`Departure`] and [`Arrival`] of one stream, in the sender's time, and
-//! answers each with what it makes of it ([`Explained`]). What comes later may tell more of a
-//! retransmission: whether it was needless, whether it was lost itself; [`Explainer::records`] and
-//! [`Explainer::account`] are as of the last event.
+//! An [`Explainer`] receives every [`Departure`] and [`Arrival`] of one stream, in the sender's time, and explains each
+//! ([`Explained`]). Later events may add facts about a retransmission: that it was spurious, or that it was lost
+//! itself. [`Explainer::records`] and [`Explainer::account`] reflect the last event.
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! | --- | --- |
-//! | `judge` | what made the sender send it again |
-//! | `ledger` | the records, and what is learned of each later |
-//! | `held` | what the receiver holds, where no SACK tells |
-//! | `needs` | what bears on whether a repair was needed |
-//! | `hidden` | repairs of what was never seen |
-//! | `holes` | whether what comes late was overtaken or sent again |
-//! | `clock` | for how long nothing happened |
-//! | `lateness` | when a segment left that was captured away from the sender |
-//! | `happenings` | closed windows, probes, keep-alives, resets |
-//! | `account` | the numbers |
+//! | `judge` | cause of each retransmission |
+//! | `ledger` | records, and later facts about each |
+//! | `held` | data that the receiver holds, without SACK |
+//! | `needs` | evidence of necessity beside the ACK |
+//! | `hidden` | retransmissions of data that the capture never showed |
+//! | `holes` | late data: reordered or retransmitted |
+//! | `clock` | durations without events |
+//! | `lateness` | departure times away from the sender |
+//! | `happenings` | zero windows, probes, keep-alives, resets |
+//! | `account` | counts |
 //!
-//! Cost: O(1) amortised per event (a search among what was sent again and is outstanding, if anything
-//! was); memory is bounded by [`Limits`].
+//! Cost: O(1) amortised per event (plus a search among outstanding retransmissions, if there are any); memory is
+//! bounded by [`Limits`].
 
 mod account;
 mod clock;
@@ -53,20 +52,19 @@ use self::ledger::{Covering, Ledger, Mark, Origin};
 use crate::analyse::cause::{Cause, Need, Repeat, Retransmission};
 use crate::read::moment::{Arrival, Departure, Explained, Stage};
 
-/// A copy follows its original within this time: queues of one host, and taps that see a packet twice
-/// (ours).
+/// Longest time between a packet and its copy: queues of one host, and taps that see a packet twice (our choice).
 const COPY_WITHIN: Duration = Duration::from_millis(1);
 
-/// Bounds on what is remembered of one stream.
+/// Memory bounds of one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Retransmissions of which a record is kept, the latest; older ones are counted.
+    /// Number of retransmissions whose records are kept, the latest ones; older ones are only counted.
     pub records: usize,
 }
 
 impl Default for Limits {
-    /// 512 records, some 70 kB.
+    /// Returns bounds of 512 records, about 70 kB.
     fn default() -> Self {
         Self { records: 512 }
     }
@@ -82,29 +80,29 @@ pub struct Explainer {
     hidden: Hidden,
     held: Held,
     happenings: Happenings,
-    /// What left last.
+    /// Last departure.
     last: Option<Last>,
-    /// What left last that was new.
+    /// Last departure of new data.
     newest: Option<Last>,
-    /// The latest timestamp, and when it was seen first.
+    /// Latest timestamp, and the time at which it was first seen.
     stamp_since: Option<(u32, Instant)>,
     una: u64,
     nxt: u64,
     dup_acks: u32,
-    /// When the cumulative ACK advanced last.
+    /// Time of the last advance of the cumulative ACK.
     advanced_at: Instant,
-    /// The place in the order of sending of the last segment that is known to have arrived.
+    /// Position, in sending order, of the last segment known to have arrived.
     newest_delivered: u64,
-    /// The least time from a segment to its ACK, both as captured.
+    /// Least time from a segment to its ACK, both as captured.
     to_receiver: Option<Duration>,
-    /// When ACKs had said enough of the first segment for any sender to repair it.
+    /// Time at which the ACKs had reported enough for any sender to retransmit the first segment.
     evident_at: Option<Instant>,
-    /// The retransmission that may turn out to have been a timeout.
+    /// Number of the retransmission that may turn out to have been a timeout.
     doubtful: Option<u64>,
     overtaken: u64,
     copies: u64,
     reordered: u64,
-    /// Up to this offset data was sent while the window was shut.
+    /// End of the data that was sent while the window was zero.
     refused_to: u64,
 }
 
@@ -118,8 +116,8 @@ struct Last {
 }
 
 impl Explainer {
-    /// Of a stream of which nothing has been seen yet. `sack`: whether its ends have agreed on SACK;
-    /// permitted, if that is not known.
+    /// Creates the explainer of a stream without events. `sack` tells whether the ends agreed on SACK; use `Permitted`
+    /// if that is unknown.
     #[must_use]
     pub fn new(sack: Sack, limits: Limits) -> Self {
         Self {
@@ -148,12 +146,12 @@ impl Explainer {
         }
     }
 
-    /// The sender has sent a packet that is none of the stream, with this identification.
+    /// Records a packet that the sender sent outside the stream, with this IP identification.
     pub fn numbered(&mut self, id: u16) {
         self.hidden.numbered(id);
     }
 
-    /// A segment left.
+    /// Explains a departure.
     pub fn departed(&mut self, departure: &Departure<'_>) -> Explained<'_> {
         let stamp = departure.timestamps.map(|stamps| stamps.value);
         let timing = self.clock.timing(departure.at, stamp, departure.view.rtt);
@@ -180,13 +178,13 @@ impl Explainer {
         }
     }
 
-    /// What was taken for an answer to an ACK may turn out to have been a timeout.
+    /// Checks whether a retransmission that seemed to answer an ACK was a timeout.
     fn reconsider(&mut self, timing: &Timing) {
         let expiry = self.judge.reconsider(timing.at, timing.rtt.least);
         self.revise(expiry);
     }
 
-    /// The retransmission in doubt was a timeout, and what followed it was sent after that.
+    /// Changes the retransmission in doubt to a timeout, and those after it to retransmissions after the timeout.
     fn revise(&mut self, expiry: Option<u32>) {
         if let Some(expiry) = expiry
             && let Some(number) = self.doubtful.take()
@@ -224,7 +222,8 @@ impl Explainer {
         }
         let start = match (departure.kind, looks) {
             (SendingKind::First, Looks::SentBefore { .. }) => Some(departure.start),
-            // All before it was sent while the window was shut: nothing of it was taken, and nothing lost.
+            // The segment starts in data that was sent while the window was zero. The receiver dropped that data for
+            // lack of room; it was not lost.
             _ if departure.start >= self.una && departure.start < refused_to => None,
             _ => sent_again_from(departure),
         };
@@ -279,7 +278,8 @@ impl Explainer {
         }
     }
 
-    /// When the first segment must have been repaired, if that was lost before it came here.
+    /// Returns the time at which the first segment must have been retransmitted, if that retransmission was lost before
+    /// the capture point.
     fn repaired_unseen(&self, start: u64, timing: &Timing) -> Option<Instant> {
         let head = start <= self.una
             && timing.distance == Distance::Away
@@ -365,7 +365,7 @@ impl Explainer {
                 }
     }
 
-    /// A packet that only wants an answer.
+    /// Recognises packets that only request an answer.
     fn probe(&mut self, departure: &Departure<'_>) -> Option<Cause> {
         if departure.flags.contains(Flags::FIN) {
             return None;
@@ -374,9 +374,9 @@ impl Explainer {
         let below = departure.end <= self.una;
         let asks = match departure.kind {
             SendingKind::Empty => departure.start < self.una,
-            // One byte that is acknowledged, or one that there is no room for.
+            // One acknowledged byte, with nothing outstanding.
             SendingKind::Acknowledged => len <= 1 && self.nxt <= self.una,
-            // One byte beyond a shut window, or what was sent there before.
+            // One byte beyond a zero window, or a repetition of such a byte.
             SendingKind::First => len == 1 && self.happenings.is_closed(),
             _ => self.happenings.is_closed() && !below && departure.start >= self.una,
         };
@@ -400,7 +400,7 @@ impl Explainer {
         self.judge.sent_new(timing, outstanding, head_waits);
     }
 
-    /// An ACK came.
+    /// Explains the arrival of an ACK.
     pub fn arrived(&mut self, arrival: &Arrival<'_>) -> Explained<'_> {
         let facts = &arrival.facts;
         let una_before = self.una;
@@ -444,7 +444,7 @@ impl Explainer {
         }
     }
 
-    /// What the ACK tells of what was sent again, and of what only came late.
+    /// Evaluates the ACK for retransmitted and for late data.
     fn settle(&mut self, arrival: &Arrival<'_>, una_before: u64) -> News {
         let facts = &arrival.facts;
         let echo = arrival.timestamps.map(|stamps| stamps.echo);
@@ -489,7 +489,7 @@ impl Explainer {
         news
     }
 
-    /// One end sent a reset.
+    /// Records a reset by `by`.
     pub fn was_reset(&mut self, at: Instant, packet: u64, by: End) {
         let stage = self.stage(0);
         self.happenings.was_reset(Reset {
@@ -505,44 +505,44 @@ impl Explainer {
         self.judge.stage(sacked > 0 || self.dup_acks > 0)
     }
 
-    /// The retransmissions of which a record is kept, in their order.
+    /// Returns the retransmissions whose records are kept, in order.
     pub fn records(&self) -> impl Iterator<Item = &Retransmission> {
         self.ledger.records()
     }
 
-    /// The numbers of what was sent again and lost.
+    /// Returns the counts of retransmissions and losses.
     #[must_use]
     pub fn account(&self) -> Account {
         self.ledger.account()
     }
 
-    /// Closed windows, probes, keep-alives, resets.
+    /// Returns zero windows, probes, keep-alives and resets.
     #[must_use]
     pub const fn happenings(&self) -> &Happenings {
         &self.happenings
     }
 
-    /// Segments that the capture shows late, overtaken on the way.
+    /// Returns the number of segments that the capture shows late because they were overtaken on the path.
     #[must_use]
     pub const fn overtaken(&self) -> u64 {
         self.overtaken
     }
 
-    /// Packets that the capture has twice.
+    /// Returns the number of packets that the capture contains twice.
     #[must_use]
     pub const fn copies(&self) -> u64 {
         self.copies
     }
 
-    /// Segments that were overtaken beyond the capture: ACKs reported later ones first, and they were not
-    /// sent again.
+    /// Returns the number of segments that were overtaken beyond the capture point: ACKs reported later segments first,
+    /// and these were not retransmitted.
     #[must_use]
     pub const fn reordered(&self) -> u64 {
         self.reordered
     }
 }
 
-/// Where a segment begins that was sent once and is acknowledged cumulatively.
+/// Returns the start of a segment that was sent once and is acknowledged cumulatively.
 fn held(delivered: &Delivered) -> Option<u64> {
     let once = delivered.segment.transmissions == 1 && delivered.by == DeliveredBy::Cumulative;
     once.then_some(delivered.segment.start)
@@ -560,7 +560,7 @@ impl Last {
     }
 }
 
-/// The first byte that a packet sends again, if it does.
+/// Returns the first byte that a packet retransmits, if any.
 fn sent_again_from(departure: &Departure<'_>) -> Option<u64> {
     match departure.kind {
         SendingKind::Acknowledged => Some(departure.start),
@@ -571,7 +571,7 @@ fn sent_again_from(departure: &Departure<'_>) -> Option<u64> {
                 .sent
                 .iter()
                 .find(again)
-                // Where the first transmission was not seen, the segments' borders are a guess.
+                // If the first transmission was not captured, the segment boundaries are a guess.
                 .map(|sent| sent.segment.start.max(departure.start))
         }
         _ => None,

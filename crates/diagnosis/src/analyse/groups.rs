@@ -1,14 +1,15 @@
-//! Groups: connections by their server, and by service.
+//! Groups of connections by server and by service.
 //!
-//! The server is the end that was asked to open the connection (RFC 9293 §3.5). Where the capture does not have that SYN, ports tell:
-//! one that a well-known service has, else one below 1024 (system ports, RFC 6335 §6), else one below the range from which hosts
-//! take the ports of clients. Where both ends are alike, the server cannot be told, and the connection is in no group.
+//! The server is the end that the opening SYN was sent to (RFC 9293 §3.5). If the capture does not contain that SYN,
+//! the ports decide: a port of a well-known service, or else one below 1024 (system ports, RFC 6335 §6), or else one
+//! below the range of client ports. If both ends look alike, the server is unknown, and the connection belongs to no
+//! group.
 //!
-//! A group is a sum: what one connection adds is a group of one, and services are sums of their servers. So nothing is kept of a connection
-//! that is over, and memory is bounded by [`SERVERS_MAX`] and by what quantiles take ([`EXACT_MAX`]).
+//! A group is a sum: each connection adds a group of one, and services are sums of their servers. Nothing is kept of a
+//! finished connection, and memory is bounded by [`SERVERS_MAX`] and by the size of quantiles ([`EXACT_MAX`]).
 //!
-//! Time that was lost is that of the budgets: of each connection the stream counts that lost the most, as in
-//! [`ConnectionFindings::lost`], and the time that it waited for SYNs.
+//! Lost time comes from the budgets. Each connection counts with the stream that lost the most, as in
+//! [`ConnectionFindings::lost`], and with its wait for SYNs.
 
 mod service;
 #[cfg(test)]
@@ -27,20 +28,21 @@ use crate::analyse::budget::{Group as LimitGroup, Limit};
 use crate::findings::ConnectionFindings;
 use crate::read::side::Side;
 
-/// Servers of which the connections are counted apart (ours: some 30 MB at most times). Connections to further ones are counted
-/// together.
+/// Number of servers whose connections are counted separately (our choice: about 30 MB at most times). Connections to
+/// further servers are counted together.
 pub const SERVERS_MAX: usize = 1 << 14;
 
-/// Groups that are told, those that lost the most time (ours).
+/// Number of groups that are reported, those that lost the most time (our choice).
 pub const GROUPS_MAX: usize = 1000;
 
-/// A SYN is unanswered if the capture goes on for so long without an answer: the first retransmission timeout (RFC 6298 §2.1).
+/// Time after which a SYN counts as unanswered if the capture continues: the first retransmission timeout (RFC 6298
+/// §2.1).
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 
-/// Ports from here on are those of clients: Linux's range (`ip_local_port_range`), in which that of RFC 6335 lies.
+/// Start of the client ports: Linux's range (`ip_local_port_range`), which contains that of RFC 6335.
 const CLIENT_PORTS: u16 = 32_768;
 
-/// Ports below are system ports (RFC 6335 §6).
+/// End of the system ports (RFC 6335 §6).
 const SYSTEM_PORTS: u16 = 1024;
 
 /// Common property of the connections of a group.
@@ -53,7 +55,7 @@ pub enum GroupKey {
 }
 
 impl GroupKey {
-    /// The server's port.
+    /// Returns the server's port.
     #[must_use]
     pub const fn port(self) -> u16 {
         match self {
@@ -63,7 +65,7 @@ impl GroupKey {
     }
 }
 
-/// What tells which end is the server.
+/// Evidence that identifies the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerBy {
     /// The direction of the SYN.
@@ -72,7 +74,7 @@ pub enum ServerBy {
     Ports,
 }
 
-/// The end that is the server, and what tells it; `None` if nothing does.
+/// Returns the end that is the server, and the evidence; `None` if it is unknown.
 #[must_use]
 pub fn server(found: &ConnectionFindings) -> Option<(Side, ServerBy)> {
     let syns = &found.handshake.syns;
@@ -81,7 +83,7 @@ pub fn server(found: &ConnectionFindings) -> Option<(Side, ServerBy)> {
         (Some(false), None | Some(true)) | (None, Some(true)) => {
             Some((Side::Answerer, ServerBy::Syn))
         }
-        // Without a SYN, or with one of each end at once (RFC 9293 §3.5, figure 7).
+        // Without a SYN, or with one from each end at once (RFC 9293 §3.5, figure 7).
         _ => {
             let [one, other] = Side::BOTH.map(|side| standing(found.addresses.of(side).port()));
             match one.cmp(&other) {
@@ -93,7 +95,7 @@ pub fn server(found: &ConnectionFindings) -> Option<(Side, ServerBy)> {
     }
 }
 
-/// How much a port looks like a server's.
+/// Returns a rank that is higher the more a port looks like a server's.
 fn standing(port: u16) -> u8 {
     if service(port).is_some() {
         3
@@ -104,7 +106,7 @@ fn standing(port: u16) -> u8 {
     }
 }
 
-/// A connection of a group, with a time.
+/// Connection of a group, with a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worst {
     /// Its number.
@@ -114,7 +116,7 @@ pub struct Worst {
 }
 
 impl Worst {
-    /// The longer; of equals, the first connection.
+    /// Returns the one with the longer time, or the first connection if both are equal.
     fn or(self, other: Self) -> Self {
         let rank = |worst: &Self| (worst.time, std::cmp::Reverse(worst.connection));
         if rank(&other) > rank(&self) {
@@ -125,12 +127,12 @@ impl Worst {
     }
 }
 
-/// Connections that were not opened, or not ended by FINs.
+/// Connections that were not opened, or did not end with FINs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Failures {
     /// The server answered the SYN with a reset.
     pub refused: u64,
-    /// The server sent nothing, and the capture goes on for a second or more.
+    /// The server sent nothing, and the capture continues for a second or more.
     pub unanswered: u64,
     /// Time from the first to the last transmission of unanswered SYNs.
     pub unanswered_for: Duration,
@@ -145,28 +147,28 @@ pub struct Syns {
     pub connections: u64,
     /// Retransmitted SYNs.
     pub again: u64,
-    /// Time that these connections waited for the timers of SYNs.
+    /// Time that these connections waited for SYN timers.
     pub waited: Duration,
 }
 
 /// Connections of one server or service.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// What they have in common.
+    /// Common property of the connections.
     pub key: GroupKey,
-    /// Servers: 1, or those of a service.
+    /// Number of servers: 1, or the servers of a service.
     pub servers: u64,
-    /// Connections.
+    /// Number of connections.
     pub connections: u64,
-    /// Those of which ports alone tell the server.
+    /// Connections whose server is identified by ports alone.
     pub by_ports: u64,
-    /// Those that carried data.
+    /// Connections that carried data.
     pub with_data: u64,
     /// Bytes of data to the server, each counted once.
     pub to_server: u64,
     /// Bytes of data from the server, each counted once.
     pub from_server: u64,
-    /// Those that failed.
+    /// Failed connections.
     pub failures: Failures,
     /// Retransmitted SYNs.
     pub syns: Syns,
@@ -174,26 +176,26 @@ pub struct Group {
     pub handshakes: Times,
     /// Segments of both ends.
     pub segments: u64,
-    /// Those that were retransmitted.
+    /// Retransmitted segments.
     pub retransmissions: u64,
-    /// Connections with data whose limits cannot be told ([`crate::untold`]).
+    /// Connections with data whose limits are unknown ([`crate::untold`]).
     pub untold: u64,
     /// Connections that may have lost more time than [`Self::lost`] counts ([`crate::doubt`]).
     pub in_doubt: u64,
-    /// Time of the streams that lost the most of each connection, by limit, in the order of [`Limit::ALL`].
+    /// Time by limit, in the order of [`Limit::ALL`]: of the stream of each connection that lost the most.
     pub times: [Duration; Limit::COUNT],
-    /// Time that was lost: the sum of [`ConnectionFindings::lost`], but for connections whose time cannot be told.
+    /// Lost time: the sum of [`ConnectionFindings::lost`], except for connections whose limits are unknown.
     pub lost: Duration,
-    /// The connection that lost the most; `None` if none lost any.
+    /// Connection that lost the most; `None` if none lost any time.
     pub most_lost: Option<Worst>,
-    /// Times from the first packet of a connection to its last.
+    /// Durations of the connections, from first to last packet.
     pub durations: Times,
-    /// The longest of them.
+    /// Longest of these durations.
     pub longest: Worst,
 }
 
 impl Group {
-    /// The group of one connection; `until` is the time up to which the capture was read. `None` if the server cannot be told.
+    /// Returns the group of one connection; the capture was read until `until`. `None` if the server is unknown.
     #[must_use]
     pub fn of(found: &ConnectionFindings, until: Instant) -> Option<Self> {
         let (side, by) = server(found)?;
@@ -296,19 +298,19 @@ impl Group {
         self.longest = self.longest.or(other.longest);
     }
 
-    /// `true` if the limits of no connection with data are told: then nobody knows what was lost.
+    /// `true` if the limits are unknown for every connection with data, so that the lost time is unknown.
     #[must_use]
     pub const fn is_untold(&self) -> bool {
         self.untold > 0 && self.untold == self.with_data
     }
 
-    /// The time that a limit took.
+    /// Returns the time of a limit.
     #[must_use]
     pub fn time(&self, limit: Limit) -> Duration {
         self.times.get(limit.index()).copied().unwrap_or_default()
     }
 
-    /// The time that was lost to a group of limits; none to those that nobody could avoid.
+    /// Returns the time lost to a group of limits; zero for unavoidable ones.
     #[must_use]
     pub fn lost_to(&self, group: LimitGroup) -> Duration {
         if matches!(
@@ -342,24 +344,24 @@ fn failures(found: &ConnectionFindings, server: Side, until: Instant) -> Failure
     failures
 }
 
-/// The groups of a capture.
+/// Groups of a capture.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
-    /// One of each server, in the order of the time that they lost; at most [`GROUPS_MAX`].
+    /// Servers, in the order of lost time; at most [`GROUPS_MAX`].
     pub servers: Vec<Group>,
-    /// One of each service of several servers, in the same order.
+    /// Services with several servers, in the same order.
     pub services: Vec<Group>,
-    /// Servers beyond these.
+    /// Number of servers beyond these.
     pub servers_beyond: u64,
-    /// Their connections.
+    /// Number of connections of the servers beyond these.
     pub beyond: u64,
-    /// Those of them to servers for which there was no room: no sum has them.
+    /// Number of these connections that are in no sum, because there was no room for their servers.
     pub crowded: u64,
-    /// Connections whose server cannot be told.
+    /// Number of connections whose server is unknown.
     pub unknown: u64,
 }
 
-/// Gathers groups.
+/// Collects groups.
 #[derive(Debug, Default)]
 pub(crate) struct Grouping {
     servers: HashMap<GroupKey, Box<Group>>,
@@ -369,8 +371,8 @@ pub(crate) struct Grouping {
 }
 
 impl Grouping {
-    /// Adds one connection, or counts one of which the server cannot be told. Where there are more than [`SERVERS_MAX`] servers, the order
-    /// matters.
+    /// Adds one connection, or counts one whose server is unknown. The order matters if there are more than
+    /// [`SERVERS_MAX`] servers.
     pub(crate) fn take(&mut self, one: Option<Group>) {
         let Some(one) = one else {
             self.unknown += 1;
@@ -378,7 +380,7 @@ impl Grouping {
         };
         if let Some(group) = self.servers.get_mut(&one.key) {
             group.add(&one);
-            // The same server once more.
+            // It is the same server.
             group.servers = 1;
         } else if self.servers.len() < SERVERS_MAX {
             self.servers.insert(one.key, Box::new(one));
@@ -387,7 +389,7 @@ impl Grouping {
         }
     }
 
-    /// All of them.
+    /// Returns all groups.
     pub(crate) fn finish(self) -> Groups {
         let mut servers: Vec<Group> = self.servers.into_values().map(|group| *group).collect();
         servers.sort_by_key(|group| group.key);

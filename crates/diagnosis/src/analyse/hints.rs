@@ -1,9 +1,9 @@
-//! Contents of requests and answers, where their beginning is plain: request lines and status lines of HTTP/1, and types of TLS
-//! records.
+//! Contents of requests and answers whose beginning is plain text: request lines and status lines of HTTP/1, and types
+//! of TLS records.
 //!
-//! Only the first bytes of each message are looked at, in a second reading of the capture: packets have no data in the first.
-//! Where the capture cuts them off, or they are neither HTTP/1 nor TLS, there is no hint. Of a path the part before the query
-//! is kept: queries may have secrets in them.
+//! The first bytes of each message are examined in a second pass over the capture, because the first pass does not keep
+//! data. There is no hint if the capture truncated them, or if they are neither HTTP/1 nor TLS. Only the part of a path
+//! before the query is kept: queries may contain secrets.
 
 use std::fmt;
 use std::io::Read;
@@ -13,7 +13,7 @@ use dupack_packet::captured::{CaptureReader, ReadError};
 use crate::diagnose::{Continue, Extent, Watch};
 use crate::findings::ConnectionFindings;
 
-/// Characters of a path that are kept (ours).
+/// Number of characters of a path that are kept (our choice).
 pub const PATH_MAX: usize = 60;
 
 /// Methods of HTTP (RFC 9110 §9.3, RFC 5789).
@@ -21,10 +21,10 @@ const METHODS: [&str; 9] = [
     "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH",
 ];
 
-/// Most bytes of a TLS record (RFC 5246 §6.2.3).
+/// Greatest number of bytes of a TLS record (RFC 5246 §6.2.3).
 const RECORD_BYTES_MAX: u16 = (1 << 14) + 2048;
 
-/// Packets between two looks at whether the reading is to go on (ours).
+/// Number of packets between two checks for an interrupt (our choice).
 const PACKETS_PER_LOOK: u64 = 4096;
 
 /// Beginning of a request or an answer.
@@ -43,7 +43,7 @@ pub enum Hint {
     Tls(TlsRecord),
 }
 
-/// Type of a TLS record, as its header has it in plain text.
+/// Type of a TLS record, from its unencrypted header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TlsRecord {
     /// `change_cipher_spec`.
@@ -52,7 +52,7 @@ pub enum TlsRecord {
     Alert,
     /// `handshake`.
     Handshake,
-    /// `application_data`: also handshake messages, once TLS 1.3 encrypts them.
+    /// `application_data`: also handshake messages once TLS 1.3 encrypts them.
     ApplicationData,
 }
 
@@ -66,7 +66,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// The path of a target; `None` if it has other than printable ASCII.
+    /// Creates the path of a target; `None` if it contains anything but printable ASCII.
     fn new(target: &[u8]) -> Option<Self> {
         if target.is_empty() || !target.iter().all(u8::is_ascii_graphic) {
             return None;
@@ -84,7 +84,7 @@ impl Path {
         })
     }
 
-    /// Its characters, without the mark of a cut.
+    /// Returns the characters, without the mark of a truncation.
     #[must_use]
     pub fn as_str(&self) -> &str {
         let bytes = self.bytes.get(..usize::from(self.len));
@@ -94,7 +94,7 @@ impl Path {
     }
 }
 
-/// The path, with `…` if more follows.
+/// Writes the path, with `…` if more follows.
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())?;
@@ -103,7 +103,7 @@ impl fmt::Display for Path {
 }
 
 impl Hint {
-    /// Of data that begins a message.
+    /// Returns the hint for data that begins a message.
     #[must_use]
     pub fn of(data: &[u8]) -> Option<Self> {
         tls(data).or_else(|| status(data)).or_else(|| request(data))
@@ -151,7 +151,7 @@ fn request(data: &[u8]) -> Option<Hint> {
             rest.get(end + 1..)?.strip_prefix(b"HTTP/1.")?;
             rest.get(..end)?
         }
-        // It goes on beyond what was kept: of a long one there is enough.
+        // The line continues beyond the kept data, which is enough for a long path.
         None if rest.len() > PATH_MAX => rest,
         None => return None,
     };
@@ -159,12 +159,12 @@ fn request(data: &[u8]) -> Option<Hint> {
     Some(Hint::HttpRequest { method, path })
 }
 
-/// A message whose beginning is looked for, in the order of packets: packet, connection, place among its worst, and `true` for
-/// an answer.
+/// Message whose beginning is needed, in the order of packets: packet, connection, position among its worst requests,
+/// and `true` for an answer.
 type Wanted = (u64, usize, usize, bool);
 
-/// Looks up the beginnings of the requests and answers that are kept. `reader` is at the start of the capture that
-/// `connections` were found in; it is read up to the last of these packets.
+/// Looks up the beginnings of the requests and answers that are kept. `reader` must be at the start of the capture that
+/// contains `connections`; it is read up to the last needed packet.
 ///
 /// # Errors
 /// If the reader fails.
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn request_lines_and_statuses_are_told_if_they_are_whole() {
+    fn complete_request_lines_and_statuses_are_recognised() {
         let cases: [(&[u8], Option<&str>); 12] = [
             (b"GET / HTTP/1.1\r\nHost: a\r\n", Some("GET /")),
             (b"POST /a/b?token=secret HTTP/1.1\r\n", Some("POST /a/b…")),
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_path_is_cut_and_needs_no_end() {
+    fn a_long_path_is_truncated_and_needs_no_end() {
         let long = format!("GET /{}", "x".repeat(200));
         let wanted = format!("GET /{}…", "x".repeat(PATH_MAX - 1));
         assert_eq!(told(long.as_bytes()), Some(wanted));

@@ -1,6 +1,6 @@
 //! Requests: the time from each request to the end of its answer, and its parts.
 //!
-//! As the asking end has it, a request takes from its first byte until the last byte of the answer is there:
+//! From the viewpoint of the asking end, a request lasts from its first byte until the last byte of the answer arrives:
 //!
 //! ```text
 //! asking end     ├─ sending ─┤                                       ┌─ transfer, repair, window, pauses ─┤
@@ -8,18 +8,19 @@
 //! answering end                └───────────── server ──────────────┘
 //! ```
 //!
-//! The capture shows each packet where it was taken. The ways from there to both ends ([`Vantage`]) make up for the difference: the
-//! request is at the answering end later than it was captured, and the answer at the asking end, too. Both ways
-//! together are one round trip, the least that the capture shows. Queueing delay on the way is therefore told as time of the server or of
-//! the transfer.
+//! The capture shows each packet at the time when it passed the capture point. The distances from there to both ends
+//! ([`Vantage`]) are added: the request reaches the answering end after its capture, and so does the answer at the
+//! asking end. Both distances together are one round trip, the least of the capture. Queueing delay on the path
+//! therefore counts as time of the server or of the transfer.
 //!
-//! Time of a recovery, time until a timer expired, and time after the last new byte are repair; time in which the receive window was full is the window's; time
-//! in which the application gave nothing within its answer is a pause. The [`budget`](super::budget) of each stream tells all
-//! three. Before the first byte of the answer a loss of the answer is not visible, unless the capture was taken at the
-//! answering end, and counts as time of the server.
+//! Repair is the time of a recovery, the time until a timer expired, and the time after the last new byte. Window time
+//! is the time in which the receive window was full. A pause is time in which the application provided no data within
+//! its answer. The [`budget`](super::budget) of each stream provides all three. Before the first byte of the answer, a
+//! loss of the answer is visible only in a capture taken at the answering end; elsewhere it counts as time of the
+//! server.
 //!
-//! The vantage is known best at the end, so that only times of the capture are counted until then. A way to an end
-//! adds the same to every request, and moves every quantile by as much.
+//! The vantage is known best at the end. Until then, only times of the capture are recorded. A distance to an end adds
+//! the same to every request, and moves every quantile by the same amount.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -29,56 +30,56 @@ use crate::read::side::Side;
 use crate::read::turns::{Message, Turn};
 use crate::read::vantage::{Place, Vantage};
 
-/// Requests that are kept one by one, the longest (ours: some 16 kB).
+/// Number of requests that are kept individually, the longest (our choice: about 16 kB).
 pub const WORST_MAX: usize = 64;
 
-/// A host acknowledges a request within this time, whether it has an answer or not (Linux: `TCP_DELACK_MAX`).
+/// Longest time in which a host acknowledges a request, with or without an answer (Linux: `TCP_DELACK_MAX`).
 const DELAYED_ACK_MAX: Duration = Duration::from_millis(200);
 
-/// With fewer turns, a connection has no table of requests: it is one transfer (ours).
+/// Least number of turns for a table of requests: a connection with fewer turns is one transfer (our choice).
 pub const TURNS_MIN: u64 = 2;
 
-/// Times, within 0.4 %.
+/// Times with an error of at most 0.4 %.
 type Times = LogBins<7>;
 
-/// One end's part of a request.
+/// Part of a request that one end sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Time of its first byte in the capture.
     pub first_at: Instant,
     /// Packet of its first byte.
     pub first_packet: u64,
-    /// Time of its last byte in the capture: of the last packet with data that was not acknowledged yet.
+    /// Time of its last byte in the capture: of the last packet whose data was not yet acknowledged.
     pub last_at: Instant,
     /// Packet of its last byte.
     pub last_packet: u64,
     /// Bytes of the stream.
     pub bytes: u64,
-    /// Its beginning, if it is plain and was looked up.
+    /// Its beginning, if it is plain text and was looked up.
     pub hint: Option<Hint>,
 }
 
-/// Parts of the time of a request. Their sum is all of it.
+/// Parts of the time of a request. Their sum is the whole time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     /// One round trip.
     pub network: Duration,
     /// Transfer of the request.
     pub sending: Duration,
-    /// From the arrival of the request until the answer began.
+    /// Time from the arrival of the request to the beginning of the answer.
     pub server: Duration,
     /// Transfer of the answer.
     pub transfer: Duration,
-    /// Recoveries, and timers that had to expire.
+    /// Recoveries and waits for timers.
     pub repair: Duration,
     /// The receive window was full.
     pub window: Duration,
-    /// The answering application gave nothing more for a while.
+    /// Time in which the answering application provided no more data.
     pub pauses: Duration,
 }
 
 impl Parts {
-    /// Sum of all.
+    /// Returns the sum of all parts.
     #[must_use]
     pub fn sum(&self) -> Duration {
         self.named()
@@ -86,7 +87,7 @@ impl Parts {
             .fold(Duration::ZERO, |sum, (_, time)| sum + time)
     }
 
-    /// All of them, with short names.
+    /// Returns all parts with short names.
     #[must_use]
     pub const fn named(&self) -> [(&'static str, Duration); 7] {
         [
@@ -110,16 +111,16 @@ pub struct Request {
     pub request: Part,
     /// Answer.
     pub answer: Part,
-    /// Pipelined requests beyond the first: their answers have no visible boundary.
+    /// Number of pipelined requests beyond the first: their answers have no visible boundary.
     pub joined: u32,
-    /// Time from the end of the answer before until the request, at the asking end; `None` for the first request.
+    /// Time from the end of the previous answer to the request, at the asking end; `None` for the first request.
     pub think: Option<Duration>,
     /// Parts of its time.
     pub parts: Parts,
 }
 
 impl Request {
-    /// Time from its first byte until the answer was complete, at the asking end.
+    /// Returns the time from the first byte to the complete answer, at the asking end.
     #[must_use]
     pub fn duration(&self) -> Duration {
         self.parts.sum()
@@ -129,11 +130,11 @@ impl Request {
 /// Quantiles of a time, by the nearest rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quantiles {
-    /// Half are no longer.
+    /// Half of the values are no longer.
     pub p50: Duration,
-    /// 95 of 100 are no longer.
+    /// 95 of 100 values are no longer.
     pub p95: Duration,
-    /// The longest.
+    /// The longest value.
     pub max: Duration,
 }
 
@@ -150,34 +151,35 @@ impl Quantiles {
 /// Requests of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requests {
-    /// End that asks.
+    /// The asking end.
     pub asker: Side,
-    /// Turns: requests, of which pipelined ones count as one.
+    /// Number of turns: requests, with pipelined ones counted as one.
     pub count: u64,
-    /// Turns of several pipelined requests.
+    /// Number of turns of several pipelined requests.
     pub joined: u64,
-    /// Time from the first byte of a request to the last of its answer, at the asking end. Exact up to [`WORST_MAX`] turns,
-    /// within 0.4 % beyond.
+    /// Time from the first byte of a request to the last byte of its answer, at the asking end. Exact up to
+    /// [`WORST_MAX`] turns, within 0.4 % beyond.
     pub duration: Quantiles,
     /// Time until the answer began, without the network.
     pub server: Quantiles,
-    /// Round-trip time that counts as network; `None` if the capture tells none, and then it is in the time of the server.
+    /// Round-trip time that counts as network; `None` if the capture tells none, in which case it is part of the
+    /// server's time.
     pub round_trip: Option<Duration>,
     /// Time between answers, in the capture: from the end of each to the beginning of the next.
     pub between: Duration,
-    /// Time from the end of each request until its answer was over, in the capture.
+    /// Time from the end of each request to the end of its answer, in the capture.
     pub answering: Duration,
     /// Time by which the asking end delayed the ACKs of whole answers.
     pub ack_held: Duration,
-    /// Time of the waits in which neither an ACK of the request nor its answer came for longer than any host delays an ACK: packets of
-    /// the answering end were lost before the capture, mostly.
+    /// Time of the waits in which neither an ACK of the request nor its answer came for longer than any host delays an
+    /// ACK: mostly, packets of the answering end were lost before the capture point.
     pub unheard: Duration,
-    /// The longest, in order of their durations; at most [`WORST_MAX`].
+    /// Longest requests, in the order of their durations; at most [`WORST_MAX`].
     pub worst: Vec<Request>,
 }
 
 impl Requests {
-    /// Something on the answering host set the rate: what looks like its pauses is transfer.
+    /// Counts pauses as transfer: something on the answering host set the rate.
     pub(crate) fn held_back(&mut self) {
         for request in &mut self.worst {
             let parts = &mut request.parts;
@@ -186,7 +188,7 @@ impl Requests {
     }
 }
 
-/// Gathers the turns of a connection.
+/// Collects the turns of a connection.
 #[derive(Clone, Debug)]
 pub struct Gathered {
     asker: Side,
@@ -199,15 +201,15 @@ pub struct Gathered {
     between: Duration,
     answering: Duration,
     ack_held: Duration,
-    /// Waits with neither an ACK nor an answer: how many, and for how long.
+    /// Number and total time of waits with neither an ACK nor an answer.
     unheard: (u64, Duration),
-    /// Turns with their numbers, and the least duration among them once they are [`WORST_MAX`].
+    /// Turns with their numbers, and the least duration among them once there are [`WORST_MAX`].
     worst: Vec<(u64, Turn)>,
     least: Duration,
 }
 
 impl Gathered {
-    /// No turn so far of a connection in which `asker` asks.
+    /// Creates a collection without turns for a connection in which `asker` asks.
     #[must_use]
     pub fn new(asker: Side) -> Self {
         Self {
@@ -227,13 +229,13 @@ impl Gathered {
         }
     }
 
-    /// End that asks.
+    /// Returns the asking end.
     #[must_use]
     pub const fn asker(&self) -> Side {
         self.asker
     }
 
-    /// Takes in the next turn.
+    /// Records the next turn.
     pub fn take(&mut self, turn: &Turn) {
         self.count += 1;
         self.joined += u64::from(turn.joined > 0);
@@ -273,15 +275,15 @@ impl Gathered {
         }
     }
 
-    /// Returns the findings, of a capture taken at `vantage` of the asking end; `round_trip` is that of its path, where the
-    /// vantage tells nothing. `None` if there were fewer than [`TURNS_MIN`] turns.
+    /// Returns the findings of a capture taken at `vantage`, from the asking end. `round_trip` is the path's, used if
+    /// the vantage does not tell it. `None` if there were fewer than [`TURNS_MIN`] turns.
     #[must_use]
     pub fn finish(mut self, vantage: &Vantage, round_trip: Option<Duration>) -> Option<Requests> {
         if self.count < TURNS_MIN {
             return None;
         }
         let to_asker = vantage.to_sender;
-        // A way of no length is one that is not known, unless the answering end was seen to answer at once.
+        // A distance of zero is unknown, unless the answering end was seen to answer at once.
         let is_known = !vantage.to_receiver.is_zero()
             || matches!(vantage.place, Place::Receiver | Place::Middle);
         let whole = is_known.then(|| to_asker + vantage.to_receiver);
@@ -311,17 +313,17 @@ impl Gathered {
         })
     }
 
-    /// [`Requests::unheard`], if the answering end is so far away.
+    /// Returns [`Requests::unheard`] for this distance to the answering end.
     fn unheard(&self, to_answerer: Duration) -> Duration {
         let (count, waits) = self.unheard;
-        // On such a way every answer takes as long.
+        // Over a longer distance, every answer takes that long.
         match to_answerer < DELAYED_ACK_MAX {
             true => waits.saturating_sub(to_answerer.saturating_mul(count)),
             false => Duration::ZERO,
         }
     }
 
-    /// Quantiles: exact while every turn is kept.
+    /// Returns the quantiles: exact while every turn is kept.
     fn quantiles(&self, of: fn(&Turn) -> Duration, bins: &Times, max: Duration) -> Quantiles {
         if self.count == self.worst.len() as u64 {
             let mut all: Vec<Duration> = self.worst.iter().map(|(_, turn)| of(turn)).collect();
@@ -348,12 +350,12 @@ impl Gathered {
     }
 }
 
-/// Time from the first byte of a request to the last of its answer, in the capture.
+/// Returns the time from the first byte of a request to the last byte of its answer, in the capture.
 const fn seen(turn: &Turn) -> Duration {
     turn.answer.over_at.since(turn.request.first_at)
 }
 
-/// Time between request and answer in the capture.
+/// Returns the time between request and answer, in the capture.
 const fn wait(turn: &Turn) -> Duration {
     turn.answer.first_at.since(turn.request.last_at)
 }
@@ -384,17 +386,17 @@ const fn part(message: &Message) -> Part {
     }
 }
 
-/// Takes as much of `time` as is left.
+/// Takes at most `time` of the time that is left.
 fn take(left: &mut Duration, time: Duration) -> Duration {
     let taken = time.min(*left);
     *left = left.saturating_sub(taken);
     taken
 }
 
-/// Divides the time of a turn; `to_asker` and `to_answerer` are the ways from the capture to both ends and back.
+/// Divides the time of a turn; `to_asker` and `to_answerer` are the round trips from the capture point to the ends.
 fn parts(turn: &Turn, (to_asker, to_answerer): (Duration, Duration)) -> Parts {
     let (request, answer) = (&turn.request, &turn.answer);
-    // Of pipelined requests, the last may have been sent while the answer had begun.
+    // The last of several pipelined requests may have been sent after the answer had begun.
     let mut sending = request.last_at.min(answer.first_at).since(request.first_at);
     let mut wait = wait(turn);
     let mut transfer = answer.over_at.since(answer.first_at);
@@ -422,7 +424,7 @@ mod tests {
     use crate::read::turns::{Spent, Turns};
     use crate::read::vantage::Reason;
 
-    /// Turns of one packet each way: sent at these times, in milliseconds.
+    /// Collects turns with one packet each way, sent at these times in milliseconds.
     fn gathered(times: impl IntoIterator<Item = (f64, f64)>) -> Gathered {
         let mut turns = Turns::new(Side::Opener);
         let mut gathered = Gathered::new(Side::Opener);
@@ -471,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ways_to_both_ends_are_the_network() {
+    fn the_distances_to_both_ends_are_the_network() {
         let found = gathered([(0.0, 50.0), (100.0, 180.0)]);
         let found = found.finish(&vantage(10, 30), None).unwrap();
         let times = |quantiles: Quantiles| {
@@ -489,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_vantage_the_path_tells_the_round_trip() {
+    fn without_a_vantage_the_round_trip_is_the_paths() {
         let gathered = gathered([(0.0, 50.0), (100.0, 180.0)]);
         let found = |round_trip| {
             let found = gathered.clone().finish(&vantage(0, 0), round_trip);
@@ -502,13 +504,14 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_not_heard_for_long_is_told_by_its_wait() {
+    fn long_waits_without_an_ack_or_answer_are_counted() {
         let mut turns = Turns::new(Side::Opener);
         let mut gathered = Gathered::new(Side::Opener);
         for n in 0..4_u32 {
             let (at, ask, answer) = (f64::from(n) * 1000.0, 1 + n * 10, 1 + n * 20);
             let mut packets = vec![from(Side::Opener, at, ask).len(10).ack(answer)];
-            // The second request is acknowledged soon, and the third after it was repeated; the last is answered at once.
+            // The second request is acknowledged soon, and the third after it was retransmitted. The last is answered
+            // at once.
             if n == 1 {
                 packets.push(from(Side::Answerer, at + 60.0, answer).ack(ask + 10));
             }
@@ -541,13 +544,13 @@ mod tests {
     }
 
     #[test]
-    fn one_turn_is_no_table() {
+    fn a_single_turn_gives_no_table() {
         assert_eq!(gathered([(0.0, 50.0)]).finish(&vantage(0, 10), None), None);
     }
 
     #[test]
-    fn the_worst_of_many_are_kept_and_all_are_counted() {
-        // 10 ms, 20 ms ... in an order that keeps replacing the least.
+    fn the_worst_requests_are_kept_and_all_are_counted() {
+        // 10 ms, 20 ms ..., in an order that keeps replacing the least.
         let times = (1..=1000_u32).map(|n| {
             let at = f64::from(n) * 20_000.0;
             (at, at + f64::from(n * 7919 % 1009) * 10.0)

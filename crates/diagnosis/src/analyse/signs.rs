@@ -1,7 +1,7 @@
-//! Signs of what lies between the ends beside rate, queue and loss: an MTU that nobody announces, a window whose scale was
-//! changed, sequence numbers that are rewritten, a shaper before the capture.
+//! Signs of devices between the ends, beside rate, queue and loss: an unannounced MTU, a modified window scale,
+//! rewritten sequence numbers, a shaper before the capture point.
 //!
-//! Each is told only where many packets speak for it and none against.
+//! Each sign is reported only if many packets are evidence for it and none against it.
 
 mod pace;
 mod pieces;
@@ -14,61 +14,62 @@ use crate::read::moment::{Analysis, Arrival, Departure, Explained};
 use pace::{Leaving, Pace};
 use sizes::Sizes;
 
-/// The window field bounds what is outstanding, exactly, so often, and in at least one of so many flights (ours): the most that is
-/// outstanding from one ACK to the next.
+/// Least number of flights that equal the window field exactly, and their least part of all flights, as an inverse (our
+/// choice). A flight is the greatest amount outstanding from one ACK to the next.
 const EXACT_MIN: u64 = 8;
 const EXACT_OF: u64 = 2;
 
-/// Evidence that a path swallows segments of a size.
+/// Evidence that a path drops segments of a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// None of that size or larger arrived in the whole stream, while smaller ones did.
+    /// No segment of that size or larger arrived in the whole stream, while smaller ones did.
     NeverArrives,
-    /// One was sent several times in vain and arrived once it was cut, and nothing of its size after that (RFC 4821).
+    /// A segment was sent several times in vain and arrived after it was split, and no segment of its size arrived
+    /// afterwards (RFC 4821).
     ArrivedCut,
 }
 
-/// A path on which segments of a size vanish while smaller ones pass (RFC 2923 §2.1).
+/// Path on which segments of a size vanish while smaller ones pass (RFC 2923 §2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlackHole {
     /// Bytes of data of the largest segment that arrived, or of the pieces.
     pub passes: u32,
-    /// Bytes of data of the smallest of those that never did, or of the segment that was cut.
+    /// Bytes of data of the smallest segment that never arrived, or of the segment that was split.
     pub fails: u32,
-    /// Transmissions of segments that never arrived, or of that which was cut.
+    /// Transmissions of segments that never arrived, or of the segment that was split.
     pub transmissions: u64,
-    /// Evidence of it.
+    /// Evidence of the black hole.
     pub evidence: Evidence,
 }
 
-/// Flight that is bounded by the window field as it stands, though its scale was agreed on.
+/// Flight that is bounded by the window field without its scale, although a scale was negotiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unscaled {
-    /// The largest field that bounded it, in bytes.
+    /// Largest window field that bounded the flight, in bytes.
     pub window: u64,
-    /// The shift that was agreed on.
+    /// Negotiated shift.
     pub shift: u8,
 }
 
-/// The signs that a stream shows.
+/// Signs of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Signs {
     /// Segments of a size vanish.
     pub black_hole: Option<BlackHole>,
-    /// The sender takes the windows for unscaled.
+    /// The sender treats the windows as unscaled.
     pub unscaled: Option<Unscaled>,
-    /// ACKs with SACK blocks that name bytes never sent.
+    /// Number of ACKs with SACK blocks that name bytes never sent.
     pub foreign_sacks: u64,
-    /// Segments leave at a constant rate and by no ACK.
+    /// Segments leave at a constant rate and independently of ACKs.
     pub constant_rate: Option<ConstantRate>,
 }
 
-/// Gathers signs.
+/// Collects signs.
 #[derive(Clone, Debug)]
 pub struct Gathering {
     shift: Option<u8>,
     sizes: Sizes,
-    /// The window field of the last ACK.
+    /// Window field of the last ACK.
     field: Option<u16>,
     /// Bytes outstanding since the last ACK, if new data left since then.
     flight: Option<u64>,
@@ -81,7 +82,8 @@ pub struct Gathering {
 }
 
 impl Gathering {
-    /// Of a stream whose receiver shifts its windows by `shift`, if that is known, and whose full segments have so many bytes.
+    /// Creates the collection for a stream whose receiver shifts its windows by `shift`, if known, with full segments
+    /// of `segment_size` bytes.
     #[must_use]
     pub fn new(shift: Option<u8>, segment_size: u32) -> Self {
         Self {
@@ -98,7 +100,7 @@ impl Gathering {
         }
     }
 
-    /// An ACK came whose SACK blocks name bytes that were never sent.
+    /// Records an ACK whose SACK blocks name bytes that were never sent.
     pub const fn foreign_sack(&mut self) {
         self.foreign_sacks += 1;
     }
@@ -123,7 +125,7 @@ impl Gathering {
         })
     }
 
-    /// An ACK came: compares what was outstanding until then with the window field of the ACK before.
+    /// Compares, at an ACK, the bytes outstanding until then with the window field of the previous ACK.
     fn end_flight(&mut self) {
         let Some(flight) = self.flight.take() else {
             return;

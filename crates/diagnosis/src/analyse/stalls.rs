@@ -1,10 +1,10 @@
-//! Times in which nothing happened, and why.
+//! Stalls: times without packets, and their causes.
 //!
-//! TAPO (Zhou et al., CoNEXT 2015; IEEE/ACM ToN 2019) calls it a stall if two packets that are next to one
-//! another at the sender, whichever way they go, are further apart than `min(2·SRTT, RTO)`, and tells the kind
-//! by what ended it: a packet of the peer, new data, or data sent again; and by what was outstanding. So it is
-//! done here, with two differences: what set off a segment that was sent again is known from the
-//! explanation, and whether it was needless may come later and is then corrected.
+//! TAPO (Zhou et al., CoNEXT 2015; IEEE/ACM ToN 2019) defines a stall as a gap of more than `min(2·SRTT, RTO)` between
+//! two consecutive packets at the sender, in either direction. It derives the kind from the packet that ended the stall
+//! (a packet of the peer, new data, or a retransmission) and from the outstanding data. This module does the same, with
+//! two differences: the cause of a retransmission is known from the explanation, and a retransmission that later turns
+//! out to be spurious corrects the stall.
 
 mod arrivals;
 mod kind;
@@ -33,77 +33,78 @@ use crate::path::one_way::OneWay;
 use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
 use crate::read::vantage::Place;
 
-/// Stalls and repairs that still may turn out to have been needless, or to be followed by another. Ours: a
-/// DSACK comes a round trip after the repair.
+/// Number of stalls and retransmissions that may still turn out to be spurious, or to be followed by another. Our
+/// choice: a DSACK comes a round trip after the retransmission.
 const RECENT_MAX: usize = 2 * MAX_SACK_BLOCKS;
 
-/// A stall is longer than this many round trips (TAPO's τ).
+/// Number of round trips that a stall exceeds (TAPO's τ).
 const ROUND_TRIPS: u64 = 2;
 
-/// With fewer segments in flight a loss cannot make three duplicate ACKs (RFC 5681 §3.2).
+/// Number of segments in flight below which a loss cannot cause three duplicate ACKs (RFC 5681 §3.2).
 const SMALL_FLIGHT: u64 = 4;
 
-/// So many segments beyond a hole set off a fast retransmit (RFC 5681 §3.2).
+/// Number of segments beyond a hole that trigger a fast retransmit (RFC 5681 §3.2).
 const DUP_THRESHOLD: u64 = 3;
 
-/// What a receiver may delay an ACK by, where one segment alone is outstanding (RFC 8985 §7.2: WCDelAckT).
+/// Longest time by which a receiver may delay the ACK of a single outstanding segment (RFC 8985 §7.2: WCDelAckT).
 const DELAYED_ACK: Duration = Duration::from_millis(200);
 
-/// An ACK that comes to the sender later than this after it was captured was captured away from it (ours).
+/// Time from capture to sender above which an ACK was captured away from the sender (our choice).
 const AT_ONCE: Duration = Duration::from_millis(1);
 
-/// RACK waits for this part of a round trip beyond one before it finds a segment lost (RFC 8985 §6.2).
+/// Inverse part of a round trip that RACK waits beyond one round trip before it considers a segment lost (RFC 8985
+/// §6.2).
 const REORDERING_PART: u64 = 4;
 
-/// A time in which nothing happened.
+/// Time without packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stall {
-    /// When the packet before it came or left.
+    /// Time of the packet before it.
     pub from: Instant,
-    /// When the packet after it did.
+    /// Time of the packet after it.
     pub to: Instant,
-    /// Why.
+    /// Kind of the stall.
     pub kind: StallKind,
-    /// Where the sender stood.
+    /// Stage of the sender.
     pub stage: Stage,
-    /// The packet before it, by its number in the capture.
+    /// Number in the capture of the packet before it.
     pub before: u64,
-    /// The packet after it.
+    /// Number in the capture of the packet after it.
     pub after: u64,
-    /// What the sender waited for.
+    /// Event that the sender waited for.
     pub waited_for: WaitedFor,
-    /// Bytes that were outstanding.
+    /// Outstanding bytes.
     pub flight: u64,
     /// Segments that were outstanding and not reported.
     pub missing: u64,
-    /// The smoothed round-trip time.
+    /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// What would have made it shorter.
+    /// Mechanism that would have made it shorter.
     pub remedy: Remedy,
 }
 
 impl Stall {
-    /// How long it was.
+    /// Returns the duration.
     #[must_use]
     pub const fn duration(&self) -> Duration {
         self.to.since(self.from)
     }
 }
 
-/// How things stood after a packet.
+/// State of the connection after a packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Before {
     at: Instant,
     packet: u64,
     stage: Stage,
     flight: u64,
-    /// Segments outstanding, and those of them that are not reported.
+    /// Outstanding segments, and those of them that are not reported.
     segments: u64,
     missing: u64,
-    /// Segments that came after a hole: by SACK, or by duplicate ACKs.
+    /// Segments that arrived after a hole, according to SACK or to duplicate ACKs.
     heard: u64,
     srtt: Option<Duration>,
-    /// The least round-trip time.
+    /// Least round-trip time.
     least: Option<Duration>,
     rto: Duration,
     window_left: Option<u64>,
@@ -130,14 +131,14 @@ impl Before {
         }
     }
 
-    /// What is longer is a stall.
+    /// Returns the duration above which a gap is a stall.
     fn threshold(&self) -> Duration {
         self.srtt
             .map_or(self.rto, |srtt| (srtt * ROUND_TRIPS).min(self.rto))
     }
 }
 
-/// A repair, until it is known what came of it.
+/// Retransmission whose outcome is not yet known.
 #[derive(Clone, Copy, Debug)]
 struct Repair {
     start: u64,
@@ -152,7 +153,7 @@ enum Timer {
     Not,
 }
 
-/// Whether what left last ended a message.
+/// State of the application's message after the last departure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Message {
     #[default]
@@ -161,44 +162,44 @@ enum Message {
     Ended,
 }
 
-/// Looks for stalls of one stream.
+/// Detects the stalls of one stream.
 #[derive(Clone, Debug)]
 pub struct Stalls {
     sack: Sack,
     before: Option<Before>,
     message: Message,
     mss: u64,
-    /// Bytes of data in a full segment, as far as was announced.
+    /// Bytes of data in a full segment, as announced.
     smss: u64,
-    /// When data left last.
+    /// Time of the last departure of data.
     left_at: Instant,
     window: Option<u64>,
     window_left: Option<u64>,
     /// Duplicate ACKs in a row.
     dup_acks: u64,
-    /// ACKs since the last that acknowledged something whose SACK blocks name bytes never sent.
+    /// ACKs whose SACK blocks name bytes never sent, since the last advance of the cumulative ACK.
     foreign_acks: u64,
     recent: Vec<Repair>,
-    /// Whether what a sender sends may be lost before it comes to where the capture was taken.
+    /// Possibility of losses between the sender and the capture point.
     distance: Distance,
-    /// A timeout for what never came there, until it is known how much that was.
+    /// Timeout for segments that never reached the capture point, until their number is known.
     unseen: Option<Unseen>,
     found: StallList,
-    /// Ended by an ACK alone: what follows it tells whether a segment had waited for that ACK.
+    /// Stall that an ACK ended: the next departure decides whether a segment had waited for that ACK.
     held: Option<Stall>,
-    /// ACKs that a timer of the receiver sent.
+    /// Number of ACKs sent by a timer of the receiver.
     delays: u64,
-    /// The receive window is shut.
+    /// State of the receive window while it is shut.
     shut: Option<Shut>,
-    /// It was, and has opened since the last segment left.
+    /// Stall of a window that has opened since the last departure.
     opened: Option<Stall>,
-    /// How late segments come to where the capture was taken, if that is the receiver's end.
+    /// Delay of segments to the capture point, if that is at the receiver.
     one_way: Option<OneWay>,
-    /// Waiting for requests since the last data: it belongs to the transfer only if more data comes.
+    /// Waits for requests since the last data: they belong to the transfer only if more data comes.
     idle: StallList,
 }
 
-/// Where the capture was taken.
+/// Distance of the capture point from the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Distance {
     #[default]
@@ -207,8 +208,8 @@ enum Distance {
 }
 
 impl Stalls {
-    /// Nothing has happened yet. Without SACK, nothing would have told of what came after a hole, and RACK
-    /// and its probes would not have been there.
+    /// Creates a detector without events. Without SACK, arrivals after a hole would not have been reported, and RACK
+    /// and its probes would not have been available.
     #[must_use]
     pub fn new(sack: Sack) -> Self {
         Self {
@@ -235,23 +236,23 @@ impl Stalls {
         }
     }
 
-    /// Where the capture was taken.
+    /// Sets the place where the capture was taken.
     pub fn seen_from(&mut self, place: Place) {
         self.one_way = (place == Place::Receiver).then(OneWay::default);
     }
 
-    /// The ACK that arrives next has SACK blocks that name bytes that were never sent.
+    /// Records that the next ACK has SACK blocks that name bytes never sent.
     pub const fn foreign_sack(&mut self) {
         self.foreign_acks += 1;
     }
 
-    /// Full segments have so many bytes of data, as far as was announced.
+    /// Sets the number of data bytes in a full segment, as announced.
     pub fn sized(&mut self, smss: u32) {
         self.smss = u64::from(smss);
     }
 
-    /// `true` if a segment had left before the half of a silence that it ended was over, as its timestamp tells: it was late on the
-    /// way.
+    /// `true` if, according to its timestamp, a segment left in the first half of the silence that it ended: it was
+    /// late on the path.
     fn is_late(&mut self, departure: &Departure<'_>) -> bool {
         let Some((one_way, stamps)) = self.one_way.as_mut().zip(departure.timestamps) else {
             return false;
@@ -261,7 +262,7 @@ impl Stalls {
         late.is_some_and(|late| late.saturating_mul(2) > departure.at.since(since))
     }
 
-    /// The handshake was over then; what comes next is measured from there.
+    /// Records the end of the handshake; the next gap is measured from there.
     pub fn opened(&mut self, at: Instant, packet: u64) {
         self.before = Some(Before {
             at,
@@ -271,7 +272,7 @@ impl Stalls {
         });
     }
 
-    /// What was found.
+    /// Returns the stalls.
     #[must_use]
     pub fn finish(mut self) -> StallList {
         self.tell_unseen();
@@ -291,7 +292,7 @@ impl Stalls {
         }
     }
 
-    /// The stall between the last packet and this, if it was one.
+    /// Returns the stall between the last packet and this one, if the gap is long enough.
     fn gap(&self, at: Instant, packet: u64) -> Option<(Before, Stall)> {
         let before = self.before?;
         if at.since(before.at) <= before.threshold() {
@@ -313,8 +314,8 @@ impl Stalls {
         Some((before, stall))
     }
 
-    /// When a tail loss probe would have been sent (RFC 8985 §7.2), if the ends could have had one and it
-    /// would have been sooner. The timeout that bounds it there is the one that ended the stall.
+    /// Returns the time after which a tail loss probe would have been sent (RFC 8985 §7.2), if the ends could have used
+    /// one and it would have been sooner. The timeout that bounds it there is the one that ended the stall.
     fn probe(&self, before: &Before, waited: Duration) -> Option<Duration> {
         if !self.sack.is_on() {
             return None;
@@ -328,7 +329,7 @@ impl Stalls {
         Some(pto).filter(|pto| *pto < waited)
     }
 
-    /// A stall that ended with new data.
+    /// Classifies a stall that ended with new data.
     fn by_new_data(&self, before: &Before) -> (StallKind, WaitedFor, Remedy) {
         if self.is_shut(before) {
             return (StallKind::ZeroWindow, WaitedFor::Window, Remedy::Reading);
@@ -340,7 +341,7 @@ impl Stalls {
         (kind, WaitedFor::Data, Remedy::Application)
     }
 
-    /// A stall that ended with data sent again.
+    /// Classifies a stall that ended with a retransmission.
     fn by_repair(&self, before: &Before, again: &Retransmission) -> (StallKind, WaitedFor, Remedy) {
         let waited_for = match again.cause {
             Cause::KeepAlive => return (StallKind::ClientIdle, WaitedFor::Request, Remedy::None),
@@ -349,7 +350,7 @@ impl Stalls {
             }
             Cause::TailLossProbe => WaitedFor::ProbeTimer,
             Cause::Timeout { .. } | Cause::Unknown => WaitedFor::RetransmissionTimer,
-            // An ACK set it off, which came just before.
+            // It was triggered by an ACK that came just before.
             _ => return (StallKind::PacketDelay, WaitedFor::Ack, Remedy::None),
         };
         let kind = self.timer_kind(before, again);
@@ -373,11 +374,11 @@ impl Stalls {
             return StallKind::ForeignSack;
         }
         if before.segments == 0 {
-            // What was lost never came to where the capture was taken.
+            // The lost segments never reached the capture point.
             return StallKind::Undetermined;
         }
         let few = before.missing < SMALL_FLIGHT;
-        // What came after the hole was too little for a fast retransmit, as there was no more.
+        // Too few segments came after the hole for a fast retransmit, because no more followed.
         let tail = few || (1..DUP_THRESHOLD).contains(&before.heard);
         let ended = self.message == Message::Ended;
         match before.stage {
@@ -385,7 +386,7 @@ impl Stalls {
             _ if tail && ended => StallKind::TailOpen,
             _ if before.segments < SMALL_FLIGHT => self.small_window(before),
             _ if before.missing == before.segments => StallKind::ContinuousLoss,
-            // What duplicate ACKs had set off was lost before it came here.
+            // The fast retransmission was lost before the capture point.
             _ if before.heard >= DUP_THRESHOLD && self.distance == Distance::Away => {
                 StallKind::FastDouble
             }
@@ -395,7 +396,7 @@ impl Stalls {
         }
     }
 
-    /// Too little was in flight: whose window was it?
+    /// Decides which window kept the flight small.
     fn small_window(&self, before: &Before) -> StallKind {
         if before.window_left.is_some_and(|left| left < self.mss) {
             StallKind::SmallReceiveWindow
@@ -421,7 +422,7 @@ impl Stalls {
         }
     }
 
-    /// What had sent these bytes again before, if that was lately.
+    /// Returns the cause of an earlier retransmission of these bytes, if there was one recently.
     fn repair_of(&self, again: &Retransmission) -> Option<Timer> {
         let earlier = self.recent.iter().rev();
         earlier
@@ -447,7 +448,8 @@ impl Stalls {
         });
     }
 
-    /// The first transmission had arrived: whatever sent it again was too early, or the ACK too late.
+    /// Corrects all stalls of a segment whose first transmission had arrived: its timers were too early, or the ACK too
+    /// late.
     fn all_were_needless(&mut self, start: u64, end: u64) {
         for repair in &mut self.recent {
             let stall = repair.stall.as_mut();
@@ -461,11 +463,12 @@ impl Stalls {
         }
     }
 
-    /// What was sent again had arrived before: the timer was too early, or the ACK too late.
+    /// Corrects a stall that ended with a retransmission of data that had arrived: the timer was too early, or the ACK
+    /// too late.
     fn was_needless(&mut self, start: u64, end: u64) {
         let latest = self.recent.iter_mut().rev();
         let stalls = latest.filter(|repair| repair.start < end && start < repair.end);
-        // Each DSACK tells of one more of the same bytes.
+        // Each DSACK reports one more copy of the same bytes.
         let mut stalls = stalls.filter_map(|repair| repair.stall.as_mut());
         let untold = |stall: &&mut Stall| {
             stall.kind.ends_by_timer() && stall.kind != StallKind::AckDelayOrLoss
@@ -476,8 +479,8 @@ impl Stalls {
         }
     }
 
-    /// Something has arrived that was sent before a silence, and not again: it was not all that was lost, but its ACKs. Whether what
-    /// was sent again was lost is not known.
+    /// Corrects stalls before which a segment was sent that has arrived without a retransmission: not everything was
+    /// lost, but ACKs were. It is unknown whether the retransmitted segments were lost.
     fn had_arrived(&mut self, sent_at: Instant) {
         let stalls = self
             .recent
@@ -494,7 +497,7 @@ impl Stalls {
     fn follow(&mut self, at: Instant, packet: u64, stage: Stage, view: &View<'_>) {
         let at = self.before.map_or(at, |before| before.at.max(at));
         let seen = Before::of(at, packet, stage, view);
-        // SACK blocks may be rewritten on the way: then duplicate ACKs alone tell.
+        // If SACK blocks were rewritten on the path, only duplicate ACKs tell.
         let by_dup_acks = self.dup_acks.min(seen.segments.saturating_sub(1));
         let heard = if self.sack.is_on() && seen.heard > 0 {
             seen.heard
@@ -552,7 +555,7 @@ impl Analysis for Stalls {
         if matches!(departure.kind, SendingKind::First | SendingKind::Both) {
             let flags = departure.flags;
             let pushed = flags.contains(Flags::PSH) || flags.contains(Flags::FIN);
-            // Not every sender pushes, and not every push ends a message; a short segment does.
+            // Not every sender pushes, and not every push ends a message, but a short segment does.
             let ends = pushed || last < self.mss;
             self.message = if ends {
                 Message::Ended

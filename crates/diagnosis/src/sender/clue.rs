@@ -1,40 +1,40 @@
-//! How names are weighed: each thing that was seen is a clue, worth so much to each candidate.
+//! Evaluation of candidates: every observation is a clue with a worth for each candidate.
 //!
-//! A clue's worth is the natural logarithm of how much likelier it is with the candidate than with a
-//! sender that is none of them. Worths are added. The likeliest candidate is named if it is ahead of the
-//! next, and of none of them, by a margin; otherwise nobody is. Clues are not independent, so
-//! each has a most that it is worth, and the margin is wide.
+//! A clue's worth is the natural logarithm of its likelihood with the candidate relative to a sender that is none of
+//! the candidates. Worths are added. The likeliest candidate is named if it leads the next one, and the hypothesis
+//! "none of them", by a margin; otherwise no candidate is named. Clues are not independent, so each one's worth is
+//! bounded, and the margin is wide.
 
 use core::fmt;
 
 use super::report::{Candidate, Verdict};
 
-/// By how much the first must be ahead of the second: 20 to 1.
+/// Required lead of the first over the second: 20 to 1.
 const MARGIN: f64 = 3.0;
-/// By how much it must be ahead of none of the candidates: 7 to 1.
+/// Required lead over none of the candidates: 7 to 1.
 const MARGIN_OVER_NONE: f64 = 2.0;
-/// A clue worth less than this either way is not told.
+/// Absolute worth below which a clue is not reported.
 const TOLD: f64 = 0.5;
 
-/// What one thing that was seen is worth to one candidate.
+/// Worth of one observation to one candidate.
 #[derive(Clone, Debug)]
 pub(super) struct Clue {
     worth: f64,
     sentence: String,
 }
 
-/// A candidate's clues.
+/// Clues of a candidate.
 #[derive(Clone, Debug)]
 pub(super) struct Weighing<N> {
     name: N,
     clues: Vec<Clue>,
     prior: f64,
-    /// Below zero if something that must fit does not.
+    /// Below zero if a necessary property is missing.
     must: f64,
     seen: Enough,
 }
 
-/// Whether what tells a candidate was seen at all.
+/// Presence of the observations that identify a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Enough {
     Seen,
@@ -42,7 +42,7 @@ enum Enough {
 }
 
 impl<N: Copy> Weighing<N> {
-    /// No clue yet; `prior` is how common it is, as a logarithm.
+    /// Creates an evaluation without clues; `prior` is the candidate's frequency, as a logarithm.
     pub const fn new(name: N, prior: f64) -> Self {
         Self {
             name,
@@ -53,12 +53,12 @@ impl<N: Copy> Weighing<N> {
         }
     }
 
-    /// Something without which it is not named, whatever else speaks for it, unless `worth` is positive.
+    /// Adds a necessary property: the candidate is not named, whatever other clues say, if `worth` is negative.
     pub fn must(&mut self, worth: f64) {
         self.must = self.must.min(worth);
     }
 
-    /// What tells it was not seen: it is not named, though it may come nearest.
+    /// Records that the identifying observations are missing: the candidate is not named, though it may be the nearest.
     pub fn lacks(&mut self) {
         self.seen = Enough::Lacking;
     }
@@ -89,12 +89,12 @@ impl<N: Copy> Weighing<N> {
     }
 }
 
-/// Whether a candidate with this score is ahead of the next one, and of none of them.
+/// `true` if a candidate with this score leads the next one and none of the candidates.
 pub(super) fn stands_out(score: f64, next: f64) -> bool {
     score >= MARGIN_OVER_NONE && score - next >= MARGIN
 }
 
-/// The verdict of these weighings. `nothing` is said where no clue is worth anything.
+/// Returns the verdict. `nothing` is its reason if no clue has any worth.
 pub(super) fn decide<N: Copy + fmt::Display>(
     weighings: Vec<Weighing<N>>,
     nothing: impl Into<String>,
@@ -122,7 +122,7 @@ pub(super) fn decide<N: Copy + fmt::Display>(
             (None, nothing)
         }
         [first, _, ..] if fits && enough == Enough::Lacking => {
-            let why = format!("too little was seen of it; {} comes nearest", first.name);
+            let why = format!("too little evidence; the nearest is {}", first.name);
             (None, why)
         }
         [first, second, ..] => judge(first, second, fits),
@@ -150,7 +150,7 @@ fn judge<N: Copy + fmt::Display>(
     if first.score < MARGIN_OVER_NONE || !fits {
         let against = first.evidence_against.first();
         let because = against.map_or(String::new(), |a| format!(", although {a}"));
-        let why = format!("nothing fits well; {} comes nearest{because}", first.name);
+        let why = format!("nothing fits well; the nearest is {}{because}", first.name);
         return (None, why);
     }
     if ahead < MARGIN {
@@ -158,7 +158,7 @@ fn judge<N: Copy + fmt::Display>(
         return (None, why);
     }
     let why = reason.map_or_else(
-        || format!("what speaks against the others leaves {}", first.name),
+        || format!("the evidence against the others leaves {}", first.name),
         Clone::clone,
     );
     (Some(first.name), why)
@@ -178,24 +178,24 @@ mod tests {
     }
 
     #[test]
-    fn what_speaks_for_a_candidate_and_what_against_it_are_told_apart_the_strongest_first() {
+    fn evidence_for_and_against_a_candidate_is_separate_with_the_strongest_first() {
         let clues = [
             (0.6, "weak"),
-            (-4.0, "hardly ever so"),
-            (0.4, "no matter"),
-            (3.0, "nearly always so"),
-            (-0.5, "seldom so"),
-            (-0.4, "no matter either"),
+            (-4.0, "hardly ever"),
+            (0.4, "negligible"),
+            (3.0, "nearly always"),
+            (-0.5, "seldom"),
+            (-0.4, "also negligible"),
             (f64::NAN, "nonsense"),
         ];
         let candidate = weighing(Control::Reno, &clues).candidate();
-        assert_eq!(candidate.evidence_for, ["nearly always so", "weak"]);
-        assert_eq!(candidate.evidence_against, ["hardly ever so", "seldom so"]);
+        assert_eq!(candidate.evidence_for, ["nearly always", "weak"]);
+        assert_eq!(candidate.evidence_against, ["hardly ever", "seldom"]);
         assert!((candidate.score + 0.9).abs() < 1e-9, "{}", candidate.score);
     }
 
     #[test]
-    fn what_stands_out_is_named_by_its_strongest_clue() {
+    fn an_outstanding_candidate_is_named_with_its_strongest_clue() {
         let verdict = decide(
             vec![
                 weighing(Control::Cubic, &[(1.0, "a curve")]),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_fit_alike_are_both_said_and_neither_is_named() {
+    fn two_equally_good_candidates_are_mentioned_and_neither_is_named() {
         let verdict = decide(
             vec![
                 weighing(Control::Reno, &[(5.0, "half")]),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_fit_and_does_not_is_only_said_to_come_nearest() {
+    fn a_candidate_without_a_necessary_property_is_only_the_nearest() {
         let mut first = weighing(Control::Reno, &[(6.0, "half"), (-1.0, "it never grew")]);
         first.must(-0.1);
         first.must(1.0);
@@ -234,25 +234,25 @@ mod tests {
             "nothing",
         );
         assert_eq!((verdict.name, verdict.nearest), (None, None));
-        let why = "nothing fits well; reno comes nearest, although it never grew";
+        let why = "nothing fits well; the nearest is reno, although it never grew";
         assert_eq!(verdict.why, why);
     }
 
     #[test]
-    fn a_candidate_of_which_too_little_was_seen_is_not_named() {
+    fn a_candidate_with_too_little_evidence_is_not_named() {
         let mut first = weighing(Control::Bbr, &[(6.0, "paced")]);
         first.lacks();
         let others = weighing(Control::Reno, &[(0.6, "half")]);
         let verdict = decide(vec![others, first], "nothing");
         assert_eq!(verdict.name, None);
         assert_eq!(verdict.nearest, Some(Control::Bbr));
-        assert_eq!(verdict.why, "too little was seen of it; bbr comes nearest");
+        assert_eq!(verdict.why, "too little evidence; the nearest is bbr");
     }
 
     #[test]
-    fn without_a_clue_it_is_said_why_there_is_none() {
+    fn without_clues_the_verdict_has_the_given_reason() {
         let of = |worth| {
-            let clues = [(worth, "no matter")];
+            let clues = [(worth, "negligible")];
             let both = [Control::Reno, Control::Cubic].map(|name| weighing(name, &clues));
             decide(both.into(), "it lost nothing")
         };

@@ -1,4 +1,4 @@
-//! Which congestion control it was.
+//! Identification of the congestion control.
 
 use super::Seen;
 use super::clue::{self, Weighing};
@@ -8,82 +8,81 @@ use super::probing::Depth;
 use super::reductions::Reduction;
 use super::report::{Candidate, Control, SlowStartEnd, Timing, Verdict};
 
-/// What a loss leaves with Reno (RFC 5681 §3.1).
+/// Part of the window that Reno keeps at a loss (RFC 5681 §3.1).
 const HALF: f64 = 0.5;
-/// What it leaves with CUBIC (RFC 9438 §4.6).
+/// Part of the window that CUBIC keeps at a loss (RFC 9438 §4.6).
 const SEVEN_TENTHS: f64 = 0.7;
-/// How far a measured factor is off, and by how many segments: rounds and whole segments.
+/// Error of a measured factor, caused by rounds and whole segments; the second constant in segments.
 const FACTOR_OFF: f64 = 0.05;
 /// See `FACTOR_OFF`.
 const FACTOR_OFF_SEGMENTS: f64 = 0.6;
-/// How far off is what a control makes of a rate that we measure otherwise than it does.
+/// Error of a factor that depends on a measured rate: senders measure the rate differently.
 const RATE_OFF: f64 = 0.13;
-/// A share of all reductions that went wrong: measured across another loss, bounded by something else.
+/// Part of all reductions that are measured wrongly: across another loss, or with another limit.
 const STRAY: f64 = 0.12;
-/// Reductions count as no more than so many.
+/// Greatest number of reductions that count.
 const REDUCTIONS_COUNTED: f64 = 20.0;
-/// How much better than chance reductions must fit, each.
+/// Least advantage over chance of each reduction.
 const MUST_FIT: f64 = 0.25;
-/// A fixed window stays in this share of the rounds at least: a round may be cut at an odd place.
+/// Least part of the rounds in which a fixed window stays the same: a round may be cut at an odd place.
 const FIXED_STAYS: f64 = 0.95;
-/// So many rounds with a queue show that a window stops at it.
+/// Number of rounds with a queue that show that a window stops growing at a queue.
 const STOPS_LEAST: u32 = 4;
-/// A control whose growth fits worse than this is not named.
+/// Least worth of a control's growth for the control to be named.
 const FITS_LEAST: f64 = -2.0;
-/// The most that going up and down about a mean is worth: much does so.
+/// Greatest worth of variation around a mean: many senders vary.
 const PROBING_MOST: f64 = 4.0;
-/// So many reductions tell what follows a rate from what is some share of the window by chance.
+/// Least number of reductions that separate a window that follows a rate from a chance match.
 const RATE_LEAST: usize = 4;
-/// In small windows every factor is near some rate: it takes windows of so many segments on average, or
-/// factors as near as `RATE_NEAR`.
+/// Least mean window, in segments, for the same: in small windows, every factor is near some rate. Factors within
+/// `RATE_NEAR` need no such window.
 const RATE_BEFORE: f64 = 16.0;
 /// See `RATE_BEFORE`.
 const RATE_NEAR: f64 = 0.05;
-/// The median of so many reductions is free of chance.
+/// Number of reductions from which the median is free of chance.
 const MEDIAN_LEAST: usize = 6;
-/// How far off that may be still: whole segments, and the round that it is seen in.
+/// Remaining error of the median: whole segments, and the round in which it is seen.
 const MEDIAN_OFF: f64 = 0.03;
-/// Beyond so many times that it is no worse.
+/// Multiple of that error beyond which the fit gets no worse.
 const MEDIAN_MOST: f64 = 4.0;
 /// See `MEDIAN_OFF`.
 const MEDIAN_OFF_SEGMENTS: f64 = 0.25;
-/// Rounds with about the same queue count as no more than so many.
+/// Greatest number of rounds with a similar queue that count.
 const STEPS_COUNTED: f64 = 10.0;
-/// So many dips are none by chance.
+/// Number of dips that are not chance.
 const DIPS_LEAST: u32 = 2;
-/// Dips count as no more than so many.
+/// Greatest number of dips that count.
 const DIPS_COUNTED: u32 = 3;
 /// Worth of a dip.
 const DIP_WORTH: f64 = 4.0;
-/// So many losses must have been measured, and the growth after as many of them, or one and one more, for a
-/// control to be named that goes by losses: one alone may be measured across another, or across a pause.
+/// Number of measured losses required to name a loss-based control; measured losses and growths together must exceed it, because a
+/// single loss may have been measured across another loss, or across a pause.
 const LOSSES_LEAST: usize = 2;
-/// So many times growth must have been seen.
+/// Least number of measured growths.
 const GROWTHS_LEAST: u32 = 2;
-/// So far off may be what losses leave, in the middle.
+/// Greatest error of the median factor.
 const SHAPE_OFF: f64 = 0.05;
-/// A fixed window is one for so many rounds at least, and so many segments: the smallest windows hardly grow
-/// with any control.
+/// Least number of rounds, and of segments, of a fixed window: the smallest windows hardly grow with any control.
 const FIXED_ROUNDS: u32 = 20;
 /// See `FIXED_ROUNDS`.
 const FIXED_SEGMENTS: f32 = 5.0;
-/// A window of more than this share of what it was has not been cut: CUBIC leaves 0.7, and what grows
-/// meanwhile.
+/// Part of the window above which it was not reduced: CUBIC leaves 0.7, plus the growth in the meantime.
 const STAYED: f32 = 0.88;
-/// A window of less than this share of what it was was cut by a control that goes by losses: version 3 leaves
-/// 0.7 at least (draft-ietf-ccwg-bbr, `Beta`).
+/// Part of the window below which a loss-based control reduced it: BBR version 3 leaves at least 0.7
+/// (draft-ietf-ccwg-bbr, `Beta`).
 const HALVED: f32 = 0.6;
-/// So many losses must show that.
+/// Number of losses required for that conclusion.
 const STAYED_LEAST: usize = 3;
-/// A transfer of so many seconds must have had a dip, with BBR.
+/// Duration in seconds after which a transfer with BBR must have had a dip.
 const DIP_DUE: f64 = 20.0;
 
-/// How common each is, as a logarithm: Linux's default before all, what nobody ships behind.
+/// Returns the frequency of a control, as a logarithm: Linux's default is first, and controls that no system ships are
+/// last.
 const fn prior(control: Control) -> f64 {
     match control {
         Control::Cubic => 0.0,
         Control::Westwood | Control::Fixed => -1.0,
-        // Where its queue is empty, it does as Reno.
+        // With an empty queue, Vegas behaves like Reno.
         Control::Vegas => -2.5,
         _ => -0.3,
     }
@@ -108,7 +107,7 @@ pub(super) fn verdict(seen: &Seen) -> Verdict<Control> {
             weighing.must(-1.0);
         }
         if goes_by_losses(control) && !enough_losses(seen) {
-            // How it grows is alike with many, and with much else that bounds a sender.
+            // Many controls, and many other limits of a sender, grow in the same way.
             weighing.lacks();
         }
         let with_acks = seen.pace.timing() == Some(Timing::WithAcks);
@@ -116,7 +115,7 @@ pub(super) fn verdict(seen: &Seen) -> Verdict<Control> {
             weighing.must(-1.0);
         }
         if is_bbr(control) && !shows_a_model(seen) {
-            // A pace alone is no BBR: applications and Linux's fq have one, too.
+            // A pace alone is no evidence of BBR: applications and Linux's fq pace, too.
             weighing.lacks();
         }
         weighing
@@ -124,7 +123,8 @@ pub(super) fn verdict(seen: &Seen) -> Verdict<Control> {
     named(clue::decide(weighings.into(), nothing(seen)), seen)
 }
 
-/// The verdict with the name that is certain: a family where its members do alike, nobody where too little tells.
+/// Replaces the verdict's name by one that is certain: a family if its members behave alike, no name if there is too
+/// little evidence.
 fn named(mut verdict: Verdict<Control>, seen: &Seen) -> Verdict<Control> {
     let paces = seen.pace.is_by_rate() && seen.probing.is_unbounded();
     if paces && seen.cycle.is_seen() {
@@ -156,7 +156,7 @@ fn named(mut verdict: Verdict<Control>, seen: &Seen) -> Verdict<Control> {
     verdict
 }
 
-/// What is said where no name is given, though one stands out or a pace was seen.
+/// Returns the reason for a missing name if one candidate stands out or the sender was paced.
 fn why_unnamed(verdict: &Verdict<Control>, name: Option<Control>, seen: &Seen) -> Option<String> {
     if name.is_some() {
         return None;
@@ -164,25 +164,25 @@ fn why_unnamed(verdict: &Verdict<Control>, name: Option<Control>, seen: &Seen) -
     if seen.pace.is_by_rate() {
         let percent = 100.0 * seen.pace.share_between()?;
         return Some(format!(
-            "it was paced, as {percent:.0} % of the new data left between ACKs, and nothing shows by which control"
+            "it was paced ({percent:.0} % of the new data left between ACKs), and its control is unclear"
         ));
     }
     let name = verdict.name?;
-    Some(format!("too little was seen of it; {name} comes nearest"))
+    Some(format!("too little evidence; the nearest is {name}"))
 }
 
-/// Why it is of Reno's family.
+/// Returns the reason for naming Reno's family.
 fn why_halving(seen: &Seen) -> Option<String> {
     let kept = seen.reductions.kept();
     let (low, middle, high) = quartiles(kept.iter().map(Reduction::factor))?;
     Some(format!(
-        "the window after a loss is {middle:.2} of what it was ({low:.2} to {high:.2} in the middle half of {}), and grows \
-         by one segment per round trip: Reno, or one that does alike",
+        "after a loss the window is {middle:.2} of its previous size ({low:.2} to {high:.2} in the middle half of {}), and grows \
+         by one segment per round trip: Reno, or a similar control",
         kept.len()
     ))
 }
 
-/// Whether Reno or Vegas comes nearest, and none that is not of their family comes close.
+/// `true` if Reno or Vegas is the nearest, and no control outside their family is close.
 fn halves(candidates: &[Candidate<Control>], nearest: Option<Control>) -> bool {
     let of_family = |c: &&Candidate<Control>| {
         matches!(c.name, Control::Reno | Control::Vegas | Control::Westwood)
@@ -193,7 +193,7 @@ fn halves(candidates: &[Candidate<Control>], nearest: Option<Control>) -> bool {
         && ahead.is_some_and(|(first, next)| clue::stands_out(first.score, next.score))
 }
 
-/// Whether what losses leave, and how the window grows after them, were both seen to be this control's.
+/// `true` if both the reductions and the growth after them fit this control.
 fn has_shape(control: Control, seen: &Seen) -> bool {
     let (kept, fits) = (seen.reductions.kept(), seen.growth.fits());
     let (left, fit) = match control {
@@ -204,7 +204,8 @@ fn has_shape(control: Control, seen: &Seen) -> bool {
         return false;
     };
     let before = kept.iter().map(|r| f64::from(r.before)).sum::<f64>() / kept.len() as f64;
-    // Away from the sender rounds are inferred: small windows show no factor, and what follows the rate looks like 0.7.
+    // Away from the sender, rounds are inferred: small windows show no factor, and a window that follows a rate looks
+    // like 0.7.
     let by_rate = control == Control::Cubic && follows_rate(kept);
     if !seen.pace.is_at_sender() && (before < RATE_BEFORE || by_rate) {
         return false;
@@ -216,19 +217,19 @@ fn has_shape(control: Control, seen: &Seen) -> bool {
         && fit > 0.0
 }
 
-/// Whether what losses leave tells it.
+/// `true` if the control is identified by its reductions.
 const fn goes_by_losses(control: Control) -> bool {
     matches!(control, Control::Reno | Control::Cubic | Control::Westwood)
 }
 
-/// Whether enough losses were measured, and how the window grew after them.
+/// `true` if enough losses, and the growth after them, were measured.
 fn enough_losses(seen: &Seen) -> bool {
     let epochs = usize::try_from(seen.growth.fits().epochs).unwrap_or(usize::MAX);
     let kept = seen.reductions.kept().len();
     kept >= 1 && kept + epochs.min(LOSSES_LEAST) > LOSSES_LEAST
 }
 
-/// Whether so many segments are in flight, for so many rounds, that a window that stays would be one.
+/// `true` if the flight is large enough, for enough rounds, for a constant window to be a fixed one.
 fn is_steady(seen: &Seen) -> bool {
     let all = [Backlog::Few, Backlog::Some, Backlog::Many]
         .into_iter()
@@ -243,8 +244,8 @@ const fn is_bbr(control: Control) -> bool {
     matches!(control, Control::Bbr | Control::BbrOne)
 }
 
-/// Whether the sender did anything that none but a control by a model does: dips, a window given back without a loss, or
-/// one that losses left as it was, while it was paced and nothing else held it.
+/// `true` if the sender showed behaviour that only a model-based control has: dips, a window reduced without a loss, or
+/// a window unchanged by losses, while the sender was paced and had no other limit.
 fn shows_a_model(seen: &Seen) -> bool {
     let (dips, hasty) = (seen.probing.count(), seen.probing.hasty());
     let dips = seen.probing.is_unbounded() && dips > hasty.saturating_mul(2) && dips >= DIPS_LEAST;
@@ -258,7 +259,7 @@ fn shows_a_model(seen: &Seen) -> bool {
     paced && !halved && (dips || drained || unmoved)
 }
 
-/// Whether both versions of BBR fit, and nothing else does.
+/// `true` if both versions of BBR fit, and nothing else does.
 fn is_some_bbr(candidates: &[Candidate<Control>]) -> bool {
     let is_bbr = |c: &Candidate<Control>| matches!(c.name, Control::Bbr | Control::BbrOne);
     match candidates {
@@ -274,7 +275,7 @@ fn nothing(seen: &Seen) -> String {
     if losses == 0 && seen.timer.timeouts() == 0 {
         "it lost nothing, and its window shows no shape".to_owned()
     } else {
-        "no loss could be measured: too small a window, or one loss after the other".to_owned()
+        "no loss could be measured: the window was too small, or losses followed one another closely".to_owned()
     }
 }
 
@@ -282,12 +283,12 @@ fn laplace(off: f64, scale: f64) -> f64 {
     (-off.abs() / scale).exp() / (2.0 * scale)
 }
 
-/// The density of a factor with a control, for the factors between 0.2 and 1.2.
+/// Returns the density of a factor with a control, for factors between 0.2 and 1.2.
 fn density(control: Control, reduction: &Reduction) -> f64 {
     let before = f64::from(reduction.before);
     let factor = f64::from(reduction.factor());
     let scale = FACTOR_OFF + FACTOR_OFF_SEGMENTS / before;
-    // The round that shows the new window grows by a segment already.
+    // The round that shows the new window has already grown by a segment.
     let grown = 0.5 / before;
     let around = |middle: f64| laplace(factor - middle - grown, scale);
     let model = match control {
@@ -316,26 +317,26 @@ fn reductions(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
     if control == Control::Westwood && !follows_rate(kept) {
         weighing.must(-1.0);
     }
-    // What a loss leaves must fit by itself: growth is alike with many. BBR may leave anything.
+    // The reductions must fit on their own, because growth is similar with many controls. BBR may leave any window.
     if !matches!(control, Control::Bbr | Control::BbrOne) {
         weighing.must(worth - MUST_FIT * counted);
     }
     let own = match control {
-        Control::Reno => "half is Reno's",
-        Control::Vegas => "half is Vegas's",
-        Control::Cubic => "0.7 is CUBIC's",
-        Control::Westwood => "Westwood's is what the measured rate fills",
-        Control::Fixed => "a fixed window stays",
-        _ => "BBR's follows its model and not the loss",
+        Control::Reno => "Reno halves it",
+        Control::Vegas => "Vegas halves it",
+        Control::Cubic => "CUBIC keeps 0.7",
+        Control::Westwood => "Westwood keeps what the measured rate fills",
+        Control::Fixed => "a fixed window stays the same",
+        _ => "BBR follows its model and not the loss",
     };
     let sentence = format!(
-        "the window after a loss is {middle:.2} of what it was ({low:.2} to {high:.2} in the middle half of {}): {own}",
+        "after a loss the window is {middle:.2} of its previous size ({low:.2} to {high:.2} in the middle half of {}): {own}",
         kept.len()
     );
     weighing.clue(worth, sentence);
 }
 
-/// Whether what losses leave is so near to what the measured rate fills that it is no chance.
+/// `true` if the reductions match the measured rate too closely for chance.
 fn follows_rate(kept: &[Reduction]) -> bool {
     let count = kept.len().max(1) as f64;
     let off = |r: &Reduction| f64::from((r.factor() - (r.pipe / r.before).min(1.0)).abs());
@@ -344,7 +345,7 @@ fn follows_rate(kept: &[Reduction]) -> bool {
     kept.len() >= RATE_LEAST && (before >= RATE_BEFORE || off < RATE_NEAR)
 }
 
-/// What the middle factor is worth: it has no noise but that of whole segments.
+/// Returns the worth of the median factor, whose only error is that of whole segments.
 fn median(control: Control, kept: &[Reduction], middle: f64) -> f64 {
     let share = match control {
         Control::Reno | Control::Vegas => HALF,
@@ -373,7 +374,7 @@ fn fits(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
         ),
         Control::Cubic => (fits.cubic(), "CUBIC's curve"),
         Control::Fixed => (fits.constant, "a constant"),
-        _ => (fits.probing, "a mean with probes about it"),
+        _ => (fits.probing, "a mean with probes around it"),
     };
     let worth = f64::from(fit * fits.weight()).min(match control {
         Control::Bbr | Control::BbrOne => PROBING_MOST,
@@ -393,7 +394,7 @@ fn fits(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
     weighing.clue(worth, sentence);
 }
 
-/// How likely a control's window moves down, stays, or moves up in a round.
+/// Returns the likelihoods of a window that shrinks, stays, and grows in a round.
 fn moves(control: Control, backlog: Backlog) -> [f64; 3] {
     match (control, backlog) {
         (Control::Reno | Control::Westwood, _) => [0.04, 0.26, 0.7],
@@ -422,7 +423,7 @@ fn steps(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
             }
         }
         count += of_backlog;
-        // What it does with a queue is not to be lost among all that it does without one.
+        // Rounds with a queue must not be outweighed by the many without one.
         worth += sum * (STEPS_COUNTED / of_backlog.max(1.0)).min(1.0);
     }
     if count < 4.0 {
@@ -432,20 +433,19 @@ fn steps(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
         weighing.must(-1.0);
     }
     let sentence = format!(
-        "of {count} rounds without a loss the window grew in {up}: {}",
+        "the window grew in {up} of {count} rounds without a loss: {}",
         match control {
-            Control::Reno | Control::Westwood => "Reno's grows in each",
-            Control::Cubic => "CUBIC's grows in most",
-            Control::Fixed => "a fixed one in none",
-            Control::Vegas => "Vegas's grows only while the queue is empty",
-            _ => "BBR's goes up and down",
+            Control::Reno | Control::Westwood => "with Reno it grows in each",
+            Control::Cubic => "with CUBIC it grows in most",
+            Control::Fixed => "a fixed window grows in none",
+            Control::Vegas => "with Vegas it grows only while the queue is empty",
+            _ => "with BBR it goes up and down",
         }
     );
     weighing.clue(worth, sentence);
 }
 
-/// Vegas does as Reno where the queue is empty: it must have been seen to stop where it is not, or to double
-/// every other round trip.
+/// `true` if the window stopped growing with a queue: evidence of Vegas, which otherwise behaves like Reno.
 fn stops_at_a_queue(seen: &Seen) -> bool {
     let of = |backlog, steps: &[Move]| -> u32 {
         let counts = steps.iter().map(|&step| seen.growth.count(backlog, step));
@@ -465,7 +465,7 @@ const fn stayed(growth: &f32) -> bool {
     *growth < 1.2
 }
 
-/// Whether slow start doubled in every other round trip, as the paper's Vegas does.
+/// `true` if slow start doubled in every other round trip, as in the paper's Vegas.
 fn doubles_every_other(opening: &Opening) -> bool {
     let growth: Vec<f32> = opening.growth().collect();
     let pairs = growth.windows(2);
@@ -487,21 +487,19 @@ fn opening(control: Control, opening: &Opening, weighing: &mut Weighing<Control>
     let grew = growth.iter().any(|g| *g > 1.3);
     match control {
         Control::Vegas if every_other => {
-            weighing.clue(6.0, "slow start doubled every other round trip");
+            weighing.clue(6.0, "slow start doubled in every other round trip");
         }
         Control::Vegas if in_a_row >= 2 => {
             weighing.clue(
                 -2.0,
-                "slow start doubled in every round trip: the paper's Vegas in every other",
+                "slow start doubled in every round trip; the paper's Vegas doubles in every other",
             );
         }
         Control::Fixed if grew => weighing.clue(-40.0, "the window grew at the beginning"),
-        Control::Fixed if never => {
-            weighing.clue(5.0, "the window was the same from the beginning on")
-        }
-        _ if never => weighing.clue(-5.0, "the window did not grow from the beginning on"),
+        Control::Fixed if never => weighing.clue(5.0, "the window was the same from the beginning"),
+        _ if never => weighing.clue(-5.0, "the window never grew"),
         _ if every_other => {
-            weighing.clue(-5.0, "slow start doubled only every other round trip");
+            weighing.clue(-5.0, "slow start doubled only in every other round trip");
         }
         _ => {}
     }
@@ -511,7 +509,7 @@ fn opening(control: Control, opening: &Opening, weighing: &mut Weighing<Control>
             Control::Vegas => 1.0,
             _ => -4.0,
         };
-        weighing.clue(worth, "slow start's window was given back without a loss");
+        weighing.clue(worth, "slow start's window was reduced without a loss");
     }
 }
 
@@ -528,19 +526,19 @@ fn dips(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
     }
     if seen.probing.hasty().saturating_mul(2) >= count {
         let sentence =
-            format!("in flight dipped {count} times, mostly sooner after one another than BBR's");
+            format!("the flight dipped {count} times, mostly at shorter intervals than BBR's");
         weighing.clue(if is_bbr { -3.0 } else { 0.0 }, sentence);
         return;
     }
     let depth = match count {
-        // One may be of what none of them makes.
+        // A single dip may have another cause.
         1 => Depth::Unclear,
         _ => seen.probing.depth(),
     };
     let counted = f64::from(count.min(DIPS_COUNTED));
     let every = seen.seconds() / f64::from(count);
     let sentence = format!(
-        "in flight dipped {count} times without a loss, once in {every:.1} s, {}",
+        "the flight dipped {count} times without a loss, once in {every:.1} s, {}",
         match depth {
             Depth::Four => "to four segments",
             Depth::Half => "to half",
@@ -563,17 +561,17 @@ fn pace(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
     let percent = 100.0 * share;
     let is_bbr = matches!(control, Control::Bbr | Control::BbrOne);
     if control == Control::Fixed && timing == Timing::Paced {
-        // Nothing that is known has both.
+        // No known control combines both.
         weighing.must(-1.0);
     }
     if is_bbr && timing == Timing::WithAcks {
-        // It cannot do without a pace.
+        // BBR always paces.
         weighing.must(-1.0);
     }
     if seen.pace.is_by_rate() {
         weighing.clue(
             if is_bbr { 4.0 } else { -3.0 },
-            format!("{percent:.0} % of the new data left between ACKs: by a rate of its own"),
+            format!("{percent:.0} % of the new data left between ACKs: at a rate of its own"),
         );
         return;
     }
@@ -589,7 +587,7 @@ fn pace(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
     }
 }
 
-/// Lower quartile, median and upper quartile.
+/// Returns the lower quartile, the median and the upper quartile.
 fn quartiles(values: impl Iterator<Item = f32>) -> Option<(f32, f32, f32)> {
     let mut values: Vec<f32> = values.collect();
     values.sort_by(f32::total_cmp);
@@ -601,8 +599,7 @@ fn quartiles(values: impl Iterator<Item = f32>) -> Option<(f32, f32, f32)> {
     Some((at(1)?, at(2)?, at(3)?))
 }
 
-/// What was in flight first after a loss, in the middle of all: as a share of the window, and in
-/// segments.
+/// Returns the medians of the flight right after a loss, as a part of the window and in segments.
 pub(super) fn middle_first(kept: &[Reduction]) -> Option<(f32, f32)> {
     let (_, share, _) = quartiles(kept.iter().map(Reduction::first_factor))?;
     let (_, segments, _) = quartiles(kept.iter().map(|r| r.first))?;

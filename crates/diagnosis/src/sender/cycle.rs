@@ -1,8 +1,8 @@
-//! The cycle by which version 1 of BBR probes for bandwidth: a round trip at 1.25 times its rate, one at 0.75 times,
-//! and six at its rate (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14:5, 2016).
+//! Bandwidth probing cycle of BBR version 1: one round trip at 1.25 times its rate, one at 0.75 times, and six at its
+//! rate (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14:5, 2016).
 //!
-//! What left in each quarter of the least round-trip time is kept. If it follows a cycle, it resembles itself eight and
-//! sixteen round trips later, and more so than somewhat earlier or later.
+//! The number of segments sent in each quarter of the least round-trip time is kept. With such a cycle, this series
+//! resembles itself eight and sixteen round trips later, more than a little earlier or later.
 
 use core::ops::RangeInclusive;
 
@@ -10,49 +10,51 @@ use dupack_tcp::time::{Duration, Instant};
 
 /// Parts of a round trip.
 const PARTS: f64 = 4.0;
-/// So many parts are kept: 32 cycles.
+/// Greatest number of parts kept: 32 cycles.
 const KEPT: usize = 1024;
-/// So many tell a cycle: five.
+/// Least number of parts to detect a cycle: five cycles.
 const LEAST: usize = 160;
-/// Startup takes no more rounds than this.
+/// Upper bound of the number of rounds in Startup.
 const STARTUP: u32 = 16;
-/// A least round trip that falls below this share of the one before makes other parts.
+/// If the least round trip falls below this part of the previous one, the parts are restarted.
 const SAME: f64 = 0.95;
-/// The mean that is left out is of so many parts before and after: two cycles.
+/// Number of parts before and after over which the subtracted mean is taken: two cycles.
 const AROUND: usize = 64;
-/// A cycle takes so many parts (a phase ends when its round trip does, which is a little longer than the least) …
+/// Length of one cycle in parts. A phase ends with its round trip, which is a little longer than the least one.
 const ONCE: RangeInclusive<usize> = 31..=35;
-/// … and two so many.
+/// Length of two cycles in parts.
 const TWICE: RangeInclusive<usize> = 62..=70;
-/// Correlations so many parts before and after are those that a cycle stands out of.
+/// Distance in parts of the correlations that a cycle is compared with.
 const BESIDE: usize = 5;
-/// It stands out by so much after one cycle, and after two. Ours: version 1 of Linux has 0.22 to 0.35 and 0.13 to 0.27.
+/// Least amount by which the correlation must stand out after one cycle; see `STANDS_OUT_TWICE` for two. Our choice:
+/// BBR version 1 of Linux has 0.22 to 0.35 and 0.13 to 0.27.
 const STANDS_OUT: f64 = 0.15;
 /// See `STANDS_OUT`.
 const STANDS_OUT_TWICE: f64 = 0.08;
-/// After other times nothing stands out by more than this share of that.
+/// Greatest part of that amount by which the correlation may stand out at other lags.
 const ELSEWHERE: f64 = 0.6;
-/// What leaves in a round trip varies by so large a share of the mean, in the standard deviation. Ours: of the gains of the cycle it is
-/// an eighth; a bucket that lets a few packets go at once makes parts of round trips uneven, and round trips hardly.
+/// Least standard deviation of the segments per round trip, as a part of the mean. Our choice: with the gains of the
+/// cycle, it is an eighth. A token bucket that releases a few packets at once makes parts of round trips uneven, but
+/// hardly whole round trips.
 const VARIES: f64 = 0.06;
-/// Such other times.
+/// Other lags for comparison.
 const OTHERS: [RangeInclusive<usize>; 2] = [23..=27, 42..=46];
 
-/// What left when.
+/// Departures over time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cycle {
     began: Option<Instant>,
-    /// Seconds of a part.
+    /// Duration of a part in seconds.
     part: f64,
-    /// The place of the last part that something left in, and when it ends.
+    /// Index of the last part with a departure, and its end.
     place: usize,
     until: Instant,
-    /// Segments that left in each.
+    /// Segments that left in each part.
     left: Vec<u16>,
 }
 
 impl Cycle {
-    /// So many segments left in this round; the least round trip takes `base` seconds, or 0 if it is not known.
+    /// Records `segments` departures in a round; `base` is the least round trip in seconds, or 0 if unknown.
     pub fn departed(&mut self, at: Instant, segments: usize, (round, base): (u32, f32)) {
         let part = f64::from(base) / PARTS;
         if part <= 0.0 || round < STARTUP {
@@ -73,7 +75,7 @@ impl Cycle {
         }
     }
 
-    /// To the part that this time is in; beyond those that are kept, to none.
+    /// Moves to the part that contains `at`; beyond the last part that is kept, to none.
     fn go_to(&mut self, at: Instant) {
         let began = self.began.unwrap_or(at);
         self.place = (at.since(began).as_secs_f64() / self.part) as usize;
@@ -88,7 +90,7 @@ impl Cycle {
         }
     }
 
-    /// Whether the rate rises and falls once in eight round trips.
+    /// `true` if the rate rises and falls once in eight round trips.
     pub fn is_seen(&self) -> bool {
         if self.left.len() < LEAST {
             return false;
@@ -115,14 +117,14 @@ impl Cycle {
     }
 }
 
-/// The standard deviation of what left in a round trip, as a share of the mean around it.
+/// Returns the standard deviation of the segments per round trip, as a part of the mean.
 fn variation_of_rounds(left: &[u16]) -> f64 {
     let rounds: Vec<f64> = left
         .windows(PARTS as usize)
         .map(|round| round.iter().map(|segments| f64::from(*segments)).sum())
         .collect();
     let mean = rounds.iter().sum::<f64>() / rounds.len().max(1) as f64;
-    // Neighbours, so that a rate that drifts does not count.
+    // Only neighbours are compared, so that a drifting rate does not count.
     let apart = |pair: &[f64]| match pair {
         [one, .., other] => (one - other) * (one - other),
         _ => 0.0,
@@ -132,7 +134,7 @@ fn variation_of_rounds(left: &[u16]) -> f64 {
     (squares / 2.0).sqrt() / mean.max(f64::MIN_POSITIVE)
 }
 
-/// How much more left in each part than in those around it.
+/// Returns the difference of each part from the mean of the parts around it.
 fn without_mean(left: &[u16]) -> Vec<f64> {
     let mut sums = vec![0.0];
     let mut sum = 0.0;
@@ -153,7 +155,7 @@ fn without_mean(left: &[u16]) -> Vec<f64> {
         .collect()
 }
 
-/// How much a course resembles itself so many parts later.
+/// Returns the correlation of a series with itself `lag` parts later.
 fn correlation(course: &[f64], lag: usize) -> f64 {
     let later = course.get(lag..).unwrap_or_default();
     course
@@ -167,7 +169,7 @@ fn correlation(course: &[f64], lag: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// A sender whose rate has these gains, each for a round trip of 40 ms.
+    /// Plays a sender whose rate has these gains, each for a round trip of 40 ms.
     fn sends(gains: &[u64]) -> Cycle {
         let mut cycle = Cycle::default();
         for (n, gain) in gains.iter().cycle().take(200).enumerate() {
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_of_eight_round_trips_is_told_from_others() {
+    fn a_cycle_of_eight_round_trips_is_recognised() {
         assert!(sends(&[50, 30, 40, 40, 40, 40, 40, 40]).is_seen());
         assert!(!sends(&[40]).is_seen());
         assert!(!sends(&[50, 30]).is_seen());
@@ -189,7 +191,7 @@ mod tests {
         assert!(!sends(&[50, 30, 40, 40, 40, 40, 40, 40, 40, 40, 40]).is_seen());
     }
 
-    /// Packets of 100 Mbit/s that leave eight at once, over a path whose round trip is no multiple of that.
+    /// Packets at 100 Mbit/s that leave in bursts, over a path whose round trip is no multiple of a burst.
     #[test]
     fn bursts_at_a_constant_rate_are_no_cycle() {
         for (base, burst) in [
@@ -210,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn it_keeps_no_more_than_so_much() {
+    fn the_number_of_parts_is_bounded() {
         assert!(sends(&[40]).left.len() <= KEPT);
     }
 }

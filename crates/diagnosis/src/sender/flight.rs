@@ -1,10 +1,9 @@
-//! How much is in the network, as the packets tell it.
+//! Amount of data in the network, inferred from packets.
 //!
-//! With SACK it is FACK's count: what lies beyond the highest SACK, and what was sent again and is
-//! not acknowledged (Mathis and Mahdavi, SIGCOMM 1996). Every recovery's own count agrees with it
-//! to within its duplicate threshold, and that is all that a window's size takes. Without SACK,
-//! each duplicate ACK says that one segment has left. After a timeout all that was outstanding
-//! counts as lost.
+//! With SACK, this is FACK's count: the data beyond the highest SACK, plus retransmitted data that is not acknowledged
+//! (Mathis and Mahdavi, SIGCOMM 1996). The count of every recovery agrees with it to within its duplicate threshold,
+//! which is accurate enough for the size of a window. Without SACK, each duplicate ACK means that one segment has left
+//! the network. After a timeout, all outstanding data counts as lost.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::facts::View;
@@ -12,34 +11,34 @@ use dupack_tcp::facts::View;
 use crate::analyse::cause::Cause;
 use crate::read::moment::{Arrival, Departure, Explained};
 
-/// Counts what is in flight.
+/// Counts the data in flight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flight {
-    /// Bytes of a full segment: as announced, and the most that was seen of what goes on after it.
+    /// Bytes of a full segment: as announced, and the largest seen in segments that do not end a message.
     announced: u64,
     smss: u64,
-    /// Bytes sent again and not acknowledged.
+    /// Bytes retransmitted and not acknowledged.
     repeated: u64,
-    /// What lies below was outstanding at the last timeout.
+    /// End of the data that was outstanding at the last timeout.
     lost_below: u64,
     dup_acks: u64,
     sack: Sack,
-    /// SND.NXT before the departure at hand.
+    /// SND.NXT before the current departure.
     nxt: u64,
 }
 
-/// Whether there are selective ACKs.
+/// Presence of selective ACKs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Sack {
-    /// None has come.
+    /// No selective ACK has come.
     #[default]
     Unseen,
-    /// One has.
+    /// A selective ACK has come.
     Seen,
 }
 
 impl Flight {
-    /// Nothing is in flight; so many bytes were announced for a full segment.
+    /// Creates a counter with nothing in flight; `announced` is the announced size of a full segment.
     pub fn new(announced: u32) -> Self {
         Self {
             announced: u64::from(announced),
@@ -47,7 +46,7 @@ impl Flight {
         }
     }
 
-    /// A full segment, in bytes; at least 1.
+    /// Returns the size of a full segment in bytes; at least 1.
     pub fn smss(&self) -> u64 {
         if self.smss == 0 {
             self.announced.max(1)
@@ -60,7 +59,7 @@ impl Flight {
         self.sack
     }
 
-    /// SND.NXT after the last event.
+    /// Returns SND.NXT after the last event.
     pub fn nxt(&self) -> u64 {
         self.nxt
     }
@@ -73,12 +72,12 @@ impl Flight {
         }
         for sent in departure.sent {
             let len = u64::from(sent.segment.len);
-            // What ends a message may be short, though nothing longer was seen.
+            // The end of a message may be short, even if no longer segment was seen.
             let goes_on = !departure.flags.contains(Flags::PSH);
             if goes_on || len >= self.announced {
                 self.smss = self.smss.max(len);
             }
-            // What was lost again is counted already.
+            // A retransmission that was lost is already counted.
             if sent.segment.transmissions > 1 && cause != Some(Cause::LostAgain) {
                 self.repeated = self.repeated.saturating_add(len);
             }
@@ -104,7 +103,7 @@ impl Flight {
         }
     }
 
-    /// Bytes in flight.
+    /// Returns the bytes in flight.
     pub fn bytes(&self, view: &View<'_>) -> u64 {
         let board = view.scoreboard;
         let outstanding = board.flight_size();
@@ -122,7 +121,7 @@ impl Flight {
         }
     }
 
-    /// The same in full segments.
+    /// Returns the data in flight in full segments.
     pub fn segments(&self, view: &View<'_>) -> f32 {
         self.bytes(view) as f32 / self.smss() as f32
     }

@@ -1,76 +1,75 @@
-//! How the window grows between losses: fitted against a line, a cubic curve and a constant, and
-//! counted round by round against what Vegas would have done.
+//! Growth of the window between losses: fitted to a line, a cubic curve and a constant, and compared round by round
+//! with the behaviour of Vegas.
 
 use super::report::Counting;
 use super::rounds::{Marks, Round};
 
-/// Points of an epoch that are kept; of more, every second is dropped. Ours: enough for a curve
-/// of four parameters.
+/// Greatest number of points of an epoch; beyond it, every second point is dropped. Our choice: enough for a curve with
+/// four parameters.
 const POINTS: usize = 48;
-/// An epoch of fewer rounds tells nothing of its shape.
+/// Least number of points of an epoch with a recognisable shape.
 const LEAST_POINTS: usize = 5;
 
 /// RFC 9438 §5.1, in segments/s³.
 const CUBIC_C: f32 = 0.4;
 /// RFC 9438 §4.6.
 const CUBIC_BETA: f32 = 0.7;
-/// RFC 9438 §4.3: segments per round trip below the last maximum.
+/// Segments per round trip below the last maximum (RFC 9438 §4.3).
 const CUBIC_ALPHA: f32 = 3.0 * (1.0 - CUBIC_BETA) / (1.0 + CUBIC_BETA);
 
-/// How far a window is off its model, in segments: what whole segments and a round's border make.
+/// Error of a model of the window in segments, caused by whole segments and by the borders of rounds.
 const OFF_SEGMENTS: f32 = 0.75;
-/// The same as a share of the window.
+/// The same as a part of the window.
 const OFF_SHARE: f32 = 0.02;
-/// How far a window is off its mean with a control that probes up and down by a quarter (BBR).
+/// Deviation of a window from its mean with a control that probes up and down by a quarter (BBR).
 const OFF_PROBING: f32 = 0.15;
-/// What a point costs a plateau's fit: where it lies is taken from the points.
+/// Cost per point of fitting a plateau, whose level is estimated from the points.
 const PLATEAU_PRICE: f32 = 0.4;
-/// What a point costs that control's fit, as it would take almost any shape.
+/// Cost per point of fitting a probing control, which matches almost any shape.
 const PROBING_PRICE: f32 = 0.5;
-/// Beyond so many deviations a point is no worse: something else happened.
+/// Number of deviations beyond which the fit of a point gets no worse: the point has another cause.
 const OFF_MOST: f32 = 3.0;
-/// So many deviations is what a model must do better than.
+/// Number of deviations that a model must stay below.
 const OFF_OTHER: f32 = 1.3;
-/// Points of an epoch are not independent: it counts as no more than so many.
+/// Greatest number of points per epoch that count: points of an epoch are not independent.
 const POINTS_COUNTED: f32 = 6.0;
-/// Epochs in all count as no more than so many.
+/// Greatest total number of epochs that count.
 const EPOCHS_COUNTED: f32 = 12.0;
 
-/// A point of an epoch.
+/// Point of an epoch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Point {
     /// Seconds since the epoch began.
     at: f32,
-    /// Rounds since then.
+    /// Rounds since the epoch began.
     rounds: f32,
-    /// ACKs over delivered segments, summed over the rounds: what counting ACKs would have added.
+    /// ACKs per delivered segment, summed over the rounds: the growth by counting ACKs.
     by_acks: f32,
-    /// In flight, in segments.
+    /// Segments in flight.
     window: f32,
 }
 
-/// How well each shape fits, as natural logarithms of how much likelier the windows are with it than
-/// with nothing in particular.
+/// Fits of the shapes, as natural logarithms of the likelihood relative to no particular shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Fits {
     /// One segment per round trip.
     pub by_bytes: f32,
-    /// One segment per window's worth of ACKs: less, where ACKs are delayed.
+    /// One segment per window's worth of ACKs: less than one per round trip if ACKs are delayed.
     pub by_acks: f32,
-    /// The cubic curve, by what counts and bounds it ([`Friendly`]).
+    /// The cubic curve, by the variants in [`Friendly`].
     pub cubics: [f32; 4],
     /// A constant.
     pub constant: f32,
     /// One segment per round trip up to a plateau.
     pub plateau: f32,
-    /// Up and down about a mean.
+    /// Variation around a mean.
     pub probing: f32,
-    /// Epochs that were fitted.
+    /// Number of epochs that were fitted.
     pub epochs: u32,
 }
 
 impl Fits {
-    /// The cubic curve, as whatever counts and bounds it.
+    /// Returns the best fit of the cubic curve.
     pub fn cubic(&self) -> f32 {
         self.cubics
             .iter()
@@ -78,32 +77,32 @@ impl Fits {
             .fold(f32::NEG_INFINITY, f32::max)
     }
 
-    /// A line, as whatever is counted makes it.
+    /// Returns the better fit of a line, by bytes or by ACKs.
     pub fn line(&self) -> f32 {
         self.by_bytes.max(self.by_acks)
     }
 
-    /// The weight of each epoch where there are many.
+    /// Returns the weight of each epoch, which is less than 1 if there are many.
     pub fn weight(&self) -> f32 {
         (EPOCHS_COUNTED / (self.epochs.max(1) as f32)).min(1.0)
     }
 }
 
-/// Where growth stands.
+/// State of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Epoch {
-    /// None is under way.
+    /// No epoch is in progress.
     None,
-    /// One began with a reduction, from this window.
+    /// An epoch that began with a reduction.
     Since {
-        /// The window before.
+        /// Window before the reduction.
         prior: f32,
-        /// `W_max`: the same, or less where it was less than the one before (RFC 9438 §4.7).
+        /// `W_max`: the same window, or less if it was smaller than the one before (RFC 9438 §4.7).
         maximum: f32,
     },
 }
 
-/// What a round was, by the segments that it had in the queue.
+/// Class of a round by the segments that it had in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Backlog {
     /// Fewer than one: Vegas grows.
@@ -114,14 +113,14 @@ pub(super) enum Backlog {
     Many,
 }
 
-/// How a window moved from one round to the next.
+/// Change of the window from one round to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
-    /// By half a segment or more, down.
+    /// It shrinks by half a segment or more.
     Down,
-    /// By less.
+    /// It changes by less than half a segment.
     Stays,
-    /// By half a segment or more, up.
+    /// It grows by half a segment or more.
     Up,
 }
 
@@ -129,7 +128,7 @@ pub(super) enum Move {
 #[derive(Clone, Debug)]
 pub(super) struct Growth {
     epoch: Epoch,
-    /// The window before the last loss.
+    /// Window before the last loss.
     prior: f32,
     points: Vec<Point>,
     stride: u32,
@@ -137,7 +136,7 @@ pub(super) struct Growth {
     clock: Point,
     fits: Fits,
     previous: Option<Round>,
-    /// Rounds by backlog and move.
+    /// Number of rounds by backlog and move.
     table: [[u32; 3]; 3],
 }
 
@@ -169,13 +168,13 @@ impl Growth {
         }
     }
 
-    /// Whatever grew is over: a loss.
+    /// Ends the epoch because of a loss.
     pub fn lost(&mut self) {
         self.finish();
         self.previous = None;
     }
 
-    /// A reduction was measured: from this window the next epoch grows.
+    /// Begins an epoch after a measured reduction.
     pub fn reduced(&mut self, prior: f32, round: &Round) {
         self.finish();
         let converges = prior < self.prior;
@@ -195,7 +194,7 @@ impl Growth {
         self.points.push(self.clock);
     }
 
-    /// A round ended, in which nothing was amiss or measured.
+    /// Records a round without a loss or a measurement.
     pub fn round(&mut self, round: &Round, base: f32) {
         if round.marks.is_bounded() || round.marks.has(Marks::TIMEOUT) {
             self.finish();
@@ -205,7 +204,7 @@ impl Growth {
         if matches!(self.epoch, Epoch::Since { .. })
             && round.most > SLOW_START * self.clock.window + 1.0
         {
-            // Slow start after the loss: what was measured was no end of it.
+            // Slow start after the loss: the measured window was not the end of the reduction.
             self.epoch = Epoch::None;
             self.points.clear();
         }
@@ -225,14 +224,14 @@ impl Growth {
         }
     }
 
-    /// What every epoch so far says; the one under way included.
+    /// Returns the fits of all epochs, including the current one.
     pub fn fits(&self) -> Fits {
         let mut copy = self.clone();
         copy.finish();
         copy.fits
     }
 
-    /// How often the window moved so with so much in the queue.
+    /// Returns the number of rounds with this backlog and move.
     pub fn count(&self, backlog: Backlog, step: Move) -> u32 {
         let row = self.table.get(backlog as usize);
         row.and_then(|row| row.get(step as usize))
@@ -331,7 +330,7 @@ impl Growth {
 /// Growth per round above which it is slow start.
 const SLOW_START: f32 = 1.4;
 
-/// How much likelier the points are with a model than with nothing in particular.
+/// Returns the log-likelihood of the points with a model, relative to no particular shape.
 fn likelihood(points: &[Point], share: f32, model: &dyn Fn(&Point) -> f32) -> f32 {
     let one = |p: &Point| {
         let scale = OFF_SEGMENTS + share * p.window;
@@ -341,22 +340,22 @@ fn likelihood(points: &[Point], share: f32, model: &dyn Fn(&Point) -> f32) -> f3
     points.iter().map(one).sum::<f32>() / points.len().max(1) as f32 * counted(points)
 }
 
-/// As how many independent points these count.
+/// Returns the number of independent points that the points count as.
 fn counted(points: &[Point]) -> f32 {
     (points.len() as f32 / 2.0).min(POINTS_COUNTED)
 }
 
-/// How CUBIC reckons what Reno would have (RFC 9438 §4.3), in which implementations differ.
+/// CUBIC's estimate of Reno's window (RFC 9438 §4.3), which differs among implementations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Friendly {
     counting: Counting,
     beyond: Beyond,
 }
 
-/// How fast that grows beyond the window before the loss.
+/// Growth of that estimate beyond the window before the loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beyond {
-    /// By one segment per round trip (RFC 9438).
+    /// One segment per round trip (RFC 9438).
     One,
     /// As before (RFC 8312, Linux).
     Alpha,
@@ -375,8 +374,8 @@ impl Friendly {
     }
 }
 
-/// The window of CUBIC, from `first` on, with the plateau at `maximum`; what Reno would have is
-/// reckoned with the window before the loss, `prior`.
+/// Returns CUBIC's window, starting at `first` with its plateau at `maximum`. The estimate of Reno's window uses
+/// `prior`, the window before the loss.
 fn cubic_curve(point: &Point, first: f32, (maximum, prior): (f32, f32), friendly: Friendly) -> f32 {
     let k = ((maximum - first).max(0.0) / CUBIC_C).cbrt();
     let curve = CUBIC_C * (point.at - k).powi(3) + maximum.max(first);

@@ -1,4 +1,4 @@
-//! The beginning: the first flight, and how the window grows before the first loss.
+//! Opening of a transfer: the first flight, and the growth of the window before the first loss.
 
 use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::{Duration, Instant};
@@ -7,41 +7,41 @@ use super::report::{Counting, InitialBound, SlowStartEnd};
 use super::rounds::{Marks, Round};
 use crate::read::moment::{Arrival, Departure};
 
-/// Rounds that are kept from the beginning on. Doubling from one segment passes every receive
-/// window (RFC 7323 §2.3) in fewer.
+/// Greatest number of rounds kept. Doubling from one segment exceeds every receive window (RFC 7323 §2.3) in fewer
+/// rounds.
 const KEPT: usize = 40;
 
-/// What is sent within this share of a round trip after an ACK is an answer to it. Ours.
+/// Part of a round trip after an ACK within which a segment answers it. Our choice.
 const ANSWER_SHARE: f64 = 0.25;
 
-/// The first flight and the rounds that follow it.
+/// First flight, and the rounds that follow it.
 #[derive(Clone, Debug)]
 pub(super) struct Opening {
     first: First,
     initial_bytes: u64,
     initial_bound: Option<InitialBound>,
-    /// The timestamp that the first segment echoes: whatever echoes it as well left before any ACK of data had
-    /// come, whenever it is seen.
+    /// Timestamp that the first segment echoes. Any segment with the same echo left before an ACK of data arrived,
+    /// whenever it is captured.
     echo: Option<u32>,
     rounds: Vec<Round>,
     state: Course,
 }
 
-/// Where the first flight stands.
+/// State of the first flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum First {
-    /// No data was acknowledged yet.
+    /// No data has been acknowledged.
     Leaving,
-    /// Some was, at this time; the round trip took so long.
+    /// Some data was acknowledged at `at`; `rtt` is the round trip.
     Acknowledged { at: Instant, rtt: Option<Duration> },
-    /// It is over.
+    /// The first flight is over.
     Over,
 }
 
-/// Whether the rounds are still those of the beginning.
+/// State of the opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Course {
-    /// Nothing was lost yet.
+    /// Nothing has been lost.
     Growing,
     /// Something was lost.
     Lost,
@@ -84,7 +84,7 @@ impl Opening {
             }
             First::Acknowledged { at, rtt } => {
                 if departure.kind == SendingKind::First && departure.unseen_bytes > 0 {
-                    // What it passes over was of the first flight, and was lost before it was seen.
+                    // The skipped data belongs to the first flight, and was lost before the capture point.
                     let unseen = departure.unseen_bytes;
                     self.initial_bytes = self.initial_bytes.saturating_add(unseen);
                 }
@@ -112,7 +112,7 @@ impl Opening {
         }
     }
 
-    /// Something was found lost, or the timer expired.
+    /// Records a loss or a timeout.
     pub fn lost(&mut self) {
         if self.state == Course::Growing {
             self.state = Course::Lost;
@@ -134,12 +134,12 @@ impl Opening {
         self.initial_bytes
     }
 
-    /// What bounded the first flight; `None` if nothing followed.
+    /// Returns the limit of the first flight; `None` if nothing followed.
     pub const fn initial_bound(&self) -> Option<InitialBound> {
         self.initial_bound
     }
 
-    /// By how much the window grew from each round to the next, as long as nothing else bounded it.
+    /// Returns the growth factor of the window from each round to the next, as long as it had no other limit.
     pub fn growth(&self) -> impl Iterator<Item = f32> + '_ {
         let bounded = |r: &Round| r.marks.is_bounded() || r.marks.has(Marks::UNSETTLED);
         self.rounds.windows(2).map_while(move |pair| match pair {
@@ -150,7 +150,7 @@ impl Opening {
         })
     }
 
-    /// What slow start counts: growth per round against how many segments an ACK covers.
+    /// Returns the quantity that slow start counts, from the growth per round and the segments per ACK.
     pub fn counting(&self) -> Option<Counting> {
         let (mut acks, mut segments, mut grown) = (0.0_f32, 0.0_f32, 0.0_f32);
         for pair in self.rounds.windows(2).take_while(|pair| grows(pair)) {
@@ -159,7 +159,7 @@ impl Opening {
             segments += next.delivered;
             grown += next.most - one.most;
         }
-        // Half as many ACKs as segments, or nearly: otherwise both count alike.
+        // With about one ACK per segment, both ways of counting agree.
         if segments < COUNTED_LEAST || acks > ACKS_SHARE * segments {
             return None;
         }
@@ -174,7 +174,7 @@ impl Opening {
         }
     }
 
-    /// What ended the first slow start.
+    /// Returns the reason for the end of the first slow start.
     pub fn end(&self) -> Option<SlowStartEnd> {
         let growth: Vec<f32> = self.growth().collect();
         let grew = growth.iter().take_while(|&&g| g > STOPPED).count();
@@ -206,27 +206,27 @@ impl Opening {
     }
 }
 
-/// Growth of a round below which slow start is over: a window of 10 that grows by a segment.
+/// Growth per round below which slow start is over: a window of 10 that grows by a segment.
 const STOPPED: f32 = 1.15;
-/// Growth of a round that is slow start's: 1.5 where ACKs are counted and delayed, 2 otherwise.
+/// Growth per round of slow start: 1.5 if ACKs are counted and delayed, 2 otherwise.
 const DOUBLES: f32 = 1.4;
-/// Growth of a round of HyStart++'s conservative slow start is 1.25 at most (RFC 9406 §4.2).
+/// Upper bound of the growth per round in HyStart++'s conservative slow start, which is at most 1.25 (RFC 9406 §4.2).
 const CSS_MOST: f32 = 1.35;
-/// So many rounds of conservative slow start tell it from a round in which slow start ended
-/// half-way; it has up to 5.
+/// Number of rounds of conservative slow start (of up to 5) that distinguish it from a round in which slow start ended
+/// halfway.
 const CSS_ROUNDS: usize = 3;
-/// So many rounds without growth say that slow start is over.
+/// Number of rounds without growth after which slow start is over.
 const STOPPED_ROUNDS: usize = 2;
-/// A window of less than this share of what it was, without a loss, was given back.
+/// Part of the window below which a reduction without a loss counts as draining.
 const DRAINED: f32 = 0.85;
-/// Segments that must have been acknowledged before growth tells what is counted.
+/// Number of acknowledged segments from which growth shows the quantity that is counted.
 const COUNTED_LEAST: f32 = 20.0;
-/// ACKs per segment above which both ways to count come to the same.
+/// ACKs per segment above which both ways of counting agree.
 const ACKS_SHARE: f32 = 0.7;
-/// How far growth per byte or ACK may be off 1.
+/// Tolerance of the growth per byte or per ACK around 1.
 const COUNT_TOLERANCE: f32 = 0.2;
 
-/// Whether slow start was under way in both rounds.
+/// `true` if slow start was in progress in both rounds.
 fn grows(pair: &[Round]) -> bool {
     match pair {
         [one, next] => {
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
     use crate::sender::testing::{marked, round};
 
-    /// The beginning with so many segments in flight in each round.
+    /// Returns the opening with these segments in flight in each round.
     fn of(windows: &[f32]) -> Opening {
         let mut opening = Opening::new();
         for (n, window) in (0..).zip(windows) {
@@ -251,12 +251,12 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_ends_by_a_loss_or_has_not_ended() {
+    fn slow_start_ends_with_a_loss_or_has_not_ended() {
         let mut opening = of(&[10.0, 20.0, 40.0]);
         assert_eq!(opening.end(), Some(SlowStartEnd::NotEnded));
         opening.lost();
         assert_eq!(opening.end(), Some(SlowStartEnd::Loss));
-        // What comes after the loss is not of the beginning.
+        // Rounds after the loss do not belong to the opening.
         for n in 3..6 {
             opening.round(&round(n, 20.0));
         }
@@ -265,10 +265,10 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_stops_growing_without_a_loss_stopped_at_once_or_slowly_or_was_given_back() {
+    fn a_window_without_a_loss_stops_at_once_or_slowly_or_is_drained() {
         let at_once = of(&[10.0, 20.0, 40.0, 41.0, 42.0]);
         assert_eq!(at_once.end(), Some(SlowStartEnd::AtOnce));
-        // A round more, and it is no longer a chance.
+        // After one more round it is no longer chance.
         assert_eq!(
             of(&[10.0, 20.0, 40.0, 41.0]).end(),
             Some(SlowStartEnd::NotEnded)
@@ -279,12 +279,12 @@ mod tests {
         assert_eq!(two_rounds.end(), Some(SlowStartEnd::AtOnce));
         let drained = of(&[10.0, 20.0, 40.0, 36.0, 32.0]);
         assert_eq!(drained.end(), Some(SlowStartEnd::Drained));
-        // It never was one.
+        // There was no slow start.
         assert_eq!(of(&[10.0, 11.0, 12.0, 13.0]).end(), None);
     }
 
     #[test]
-    fn what_something_else_bounds_shows_no_growth() {
+    fn rounds_with_another_limit_show_no_growth() {
         let mut opening = of(&[10.0, 20.0]);
         opening.round(&marked(2, 40.0, Marks::APPLICATION));
         opening.round(&round(3, 80.0));
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn where_acks_are_delayed_growth_tells_what_is_counted() {
+    fn with_delayed_acks_growth_shows_what_is_counted() {
         let counting = |windows: &[f32], segments_per_ack: f32| {
             let mut opening = Opening::new();
             let mut before = windows[0] / 2.0;
@@ -311,10 +311,10 @@ mod tests {
         assert_eq!(counting(&doubled, 2.0), Some(Counting::Bytes));
         let by_half = [16.0, 24.0, 36.0, 54.0];
         assert_eq!(counting(&by_half, 2.0), Some(Counting::Acks));
-        // Both come to the same, or there is too little of it.
+        // Both agree, or there is too little data.
         assert_eq!(counting(&doubled, 1.0), None);
         assert_eq!(counting(&[10.0, 20.0], 2.0), None);
-        // Neither.
+        // Neither fits.
         assert_eq!(counting(&[10.0, 15.0, 23.0, 36.0], 5.0), None);
     }
 }

@@ -1,10 +1,9 @@
-//! Whether segments leave with the ACKs that make room for them, or between them by a clock.
+//! Timing of departures: with the ACKs that make room for segments, or between ACKs, by a clock.
 //!
-//! At the sender's end an ACK that lets something go is answered within microseconds, and what one ACK lets go
-//! leaves together; what is paced leaves one by one, whenever its time comes. So does what an application
-//! writes: what follows the end of a message, or leaves while nothing is outstanding, tells nothing. Farther
-//! from the sender, the bottleneck spaces what it left, and nothing can be told: only captures at the
-//! sender's end are looked at.
+//! At the sender, an ACK that releases segments is answered within microseconds, and the segments that one ACK releases
+//! leave together. Paced segments leave one by one, each at its own time. So do the segments that an application
+//! writes; therefore, segments after the end of a message, and segments that leave while nothing is outstanding, do not
+//! count. Away from the sender, the bottleneck spaces the segments, so only captures at the sender are evaluated.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::replay::SendingKind;
@@ -13,30 +12,31 @@ use dupack_tcp::time::Instant;
 use super::report::Timing;
 use crate::read::moment::{Arrival, Departure, Explained, Stage};
 
-/// What leaves within this after an ACK answers it: a busy host's time. Ours.
+/// Time after an ACK within which a segment answers it, on a busy host. Our choice.
 const ANSWER_NANOS: f64 = 60_000.0;
-/// The same as a share of the time between ACKs, whichever is longer.
+/// The same as a part of the time between ACKs; the longer of the two applies.
 const ANSWER_SHARE: f64 = 0.2;
-/// What one time between ACKs weighs in their average.
+/// Weight of one time between ACKs in their average.
 const WEIGHT: f64 = 0.05;
-/// So many departures must have been judged.
+/// Least number of departures that must have been evaluated.
 const LEAST: u32 = 50;
-/// Above this share between ACKs it is paced: by chance 1 − `ANSWER_SHARE` of them are.
+/// Part of departures between ACKs above which the sender is paced: by chance, 1 − `ANSWER_SHARE` are between ACKs.
 const PACED_SHARE: f64 = 0.4;
-/// Above this share its rate is its own: of 2,000 simulated transfers, those of BBR have 0.42 to 1, most above
-/// 0.6, and those with a paced window up to 0.5.
+/// Part of departures between ACKs above which the sender has a rate of its own. In 2,000 simulated transfers, BBR has
+/// 0.42 to 1, mostly above 0.6, and a paced window at most 0.5.
 const RATE_SHARE: f64 = 0.55;
-/// So many segments to an ACK spread what a paced window lets go, too.
+/// Number of segments per ACK above which the releases of a paced window are spread as well.
 const STRETCHED: f64 = 2.6;
-/// Below this share it is not: what a window paced by Linux's fq leaves between ACKs is a few percent more.
+/// Part of departures between ACKs below which the sender is not paced: with Linux's fq, a paced window has a few
+/// percent more.
 const CLOCKED_SHARE: f64 = 0.02;
 
-/// Whether a segment was the last of what the application had written.
+/// Position of a segment in the data that the application had written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tail {
-    /// It was short, or the last of all: the next one leaves when the application writes again.
+    /// Short, or the last one: the next segment leaves when the application writes again.
     Ends,
-    /// It was neither.
+    /// Neither short nor the last one.
     GoesOn,
 }
 
@@ -44,28 +44,28 @@ enum Tail {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pace {
     last_ack: Option<Instant>,
-    /// When the last new data left, and what it was.
+    /// Time and position of the last new data.
     last_data: Option<(Instant, Tail)>,
-    /// Average time between ACKs, in nanoseconds.
+    /// Mean time between ACKs, in nanoseconds.
     spacing: f64,
     with: u32,
     between: u32,
-    /// ACKs of data, and the segments that they reported.
+    /// Number of ACKs of data, and of the segments that they reported.
     acks: u32,
     acked: f64,
-    /// ACKs that were not taken at the sender.
+    /// Number of ACKs that were not captured at the sender.
     elsewhere: u32,
 }
 
 impl Pace {
-    /// A segment left; a full one has `smss` bytes.
+    /// Records a departure; a full segment has `smss` bytes.
     pub fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>, smss: u64) {
         if departure.kind != SendingKind::First {
             return;
         }
         let len = departure.end.saturating_sub(departure.start);
         let is_full = len.is_multiple_of(smss);
-        // Linux pushes the last segment of whatever it hands to the interface at once: a push alone ends nothing.
+        // Linux pushes the last segment of each packet that it hands to the interface, so a push alone is no end.
         let tail = if !is_full || departure.flags.contains(Flags::FIN) {
             Tail::Ends
         } else {
@@ -81,7 +81,7 @@ impl Pace {
         }
         let since = |at: Instant| departure.at.since(at).as_nanos() as f64;
         if since(last) <= ANSWER_NANOS {
-            // It left together with the one before, which was judged.
+            // It left together with the previous segment, which was evaluated.
             return;
         }
         if since(last_ack) <= ANSWER_NANOS.max(ANSWER_SHARE * self.spacing) {
@@ -102,7 +102,7 @@ impl Pace {
         }
         if let Some(last) = self.last_ack {
             let gap = arrival.at.since(last).as_nanos() as f64;
-            // A pause of many ACKs' time is no time between ACKs.
+            // A pause of many ACK intervals is no time between ACKs.
             let gap = if self.spacing > 0.0 {
                 gap.min(4.0 * self.spacing)
             } else {
@@ -113,21 +113,21 @@ impl Pace {
         self.last_ack = Some(arrival.at);
     }
 
-    /// Whether the capture was taken where ACKs are heard: elsewhere, in which order segments left and ACKs came
-    /// is inferred.
+    /// `true` if the capture was taken at the sender: elsewhere, the order of departures and ACKs is inferred.
     pub const fn is_at_sender(&self) -> bool {
         self.elsewhere == 0
     }
 
-    /// The share of new data that left between ACKs; `None` if too little was seen, or from afar.
+    /// Returns the part of new data that left between ACKs; `None` if there is too little evidence, or none from the
+    /// sender.
     pub fn share_between(&self) -> Option<f64> {
         let all = self.with.saturating_add(self.between);
         (all >= LEAST && self.elsewhere == 0).then(|| f64::from(self.between) / f64::from(all))
     }
 
-    /// Whether it leaves by a rate of its own, as with a control by a model: a window that is paced (Linux's fq, at
-    /// 1.2 times itself in a round trip) hardly lets a segment leave apart from the ACKs, unless each
-    /// ACK lets many go.
+    /// `true` if segments leave at a rate of their own, as with a model-based control. With a paced window (Linux's fq,
+    /// at 1.2 times the window per round trip), hardly any segment leaves apart from the ACKs, unless each ACK releases
+    /// many.
     pub fn is_by_rate(&self) -> bool {
         let stretched = self.acked > STRETCHED * f64::from(self.acks);
         !stretched
@@ -163,7 +163,8 @@ mod tests {
         }
     }
 
-    /// Every 10 ms an ACK of so many segments comes, and as many leave, the first so many microseconds later.
+    /// Plays an ACK of `segments` segments every 10 ms, after each of which as many leave, the first after `later`
+    /// microseconds.
     fn after_acks(rounds: u64, segments: u64, later: impl Fn(u64) -> u64) -> Pace {
         let mut film = Film::new(Pace::default(), 1 << 30);
         film.send(at(0), 8 * segments);
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_that_leave_between_acks_are_paced_and_those_that_answer_them_are_not() {
+    fn segments_between_acks_are_paced_and_segments_that_answer_acks_are_not() {
         let with = after_acks(60, 1, |_| 50);
         assert_eq!(with.share_between(), Some(0.0));
         assert_eq!(with.timing(), Some(Timing::WithAcks));
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_paced_now_and_then_has_no_rate_of_its_own() {
+    fn occasional_pacing_is_no_rate_of_its_own() {
         let of = |part: u64| {
             let pace = after_acks(100, 1, move |n| if n % 10 < part { 5000 } else { 20 });
             (pace.timing(), pace.is_by_rate())
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn acks_of_many_segments_spread_what_a_paced_window_lets_go() {
+    fn acks_of_many_segments_spread_the_releases_of_a_paced_window() {
         assert!(after_acks(60, 2, |_| 5000).is_by_rate());
         let stretched = after_acks(60, 3, |_| 5000);
         assert_eq!(stretched.timing(), Some(Timing::Paced));
@@ -211,20 +212,20 @@ mod tests {
     }
 
     #[test]
-    fn few_segments_tell_nothing() {
+    fn few_segments_are_no_evidence() {
         assert_eq!(after_acks(49, 1, |_| 5000).timing(), None);
         assert_eq!(after_acks(50, 1, |_| 5000).timing(), Some(Timing::Paced));
     }
 
     #[test]
-    fn what_follows_the_end_of_a_message_tells_nothing() {
+    fn segments_after_the_end_of_a_message_are_no_evidence() {
         let mut film = Film::new(Pace::default(), 1 << 30);
         film.send(at(0), 8);
         let mut acked = 0;
         for n in 1..=100 {
             acked += 1;
             film.ack(at(n * 10), acked * MSS);
-            // Each message has a segment and a half, and is written 5 ms after an ACK.
+            // Each message has one and a half segments, and is written 5 ms after an ACK.
             film.send(at(n * 10 + 5), 1);
             film.send_last(at(n * 10 + 5), 500);
         }

@@ -1,81 +1,81 @@
-//! Dips of what is in flight that no loss explains: BBR's `ProbeRTT`.
+//! Dips of the flight without a loss: BBR's `ProbeRTT`.
 //!
-//! BBR lets the queue drain now and then to see the least round-trip time: version 1 every 10 s down
-//! to four segments, version 3 every 5 s down to half of what it takes to fill the path, both
-//! for 200 ms or a round trip. No control by loss has that: its window stays down.
+//! BBR sometimes lets the queue drain in order to measure the least round-trip time. Version 1 goes down to four
+//! segments every 10 s, version 3 to half of the bandwidth-delay product every 5 s, both for 200 ms or a round trip. No
+//! loss-based control does this: its window stays low.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::rounds::Round;
 
-/// Below this share of the usual, in flight is low. Version 3 goes to 0.5 of the path's product,
-/// of which there are 1 to 2 in flight otherwise.
+/// Part of the usual flight below which the flight is low. Version 3 goes to 0.5 of the bandwidth-delay product, and
+/// usually has 1 to 2 times this product in flight.
 const LOW: f32 = 0.68;
-/// Above this share it is back.
+/// Part of the usual flight above which the flight has recovered.
 const BACK: f32 = 0.82;
-/// How long a dip lasts at least: 200 ms (`ProbeRTTDuration`), less what the way down takes of it.
+/// Least duration of a dip: 200 ms (`ProbeRTTDuration`), less the time of the way down.
 const SHORTEST: Duration = Duration::from_millis(140);
-/// The least in flight, usually, in segments, at which half of it is told from it.
+/// Least usual flight, in segments, of which half can be distinguished.
 const LEAST_USUAL: f32 = 8.0;
-/// A dip takes no more than this beside `ROUNDS_MOST` round trips.
+/// Greatest duration of a dip, in addition to `ROUNDS_MOST` round trips.
 const LONGEST: Duration = Duration::from_millis(300);
-/// Round trips that a dip takes at most, until in flight is no longer low.
+/// Greatest number of round trips until the flight is no longer low.
 const ROUNDS_MOST: u32 = 3;
-/// Round trips that it takes at most from there to what is usual: BBR's window is restored at once, where
-/// one that grows by a segment per round trip takes longer.
+/// Greatest number of round trips from there to the usual flight: BBR restores its window at once, while a window that
+/// grows by a segment per round trip takes longer.
 const ROUNDS_BACK: f64 = 1.7;
-/// A loss within so many rounds before a dip, or in it, explains it.
+/// Number of rounds before a dip in which a loss explains the dip; a loss during the dip does as well.
 const ROUNDS_LOSS: u32 = 2;
-/// In flight of version 1 in a dip: four segments, and what a delayed ACK makes of them.
+/// Flight of version 1 in a dip: four segments, increased by delayed ACKs.
 const FOUR_SEGMENTS: f32 = 4.5;
-/// Half of what is usual must be as many segments to be told from four.
+/// Least half of the usual flight, in segments, that can be distinguished from four segments.
 const HALF_LEAST: f32 = 10.0;
-/// Fewer rounds per repair than this leave no room for dips to be seen.
+/// Least number of rounds per loss for dips to be visible.
 const ROUNDS_PER_LOSS: u32 = 12;
-/// Dips tell if no more than one in so many rounds was bounded by something else than a window. Ours.
+/// Dips count if at most one in this many rounds had a limit other than a window. Our choice.
 const BOUNDED_PART: u32 = 8;
-/// Dips that are kept.
+/// Greatest number of dips kept.
 const KEPT: usize = 32;
-/// Dips are no closer together with either version: version 3 makes one after 5 s, less what the clock that it
-/// goes by began before.
+/// Least time between dips of either version: version 3 dips after 5 s, less the time since the start of the clock that
+/// it uses.
 const APART: Duration = Duration::from_millis(4500);
 
-/// A dip.
+/// Dip of the flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Dip {
-    /// The least that was in flight after a segment had left, in segments.
+    /// Least flight after a departure, in segments.
     pub least: f32,
-    /// What was usual.
+    /// Usual flight, in segments.
     pub usual: f32,
 }
 
-/// How deep the dips are.
+/// Depth of dips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
     /// Four segments: version 1.
     Four,
-    /// Half of what is usual, or a little more: version 3.
+    /// Half of the usual flight, or a little more: version 3.
     Half,
-    /// Half of what is usual is about four segments, or some are like this and some like that.
+    /// Half of the usual flight is about four segments, or the dips differ.
     Unclear,
 }
 
-/// Looks for dips.
+/// Detects dips.
 #[derive(Clone, Debug)]
 pub(super) struct Probing {
-    /// The usual most of a round.
+    /// Usual greatest flight of a round.
     usual: f32,
     low: Option<Low>,
-    /// Up to this round a loss explains what is low.
+    /// Round up to which a loss explains a low flight.
     lost_until: u32,
-    /// Repairs.
+    /// Number of retransmissions.
     losses: u32,
     dips: Vec<Dip>,
     count: u32,
-    /// Rounds, and those in which something else than a window was the bound.
+    /// Number of rounds, and of rounds with a limit other than a window.
     rounds: u32,
     bounded: u32,
-    /// When the last one began, and how many came too soon after another.
+    /// Start of the last dip, and the number of dips that came too soon after another.
     last: Option<Instant>,
     hasty: u32,
 }
@@ -86,7 +86,7 @@ struct Low {
     round: u32,
     least: f32,
     departures: u32,
-    /// When it was no longer low; back is more than that.
+    /// Time at which the flight was no longer low; recovery requires more.
     until: Option<Instant>,
 }
 
@@ -106,7 +106,7 @@ impl Probing {
         }
     }
 
-    /// How deep most of the dips are.
+    /// Returns the depth of most dips.
     pub fn depth(&self) -> Depth {
         let clear = self.dips.iter().filter(|dip| dip.usual >= 2.0 * HALF_LEAST);
         let (deep, shallow): (Vec<f32>, Vec<f32>) = clear
@@ -125,35 +125,34 @@ impl Probing {
         self.count
     }
 
-    /// Whether the application and the receiver hardly ever were what bounded it: they make dips, too.
+    /// `true` if the application and the receiver were hardly ever the limit: they cause dips, too.
     pub const fn is_unbounded(&self) -> bool {
         self.bounded.saturating_mul(BOUNDED_PART) <= self.rounds
     }
 
-    /// Dips that came sooner after another than BBR makes them.
+    /// Returns the number of dips that came sooner after another than BBR's do.
     pub const fn hasty(&self) -> u32 {
         self.hasty
     }
 
-    /// A timeout, or another bound than the window: no dip.
+    /// Discards the current dip, because of a timeout or a limit other than the window.
     pub fn spoil(&mut self) {
         self.low = None;
     }
 
-    /// Something was found lost in this round.
+    /// Records a loss detected in this round.
     pub fn lost(&mut self, round: u32) {
         self.low = None;
         self.lost_until = round.saturating_add(ROUNDS_LOSS);
         self.losses = self.losses.saturating_add(1);
     }
 
-    /// Whether so few repairs came in so many rounds that dips could be seen.
+    /// `true` if there were few enough losses for dips to be visible.
     pub fn could_see(&self, rounds: u32) -> bool {
         self.usual >= LEAST_USUAL && self.losses < rounds / ROUNDS_PER_LOSS
     }
 
-    /// A segment left in this round, with which so much is in flight, in segments; a round trip takes
-    /// `rtt` seconds.
+    /// Records a departure in this round with `in_flight` segments in flight; `rtt` is the round trip in seconds.
     pub fn departed(&mut self, at: Instant, in_flight: f32, (round, rtt): (u32, f64)) {
         if self.usual < LEAST_USUAL {
             return;
@@ -208,7 +207,7 @@ impl Probing {
         }
     }
 
-    /// A round ended.
+    /// Records the end of a round.
     pub fn round(&mut self, round: &Round) {
         self.rounds = self.rounds.saturating_add(1);
         if round.marks.is_bounded() {
@@ -227,16 +226,16 @@ impl Probing {
             .low
             .is_some_and(|low| round.number.saturating_sub(low.round) > ROUNDS_MOST + LONG_ROUNDS)
         {
-            // It stays low: that is the usual from now on.
+            // The flight stays low: this is the usual flight from now on.
             self.low = None;
             self.usual = round.most;
         }
     }
 }
 
-/// What one round leaves of what was usual.
+/// Weight of the previous usual flight when a round is added.
 const USUAL_KEPT: f32 = 0.75;
-/// Rounds beyond `ROUNDS_MOST` after which low is usual: 200 ms may be many short round trips.
+/// Number of rounds beyond `ROUNDS_MOST` after which a low flight is usual: 200 ms may be many short round trips.
 const LONG_ROUNDS: u32 = 400;
 
 #[cfg(test)]
@@ -247,7 +246,7 @@ mod tests {
 
     const RTT: f64 = 0.05;
 
-    /// A sender that usually has so many segments in flight.
+    /// Returns a detector whose usual flight is this number of segments.
     fn usually(segments: f32) -> Probing {
         let mut probing = Probing::new();
         for n in 0..10 {
@@ -256,8 +255,8 @@ mod tests {
         probing
     }
 
-    /// A segment leaves every 10 ms from `from` on with `low` in flight, for so many milliseconds, then `between` for the
-    /// next, and then one with `high`.
+    /// Plays a departure every 10 ms from `from` on: first with `low` in flight, then `between` (each a flight and a
+    /// duration in ms), and finally one with `high`.
     fn dip(
         probing: &mut Probing,
         from: u64,
@@ -279,7 +278,7 @@ mod tests {
         leave(high, at);
     }
 
-    /// How many dips there are if `low` of 40 segments are in flight for so long.
+    /// Returns the number of dips if the flight falls from 40 segments to `low` for this time.
     fn dips(low: f32, long: u64) -> u32 {
         let mut probing = usually(40.0);
         dip(&mut probing, 1000, (low, long), (0.0, 0), 40.0);
@@ -293,13 +292,13 @@ mod tests {
         assert_eq!(dips(27.0, 200), 1);
         assert_eq!(dips(28.0, 200), 0);
         assert_eq!(dips(20.0, 130), 0);
-        // Three round trips beside 300 ms at the most.
+        // At most three round trips in addition to 300 ms.
         assert_eq!(dips(20.0, 440), 1);
         assert_eq!(dips(20.0, 470), 0);
     }
 
     #[test]
-    fn a_window_that_grows_back_slowly_was_no_dip() {
+    fn a_window_that_recovers_slowly_is_no_dip() {
         let back_in = |long| {
             let mut probing = usually(40.0);
             dip(&mut probing, 1000, (20.0, 200), (30.0, long), 34.0);
@@ -307,14 +306,14 @@ mod tests {
         };
         assert_eq!(back_in(80), 1);
         assert_eq!(back_in(90), 0);
-        // Not all the way.
+        // The flight does not recover completely.
         let mut probing = usually(40.0);
         dip(&mut probing, 1000, (20.0, 200), (30.0, 50), 32.0);
         assert_eq!(probing.count(), 0);
     }
 
     #[test]
-    fn what_a_loss_or_another_bound_explains_is_no_dip() {
+    fn a_low_flight_after_a_loss_or_with_another_limit_is_no_dip() {
         let after = |spoil: fn(&mut Probing)| {
             let mut probing = usually(40.0);
             spoil(&mut probing);
@@ -328,14 +327,14 @@ mod tests {
         probing.spoil();
         dip(&mut probing, 1200, (40.0, 10), (0.0, 0), 40.0);
         assert_eq!(probing.count(), 0);
-        // Half of a few segments is told from nothing.
+        // Half of a few segments cannot be distinguished.
         let mut few = usually(7.0);
         dip(&mut few, 1000, (3.0, 200), (0.0, 0), 7.0);
         assert_eq!(few.count(), 0);
     }
 
     #[test]
-    fn dips_are_as_deep_as_most_of_them() {
+    fn the_depth_of_dips_is_that_of_the_majority() {
         let of = |usual: f32, lows: &[f32]| {
             let mut probing = usually(usual);
             for (n, low) in (0..).zip(lows) {
@@ -353,12 +352,12 @@ mod tests {
         assert_eq!(of(40.0, &[4.0, 4.0, 20.0, 4.0]), Depth::Four);
         assert_eq!(of(40.0, &[20.0, 24.0, 20.0, 4.0]), Depth::Half);
         assert_eq!(of(40.0, &[20.0, 4.0]), Depth::Unclear);
-        // Of so few, half is about four.
+        // Half of so few segments is about four.
         assert_eq!(of(12.0, &[4.0, 4.0, 4.0]), Depth::Unclear);
     }
 
     #[test]
-    fn dips_that_come_sooner_than_those_of_bbr_are_counted() {
+    fn dips_sooner_than_bbrs_are_counted() {
         let hasty = |apart: u64| {
             let mut probing = usually(40.0);
             for n in 0..3_u64 {
@@ -371,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_low_is_the_usual_from_then_on() {
+    fn a_flight_that_stays_low_becomes_the_usual() {
         let mut probing = usually(40.0);
         dip(&mut probing, 1000, (20.0, 200), (0.0, 0), 20.0);
         for n in 20..500 {
@@ -381,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn dips_tell_where_hardly_any_round_was_bounded_otherwise_and_few_losses_came() {
+    fn dips_count_if_few_rounds_had_another_limit_and_few_losses_occurred() {
         let bounded = |every: u32| {
             let mut probing = Probing::new();
             for n in 0..every * 5 {

@@ -1,31 +1,31 @@
-//! Which loss recovery it was.
+//! Identification of the loss recovery.
 
 use super::Seen;
 use super::clue::{self, Weighing};
 use super::flight::Sack;
 use super::report::{Control, Recovery, Timing, Verdict};
 
-/// A clue that may come several times counts as no more than so many.
+/// Greatest number of times that a clue counts.
 const COUNTED: u32 = 3;
 
-/// One repair by time in so many recoveries is none by chance: an ACK that the capture has late may make
-/// one look so.
+/// Least part of the recoveries, as an inverse, with a retransmission triggered by time: a late ACK in the capture may
+/// cause one by chance.
 const BY_TIME_SHARE: u32 = 2;
 
-/// So many recoveries must have been seen for that.
+/// Least number of recoveries for that clue.
 const BY_TIME_LEAST: u32 = 3;
 
-/// So many first duplicate ACKs show whether there is limited transmit.
+/// Number of first duplicate ACKs that show whether the sender uses limited transmit.
 const LEAST_DUPLICATES: u32 = 4;
 
-/// Of things that come several times the first may be taken for what it is not.
+/// Number of occurrences of a clue that may be misjudged.
 const ONE_BY_CHANCE: f64 = 0.5;
 
 fn counted(times: u32) -> f64 {
     f64::from(times.min(COUNTED))
 }
 
-/// How common each is, as a logarithm.
+/// Returns the frequency of a recovery, as a logarithm.
 const fn prior(recovery: Recovery) -> f64 {
     match recovery {
         Recovery::Rack => 0.0,
@@ -36,14 +36,14 @@ const fn prior(recovery: Recovery) -> f64 {
     }
 }
 
-/// Whether a pace may have spread what left.
+/// Possibility that pacing spread the departures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Paced {
     No,
     Perhaps,
 }
 
-/// The verdict, with what is known of the control.
+/// Returns the verdict, given the verdict on the control.
 pub(super) fn verdict(seen: &Seen, control: &Verdict<Control>) -> Verdict<Recovery> {
     let by_control = matches!(
         control.name.or(control.nearest),
@@ -78,18 +78,18 @@ pub(super) fn verdict(seen: &Seen, control: &Verdict<Control>) -> Verdict<Recove
     let nothing = if seen.repairs.recoveries == 0 {
         "nothing was repaired without a timeout"
     } else {
-        "its repairs are what any recovery would have done"
+        "its retransmissions fit any recovery"
     };
     let mut verdict = clue::decide(weighings.into(), nothing);
     if let Some(name) = verdict.name.filter(|name| !NAMED.contains(name)) {
         verdict.name = None;
-        verdict.why = format!("too little was seen of it; {name} comes nearest");
+        verdict.why = format!("too little evidence; the nearest is {name}");
     }
     verdict
 }
 
-/// Recoveries that are named: of the others, too many of those that would be named are another (ours: of 600 simulated
-/// transfers, 3 of 21).
+/// Recoveries that are named: the verdicts on the others are wrong too often (our choice: 3 of 21, in 600 simulated
+/// transfers).
 const NAMED: [Recovery; 3] = [Recovery::Reno, Recovery::NewReno, Recovery::Rack];
 
 const fn by_sack(recovery: Recovery) -> bool {
@@ -104,13 +104,13 @@ fn selective(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>)
     let duplicates = repairs
         .limited_transmit
         .saturating_add(repairs.not_limited_transmit);
-    // Duplicate ACKs would have had blocks.
+    // Duplicate ACKs would have had SACK blocks.
     let recoveries = repairs
         .recoveries
         .saturating_add(duplicates / LEAST_DUPLICATES);
     match seen.flight.sack() {
-        Sack::Seen if by_sack(recovery) => weighing.clue(2.0, "its repairs had SACK to go by"),
-        Sack::Seen => weighing.clue(-8.0, "there was SACK, which it does without"),
+        Sack::Seen if by_sack(recovery) => weighing.clue(2.0, "SACK was available"),
+        Sack::Seen => weighing.clue(-8.0, "SACK was available, and it does not use SACK"),
         Sack::Unseen if recoveries > 0 && by_sack(recovery) => {
             weighing.clue(-8.0, "there was no SACK, which it needs");
         }
@@ -121,7 +121,7 @@ fn selective(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>)
 
 fn probes(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
     let probes = seen.timer.probes();
-    // Elsewhere it is inferred what a sender had heard when it sent.
+    // Elsewhere, the ACKs that a sender had received at a departure are inferred.
     let by_chance = if seen.pace.is_at_sender() {
         ONE_BY_CHANCE
     } else {
@@ -135,7 +135,7 @@ fn probes(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
         };
         weighing.clue(
             worth * (counted(probes) - by_chance).max(0.0),
-            format!("{probes} tail loss probes: RACK-TLP's"),
+            format!("{probes} tail loss probes, which RACK-TLP sends"),
         );
     }
     let unprobed = seen.timer.unprobed();
@@ -146,7 +146,7 @@ fn probes(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
             0.0
         };
         let sentence = format!(
-            "{unprobed} timeouts came without a tail loss probe before, though nothing was amiss"
+            "{unprobed} timeouts came without a tail loss probe before them, although no loss was being repaired"
         );
         weighing.clue(worth * (counted(unprobed) - ONE_BY_CHANCE), sentence);
     }
@@ -154,8 +154,9 @@ fn probes(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
     if again > 0 {
         let finds = matches!(recovery, Recovery::Rack | Recovery::Le);
         let worth = if finds { 2.0 } else { -2.0 };
-        let sentence =
-            format!("{again} lost repairs were found without a timeout: RACK and LE do that");
+        let sentence = format!(
+            "{again} lost retransmissions were detected without a timeout: RACK and LE do that"
+        );
         weighing.clue(
             worth * (counted(again) - 2.0 * by_chance).max(0.0),
             sentence,
@@ -168,13 +169,13 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
     let is_fack = recovery == Recovery::Fack;
     let by_time = repairs.by_time.saturating_mul(BY_TIME_SHARE) >= repairs.recoveries;
     if by_time && repairs.recoveries >= BY_TIME_LEAST {
-        // FACK's, by the highest SACK, are as early.
+        // FACK's retransmissions, triggered by the highest SACK, are as early.
         let worth = if matches!(recovery, Recovery::Rack | Recovery::Fack) {
             1.0
         } else {
             -1.0
         };
-        let sentence = format!("{} repairs were set off by time", repairs.by_time);
+        let sentence = format!("{} retransmissions were triggered by time", repairs.by_time);
         weighing.clue(worth * counted(repairs.by_time), sentence);
     }
     let (early, waited) = (repairs.by_forward_ack, repairs.not_by_forward_ack);
@@ -182,12 +183,12 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
     if both > 0 && seen.pace.is_at_sender() {
         let worth = 2.0 * (counted(early) - counted(waited));
         let sentence = format!(
-            "where the highest SACK was far ahead and little was sacked, {early} of {} repairs did not wait for the third: FACK's do not",
+            "with the highest SACK far ahead and few segments sacked, {early} of {} retransmissions did not wait for the third, as with FACK",
             both
         );
         let worth = match recovery {
             Recovery::Fack => worth,
-            // By time, RACK's may be as early.
+            // RACK's retransmissions, triggered by time, may be as early.
             Recovery::Rack => 0.5 * worth.max(0.0) - worth.min(0.0),
             _ => -worth,
         };
@@ -202,7 +203,7 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
             all
         );
         let worth = 6.0 * (share - 0.5);
-        // What is paced leaves when its time comes, and not with the ACK.
+        // A paced segment leaves at its own time and not with the ACK.
         let worth = match paced {
             Paced::Perhaps => worth.max(0.0),
             Paced::No => worth,
@@ -218,19 +219,19 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
 fn pauses(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighing<Recovery>) {
     let (pauses, spreads) = (seen.repairs.pauses, seen.repairs.spreads);
     let all = pauses.saturating_add(spreads);
-    // What is paced spreads its repairs whatever the recovery.
+    // Pacing spreads retransmissions with any recovery.
     if all == 0 || paced == Paced::Perhaps {
         return;
     }
     let balance = (f64::from(spreads) - f64::from(pauses)) / f64::from(all);
     let worth = 0.9 * (counted(all) - 0.5) * balance;
     let sentence = format!(
-        "{spreads} of {} recoveries sent on at a slower pace instead of pausing: proportional rate reduction",
+        "{spreads} of {} recoveries continued at a slower pace instead of pausing: proportional rate reduction",
         all
     );
     match recovery {
         Recovery::Rack => weighing.clue(worth, sentence),
-        // Others may do so, too, with Linux's rules.
+        // Others may do the same with Linux's rules.
         Recovery::Sack | Recovery::Fack | Recovery::Le | Recovery::Momentary => {
             weighing.clue(-worth.min(0.0), sentence);
         }
@@ -247,7 +248,7 @@ fn lateness(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) 
     let balance = (f64::from(late) - f64::from(prompt)) / f64::from(all);
     let worth = 2.0 * (counted(all) - 0.5) * balance;
     let sentence = format!(
-        "{late} of {all} first repairs waited until the window that was cut had room: Momentary's do"
+        "{late} of {all} first retransmissions waited until the reduced window had room, as with Momentary"
     );
     if recovery == Recovery::Momentary {
         weighing.clue(worth, sentence);
@@ -265,13 +266,13 @@ fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut We
     if all > 0 {
         let share = f64::from(answered) / f64::from(all);
         let worth = 4.0 * (share - 0.5) * (counted(all) - 0.5);
-        // What is paced need not be answered at once.
+        // A paced sender need not answer at once.
         let worth = match paced {
             Paced::Perhaps => worth.max(0.0),
             Paced::No => worth,
         };
         let sentence = format!(
-            "{answered} of {} partial ACKs were answered with the next repair at once",
+            "{answered} of {} partial ACKs were answered at once with the next retransmission",
             all
         );
         match recovery {
@@ -287,7 +288,7 @@ fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut We
         let sign = if is_one {
             1.0
         } else if factor < KEPT_FACTOR {
-            // It may be either, after some ACKs.
+            // Either is possible, after some ACKs.
             0.0
         } else {
             -1.0
@@ -302,20 +303,21 @@ fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut We
     }
 }
 
-/// Below this share of the window, in the middle, it restarted from one segment.
+/// Median part of the window below which the window restarted from one segment.
 const TAHOE_FACTOR: f32 = 0.33;
-/// Above this share it did not.
+/// Median part of the window above which it did not.
 const KEPT_FACTOR: f32 = 0.42;
-/// In flight in Tahoe's first round that shows it, at most: one segment, and what its first ACKs let go.
+/// Greatest flight in the first round that shows Tahoe's restart: one segment, and the segments that its first ACKs
+/// release.
 const TAHOE_SEGMENTS: f32 = 2.5;
 
-/// So many segments must have had timestamps for none to be like another by rule, and so many of them have left
+/// Least number of segments with timestamps for unique timestamps to be a rule, and the least number of them that left
 /// within a tick of the usual clock after another.
 const UNIQUE_LEAST: u32 = 100;
 /// See `UNIQUE_LEAST`.
 const UNIQUE_QUICK: u32 = 50;
 
-/// Whether no two segments have the same timestamp, as LE has it.
+/// `true` if no two segments have the same timestamp, as with LE.
 const fn unique_timestamps(seen: &Seen) -> bool {
     let repairs = &seen.repairs;
     let enough = repairs.other_timestamp >= UNIQUE_LEAST;

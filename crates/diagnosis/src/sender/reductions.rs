@@ -1,36 +1,35 @@
-//! What a loss makes of the window: how much was in flight before and after.
+//! Effect of losses on the window: the flight before and after.
 
 use super::flight::{Flight, Sack};
 use super::rounds::{Marks, Round};
 use crate::analyse::cause::Cause;
 use crate::read::moment::{Explained, Stage};
 
-/// Reductions that are kept one by one; of more, every second is dropped, again and again. Ours:
-/// as many tell a factor to within a hundredth.
+/// Greatest number of reductions kept; beyond it, every second one is dropped, repeatedly. Our choice: this number
+/// determines a factor to within a hundredth.
 const KEPT: usize = 64;
 
-/// Windows below this many segments say little: whole segments are a coarse measure of a factor.
+/// Least window in segments: in smaller ones, whole segments make the factor inaccurate.
 const LEAST_BEFORE: f32 = 10.0;
 
-/// Growth per round above which slow start is under way.
+/// Growth per round above which slow start is in progress.
 const SLOW_START: f32 = 1.3;
 
-/// A window that falls to less than this share of it in the next round was cut again: a sender
-/// without a recovery phase found more losses.
+/// Part of the window below which a window in the next round was reduced again: a sender without a recovery phase
+/// detected more losses.
 const CUT_AGAIN: f32 = 0.8;
 
-/// A loss event that was measured.
+/// Measured loss event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Reduction {
-    /// In flight before it was found, in segments.
+    /// Flight before its detection, in segments.
     pub before: f32,
-    /// In flight in the first round that shows the new window, or, where slow start follows, when
-    /// that is over.
+    /// Flight in the first round that shows the new window or, if slow start follows, at the end of slow start.
     pub after: f32,
-    /// In flight in the first round that shows the new window.
+    /// Flight in the first round that shows the new window.
     pub first: f32,
-    /// What was delivered in the round before it, times the least round-trip time over that round's
-    /// length: what the path holds without a queue, in segments.
+    /// Segments that the path holds without a queue: the segments delivered in the round before the loss, times the
+    /// least round-trip time over the duration of that round.
     pub pipe: f32,
 }
 
@@ -39,22 +38,22 @@ impl Reduction {
         self.after / self.before
     }
 
-    /// The share of the window that was in flight first.
+    /// Returns the flight in the first round, as a part of the window before.
     pub fn first_factor(&self) -> f32 {
         self.first / self.before
     }
 }
 
-/// Where a measurement stands.
+/// State of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Measuring {
     /// No loss is being measured.
     Idle,
-    /// A loss was found; the recovery, or its first round, is under way.
+    /// A loss was detected; its recovery, or the first round of it, is in progress.
     Recovering(Pending),
     /// The next round shows the new window.
     Next(Pending),
-    /// It showed so much, and then so much; slow start may be under way.
+    /// The first flight and the latest flight after the loss; slow start may be in progress.
     Settling(Pending, f32, f32),
 }
 
@@ -62,9 +61,9 @@ enum Measuring {
 struct Pending {
     before: f32,
     pipe: f32,
-    /// SND.NXT when the loss was found.
+    /// SND.NXT when the loss was detected.
     recover: u64,
-    /// The round it was found in.
+    /// Round in which the loss was detected.
     round: u32,
 }
 
@@ -79,17 +78,17 @@ impl Pending {
     }
 }
 
-/// Whether the window does not show in a round.
+/// `true` if a round does not show the window.
 const fn is_spoilt(round: &Round) -> bool {
     round.marks.is_bounded() || round.marks.has(Marks::TIMEOUT)
 }
 
-/// What a step of the measurement found.
+/// Result of a step of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Found {
     /// Nothing.
     Nothing,
-    /// A new loss event: whatever the window did before it is over.
+    /// A new loss event: the previous growth of the window is over.
     Loss,
     /// A reduction was measured.
     Measured(Reduction),
@@ -99,11 +98,11 @@ pub(super) enum Found {
 #[derive(Clone, Debug)]
 pub(super) struct Reductions {
     measuring: Measuring,
-    /// What is beyond belongs to another loss event.
+    /// Data from here on belongs to another loss event.
     recover: u64,
     previous: Option<Round>,
     kept: Vec<Reduction>,
-    /// Every so many are kept.
+    /// One in this many reductions is kept.
     stride: u32,
     measured: u32,
     events: u32,
@@ -126,12 +125,12 @@ impl Reductions {
         &self.kept
     }
 
-    /// Loss events found without a timeout.
+    /// Returns the number of loss events detected without a timeout.
     pub const fn events(&self) -> u32 {
         self.events
     }
 
-    /// A segment left.
+    /// Records a departure.
     pub fn departed(
         &mut self,
         explained: &Explained<'_>,
@@ -176,7 +175,7 @@ impl Reductions {
         Found::Loss
     }
 
-    /// What a loss found now is measured against.
+    /// Returns the reference values for a loss detected now.
     fn pending(&self, current: &Round, base: f32) -> Option<Pending> {
         let previous = self.previous?;
         let before = current.most.max(previous.most);
@@ -191,13 +190,13 @@ impl Reductions {
         })
     }
 
-    /// A round ended. `stage` is where the sender stands after it.
+    /// Records the end of a round; `stage` is the stage of the sender after it.
     pub fn round(&mut self, round: &Round, stage: Stage, sack: Sack) -> Found {
         self.previous = Some(*round);
         match self.measuring {
             Measuring::Idle => Found::Nothing,
             Measuring::Recovering(pending) => {
-                // With SACK what is in flight is known in a recovery, too, from its second round on.
+                // With SACK, the flight is also known during a recovery, from its second round on.
                 let is_known = sack == Sack::Seen && round.number > pending.round;
                 if stage == Stage::Open || is_known {
                     self.measuring = Measuring::Next(pending);
@@ -252,7 +251,7 @@ mod tests {
     use super::*;
     use crate::sender::testing::{marked, round};
 
-    /// A loss was found in round 5, with 100 segments in flight before.
+    /// Returns a state in which a loss was detected in round 5, with 100 segments in flight before.
     fn recovering() -> Reductions {
         let mut reductions = Reductions::new();
         reductions.measuring = Measuring::Recovering(Pending {
@@ -264,7 +263,7 @@ mod tests {
         reductions
     }
 
-    /// What is found in rounds 6 and on, the first of which ends the recovery.
+    /// Returns the results of rounds 6 and following, the first of which ends the recovery.
     fn found(windows: &[f32]) -> Vec<Found> {
         let mut reductions = recovering();
         let rounds = (6..).zip(windows);
@@ -283,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_round_after_the_recovery_shows_what_the_loss_left() {
+    fn the_first_round_after_the_recovery_shows_the_reduced_window() {
         let found = found(&[80.0, 50.0, 51.0, 52.0]);
         let nothing = Found::Nothing;
         assert_eq!(found, [nothing, nothing, measured(50.0, 50.0), nothing]);
@@ -294,13 +293,13 @@ mod tests {
     }
 
     #[test]
-    fn where_slow_start_follows_the_window_at_its_end_is_what_the_loss_left() {
+    fn if_slow_start_follows_the_reduced_window_is_the_one_at_its_end() {
         let found = found(&[80.0, 10.0, 20.0, 40.0, 50.0]);
         assert_eq!(found.last(), Some(&measured(50.0, 10.0)));
     }
 
     #[test]
-    fn a_window_that_is_cut_again_or_bounded_otherwise_measures_nothing() {
+    fn a_window_reduced_again_or_limited_otherwise_is_not_measured() {
         assert!(
             found(&[80.0, 50.0, 39.0, 39.0, 39.0])
                 .iter()
@@ -339,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_reductions_a_part_is_kept_from_all_of_the_time() {
+    fn a_uniform_sample_of_many_reductions_is_kept() {
         let mut reductions = Reductions::new();
         for n in 0..1000_u16 {
             reductions.keep(Reduction {

@@ -1,4 +1,4 @@
-//! What repairs show of a loss recovery.
+//! Properties of a loss recovery that its retransmissions show.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::replay::SendingKind;
@@ -8,82 +8,83 @@ use super::flight::{Flight, Sack};
 use crate::analyse::cause::Cause;
 use crate::read::moment::{Arrival, Departure, Explained, Stage};
 
-/// Segments that must have been in flight before a loss for a pause to be told from a slower pace.
+/// Least flight before a loss, in segments, for which a pause differs from a slower pace.
 const LEAST_BEFORE: f32 = 12.0;
-/// ACKs in a row without an answer, as a share of the window before, that are a pause: a cut at once
-/// by 0.3 (CUBIC) or 0.5 (Reno) waits for nearly as many.
+/// Number of consecutive ACKs without an answer that make a pause, as a part of the window before: an immediate
+/// reduction by 0.3 (CUBIC) or 0.5 (Reno) waits for almost as many.
 const PAUSE_SHARE: f32 = 0.22;
-/// PRR answers every second or third ACK; so many without an answer are still its own.
+/// Greatest number of ACKs without an answer that is still PRR's: it answers every second or third ACK.
 const SPREAD_MOST: u32 = 4;
-/// Only a window that was cut to this share or less makes a pause: a control may leave it as it is.
+/// Greatest part of the window that is left after a reduction with a pause: a control may leave the window as it is.
 const CUT_MOST: f32 = 0.8;
-/// A repair is late if it did not leave with the first ACKs that would have set it off. Ours.
+/// Number of ACKs after which a retransmission is late: it did not leave with the first ACKs that would trigger it. Our
+/// choice.
 const LATE_ACKS: u32 = 4;
 /// DupThresh (RFC 5681 §3.2).
 const DUP_THRESHOLD: u64 = 3;
 
-/// Counts of what repairs show. Each is of events.
+/// Counts of events in recoveries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Repairs {
-    /// Repairs of the same hole again, without a timeout.
+    /// Retransmissions of a hole that was retransmitted before, without a timeout.
     pub lost_again: u32,
-    /// Repairs in a row of which the explainer says that time found them.
+    /// Retransmissions that, according to the explainer, were triggered by time.
     pub by_time: u32,
-    /// Recoveries in which the first repair went out with fewer than three segments sacked, at once on
-    /// an ACK, and the highest SACK was more than three segments ahead.
+    /// Recoveries whose first retransmission left at once on an ACK with fewer than three segments sacked and the
+    /// highest SACK more than three segments ahead.
     pub by_forward_ack: u32,
-    /// Recoveries in which that would have been so, and the sender waited for the third.
+    /// Recoveries with the same conditions in which the sender waited for the third sacked segment.
     pub not_by_forward_ack: u32,
-    /// Recoveries of which the first repair waited for much more than the threshold to be sacked.
+    /// Recoveries whose first retransmission waited until far more segments than the threshold were sacked.
     pub late: u32,
-    /// Recoveries of which it did not, though as large a window was in flight.
+    /// Recoveries whose first retransmission did not wait, with as large a window in flight.
     pub prompt: u32,
     /// First and second duplicate ACKs that were answered with new data.
     pub limited_transmit: u32,
-    /// Those that were not.
+    /// First and second duplicate ACKs that were not.
     pub not_limited_transmit: u32,
-    /// Recoveries that began with a pause of a good share of a window.
+    /// Recoveries that began with a pause of a large part of a window.
     pub pauses: u32,
     /// Recoveries that did not.
     pub spreads: u32,
-    /// Partial ACKs answered with a repair at once (without SACK).
+    /// Partial ACKs answered at once with a retransmission (without SACK).
     pub partial_answered: u32,
-    /// Those that were not.
+    /// Partial ACKs that were not.
     pub partial_unanswered: u32,
     /// Recoveries.
     pub recoveries: u32,
-    /// Departures with the TSval of the one before, and with another one.
+    /// Departures with the TSval of the previous one, and with another one.
     pub same_timestamp: u32,
     /// See `same_timestamp`.
     pub other_timestamp: u32,
-    /// Those with another, though they left within a millisecond.
+    /// Departures with another TSval within a millisecond.
     pub quick_other_timestamp: u32,
     last_timestamp: Option<(u32, Instant)>,
     asked: Asked,
-    /// Whether the application had more when it last sent something new, as far as is seen.
+    /// Availability of more data when the application last sent new data, as far as visible.
     more: More,
-    /// ACKs that have come since enough was sacked for a repair.
+    /// ACKs since enough segments were sacked for a retransmission.
     over_threshold: u32,
     episode: Option<Episode>,
-    /// How the last recovery went on, as long as it is not known by how much the window was cut.
+    /// Style of the last recovery, until the reduction of the window is known.
     style: Option<Style>,
-    /// By how much it was cut, as long as its recovery is not over.
+    /// Factor of the reduction, until its recovery is over.
     factor: Option<f32>,
-    /// Whether a SACK ahead of the threshold waits for its repair.
+    /// Presence of a SACK ahead of the threshold that waits for its retransmission.
     ahead: Ahead,
 }
 
-/// Whether the application had written more than what left last.
+/// Availability of more data than the last departure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum More {
-    /// A full segment that was not pushed: there was more.
+    /// A full segment that was not pushed: there was more data.
     Written,
-    /// Nothing tells.
+    /// Unknown.
     #[default]
     Unknown,
 }
 
-/// What the next departure answers.
+/// Event that the next departure answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Asked {
     #[default]
@@ -94,7 +95,7 @@ enum Asked {
     PartialAck,
 }
 
-/// Whether the forward ACK was far ahead while too little was sacked for anybody but FACK.
+/// Position of the forward ACK far ahead, while too few segments are sacked for any recovery except FACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Ahead {
     #[default]
@@ -102,25 +103,25 @@ enum Ahead {
     Yes,
 }
 
-/// How a sender goes on after its first repair.
+/// Behaviour of a sender after its first retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
-    /// It waits until enough has left the network.
+    /// It waits until enough data has left the network.
     Pause,
-    /// It sends on at a slower pace.
+    /// It continues at a slower pace.
     Spread,
 }
 
-/// When the first repair of a recovery left.
+/// Time of the first retransmission of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum First {
     /// When the threshold was reached, or soon after.
     Prompt,
-    /// When a good share of the window had arrived.
+    /// When a large part of the window had arrived.
     Late,
 }
 
-/// The first round trip of a recovery.
+/// First round trip of a recovery.
 #[derive(Clone, Copy, Debug)]
 struct Episode {
     before: f32,
@@ -130,12 +131,12 @@ struct Episode {
     acks: u32,
     run: u32,
     longest: u32,
-    /// Segments found lost in it.
+    /// Segments retransmitted in it.
     repaired: u32,
 }
 
 impl Repairs {
-    /// A segment left; `in_flight` is what was in flight before the loss, in segments.
+    /// Records a departure; `before` is the flight before the loss, in segments.
     pub fn departed(
         &mut self,
         departure: &Departure<'_>,
@@ -207,7 +208,7 @@ impl Repairs {
         });
     }
 
-    /// What set off the first repair of a recovery.
+    /// Records the trigger of the first retransmission of a recovery.
     fn trigger(&mut self, departure: &Departure<'_>, flight: &Flight) {
         let ahead = core::mem::take(&mut self.ahead);
         if flight.sack() == Sack::Unseen {
@@ -223,7 +224,7 @@ impl Repairs {
         }
     }
 
-    /// When the first repair, which just left, did so. Many segments may be reported by one ACK.
+    /// Returns the time of the first retransmission, which just left. One ACK may report many segments.
     fn when(&self, departure: &Departure<'_>, before: f32) -> First {
         let sacked = departure.view.scoreboard.sacked_segments();
         let much = sacked as f32 >= PAUSE_SHARE * before && sacked > 2 * DUP_THRESHOLD;
@@ -234,7 +235,7 @@ impl Repairs {
         }
     }
 
-    /// Whether the first repair waited for room in a window that was cut.
+    /// Records whether the first retransmission waited for room in the reduced window.
     fn prompt_or_late(&mut self, departure: &Departure<'_>, flight: &Flight, before: f32) {
         if flight.sack() == Sack::Unseen || before < LEAST_BEFORE {
             return;
@@ -303,17 +304,17 @@ impl Repairs {
         }
     }
 
-    /// A recovery is over.
+    /// Ends a recovery.
     fn close(&mut self, episode: Episode) {
         self.episode = None;
         let longest = episode.longest.max(episode.run);
-        // Where much was lost at once, nobody need wait.
+        // If much was lost at once, no sender needs to wait.
         let is_small = episode.repaired as f32 <= episode.before * (PAUSE_SHARE / 2.0);
         if episode.before < LEAST_BEFORE || !is_small {
             return;
         }
         let style = if episode.first == First::Late {
-            // The pause came before the first repair.
+            // The pause came before the first retransmission.
             Style::Pause
         } else if longest as f32 >= PAUSE_SHARE * episode.before && longest > SPREAD_MOST {
             Style::Pause
@@ -328,7 +329,7 @@ impl Repairs {
         }
     }
 
-    /// The loss left this share of the window.
+    /// Records the part of the window that the loss left.
     pub fn measured(&mut self, factor: f32) {
         let Some(style) = self.style.take() else {
             self.factor = self.episode.is_some().then_some(factor);

@@ -1,33 +1,32 @@
-//! What is said of a sender: names with the evidence for and against each, and the facts that its
-//! dialect shows.
+//! Report on a sender: names with the evidence for and against each, and visible facts of its dialect.
 
 use core::fmt;
 
 use dupack_tcp::time::Duration;
 
-/// Which loss recovery.
+/// Loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Recovery {
     /// Fast retransmit, then slow start from one segment.
     Tahoe,
     /// Fast recovery that ends with the first ACK that advances (RFC 5681).
     Reno,
-    /// Fast recovery, one hole per round trip (RFC 6582).
+    /// Fast recovery that repairs one hole per round trip (RFC 6582).
     NewReno,
-    /// Conservative recovery by SACK (RFC 6675).
+    /// Conservative recovery based on SACK (RFC 6675).
     Sack,
-    /// Everything below the highest SACK has left the network.
+    /// Recovery that assumes that everything below the highest SACK has left the network.
     Fack,
-    /// By time, with tail loss probes and proportional rate reduction (RFC 8985, RFC 9937).
+    /// Time-based recovery, with tail loss probes and proportional rate reduction (RFC 8985, RFC 9937).
     Rack,
-    /// By the order of transmission, without a recovery phase.
+    /// Recovery based on the order of transmissions, without a recovery phase.
     Le,
-    /// Halves once and goes on growing.
+    /// Recovery that halves the window once and continues to grow it.
     Momentary,
 }
 
 impl Recovery {
-    /// All of them.
+    /// All recoveries.
     pub const ALL: [Self; 8] = [
         Self::Tahoe,
         Self::Reno,
@@ -39,7 +38,7 @@ impl Recovery {
         Self::Momentary,
     ];
 
-    /// Its name in a stack.
+    /// Returns the name in a stack.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -61,27 +60,27 @@ impl fmt::Display for Recovery {
     }
 }
 
-/// Which congestion control.
+/// Congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Control {
-    /// One segment per round trip, half at a loss.
+    /// One segment per round trip; half the window at a loss.
     Reno,
     /// A cubic function of the time since the last loss (RFC 9438).
     Cubic,
     /// A model of the path, version 3 (draft-ietf-ccwg-bbr).
     Bbr,
-    /// The same, version 1, as Linux has it.
+    /// A model of the path, version 1, as in Linux.
     BbrOne,
-    /// One of them: the capture does not tell which. No candidate goes by this name.
+    /// BBR of an unknown version. No candidate has this name.
     BbrOfSomeVersion,
-    /// One that halves at a loss and grows by a segment per round trip: Reno, or Vegas, Veno or Westwood where they
-    /// do alike. No candidate goes by this name.
+    /// A control that halves the window at a loss and grows it by one segment per round trip: Reno, or Vegas, Veno or
+    /// Westwood while they behave alike. No candidate has this name.
     Halving,
-    /// Grows as Reno; a loss leaves what the measured rate fills.
+    /// Growth as with Reno; a loss leaves the window that the measured rate fills.
     Westwood,
     /// A few segments in the queue.
     Vegas,
-    /// The window never changes.
+    /// A constant window.
     Fixed,
 }
 
@@ -97,7 +96,7 @@ impl Control {
         Self::Fixed,
     ];
 
-    /// What it is called.
+    /// Returns the display name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -113,7 +112,7 @@ impl Control {
         }
     }
 
-    /// Whether this is a candidate's name that is of this family, or the name itself.
+    /// `true` if `candidate` belongs to this family, or is this control itself.
     #[must_use]
     pub const fn includes(self, candidate: Self) -> bool {
         match self {
@@ -123,13 +122,14 @@ impl Control {
         }
     }
 
-    /// Whether this names several that could not be told apart.
+    /// `true` if this names several controls that are indistinguishable.
     #[must_use]
     pub const fn is_family(self) -> bool {
         matches!(self, Self::Halving | Self::BbrOfSomeVersion)
     }
 
-    /// Its name in a stack. Of a family it is the commonest: whether the capture is as with it must be looked at.
+    /// Returns the name in a stack. For a family this is the most common member, so its fit to the capture must be
+    /// checked.
     #[must_use]
     pub const fn in_stack(self) -> &'static str {
         match self {
@@ -146,142 +146,142 @@ impl fmt::Display for Control {
     }
 }
 
-/// A name that the sender might go by.
+/// Possible name of a sender.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate<N> {
-    /// Which.
+    /// Recovery or control.
     pub name: N,
-    /// How likely what was seen is with it, as a natural logarithm; only differences between
-    /// candidates mean anything.
+    /// Log-likelihood of the observations with it (natural logarithm); only differences between candidates are
+    /// meaningful.
     pub score: f64,
-    /// What speaks for it, a short sentence each, without full stops.
+    /// Evidence for it: short sentences without full stops.
     pub evidence_for: Vec<String>,
-    /// What speaks against it.
+    /// Evidence against it.
     pub evidence_against: Vec<String>,
 }
 
-/// What is said of one axis of a sender.
+/// Verdict on one axis of a sender.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict<N> {
-    /// Which it was; `None` if that cannot be told.
+    /// Identified name; `None` if it is unknown.
     pub name: Option<N>,
-    /// Which comes nearest, if it fits: where it cannot be told from others, they fit as well.
+    /// Nearest candidate, if it fits; without a name, others fit as well.
     pub nearest: Option<N>,
-    /// Why it is that one, or why it cannot be told; a sentence without its full stop.
+    /// Reason for the name, or for its absence; a sentence without its full stop.
     pub why: String,
     /// All candidates, the likeliest first.
     pub candidates: Vec<Candidate<N>>,
 }
 
-/// What growth in slow start counts.
+/// Quantity that determines growth in slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counting {
-    /// Each ACK, whatever it covers.
+    /// ACKs, regardless of the bytes that each covers.
     Acks,
-    /// The bytes acknowledged (RFC 3465).
+    /// Acknowledged bytes (RFC 3465).
     Bytes,
 }
 
-/// What ended the first slow start.
+/// End of the first slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStartEnd {
     /// A loss.
     Loss,
-    /// It grew slower for some rounds before: HyStart++ (RFC 9406).
+    /// Slower growth for some rounds before: HyStart++ (RFC 9406).
     Gradual,
-    /// It stopped at once, before a loss: HyStart, or a threshold that was set.
+    /// An immediate stop before a loss: HyStart, or a preset threshold.
     AtOnce,
-    /// The window was given back without a loss: BBR's Drain, Vegas.
+    /// A reduction of the window without a loss: BBR's Drain, Vegas.
     Drained,
-    /// It had not ended when the transfer did.
+    /// None: the transfer ended first.
     NotEnded,
 }
 
-/// When segments left.
+/// Timing of departures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
-    /// With the ACKs that made room for them.
+    /// With the ACKs that made room for the segments.
     WithAcks,
     /// Between ACKs, by a clock.
     Paced,
 }
 
-/// The least timeout that fits what was seen.
+/// Shortest timeout, and the rule that it fits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeastTimeout {
-    /// The shortest first timeout, counted from what last set the timer.
+    /// Shortest first timeout, counted from the last restart of the timer.
     pub shortest: Duration,
-    /// SRTT then.
+    /// SRTT at that time.
     pub srtt: Duration,
-    /// Whose rule it fits.
+    /// Rule that the timeouts fit.
     pub rule: TimeoutRule,
 }
 
-/// Whose rule for the retransmission timer.
+/// Rule for the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutRule {
     /// At least one second (RFC 6298 §2.4).
     OneSecond,
     /// SRTT and at least 200 ms (Linux).
     Linux,
-    /// At least 200 ms in all, by ticks of 10 ms (ns-2), or another that is as short.
+    /// At least 200 ms in total, in ticks of 10 ms (ns-2), or another timer as short.
     Short,
     /// None of these.
     Other,
 }
 
-/// What of a dialect shows. `None` where nothing tells.
+/// Visible facts of a dialect. `None` if the capture does not tell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traits {
     /// Bytes that left before the first ACK of data.
     pub initial_bytes: Option<u64>,
     /// The same in full segments.
     pub initial_segments: Option<u32>,
-    /// Whether the window was the bound of that, and not the application.
+    /// Limit of the first flight.
     pub initial_is_window: Option<InitialBound>,
-    /// What growth counts.
+    /// Quantity that growth counts.
     pub counting: Option<Counting>,
-    /// What ended the first slow start.
+    /// End of the first slow start.
     pub slow_start_end: Option<SlowStartEnd>,
-    /// When segments left.
+    /// Timing of departures.
     pub timing: Option<Timing>,
-    /// The least timeout.
+    /// Shortest timeout.
     pub least_timeout: Option<LeastTimeout>,
-    /// Tail loss probes seen.
+    /// Number of tail loss probes.
     pub tail_loss_probes: u32,
-    /// First timeouts seen (not those by backoff).
+    /// Number of first timeouts, without those by backoff.
     pub timeouts: u32,
-    /// A full segment, in bytes.
+    /// Size of a full segment in bytes.
     pub segment_bytes: u32,
 }
 
-/// What bounded the first flight.
+/// Limit of the first flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialBound {
-    /// The initial window: the first ACK let more go.
+    /// The initial window: the first ACK released more data.
     Window,
-    /// The application, or nothing tells: the window was no less.
+    /// The application, or unknown: the window was at least as large.
     AtLeast,
 }
 
-/// The stack and dialect that come nearest, to be simulated.
+/// Nearest stack and dialect, for a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StackGuess {
-    /// `recovery/control`, as an experiment has it.
+    /// `recovery/control`, in the syntax of experiments.
     pub stack: String,
     /// `rfc`, `linux` or `ns2`.
     pub dialect: &'static str,
 }
 
-/// Which sender it was.
+/// Identification of a sender.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SenderReport {
-    /// Its loss recovery.
+    /// Loss recovery.
     pub recovery: Verdict<Recovery>,
-    /// Its congestion control.
+    /// Congestion control.
     pub control: Verdict<Control>,
-    /// What of its dialect shows.
+    /// Visible facts of its dialect.
     pub traits: Traits,
-    /// What to simulate it by: where several fit, the likeliest of them. `None` if nothing fits.
+    /// Stack for a simulation: the likeliest if several fit, `None` if none fits.
     pub stack: Option<StackGuess>,
 }

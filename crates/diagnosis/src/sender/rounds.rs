@@ -1,7 +1,7 @@
-//! Round trips, and what each of them shows of the window.
+//! Round trips, and the window that each of them shows.
 //!
-//! A round ends when something is reported that was sent after it began (as BBR counts its rounds).
-//! The most that was in flight in a round is what its window let out, if nothing else was the bound.
+//! A round ends when an ACK reports a segment that was sent after the round began (BBR counts its rounds in the same
+//! way). The greatest flight of a round is the size of the window, if there was no other limit.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::replay::SendingKind;
@@ -11,20 +11,20 @@ use super::flight::Flight;
 use crate::analyse::cause::Cause;
 use crate::read::moment::{Arrival, Departure, Explained, Stage};
 
-/// What happened in a round, as a set.
+/// Set of events in a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marks(u8);
 
 impl Marks {
-    /// The receive window was the bound.
+    /// The receive window was the limit.
     pub const RECEIVE_WINDOW: Self = Self(1);
-    /// The application had no more.
+    /// The application had no more data.
     pub const APPLICATION: Self = Self(2);
-    /// Something was sent again that had been found lost.
+    /// A segment that was detected as lost was retransmitted.
     pub const REPAIR: Self = Self(4);
     /// A timer expired.
     pub const TIMEOUT: Self = Self(8);
-    /// Not all of it was without duplicate ACKs or losses.
+    /// Part of the round had duplicate ACKs or losses.
     pub const UNSETTLED: Self = Self(16);
     /// A tail loss probe was sent.
     pub const PROBE: Self = Self(32);
@@ -37,39 +37,39 @@ impl Marks {
         self.0 & other.0 != 0
     }
 
-    /// Whether the window was the only bound, and nothing was amiss.
+    /// `true` if the window was the only limit, and there were no losses.
     pub const fn is_clear(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether something else than the window was the bound.
+    /// `true` if something other than the window was the limit.
     pub const fn is_bounded(self) -> bool {
         self.has(Self(Self::RECEIVE_WINDOW.0 | Self::APPLICATION.0))
     }
 }
 
-/// A round trip that is over.
+/// Completed round trip.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
-    /// Counted from 0.
+    /// Number, counted from 0.
     pub number: u32,
-    /// When it began.
+    /// Time of its beginning.
     pub begin: Instant,
-    /// When it ended.
+    /// Time of its end.
     pub end: Instant,
-    /// The most that was in flight, in segments.
+    /// Greatest flight, in segments.
     pub most: f32,
-    /// The most while nothing was amiss; 0 if something was from its beginning on.
+    /// Greatest flight without duplicate ACKs or losses; 0 if there were some from the beginning.
     pub most_open: f32,
-    /// What was reported as delivered, in segments.
+    /// Segments reported as delivered.
     pub delivered: f32,
-    /// ACKs that reported it.
+    /// ACKs that reported deliveries.
     pub acks: u32,
-    /// The least and the greatest round-trip sample, in seconds; 0 without one.
+    /// Least and greatest round-trip sample, in seconds; 0 without a sample.
     pub rtt_min: f32,
     /// See `rtt_min`.
     pub rtt_max: f32,
-    /// What happened.
+    /// Events in the round.
     pub marks: Marks,
 }
 
@@ -89,27 +89,27 @@ impl Round {
         }
     }
 
-    /// Seconds from its beginning to its end.
+    /// Returns the duration in seconds.
     pub fn seconds(&self) -> f32 {
         self.end.since(self.begin).as_secs_f64() as f32
     }
 }
 
-/// An idle sender has had no more to send if nothing left for this share of a round trip after
-/// everything was acknowledged. Ours: longer than any host takes to answer an ACK.
+/// Part of a round trip without a departure, after everything was acknowledged, that shows that the sender had no more
+/// data. Our choice: longer than any host takes to answer an ACK.
 const IDLE_SHARE: f64 = 0.25;
 
-/// Cuts a stream into rounds.
+/// Divides a stream into rounds.
 #[derive(Clone, Debug)]
 pub(super) struct Rounds {
     current: Round,
-    /// A transmission of this order or a later one ends the round.
+    /// Order of the first transmission that ends the round.
     ends_with: u64,
-    /// The last transmission's order.
+    /// Order of the last transmission.
     last_order: u64,
-    /// When everything was acknowledged, as long as nothing left since.
+    /// Time at which everything was acknowledged, until the next departure.
     drained_at: Option<Instant>,
-    /// The least round-trip time so far, in seconds.
+    /// Least round-trip time so far, in seconds.
     base: f32,
     delivered_bytes: u64,
 }
@@ -126,17 +126,17 @@ impl Rounds {
         }
     }
 
-    /// The round under way.
+    /// Returns the round in progress.
     pub const fn current(&self) -> &Round {
         &self.current
     }
 
-    /// The least round-trip time so far, in seconds; 0 without a sample.
+    /// Returns the least round-trip time so far, in seconds; 0 without a sample.
     pub const fn base(&self) -> f32 {
         self.base
     }
 
-    /// A segment left; `in_flight` is in segments, with it.
+    /// Records a departure; `in_flight` includes it, in segments.
     pub fn departed(
         &mut self,
         departure: &Departure<'_>,
@@ -181,7 +181,7 @@ impl Rounds {
         }
     }
 
-    /// An ACK came; gives the round that it ended.
+    /// Records an ACK; returns the round that it ended.
     pub fn arrived(
         &mut self,
         arrival: &Arrival<'_>,

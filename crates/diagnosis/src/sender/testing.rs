@@ -1,10 +1,10 @@
-//! Rounds by hand.
+//! Handmade rounds.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::rounds::{Marks, Round};
 
-/// A round of 50 ms in which nothing was amiss: `most` segments were in flight and as many delivered, with an ACK each.
+/// Returns a round of 50 ms without losses: `most` segments were in flight and delivered, with one ACK each.
 pub(super) fn round(number: u32, most: f32) -> Round {
     let begin = Instant::ZERO + Duration::from_millis(50) * u64::from(number);
     Round {
@@ -21,7 +21,7 @@ pub(super) fn round(number: u32, most: f32) -> Round {
     }
 }
 
-/// The same, with something that happened in it.
+/// Returns such a round with an event.
 pub(super) fn marked(number: u32, most: f32, mark: Marks) -> Round {
     let mut round = round(number, most);
     round.marks.add(mark);

@@ -1,4 +1,4 @@
-//! Senders by hand: windows round by round, over a path that loses what the test says.
+//! Handmade senders: windows by round, over a path with scripted losses.
 
 use dupack_tcp::SenderConfig;
 use dupack_tcp::connection::Flags;
@@ -13,14 +13,14 @@ use crate::analyse::explain::{Explainer, Limits};
 
 const SEGMENT: u64 = 1000;
 
-/// A sender that sends what the test says.
+/// Sender with scripted departures.
 struct Flow {
     replay: Replay,
     explainer: Explainer,
     analysis: SenderAnalysis,
     at: Instant,
     rtt: Duration,
-    /// In segments: what the path holds without a queue.
+    /// Segments that the path holds without a queue.
     holds: u64,
     nxt: u64,
     una: u64,
@@ -76,7 +76,7 @@ impl Flow {
         self.analysis.departed(&departure, &explained);
     }
 
-    /// An ACK of everything before a segment, with a block of segments beyond.
+    /// Receives an ACK of everything before segment `una`, with a SACK block of later segments.
     fn ack(&mut self, una: u64, block: Option<(u64, u64)>) {
         self.packet += 1;
         self.una = una;
@@ -110,11 +110,11 @@ impl Flow {
         self.analysis.arrived(&arrival, &explained);
     }
 
-    /// What is outstanding is acknowledged segment by segment, a round trip later; the ACKs let go what
-    /// the next window has room for.
+    /// Acknowledges the outstanding segments one by one, a round trip later; the ACKs release the segments that fit
+    /// into the next window.
     fn round(&mut self, next: u64) {
         let end = self.nxt;
-        // What the path does not hold waits in the queue.
+        // Segments that the path does not hold wait in the queue.
         let queued = (end - self.una).saturating_sub(self.holds);
         self.at += self.rtt + self.rtt * queued / self.holds;
         for segment in self.una..end {
@@ -131,7 +131,7 @@ impl Flow {
         }
     }
 
-    /// The first segment of what is outstanding is lost and repaired; then a window of `after` leaves.
+    /// Loses and retransmits the first outstanding segment; then a window of `after` leaves.
     fn lose(&mut self, after: u64) {
         let (hole, end) = (self.una, self.nxt);
         self.at += self.rtt;
@@ -163,9 +163,9 @@ fn grown_to(window: u64) -> Flow {
 }
 
 #[test]
-fn half_a_window_and_a_segment_per_round_is_of_renos_family() {
+fn half_a_window_and_a_segment_per_round_is_the_reno_family() {
     let mut flow = grown_to(60);
-    // Where Vegas, which does the same as long as there is no queue, would stop.
+    // At this queue Vegas, which behaves like Reno without a queue, would stop growing.
     flow.holds = 35;
     let mut window = 60;
     for _ in 0..5 {
@@ -202,7 +202,7 @@ fn seven_tenths_and_a_cubic_curve_is_cubic() {
 }
 
 #[test]
-fn a_window_that_no_loss_moves_is_fixed() {
+fn a_window_unaffected_by_losses_is_fixed() {
     let mut flow = Flow::new(50);
     flow.begin(32);
     for _ in 0..6 {
@@ -215,7 +215,7 @@ fn a_window_that_no_loss_moves_is_fixed() {
     assert_eq!(report.control.name, Some(Control::Fixed), "{report:#?}");
 }
 
-/// A window that stays, paced, with dips of 200 ms to `low` every so many seconds.
+/// Returns the report on a constant, paced window with dips to `low` for 200 ms every `every` seconds.
 fn dips(low: u64, every: u64, times: u64) -> SenderReport {
     let mut flow = grown_to(80);
     for _ in 0..times {
@@ -233,7 +233,7 @@ fn dips(low: u64, every: u64, times: u64) -> SenderReport {
 }
 
 #[test]
-fn dips_tell_the_versions_of_bbr() {
+fn dips_distinguish_the_versions_of_bbr() {
     let report = dips(40, 5, 4);
     let first = &report.control.candidates[0];
     assert_eq!(first.name, Control::Bbr, "{report:#?}");
@@ -246,7 +246,7 @@ fn dips_tell_the_versions_of_bbr() {
 }
 
 #[test]
-fn a_short_transfer_tells_nothing_and_says_so() {
+fn a_short_transfer_gives_no_name_and_a_reason() {
     let mut flow = Flow::new(50);
     flow.begin(4);
     flow.round(2);
@@ -261,14 +261,14 @@ fn a_short_transfer_tells_nothing_and_says_so() {
 }
 
 #[test]
-fn a_capture_without_data_tells_nothing() {
+fn a_capture_without_data_gives_no_name() {
     let report = SenderAnalysis::new(Beginning::Missed, 1000).report();
     assert_eq!((report.control.name, report.recovery.name), (None, None));
     assert_eq!(report.traits.initial_segments, None);
 }
 
 #[test]
-fn the_first_flight_is_the_window_if_the_first_ack_lets_more_go() {
+fn the_first_flight_is_the_window_if_the_first_ack_releases_more() {
     let traits = grown_to(80).report().traits;
     assert_eq!(traits.initial_segments, Some(10));
     assert_eq!(traits.initial_is_window, Some(InitialBound::Window));
@@ -285,7 +285,7 @@ fn the_first_flight_is_the_window_if_the_first_ack_lets_more_go() {
 }
 
 #[test]
-fn slow_start_that_a_loss_ends() {
+fn a_loss_ends_slow_start() {
     let mut flow = grown_to(80);
     flow.lose(40);
     flow.round(41);

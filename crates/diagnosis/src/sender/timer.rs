@@ -1,5 +1,5 @@
-//! By whose rule the retransmission timer is set: how long it was silent before a timeout, against
-//! what each rule makes of the round-trip times.
+//! Rule that sets the retransmission timer: the silence before a timeout is compared with the timeout that each rule
+//! derives from the round-trip times.
 
 use dupack_tcp::facts::View;
 use dupack_tcp::time::Duration;
@@ -8,34 +8,34 @@ use super::report::{LeastTimeout, TimeoutRule};
 use crate::analyse::cause::Cause;
 use crate::read::moment::{Arrival, Explained, Stage};
 
-/// Linux's least variance term, `TCP_RTO_MIN`; ns-2's `minrto_`.
+/// Linux's least variance term, `TCP_RTO_MIN`, and ns-2's `minrto_`.
 const SHORT: Duration = Duration::from_millis(200);
 /// RFC 6298 §2.4.
 const ONE_SECOND: Duration = Duration::from_secs(1);
-/// How far a timer may be off: ticks, and what the sender sampled and the capture did not.
+/// Tolerance of a timer: ticks, and samples that the sender took and the capture does not show.
 const OFF_SHARE: f64 = 0.08;
 /// The same in seconds.
 const OFF_SECONDS: f64 = 0.012;
 
-/// What the timeouts say.
+/// Evidence from timeouts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timer {
     first_timeouts: u32,
-    /// Those of which the timer's length is known.
+    /// Timeouts with a known length of the timer.
     measured: u32,
     linux: u32,
     one_second: u32,
     short: u32,
     shortest: Option<(Duration, Duration)>,
     probes: u32,
-    /// Timeouts while nothing was amiss, which RACK-TLP would have sent a probe before, and none was sent.
+    /// Timeouts without a loss before them and without the probe that RACK-TLP would have sent.
     unprobed: u32,
-    /// Where the sender stood before, and whether a probe was sent since something was acknowledged.
+    /// Stage of the sender before the event, and whether a probe was sent since the last advance of the cumulative ACK.
     stage: Stage,
     probe: Probe,
 }
 
-/// Whether a tail loss probe was sent since something new was acknowledged.
+/// Tail loss probe since the last advance of the cumulative ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Probe {
     #[default]
@@ -52,7 +52,7 @@ impl Timer {
         self.unprobed
     }
 
-    /// An ACK came.
+    /// Records an ACK.
     pub fn arrived(&mut self, arrival: &Arrival<'_>, explained: &Explained<'_>) {
         self.stage = explained.stage;
         if arrival.facts.acked_bytes > 0 {
@@ -86,7 +86,7 @@ impl Timer {
 
     fn timed_out(&mut self, view: &View<'_>, waited: Duration) {
         self.first_timeouts = self.first_timeouts.saturating_add(1);
-        // No rule has a timer that is shorter than a round trip.
+        // No rule has a timer shorter than a round trip.
         let Some(srtt) = view.rtt.srtt().filter(|&srtt| srtt < waited) else {
             return;
         };
@@ -105,11 +105,11 @@ impl Timer {
         self.short = self.short.saturating_add(fits(exact.max(SHORT)));
     }
 
-    /// The least timeout and the rule that it fits; `None` without a timeout.
+    /// Returns the shortest timeout and the rule that it fits; `None` without a timeout.
     pub fn least(&self) -> Option<LeastTimeout> {
         let (shortest, srtt) = self.shortest?;
         let most = self.linux.max(self.one_second).max(self.short);
-        // A rule must fit most of them, and twice as many as any other.
+        // A rule must fit most timeouts, and twice as many as any other rule.
         let tells = most.saturating_mul(2) > self.measured;
         let fits = [self.linux, self.one_second, self.short];
         let close = fits.iter().filter(|&&fits| fits.saturating_mul(2) > most);
@@ -149,7 +149,7 @@ mod tests {
         }
     }
 
-    /// Thirty round trips of 50 ms, and then three segments that nothing answers.
+    /// Plays thirty round trips of 50 ms, followed by three segments without an answer.
     fn silent() -> Film<Timer> {
         let mut film = Film::new(Timer::default(), 1 << 20);
         for n in 0..30 {
@@ -163,14 +163,14 @@ mod tests {
     const TIMEOUT: Cause = Cause::Timeout { expiry: 1 };
 
     #[test]
-    fn a_timer_is_that_of_the_rule_whose_least_timeout_it_has() {
+    fn a_timer_fits_the_rule_with_its_least_timeout() {
         for (waited, rule) in [
             (200, TimeoutRule::Short),
             (250, TimeoutRule::Linux),
             (270, TimeoutRule::Linux),
             (1000, TimeoutRule::OneSecond),
             (400, TimeoutRule::Other),
-            // Both fit.
+            // Both rules fit.
             (222, TimeoutRule::Other),
         ] {
             let mut film = silent();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_must_fit_most_of_the_timeouts() {
+    fn a_rule_must_fit_most_timeouts() {
         let of = |waits: &[u64]| {
             let mut film = silent();
             let mut now = 1500;
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_that_a_probe_would_have_come_before_is_counted() {
+    fn a_timeout_without_the_expected_probe_is_counted() {
         let mut film = silent();
         film.repeat(at(1750), 30 * MSS, TIMEOUT, Stage::Loss);
         assert_eq!((film.told.timeouts(), film.told.unprobed()), (1, 1));
@@ -211,14 +211,14 @@ mod tests {
         film.repeat(at(1860), 30 * MSS, TIMEOUT, Stage::Loss);
         assert_eq!((film.told.probes(), film.told.unprobed()), (1, 0));
 
-        // A probe before something was acknowledged is no longer of it.
+        // A probe before an advance of the ACK no longer counts.
         let mut film = silent();
         film.repeat(at(1610), 32 * MSS, Cause::TailLossProbe, Stage::Open);
         film.ack(at(1660), 31 * MSS);
         film.repeat(at(1910), 31 * MSS, TIMEOUT, Stage::Loss);
         assert_eq!((film.told.probes(), film.told.unprobed()), (1, 1));
 
-        // A recovery was under way, in which there is no probe.
+        // There is no probe during a recovery.
         let mut film = silent();
         film.repeat(at(1600), 30 * MSS, Cause::SackedBeyond, Stage::Recovery);
         film.repeat(at(1850), 30 * MSS, TIMEOUT, Stage::Loss);

@@ -1,4 +1,4 @@
-//! Two captures of simulated transfers, joined: exact counts, clocks, and what lies between them.
+//! Two joined captures of simulated transfers: exact counts, clocks, and the path between the captures.
 
 use dupack_diagnosis::both::{BothEnds, BothError, Queue, Way, Which, diagnose_both};
 use dupack_diagnosis::{ConnectionFindings, Diagnosis, Selection, Side};
@@ -6,7 +6,7 @@ use dupack_packet::captured::CaptureReader;
 use dupack_truth::both::{Fates, Pair};
 use dupack_truth::limits::tape::{End, Tape};
 
-/// Losses both ways, a queue on the way there, and packets that overtake one another.
+/// Losses in both directions, a queue in the forward direction, and reordered packets.
 const LOSSY: &str = "loss = \"1.5%\"\nreverse = { loss = \"4%\" }\n[[flows]]\nbytes = \"2MB\"";
 
 fn transfer(text: &str, seed: u64) -> Pair {
@@ -17,7 +17,7 @@ fn transfer(text: &str, seed: u64) -> Pair {
     Pair::of(&Tape::of(&text, seed))
 }
 
-/// The findings of both captures in the given order, and which of them is diagnosed.
+/// Returns the findings of both captures in the given order, and the one that is diagnosed.
 fn joined(files: &[Vec<u8>; 2]) -> Result<(Diagnosis, Which), BothError> {
     let open = |which| {
         CaptureReader::new(match which {
@@ -32,7 +32,7 @@ fn files(pair: &Pair) -> [Vec<u8>; 2] {
     End::BOTH.map(|end| pair.file(end))
 }
 
-/// The only connection, as the sender's capture tells it, in whichever order the captures are named.
+/// Returns the only connection from the sender's capture, for both orders of the captures.
 #[track_caller]
 fn told(pair: &Pair) -> ConnectionFindings {
     let [sender, receiver] = files(pair);
@@ -51,7 +51,7 @@ fn both(found: &ConnectionFindings) -> &BothEnds {
     found.both.as_ref().unwrap()
 }
 
-/// The counts of a way that the truth tells.
+/// Returns the counts of a direction that the simulation also provides.
 fn fates(way: &Way) -> Fates {
     Fates {
         sent: way.sent,
@@ -81,7 +81,7 @@ fn exact(pair: &Pair, told: &BothEnds) {
 }
 
 #[test]
-fn losses_of_both_directions_are_exact_whatever_the_clocks() {
+fn losses_in_both_directions_are_exact_with_any_clocks() {
     for (seed, ahead, ppm) in [
         (1, 0.0, 0.0),
         (2, 2.5 * 3600.0, 50.0),
@@ -99,7 +99,7 @@ fn losses_of_both_directions_are_exact_whatever_the_clocks() {
 }
 
 #[test]
-fn the_offset_lies_within_its_uncertainty_and_the_drift_is_found() {
+fn the_offset_is_within_its_uncertainty_and_the_drift_is_found() {
     for (seed, ahead, ppm) in [(11, 7200.0, 50.0), (12, -0.004, -50.0), (13, 86_400.0, 0.0)] {
         let text = "loss = \"1%\"\n[[flows]]\nbytes = \"20MB\"";
         let mut pair = transfer(text, seed);
@@ -109,7 +109,8 @@ fn the_offset_lies_within_its_uncertainty_and_the_drift_is_found() {
         let clock = told.clock.unwrap();
         let off = (clock.offset_s - ahead).abs();
         let uncertainty = clock.uncertainty.as_secs_f64();
-        // The way there has the time of a full packet beside the 25 ms of either way.
+        // The forward direction also contains the transmission time of a full packet, beside the 25 ms of each
+        // direction.
         assert!(off <= uncertainty, "{off} s are more than {uncertainty} s");
         assert!(
             (0.05..0.054).contains(&(2.0 * uncertainty)),
@@ -118,13 +119,13 @@ fn the_offset_lies_within_its_uncertainty_and_the_drift_is_found() {
         let (low, high) = clock.skew.interval().unwrap();
         let truth = ppm * 1e-6;
         assert!(low - 2e-6 <= truth && truth <= high + 2e-6, "{clock:?}");
-        // The queue is the sender's.
+        // The queue is at the sender's side.
         assert_eq!(told.queue(), Some(Queue::From(Side::Opener)));
     }
 }
 
 #[test]
-fn a_nat_and_a_box_that_moves_numbers_are_seen_through_and_told() {
+fn a_nat_and_a_box_that_rewrites_sequence_numbers_are_recognised() {
     for by in [0, 1_234_567, u32::MAX - 5] {
         let mut pair = transfer(LOSSY, 21);
         let truth = pair.clone();
@@ -147,7 +148,7 @@ fn a_nat_and_a_box_that_moves_numbers_are_seen_through_and_told() {
 }
 
 #[test]
-fn hosts_that_do_not_number_their_packets_have_exact_losses_too() {
+fn losses_are_exact_for_hosts_that_do_not_number_packets() {
     let mut pair = transfer(LOSSY, 31);
     let truth = End::BOTH.map(|end| pair.fates(end));
     pair.without_identification();
@@ -159,13 +160,13 @@ fn hosts_that_do_not_number_their_packets_have_exact_losses_too() {
             told,
             (truth.sent, truth.lost_data, truth.lost_acks, truth.needless)
         );
-        // ACKs that are alike arrive in the order in which they were sent, as far as can be told.
+        // Identical ACKs appear to arrive in the order in which they were sent.
         assert!(way.reordered <= truth.reordered);
     }
 }
 
 #[test]
-fn segments_that_an_interface_divides_are_counted_as_on_the_wire() {
+fn packets_segmented_by_an_interface_are_counted_as_on_the_wire() {
     for missed in [0, 30] {
         let mut pair = transfer(LOSSY, 33);
         if missed > 0 {
@@ -182,7 +183,7 @@ fn segments_that_an_interface_divides_are_counted_as_on_the_wire() {
 }
 
 #[test]
-fn where_a_clock_was_set_there_is_no_offset_and_losses_are_exact() {
+fn a_clock_that_was_set_has_no_offset_and_losses_are_exact() {
     let mut pair = transfer(LOSSY, 35);
     let truth = pair.fates(End::Sender);
     pair.set_clock(3.0);
@@ -199,7 +200,7 @@ fn where_a_clock_was_set_there_is_no_offset_and_losses_are_exact() {
 }
 
 #[test]
-fn copies_of_the_path_are_told_from_packets_that_a_capture_misses() {
+fn duplicates_on_the_path_differ_from_packets_that_a_capture_misses() {
     let mut pair = transfer(LOSSY, 41);
     let before = pair.fates(End::Sender);
     pair.duplicate(End::Sender, 50);
@@ -217,7 +218,7 @@ fn packets_that_the_receivers_capture_misses_are_not_lost() {
     assert!(missed > 10);
     let found = told(&pair);
     let way = &both(&found).ways.opener;
-    // A miss of a retransmission that was needless, or of which the original was lost, is not told by any ACK.
+    // No ACK reveals that the capture missed a spurious retransmission, or a retransmission of a lost original.
     assert_eq!(way.missing_far + way.undecided, missed, "{way:?}");
     assert_eq!(way.lost_data, truth.lost_data, "{way:?}");
     assert!(way.undecided <= 1);
@@ -256,7 +257,7 @@ fn packets_that_the_senders_capture_misses_are_counted() {
 }
 
 #[test]
-fn what_neither_capture_has_is_counted_by_its_acks() {
+fn packets_missing_from_both_captures_are_counted_by_their_acks() {
     let mut pair = transfer("[[flows]]\nbytes = \"1MB\"", 71);
     let numbers: Vec<u16> = (200..210).collect();
     let gone = |frame: &dupack_truth::both::Frame| {
@@ -288,9 +289,9 @@ fn the_findings_are_corrected_by_the_other_end() {
     assert_eq!(stream.account.needless(), truth.needless);
 }
 
-/// Where so much is lost, one capture alone does not tell of every repair whether it was lost.
+/// With this loss rate, one capture alone does not tell for every retransmission whether it was lost.
 #[test]
-fn losses_that_one_capture_alone_does_not_tell_are_corrected() {
+fn losses_that_one_capture_misjudges_are_corrected() {
     let text = "loss = \"20%\"\nreverse = { loss = \"10%\" }\n[[flows]]\nbytes = \"300kB\"";
     let mut off = 0;
     for seed in 101..106 {

@@ -1,5 +1,5 @@
-//! The budget of time and the stalls, held against what simulated senders knew, through the whole of it: a
-//! capture at each end, read and diagnosed. Seeds that nothing was tuned with; `limits` in `validation/` does more.
+//! Complete test of the time budget and the stalls against the knowledge of simulated senders: a capture at each end is
+//! read and diagnosed. No parameter was tuned with these seeds; `limits` in `validation/` is more extensive.
 
 use dupack_diagnosis::analyse::stalls::StallKind;
 
@@ -8,11 +8,11 @@ use dupack_truth::limits::lot::Drawn;
 use dupack_truth::limits::off::{MEASURES, Measure, Off, Summary};
 use dupack_truth::limits::tape::End;
 
-/// Far from those of development, which begin at 1.
+/// Far from the seeds of development, which begin at 1.
 const SEEDS: core::ops::Range<u64> = 700_000..700_040;
 
-/// The share of transfers in which a measure must be within five points, at the sender's end and at the
-/// receiver's: less than what many seeds give.
+/// Least part of the transfers in which a measure is within five points, at the sender and at the receiver: less than
+/// the result of many seeds.
 const LEAST: [(Measure, [f64; 2]); 4] = [
     (Measure::Idle, [0.97, 0.80]),
     (Measure::Rwnd, [0.85, 0.75]),
@@ -21,13 +21,13 @@ const LEAST: [(Measure, [f64; 2]); 4] = [
 ];
 
 #[test]
-fn what_held_the_sender_is_told_as_it_knew_it() {
+fn limits_agree_with_the_senders_knowledge() {
     let mut summaries = End::BOTH.map(|_| Summary::default());
     for seed in SEEDS {
         let tape = Drawn::of(seed).tape();
         for (end, summary) in End::BOTH.into_iter().zip(&mut summaries) {
             if let Some(found) = tape.diagnosed(end) {
-                // That the shares are the whole is asserted there.
+                // The sum of the shares is asserted there.
                 summary.add(&Off::of(&tape.truth, &found));
             }
         }
@@ -46,17 +46,17 @@ fn what_held_the_sender_is_told_as_it_knew_it() {
 }
 
 #[test]
-fn stalls_are_of_the_kind_that_was_made() {
+fn stalls_have_the_simulated_kind() {
     for case in cases::all() {
         let told = case.told(End::Sender);
         assert!(told.starts_with(case.kinds), "{}: {told:?}", case.name);
     }
 }
 
-/// At the receiver what was lost is not seen. A timer's repair that is lost as well makes one stall of two, and
-/// nothing tells a tail that is lost in a recovery from an application that stops.
+/// At the receiver, lost segments are not visible. If a timer's retransmission is also lost, two stalls appear as one,
+/// and a tail lost in a recovery is indistinguishable from an application that stops.
 #[test]
-fn stalls_are_of_the_kind_that_was_made_at_the_receiver_too() {
+fn stalls_at_the_receiver_have_the_simulated_kind() {
     let of_two = |kinds: &[StallKind]| kinds.contains(&StallKind::TimeoutDouble);
     for case in cases::all() {
         let told = case.told(End::Receiver);

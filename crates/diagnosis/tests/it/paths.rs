@@ -1,5 +1,5 @@
-//! What is told of paths is true of simulated transfers that go through the whole diagnosis: a part of what `paths` in
-//! `validation/` prints, with room for chance.
+//! Findings on paths compared with the simulated transfers, through the whole diagnosis: a part of the output of
+//! `paths` in `validation/`, with tolerances for chance.
 
 use core::ops::Range;
 
@@ -7,7 +7,7 @@ use dupack_truth::paths::capture::End;
 use dupack_truth::paths::drawn::Drawn;
 use dupack_truth::paths::judge::{self, Happened, Scores};
 
-/// Far from those of development, which begin at 1.
+/// Far from the seeds of development, which begin at 1.
 const SEEDS: Range<u64> = 20_000..20_030;
 
 fn scores() -> Scores {
@@ -18,7 +18,7 @@ fn scores() -> Scores {
         let happened = Happened::of(&trace);
         for end in End::BOTH {
             let found = judge::findings(&trace, end, drawn.short_rtt());
-            let found = found.unwrap_or_else(|| panic!("nothing of {}", drawn.line()));
+            let found = found.unwrap_or_else(|| panic!("no findings for {}", drawn.line()));
             judge::judge(&mut scores, &drawn, &happened, end, &found.path);
         }
     }
@@ -26,15 +26,16 @@ fn scores() -> Scores {
 }
 
 #[test]
-fn what_is_told_of_paths_is_true_of_them() {
+fn findings_on_paths_are_true() {
     let scores = scores();
     for end in End::BOTH {
-        // Away from the sender a full packet's time on the link is in it, of which only the rate tells.
+        // Away from the sender, the round trip includes the transmission time of a full packet, which is known only
+        // from the rate.
         let trips = match end {
             End::Sender => 2,
             End::Receiver => 8,
         };
-        // Of so many answers at least, no more than so many are wrong.
+        // Each row has the least number of answers and the greatest number of wrong ones.
         for (what, told, wrong) in [
             ("1 least rtt", 28, trips),
             ("2 rate", 15, 1),

@@ -1,4 +1,4 @@
-//! Retransmissions of simulated transfers are told as their senders knew them.
+//! Retransmissions of simulated transfers compared with the knowledge of their senders.
 //!
 //! `truth` in `validation/` prints the whole table.
 
@@ -16,21 +16,21 @@ fn scores(end: End, ids: Ids) -> Score {
     all
 }
 
-/// Retransmissions told rightly, in parts per thousand.
+/// Returns the correctly explained retransmissions, in parts per thousand.
 fn per_mille((right, all): (u64, u64)) -> u64 {
-    assert!(all > 300, "too few to tell: {all}");
+    assert!(all > 300, "too few retransmissions: {all}");
     right * 1000 / all
 }
 
 #[test]
-fn at_the_senders_end_they_are_told_as_the_sender_knew_them() {
+fn causes_at_the_sender_agree_with_its_knowledge() {
     let score = scores(End::Sender, Ids::Absent);
     let share = per_mille(score.classified());
     assert!(share >= 985, "{share}: {:?}", score.confusion);
 }
 
 #[test]
-fn at_the_receivers_end_they_are_told_nearly_so() {
+fn causes_at_the_receiver_mostly_agree_with_the_senders_knowledge() {
     let score = scores(End::Receiver, Ids::Counted);
     let share = per_mille(score.classified());
     assert!(share >= 950, "{share}: {:?}", score.confusion);

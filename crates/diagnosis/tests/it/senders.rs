@@ -1,15 +1,15 @@
-//! Senders that are known, captured at both ends, drawn from seeds that nothing was tuned with: they are named
-//! rightly or not at all.
+//! Known senders, captured at both ends, drawn from seeds that no parameter was tuned with: each is named correctly or
+//! not at all.
 
 use dupack_truth::limits::lot::Drawn;
 use dupack_truth::limits::tape::End;
 use dupack_truth::senders::{Axis, Table, name_of};
 
-/// Far from those of development, which begin at 0.
+/// Far from the seeds of development, which begin at 0.
 const SEEDS: core::ops::Range<u64> = 800_000..800_060;
 
 #[test]
-fn who_is_named_is_named_rightly() {
+fn named_senders_are_named_correctly() {
     let mut tables = End::BOTH.map(|_| [Table::default(), Table::default()]);
     for seed in SEEDS {
         let drawn = Drawn::of(seed);
@@ -27,7 +27,7 @@ fn who_is_named_is_named_rightly() {
     for (end, tables) in End::BOTH.into_iter().zip(&tables) {
         for (axis, table) in Axis::BOTH.into_iter().zip(tables) {
             let count = table.total;
-            // Some 1 % of 60.
+            // About 1 % of 60.
             assert!(count.wrong <= 1, "{end:?} {axis:?} {count:?}");
             assert!(count.right >= 4, "{end:?} {axis:?} {count:?}");
         }

@@ -33,7 +33,7 @@ fn size(runs: usize) -> BlockSize {
     }
 }
 
-/// Keeps every run, and asks for an end after some blocks.
+/// Sink that keeps every run, and requests an interrupt after a number of blocks.
 struct Everything<'i> {
     runs: Vec<Run>,
     blocks: Vec<usize>,
@@ -45,7 +45,7 @@ impl Sink for Everything<'_> {
     type Kept = Vec<Run>;
     type Error = String;
 
-    fn point(&self, results: &Results, at: usize, point: usize) -> Vec<Run> {
+    fn point(&self, results: &Answered<'_>, at: usize, point: usize) -> Vec<Run> {
         let here = results.runs_at(at).iter().cloned();
         here.map(|run| Run { point, ..run }).collect()
     }
@@ -78,8 +78,8 @@ fn stream(plan: &Plan, blocks: &[Block], stop_after: usize) -> (Vec<Run>, Vec<us
 }
 
 #[test]
-fn blocks_are_whole_points_that_have_enough_runs() {
-    // Two stacks and their harm: four runs a seed.
+fn blocks_consist_of_whole_points_and_enough_runs() {
+    // Two stacks with harm: four runs per seed.
     let plan = plan("seeds = 3\n");
     let points = |runs: usize| -> Vec<Range<usize>> {
         let blocks = super::blocks(&plan, size(runs)).into_iter();
@@ -97,7 +97,7 @@ fn blocks_are_whole_points_that_have_enough_runs() {
     assert_eq!(points(12), points(1));
     assert_eq!(points(13), [0..2, 2..4, 4..5]);
     assert_eq!(points(1000).len(), 1);
-    // 250 packets a run of 2 s.
+    // 250 packets per run of 2 s.
     let short = BlockSize {
         packets: 12 * (250 + PACKETS_PER_RUN) + 1,
         ..BlockSize::default()
@@ -106,7 +106,7 @@ fn blocks_are_whole_points_that_have_enough_runs() {
 }
 
 #[test]
-fn streamed_runs_are_those_of_an_execution_with_harm_and_precision() {
+fn streamed_results_equal_those_of_an_execution_with_harm_and_precision() {
     for head in [
         "seeds = 3\n",
         "seeds = 2\nprecision = \"5%\"\nseeds_max = 12\n",
@@ -126,7 +126,7 @@ fn streamed_runs_are_those_of_an_execution_with_harm_and_precision() {
 }
 
 #[test]
-fn what_is_interrupted_goes_on_with_the_first_block_that_is_missing() {
+fn an_interrupted_stream_resumes_with_the_first_missing_block() {
     let plan = plan("seeds = 2\n");
     let whole = plan.execute(Execution::default(), &(), &Interrupt::new());
     let blocks = super::blocks(&plan, size(1));
@@ -138,7 +138,7 @@ fn what_is_interrupted_goes_on_with_the_first_block_that_is_missing() {
 }
 
 #[test]
-fn a_sink_that_is_full_ends_it() {
+fn a_failing_sink_ends_the_stream() {
     let plan = plan("seeds = 1\n");
     let interrupt = Interrupt::new();
     let mut sink = Everything {

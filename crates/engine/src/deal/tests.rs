@@ -14,7 +14,7 @@ use crate::watch::Amount;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::Interrupt;
 
-/// A precision takes several rounds, and harm runs of its own.
+/// A precision takes several rounds, and harm needs its own runs.
 const TEXT: &str = "stacks = [\"sack/reno\", \"le/reno\"]\nseeds = 3\nprecision = \"3%\"\nseeds_max = 8\n\
                     duration = \"5s\"\n[path]\nrate = \"2Mbit/s\"\nloss = \"2%\"\n";
 
@@ -31,7 +31,7 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// What a worker makes of `order`.
+/// Performs `order` like a worker, and returns the parcel.
 fn parcel(plan: &Plan, order: &Order) -> Vec<u8> {
     let order = parcel::read_order(plan, &order.to_bytes()).unwrap();
     parcel::write(
@@ -41,7 +41,7 @@ fn parcel(plan: &Plan, order: &Order) -> Vec<u8> {
     )
 }
 
-/// Of at most so much.
+/// Limits of a batch.
 const fn size(packets: u64, runs_max: usize) -> BatchSize {
     BatchSize {
         packets,
@@ -67,7 +67,7 @@ impl Watch for Told {
     }
 }
 
-/// A session that keeps runs as `keeping` says, told to `watch`.
+/// Creates a deal that keeps runs as `keeping` says, and reports to `watch`.
 fn deal(plan: &Arc<Plan>, keeping: Keeping, watch: &dyn Watch) -> Deal<Arc<Plan>> {
     let conduct = Conduct {
         execution: Execution { jobs: Some(1) },
@@ -77,7 +77,7 @@ fn deal(plan: &Arc<Plan>, keeping: Keeping, watch: &dyn Watch) -> Deal<Arc<Plan>
     Deal::new(Arc::clone(plan), keeping, &conduct)
 }
 
-/// Has everything done, the last of what is out first, `at_a_time` batches out.
+/// Performs all runs with `at_a_time` batches out, the last one first.
 fn finish(mut deal: Deal<Arc<Plan>>, at_a_time: usize, told: &Told) -> Results {
     let plan = plan();
     let mut out = Vec::new();
@@ -111,7 +111,7 @@ fn assert_same(theirs: &Results, ours: &Results) {
 }
 
 #[test]
-fn whoever_does_the_runs_and_in_whatever_order_the_results_are_the_same() {
+fn results_do_not_depend_on_workers_or_order() {
     let plan = plan();
     let ours = plan.execute(Execution::default(), &(), &Interrupt::new());
     for at_a_time in [1, 4] {
@@ -119,13 +119,16 @@ fn whoever_does_the_runs_and_in_whatever_order_the_results_are_the_same() {
         let theirs = finish(deal(&plan, Keeping::nowhere(), &told), at_a_time, &told);
         assert_same(&theirs, &ours);
         let (done, all) = (told.done.into_inner(), told.all.into_inner());
-        assert!(all > plan.work(), "the precision took no more seeds");
+        assert!(
+            all > plan.work(),
+            "the precision did not require more seeds"
+        );
         assert_eq!(done, all);
     }
 }
 
 #[test]
-fn what_does_not_come_back_is_dealt_out_again() {
+fn orders_that_do_not_return_are_dealt_again() {
     let plan = plan();
     let mut deal = deal(&plan, Keeping::nowhere(), &());
     let told = Told::default();
@@ -144,7 +147,7 @@ fn what_does_not_come_back_is_dealt_out_again() {
         Ok(Entered::Runs(1))
     );
     assert!(deal.due_packets() > before && deal.due_packets() < before + 3 * cost);
-    // It comes after all: somebody else does it by now.
+    // The original order returns after all, while its runs have been dealt again.
     assert_eq!(
         deal.enter(&parcel(&plan, &lost), &told),
         Ok(Entered::Before)
@@ -155,13 +158,13 @@ fn what_does_not_come_back_is_dealt_out_again() {
 }
 
 #[test]
-fn a_batch_is_no_larger_than_asked_for_but_for_one_run() {
+fn a_batch_respects_its_limits_unless_it_is_a_single_run() {
     let plan = plan();
     let mut deal = deal(&plan, Keeping::nowhere(), &());
     let (one, cost) = deal.order(size(1, 9), &()).unwrap();
     assert_eq!(one.tasks.len(), 1);
     let all = deal.due_packets();
-    // All runs send about as much here.
+    // All runs send about the same number of packets here.
     assert_eq!(all, cost * (plan.work() - 1) as u64);
     let (three, _) = deal.order(size(3 * cost + 1, 9), &()).unwrap();
     assert_eq!(three.tasks.len(), 3);
@@ -179,7 +182,7 @@ fn a_batch_is_no_larger_than_asked_for_but_for_one_run() {
 }
 
 #[test]
-fn what_was_given_up_is_missing_and_not_due_again() {
+fn runs_that_were_given_up_are_missing_and_not_due_again() {
     let source = Source::new(
         "test.toml",
         TEXT.replace("precision", "# precision")
@@ -227,7 +230,7 @@ fn runs_that_were_not_ordered_are_refused_and_the_order_stays_out() {
 }
 
 #[test]
-fn what_was_kept_is_not_dealt_out_again() {
+fn kept_runs_are_not_dealt_again() {
     let path = folder("kept");
     let plan = plan();
     let journal = || Keeping::within(Arc::new(Journal::open(&path).unwrap()));
@@ -236,7 +239,7 @@ fn what_was_kept_is_not_dealt_out_again() {
         let (order, _) = first.order(size(u64::MAX, 2), &()).unwrap();
         first.enter(&parcel(&plan, &order), &()).unwrap();
     }
-    // This one is out when everything ends.
+    // This order is out when everything ends.
     first.order(size(u64::MAX, 2), &()).unwrap();
     assert!(first.results().missing() > 0);
 

@@ -1,4 +1,4 @@
-//! A folder that is there with all of its files, or not at all.
+//! Folders that exist with all of their files, or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -6,40 +6,40 @@ use std::path::{Path, PathBuf};
 
 use super::{Folder, IfPresent, OUT, OutputFolder, PARTIAL, StoreError, choose, is_taken};
 
-/// A folder in the making: its files go to one beside it, which takes its name when all are there. Where
-/// that does not happen, it is taken away.
+/// Incomplete folder: its files are written to a temporary folder beside it, which is renamed at the end. If it is
+/// never completed, it is removed.
 #[derive(Debug)]
 pub struct Draft {
     folder: OutputFolder,
     target: PathBuf,
-    /// What was made on the way to it.
+    /// Parent folders that were created.
     parents: Vec<PathBuf>,
 }
 
 impl Draft {
-    /// Begins what is to be the folder at `path`, which `--out` named.
+    /// Begins the folder at `path`, which `--out` named.
     ///
     /// # Errors
-    /// If it is there and holds something and may not be numbered, or nothing can be made beside it.
+    /// If the folder exists, is not empty, and must not be numbered, or if nothing can be created beside it.
     pub fn beside(path: &Path, if_present: IfPresent) -> Result<Self, StoreError> {
         let chosen = choose(OUT, path, if_present)?;
-        // An empty folder that is there may be a link to one.
+        // An existing empty folder may be a link to one.
         let target = chosen.canonicalize().unwrap_or(chosen);
         let parent = target.parent().filter(|p| !p.as_os_str().is_empty());
         let parent = parent.unwrap_or(Path::new(".")).to_path_buf();
         let ways = parent.ancestors().filter(|p| !p.as_os_str().is_empty());
         let is_new = |folder: &&Path| fs::symlink_metadata(folder).is_err();
         let parents = ways.take_while(is_new).map(Path::to_path_buf).collect();
-        fs::create_dir_all(&parent).map_err(|e| StoreError::system("make", &parent, &e, OUT))?;
+        fs::create_dir_all(&parent).map_err(|e| StoreError::system("create", &parent, &e, OUT))?;
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let mut number = std::process::id();
         let path = loop {
             let path = parent.join(format!(".{name}-{number}{PARTIAL}"));
             match fs::create_dir(&path) {
                 Ok(()) => break path,
-                // Somebody's who was killed, or has the same number on another machine.
+                // It belongs to a process that was killed, or to one with the same number on another machine.
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => number = number.wrapping_add(1),
-                Err(e) => return Err(StoreError::system("make", &path, &e, OUT)),
+                Err(e) => return Err(StoreError::system("create", &path, &e, OUT)),
             }
         };
         let folder = OutputFolder::reopen(&path);
@@ -50,16 +50,16 @@ impl Draft {
         })
     }
 
-    /// All files are there: the folder is what it was to be.
+    /// Completes the folder and gives it its name.
     ///
     /// # Errors
-    /// If somebody else has put something there meanwhile, or the system refuses.
+    /// If the target is no longer empty, or the system reports an error.
     pub fn complete(mut self) -> Result<OutputFolder, StoreError> {
         if is_taken(&self.target) {
             return Err(StoreError::taken(&self.target));
         }
-        let fail = |e| StoreError::system("make", &self.target, &e, OUT);
-        // Without, a crash of the machine may leave the name and lose what is in it.
+        let fail = |e| StoreError::system("create", &self.target, &e, OUT);
+        // Without this, a crash of the machine may keep the name and lose the contents.
         sync(self.folder.path()).map_err(fail)?;
         match fs::remove_dir(&self.target) {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(fail(e)),
@@ -73,7 +73,7 @@ impl Draft {
     }
 }
 
-/// Sees to it that all files in `folder`, and in those in it, are on the disk. Links are left alone.
+/// Flushes all files in `folder` and its subfolders to the disk. Links are ignored.
 pub(super) fn sync(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -81,7 +81,7 @@ pub(super) fn sync(folder: &Path) -> io::Result<()> {
         if kind.is_dir() {
             sync(&entry.path())?;
         } else if kind.is_file() {
-            // Opened to be written to: some systems sync nothing else.
+            // Opened for writing, because some systems sync nothing else.
             let file = File::options().append(true).open(entry.path())?;
             file.sync_all()?;
         }
@@ -89,8 +89,7 @@ pub(super) fn sync(folder: &Path) -> io::Result<()> {
     sync_names(folder)
 }
 
-/// Sees to it that the names in `folder` are on the disk. Where the system has no way to ask for that, nothing is
-/// done.
+/// Flushes the names in `folder` to the disk, if the system supports it.
 pub(super) fn sync_names(folder: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());
@@ -107,7 +106,8 @@ impl Folder for Draft {
         Folder::write(&self.folder, name, bytes).map_err(|mut error| {
             if error.remedy.starts_with("make room") {
                 error.remedy = format!(
-                    "make room, or choose another folder with {OUT}: {} is not made before it is complete",
+                    "make room on the disk, or choose another folder with {OUT}: {} is only \
+                     created once it is complete",
                     self.target.display()
                 );
             }
@@ -118,7 +118,7 @@ impl Folder for Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // Not there any more if it was completed.
+        // A completed folder has been renamed, so this fails.
         let _ = fs::remove_dir_all(self.folder.path());
         for parent in &self.parents {
             let _ = fs::remove_dir(parent);
@@ -145,14 +145,14 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_there_with_all_of_its_files_or_not_at_all() {
+    fn a_folder_exists_with_all_of_its_files_or_not_at_all() {
         let base = base("whole");
         let path = base.join("a/out");
         let draft = Draft::beside(&path, IfPresent::Refuse).unwrap();
         draft.write("figures/x.svg", b"x").unwrap();
         assert!(!path.exists());
         drop(draft);
-        assert!(!base.exists(), "nothing is left on the way to it");
+        assert!(!base.exists(), "the parent folders are removed");
         let draft = Draft::beside(&path, IfPresent::Refuse).unwrap();
         draft.write("figures/x.svg", b"x").unwrap();
         let folder = draft.complete().unwrap();
@@ -162,18 +162,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_stays() {
+    fn existing_files_stay() {
         let base = base("taken");
         let path = base.join("out");
         fs::create_dir_all(&path).unwrap();
-        // An empty folder is taken, also if somebody left something there since.
+        // An empty folder is accepted, even if another process fills it later.
         let draft = Draft::beside(&path, IfPresent::Refuse).unwrap();
         draft.write("x", b"x").unwrap();
         let late = Draft::beside(&path, IfPresent::Refuse).unwrap();
         draft.complete().unwrap();
         late.write("x", b"y").unwrap();
         let error = late.complete().unwrap_err().to_string();
-        assert!(error.contains("holds something already"), "{error}");
+        assert!(error.contains("is not empty"), "{error}");
         assert_eq!(fs::read(path.join("x")).unwrap(), b"x");
         assert!(Draft::beside(&path, IfPresent::Refuse).is_err());
         let second = Draft::beside(&path, IfPresent::Number).unwrap();

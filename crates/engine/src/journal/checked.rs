@@ -1,19 +1,19 @@
-//! Lines that carry a checksum of what is before it: `{…,"sum":"0123456789abcdef"}`.
+//! Lines that end with a checksum of everything before it: `{…,"sum":"0123456789abcdef"}`.
 
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What stands before the sum, and after it.
+/// Text before and after the checksum.
 const BEFORE: &[u8] = b",\"sum\":\"";
 const AFTER: &[u8] = b"\"}";
 
-/// Hexadecimal digits of the sum.
+/// Number of hexadecimal digits of the checksum.
 const DIGITS: usize = 16;
 
-/// `value`, which is a JSON object with a field or more, as a line with its sum and its break.
+/// Serializes `value`, which is a non-empty JSON object, to a line with a checksum and a line break.
 pub(super) fn line(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     let mut text = serde_json::to_vec(value)?;
-    // The object's end comes after the sum.
+    // The closing brace follows the checksum.
     text.pop();
     let sum = format!("{:0DIGITS$x}", xxh3_64(&text));
     text.extend_from_slice(BEFORE);
@@ -23,7 +23,7 @@ pub(super) fn line(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Whether `line`, which is without its break, ends with the sum of what is before it.
+/// Returns `true` if `line`, without its line break, ends with the checksum of everything before it.
 pub(super) fn is_whole(line: &[u8]) -> bool {
     let sum = || {
         let rest = line.strip_suffix(AFTER)?;
@@ -34,7 +34,7 @@ pub(super) fn is_whole(line: &[u8]) -> bool {
     sum().unwrap_or(false)
 }
 
-/// The lines of `text` with sums that are right: as somebody forges them.
+/// Returns the lines of `text` with correct checksums, like a forger.
 #[cfg(test)]
 pub(crate) fn forged(text: &str) -> String {
     let line = |line: &str| {
@@ -50,11 +50,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_byte_that_is_changed_or_missing_is_noticed() {
+    fn every_changed_or_missing_byte_is_detected() {
         let line = line(&serde_json::json!({ "a": 1, "b": "x" })).unwrap();
         let line = &line[..line.len() - 1];
         assert!(is_whole(line));
-        serde_json::from_slice::<serde_json::Value>(line).expect("it is JSON still");
+        serde_json::from_slice::<serde_json::Value>(line).expect("it is still JSON");
         for at in 0..line.len() {
             let mut changed = line.to_vec();
             changed[at] ^= 1;

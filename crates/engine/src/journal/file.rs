@@ -1,4 +1,4 @@
-//! The file of a journal: opened without following links, locked, and no larger than memory.
+//! File of a journal: opened without following links, locked, and no larger than memory.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read};
@@ -8,11 +8,11 @@ use super::{JournalError, system};
 use dupack_lab::run::room;
 use dupack_lab::run::size::bytes_in_words;
 
-/// Bytes of memory for each of the file: the lines are kept in parts.
+/// Bytes of memory per byte of the file, because the lines are stored in parsed form.
 const PER_BYTE: u64 = 4;
 
-/// Opens the file at `path` or makes it, and locks it. `None` if somebody else has it; where files cannot be locked,
-/// nothing keeps two from it.
+/// Opens or creates the file at `path`, and locks it. Returns `None` if another process has locked it. On file systems
+/// without locks, nothing prevents simultaneous use.
 pub(super) fn open(path: &Path) -> io::Result<Option<File>> {
     refuse_link(path)?;
     let file = OpenOptions::new()
@@ -23,22 +23,23 @@ pub(super) fn open(path: &Path) -> io::Result<Option<File>> {
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
         return Ok(None);
     }
-    // Nothing was written yet. Somebody may have put a link there, or finished and taken the file away.
+    // Nothing has been written yet. Meanwhile a link may have been created there, or the file may have been removed by
+    // a process that finished.
     refuse_link(path)?;
     Ok(is_at(&file, path).then_some(file))
 }
 
-/// An error if a symbolic link is at `path`: what it leads to is not ours.
+/// Returns an error if there is a symbolic link at `path`, because its target is not a file of this program.
 fn refuse_link(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_symlink() => Err(io::Error::other(
-            "it is a symbolic link, which is not followed",
+            "it is a symbolic link, and links are not followed",
         )),
         _ => Ok(()),
     }
 }
 
-/// Whether `file` is what is at `path`.
+/// Returns `true` if `file` is the file at `path`.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -53,7 +54,7 @@ fn is_at(_: &File, path: &Path) -> bool {
     path.is_file()
 }
 
-/// All of `file`, which is at `path`, if there is memory for it.
+/// Reads all of `file`, whose path is `path`, if it fits into memory.
 pub(super) fn read(mut file: &File, path: &Path) -> Result<Vec<u8>, JournalError> {
     let fail = |e: io::Error| system("read", path, &e);
     let size = file.metadata().map_err(fail)?.len();
@@ -70,7 +71,7 @@ pub(super) fn read(mut file: &File, path: &Path) -> Result<Vec<u8>, JournalError
     Ok(bytes)
 }
 
-/// As [`read`], for one that nobody locks; empty where there is none.
+/// Works like [`read`], without a lock. Returns an empty vector if there is no file.
 pub(super) fn read_at(path: &Path) -> Result<Vec<u8>, JournalError> {
     match File::open(path) {
         Ok(file) => read(&file, path),
@@ -79,7 +80,7 @@ pub(super) fn read_at(path: &Path) -> Result<Vec<u8>, JournalError> {
     }
 }
 
-/// Sees to it that what was made, renamed or taken away in `folder` stays so after a crash of the machine.
+/// Flushes the names in `folder` to the disk, so that changes survive a crash of the machine.
 #[cfg(unix)]
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     let folder = if folder.as_os_str().is_empty() {
@@ -90,7 +91,7 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Other systems have no way to ask for that.
+/// Other systems do not support this.
 #[cfg(not(unix))]
 pub(super) fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())

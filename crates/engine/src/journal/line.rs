@@ -1,4 +1,4 @@
-//! The lines of a journal, and what is read from them.
+//! Lines of a journal, and their parser.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -11,13 +11,13 @@ use dupack_lab::run::{Fingerprint, Job, engine};
 use super::{Done, checked};
 use crate::set::RunId;
 
-/// Says which engine made the runs on the lines after it.
+/// Line that names the engine of the runs after it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Maker {
     pub(super) engine: String,
 }
 
-/// A finished run.
+/// Line of a finished run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Line {
     pub(super) fingerprint: Fingerprint,
@@ -31,21 +31,21 @@ pub(super) struct Line {
     trace_hash: String,
 }
 
-/// What a journal holds.
+/// Contents of a journal.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     pub(super) done: HashMap<Fingerprint, Line>,
-    /// The numbers of lines that are torn or unreadable, from 1 on.
+    /// Numbers of incomplete or unreadable lines, counted from 1.
     pub(super) unreadable: Vec<usize>,
-    /// How many runs another engine has made.
+    /// Number of runs that another engine made.
     pub(super) of_others: usize,
-    /// Which engine is named last.
+    /// The last engine that is named.
     pub(super) engine: Option<String>,
 }
 
 impl Held {
-    /// What stands in `bytes`, and how many of them are whole lines: what follows the last line break is
-    /// torn.
+    /// Parses `bytes`. Returns the contents and the length of the complete lines. Text after the last line break is
+    /// incomplete.
     pub(super) fn read(bytes: &[u8]) -> (Self, usize) {
         let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
         let mut held = Self::default();
@@ -61,7 +61,7 @@ impl Held {
         (held, whole)
     }
 
-    /// Takes the line with that number; of runs only those of the engine that is `ours`.
+    /// Processes the line with this number. Runs count only if their engine is `ours`.
     fn take(&mut self, number: usize, line: &[u8], ours: &str) {
         if line.is_empty() {
             return;
@@ -79,14 +79,14 @@ impl Held {
         } else if let Ok(maker) = serde_json::from_slice::<Maker>(line)
             && (is_whole || maker.engine != ours)
         {
-            // Builds of before had no sums.
+            // Earlier builds wrote no checksums.
             self.engine = Some(maker.engine);
         } else {
             self.unreadable.push(number);
         }
     }
 
-    /// Returns the run with the name `id`, as `job`.
+    /// Returns the run with the name `id` as `job`.
     pub(super) fn find(&self, id: &RunId, job: Job) -> Option<Done> {
         let line = self.done.get(&id.fingerprint)?;
         line.is_of(id, job.seed).then(|| line.done(job))?
@@ -111,12 +111,12 @@ impl Line {
         }
     }
 
-    /// Whether it is of a run at this point, of this stack, with this seed.
+    /// Returns `true` if the line's point, stack and seed are these.
     pub(super) fn is_of(&self, id: &RunId, seed: u64) -> bool {
         (&self.point, &self.stack, self.seed) == (&id.point, &id.stack, seed)
     }
 
-    /// `None` if it speaks of measures that are not known here.
+    /// Returns the run, or `None` if it has unknown measures.
     pub(super) fn done(&self, job: Job) -> Option<Done> {
         let mut values = Values::default();
         for (key, value) in &self.measures {

@@ -1,4 +1,4 @@
-//! A journal that is only read, as by those who put several together.
+//! Read-only access to a journal, for merging several of them.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::line::Held;
 use super::{JournalError, NAME, file};
 use crate::set::RunId;
 
-/// What a journal holds, left as it is and without a lock: somebody may be at work with it.
+/// Contents of a journal, read without a lock. Another process may be writing to it.
 #[derive(Debug)]
 pub struct Stored {
     held: Held,
@@ -19,10 +19,10 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Reads the journal in `folder`; where there is none, nothing was done yet.
+    /// Reads the journal in `folder`. If there is none, it counts as empty.
     ///
     /// # Errors
-    /// If the system refuses it.
+    /// If the system reports an error.
     pub fn read(folder: &Path) -> Result<Self, JournalError> {
         let path = folder.join(NAME);
         let bytes = file::read_at(&path)?;
@@ -31,24 +31,24 @@ impl Stored {
         Ok(Self { held, hash })
     }
 
-    /// A hash of all its bytes, as hexadecimal text.
+    /// Returns a hash of all its bytes, as hexadecimal text.
     #[must_use]
     pub fn hash(&self) -> String {
         format!("{:016x}", self.hash)
     }
 
-    /// The numbers of lines that are torn or unreadable, from 1 on.
+    /// Returns the numbers of incomplete or unreadable lines, counted from 1.
     #[must_use]
     pub fn unreadable(&self) -> &[usize] {
         &self.held.unreadable
     }
 
-    /// The fingerprints of all runs that this engine has made, in any order.
+    /// Returns the fingerprints of all runs that this engine made, in any order.
     pub(crate) fn fingerprints(&self) -> impl Iterator<Item = Fingerprint> + '_ {
         self.held.done.keys().copied()
     }
 
-    /// Returns the run with the name `id`, as `job`, if this engine has made it.
+    /// Returns the run with the name `id` as `job`, if this engine made it.
     pub(crate) fn find(&self, id: &RunId, job: Job) -> Option<Run> {
         Some(self.held.find(id, job)?.run)
     }

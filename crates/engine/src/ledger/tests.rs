@@ -29,7 +29,7 @@ fn plan() -> Plan {
 }
 
 #[test]
-fn whoever_does_the_runs_the_results_are_the_same() {
+fn results_do_not_depend_on_the_execution() {
     let plan = plan();
     let interrupt = Interrupt::new();
     let mut ledger = Ledger::new(Arc::new(plan.clone()));
@@ -46,7 +46,7 @@ fn whoever_does_the_runs_the_results_are_the_same() {
             ledger.enter(task, made);
         }
     }
-    assert!(batches > 1, "the precision took no more seeds");
+    assert!(batches > 1, "the precision did not require more seeds");
     let theirs = ledger.results();
     let ours = plan.execute(Execution::default(), &(), &interrupt);
     assert_eq!(theirs.runs, ours.runs);
@@ -57,7 +57,7 @@ fn whoever_does_the_runs_the_results_are_the_same() {
 }
 
 #[test]
-fn a_run_has_as_many_seeds_as_it_takes_and_no_more() {
+fn a_precision_takes_as_many_seeds_as_necessary() {
     let head = "seeds = 3\nprecision = \"4%\"\nseeds_max = 60\n";
     let tail = "[sweep]\n\"path.loss\" = [\"0%\", \"3%\"]\n";
     let plan = plan_of(head, tail);
@@ -66,7 +66,7 @@ fn a_run_has_as_many_seeds_as_it_takes_and_no_more() {
         let summary = results.summary(point, stack, Measure::Goodput).unwrap();
         summary.half_width_95.unwrap() / summary.mean
     };
-    // Without loss every seed is the same run.
+    // Without loss every seed gives the same run.
     assert!(results.is_without_chance(0, 0) && results.is_without_chance(0, 1));
     let seeds = [0, 1].map(|point| results.seeds_at(point).len());
     assert_eq!(seeds[0], 3);
@@ -75,7 +75,7 @@ fn a_run_has_as_many_seeds_as_it_takes_and_no_more() {
     assert_eq!(results.planned, 2 * (seeds[0] + seeds[1]));
     assert_eq!(results.missing(), 0);
     assert!(results.warnings.is_empty(), "{:?}", results.warnings);
-    // The seeds are the first ones, and their runs those that they are by themselves.
+    // The seeds are the first ones, and their runs are the same as without a precision.
     assert!(results.seeds_at(1).into_iter().eq(1..=seeds[1] as u64));
     let alone = plan.jobs()[0];
     let alone = plan.run(alone, &Interrupt::new()).unwrap();
@@ -83,7 +83,7 @@ fn a_run_has_as_many_seeds_as_it_takes_and_no_more() {
 }
 
 #[test]
-fn a_precision_that_is_not_reached_is_said() {
+fn a_missed_precision_is_reported() {
     let plan = plan_of(
         "seeds = 2\nprecision = \"0.01%\"\nseeds_max = 5\n",
         "loss = \"3%\"\n",
@@ -95,7 +95,7 @@ fn a_precision_that_is_not_reached_is_said() {
 }
 
 #[test]
-fn every_run_is_told_of() {
+fn every_run_is_reported_to_the_watch() {
     struct Count(AtomicUsize);
     impl Watch for Count {
         fn run_done(&self, _: u64) {
@@ -105,7 +105,7 @@ fn every_run_is_told_of() {
     let plan = plan_of("seeds = 2\n", "buffer = \"20pkt\"\n").measuring_harm(&Catalog::builtin());
     let count = Count(AtomicUsize::new(0));
     let results = plan.execute(Execution::default(), &count, &Interrupt::new());
-    // Two stacks and two seeds; two companions and two seeds.
+    // Two stacks with two seeds, and two companions with two seeds.
     assert_eq!((plan.work(), count.0.into_inner()), (8, 8));
     assert_eq!((results.runs.len(), results.missing()), (4, 0));
 }

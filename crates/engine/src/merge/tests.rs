@@ -1,4 +1,4 @@
-//! Journals of shards together are what one execution is.
+//! Tests that merged shards equal a single execution.
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ fn plan() -> (Plan, Source) {
     (plan.measuring_harm(&catalog), source)
 }
 
-/// The folders of all shards, done one after the other.
+/// Performs all shards one after the other. Returns their folders.
 fn done(split: &Split<'_>, name: &str) -> Vec<(String, PathBuf)> {
     let base = std::env::temp_dir().join(format!("dupack-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&base);
@@ -50,7 +50,7 @@ fn stored(folders: &[(String, PathBuf)]) -> Vec<(String, Stored)> {
     folders.iter().map(read).collect()
 }
 
-/// Writes another number for the goodput of the last run in the journal of `folder`.
+/// Changes the goodput of the last run in the journal of `folder`.
 fn edit(folder: &std::path::Path) {
     let file = folder.join(NAME);
     let text = fs::read_to_string(&file).unwrap();
@@ -60,7 +60,7 @@ fn edit(folder: &std::path::Path) {
 }
 
 #[test]
-fn the_results_are_those_of_one_execution_in_any_order_of_the_journals() {
+fn merged_results_equal_one_execution_in_any_order_of_the_journals() {
     let (plan, source) = plan();
     let whole = plan.execute(Execution::default(), &(), &Interrupt::new());
     let split = Split::of_plan(&plan, 3, &source).unwrap();
@@ -80,7 +80,7 @@ fn the_results_are_those_of_one_execution_in_any_order_of_the_journals() {
 }
 
 #[test]
-fn what_is_missing_is_named_and_there_are_no_results() {
+fn missing_runs_are_named_and_there_are_no_results() {
     let (plan, source) = plan();
     let split = Split::of_plan(&plan, 3, &source).unwrap();
     let folders = done(&split, "merge-missing");
@@ -101,7 +101,7 @@ fn what_is_missing_is_named_and_there_are_no_results() {
 }
 
 #[test]
-fn a_run_that_came_out_in_two_ways_is_told_with_its_places() {
+fn different_results_of_a_run_are_reported_with_their_journals() {
     let (plan, source) = plan();
     let split = Split::of_plan(&plan, 2, &source).unwrap();
     let mut folders = done(&split, "merge-clash");
@@ -126,9 +126,9 @@ fn a_run_that_came_out_in_two_ways_is_told_with_its_places() {
 }
 
 #[test]
-fn a_journal_that_does_not_come_out_again_is_told() {
+fn a_journal_that_cannot_be_reproduced_is_reported() {
     let (plan, source) = plan();
-    // Every shard has one run: all of them can be the shortest.
+    // Every shard has one run, so all of them can be the shortest.
     let split = Split::of_plan(&plan, plan.work() as u32, &source).unwrap();
     let folders = done(&split, "merge-again");
     let first = stored(&folders);
@@ -144,11 +144,8 @@ fn a_journal_that_does_not_come_out_again_is_told() {
         .check(Execution::default(), &Interrupt::new())
         .unwrap_err();
     assert_eq!(error.first, folders[name].0);
-    assert!(
-        error.to_string().contains("when it is done again here"),
-        "{error}"
-    );
-    // Who was interrupted says nothing.
+    assert!(error.to_string().contains("when repeated here"), "{error}");
+    // An interrupted check is inconclusive.
     let interrupt = Interrupt::new();
     interrupt.ask();
     merge.check(Execution::default(), &interrupt).unwrap();

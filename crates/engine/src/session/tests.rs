@@ -1,4 +1,4 @@
-//! One policy for whatever is kept: samples, sharing, and what cannot be written.
+//! Tests of keeping: samples, sharing, and runs that cannot be written.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::execution::Execution;
 use crate::set::RunId;
 use crate::threads::carry_out;
 
-/// Tasks of which those with the same stack and seed are one run; its goodput is the stack, or `wrong`.
+/// Set in which tasks with the same stack and seed share a run. Its goodput is the index of the stack, or `wrong`.
 #[derive(Default)]
 struct Toy {
     shares: bool,
@@ -115,7 +115,7 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// Carries out `rounds`; returns what was performed, what was entered, and what was said.
+/// Carries out `rounds`. Returns the performed tasks, the entered tasks, and the notes.
 fn done(
     toy: &Toy,
     rounds: &[&[Task]],
@@ -140,7 +140,7 @@ fn done(
 }
 
 #[test]
-fn the_longest_goes_first_and_what_is_one_run_is_performed_once() {
+fn the_longest_run_is_first_and_shared_runs_are_performed_once() {
     let toy = Toy {
         shares: true,
         ..Toy::default()
@@ -150,14 +150,14 @@ fn the_longest_goes_first_and_what_is_one_run_is_performed_once() {
     let (performed, entered, _) = done(&toy, &[&first, &second], Keeping::nowhere());
     assert_eq!(performed, [task(0, 1, 5), task(0, 0, 1), task(2, 1, 9)]);
     assert_eq!(entered.len(), 5);
-    // Each outcome is that of its own task.
+    // Each outcome belongs to its own task.
     for (task, done) in entered {
         assert_eq!(done.run, run(task, task.job.stack as f64 + 1.0));
     }
 }
 
 #[test]
-fn held_runs_are_taken_if_their_samples_come_out_again_and_none_if_one_does_not() {
+fn held_runs_are_used_only_if_all_samples_are_reproduced() {
     let path = folder("held");
     let keeping = || Keeping::within(Arc::new(Journal::open(&path).unwrap()));
     let tasks: Vec<Task> = (0..2)
@@ -166,7 +166,7 @@ fn held_runs_are_taken_if_their_samples_come_out_again_and_none_if_one_does_not(
     let toy = Toy::default();
     let (performed, whole, _) = done(&toy, &[&tasks[..6]], keeping());
     assert_eq!((performed.len(), whole.len()), (6, 6));
-    // The shortest of each stack is performed again, and what is missing.
+    // The shortest run of each stack is repeated, and the missing ones are performed.
     let (performed, entered, told) = done(&toy, &[&tasks], keeping());
     assert_eq!(performed[..2], [task(0, 0, 1), task(0, 1, 1)]);
     assert_eq!(performed[2..], [task(0, 1, 4), task(0, 1, 3)]);
@@ -178,7 +178,7 @@ fn held_runs_are_taken_if_their_samples_come_out_again_and_none_if_one_does_not(
     let (performed, entered, told) = done(&wrong, &[&tasks], keeping());
     assert_eq!((performed.len(), entered.len()), (2 + 8, 8));
     assert!(
-        told[0].contains("a run of stack 0 does not come out"),
+        told[0].contains("the result of a run of stack 0 differs"),
         "{told:?}"
     );
     let same = entered
@@ -189,7 +189,7 @@ fn held_runs_are_taken_if_their_samples_come_out_again_and_none_if_one_does_not(
 }
 
 #[test]
-fn each_part_has_the_journal_that_it_is_given() {
+fn each_part_uses_its_own_journal() {
     let path = folder("parts");
     let open = |name: &str| Some(Arc::new(Journal::open(&path.join(name)).unwrap()));
     let toy = Toy::default();
@@ -199,7 +199,7 @@ fn each_part_has_the_journal_that_it_is_given() {
     let keeping = Keeping::by_part(vec![open("a"), open("b"), None]);
     let (performed, entered, _) = done(&toy, &[&tasks], keeping);
     assert_eq!(entered.len(), 3);
-    // The sample of the first part, and what has no line.
+    // The sample of the first part, and the tasks without a line.
     assert_eq!(performed, [task(0, 0, 1), task(1, 0, 1), task(2, 0, 1)]);
     fs::remove_dir_all(&path).unwrap();
 }

@@ -1,4 +1,4 @@
-//! Every run is in one shard, all shards know which, and none has much more than another.
+//! Tests that every run is in exactly one shard, that the split is reproducible, and that shards are balanced.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -18,7 +18,7 @@ fn plan(head: &str, tail: &str) -> (Plan, Source) {
     (plan.unwrap(), source)
 }
 
-/// Points of very different lengths, and harm.
+/// Points with very different lengths, and harm.
 fn uneven() -> (Plan, Source) {
     let tail = "[sweep]\n\"path.rate\" = [\"1Mbit/s\", \"3Mbit/s\", \"10Mbit/s\", \"33Mbit/s\"]\n";
     let (plan, source) = plan("seeds = 7\n", tail);
@@ -34,7 +34,7 @@ fn costs(split: &Split<'_>) -> Vec<u64> {
 }
 
 #[test]
-fn every_run_is_in_one_shard_those_that_measure_harm_too() {
+fn every_run_is_in_one_shard_including_harm_runs() {
     let (plan, source) = uneven();
     assert!(plan.harm_jobs(0, 1).count() > 0);
     for of in [1, 2, 3, 7, 64, 1000] {
@@ -54,19 +54,19 @@ fn every_run_is_in_one_shard_those_that_measure_harm_too() {
 }
 
 #[test]
-fn whoever_splits_the_same_plan_comes_to_the_same_split() {
+fn the_same_plan_is_always_split_in_the_same_way() {
     let (one, source) = uneven();
     let (other, _) = uneven();
     let split = |plan: &Plan| {
-        let split = Split::of_plan(&plan, 5, &source).unwrap();
+        let split = Split::of_plan(plan, 5, &source).unwrap();
         (split.places.clone(), split.fingerprint())
     };
     assert_eq!(split(&one), split(&other));
-    // Neither the title nor a comment is the runs'; another seed is.
+    // Titles and comments do not affect the runs; another seed does.
     let (titled, _) = plan("title = \"x\"\nseeds = 7\n", "");
     let (bare, _) = plan("seeds = 7\n", "");
     let (more, _) = plan("seeds = 8\n", "");
-    let print = |plan: &Plan| Split::of_plan(&plan, 5, &source).unwrap().fingerprint();
+    let print = |plan: &Plan| Split::of_plan(plan, 5, &source).unwrap().fingerprint();
     assert_eq!(print(&titled), print(&bare));
     assert_ne!(print(&more), print(&bare));
     assert_ne!(
@@ -75,9 +75,9 @@ fn whoever_splits_the_same_plan_comes_to_the_same_split() {
     );
 }
 
-/// Graham's bound: 4/3 − 1/(3m) of the best, which is no shorter than the mean and the longest run.
+/// Graham's bound is 4/3 − 1/(3m) of the optimum, which is at least the mean and the longest run.
 #[test]
-fn no_shard_has_much_more_than_another() {
+fn shards_are_balanced() {
     let (plan, source) = uneven();
     for of in [2, 3, 5, 8, 13, 40] {
         let split = Split::of_plan(&plan, of, &source).unwrap();
@@ -94,9 +94,9 @@ fn no_shard_has_much_more_than_another() {
     }
 }
 
-/// However wrong the estimate is: what differs by its seed alone is spread evenly.
+/// Runs that differ only in their seed are distributed evenly, however wrong the estimate is.
 #[test]
-fn every_shard_has_as_many_runs_of_a_kind_or_one_more() {
+fn runs_of_a_kind_are_distributed_evenly() {
     let tail = "[sweep]\n\"path.buffer\" = [\"10pkt\", \"20pkt\", \"40pkt\", \"80pkt\"]\n";
     let (plan, source) = plan("seeds = 7\n", tail);
     let plan = plan.measuring_harm(&Catalog::builtin());
@@ -119,7 +119,7 @@ fn every_shard_has_as_many_runs_of_a_kind_or_one_more() {
 }
 
 #[test]
-fn what_is_compared_stays_together_where_that_costs_nothing() {
+fn compared_runs_stay_together_if_that_is_free() {
     let together = |split: &Split<'_>| {
         let mut places: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
         for (task, place) in split.tasks.iter().zip(&split.places) {
@@ -138,7 +138,7 @@ fn what_is_compared_stays_together_where_that_costs_nothing() {
         let split = Split::of_plan(&plan, of, &source).unwrap();
         assert_eq!(together(&split), whole, "{of}");
     }
-    // Four shards have five runs at the most, or two seeds, which are six.
+    // Four shards have at most five runs, or two seeds, which are six runs.
     let split = Split::of_plan(&plan, 4, &source).unwrap();
     let costs = costs(&split);
     assert_eq!(
@@ -174,12 +174,12 @@ fn costs_of_any_size_are_split() {
     assert!(places(&[], 3).is_empty());
     let deal = |costs: [(u64, u64); 4]| deal(&costs.map(|(cost, kind)| (cost, Kind(kind))), 2);
     assert_eq!(deal([(1, 0), (5, 0), (3, 0), (3, 0)]), [0, 0, 1, 1]);
-    // Two of each kind for each: in their order it would be both of one kind.
+    // Two of each kind for each shard. In listed order, each shard would get both runs of one kind.
     assert_eq!(deal([(1, 1), (1, 2), (1, 1), (1, 2)]), [0, 0, 1, 1]);
 }
 
 #[test]
-fn what_is_not_known_beforehand_cannot_be_split() {
+fn a_precision_cannot_be_split() {
     let (plan, source) = plan("seeds = 3\nprecision = \"2%\"\n", "");
     let error = Split::of_plan(&plan, 2, &source).unwrap_err();
     let ExperimentError::Invalid(complaint) = error else {

@@ -1,4 +1,4 @@
-//! The folder of an experiment, begun once and gone on with after an interruption.
+//! Folder of an experiment, which can be resumed after an interruption.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use super::{EXPERIMENT, FolderError, PAGE, RESULTS, Unlike};
 use crate::folder::{OutputFolder, StoreError, is_blank};
 use crate::journal::{Journal, NAME as JOURNAL};
 
-/// The folder of an experiment, with the runs that are finished. As long as they are not all, and what
-/// is made of them is not written, the journal stays in it.
+/// Folder of an experiment with its finished runs. The journal stays in it until all runs are done and the results are
+/// written.
 #[derive(Debug)]
 pub struct Begun {
-    /// Where everything goes.
+    /// Folder of all files.
     pub folder: OutputFolder,
-    /// The finished runs.
+    /// Finished runs.
     pub journal: Arc<Journal>,
 }
 
 impl Begun {
-    /// Begins the experiment of `source` in `folder`, which is empty. The experiment is written
-    /// before its runs, so that it is there whatever becomes of them.
+    /// Begins the experiment of `source` in the empty `folder`. The experiment is written before its runs, so it always
+    /// exists.
     ///
     /// # Errors
-    /// If the folder cannot be written to, or somebody else is at work in it.
+    /// If the folder is not writable, or another process has locked it.
     pub fn new(folder: OutputFolder, source: &Source) -> Result<Self, FolderError> {
-        // First of all, as its lock keeps others from the folder.
+        // First, because its lock keeps other processes out of the folder.
         let journal = Arc::new(Journal::open(folder.path())?);
         if folder.path().join(EXPERIMENT).exists() {
             return Err(StoreError::taken(folder.path()).into());
@@ -39,11 +39,11 @@ impl Begun {
         Ok(Self { folder, journal })
     }
 
-    /// Goes on with `experiment`, whose text is `source`, in the folder at `path`. A folder in which it was not even
-    /// begun, as it was killed at once, is empty, and it begins there.
+    /// Resumes `experiment`, whose text is `source`, in the folder at `path`. An empty folder, as left by a process
+    /// that was killed at once, counts as a new one.
     ///
     /// # Errors
-    /// If another experiment was begun there, or nothing is missing, or somebody else is at work in it.
+    /// If the folder has another experiment, is complete, or is locked by another process.
     pub fn again(
         path: &Path,
         experiment: &Experiment,
@@ -64,7 +64,7 @@ impl Begun {
             .map_err(|e| no_experiment(format!("cannot be read: {e}")))?;
         let before: Experiment = Source::new(EXPERIMENT, &text)
             .parse()
-            .map_err(|e| no_experiment(format!("is none: {e}")))?;
+            .map_err(|e| no_experiment(format!("is not a valid experiment: {e}")))?;
         if let Some(difference) = experiment.difference(&before) {
             return Err(FolderError::Other {
                 folder,
@@ -81,11 +81,11 @@ impl Begun {
         })
     }
 
-    /// Everything is done and written: the folder is as if nothing had been interrupted. The journal goes when all
-    /// else is on the disk.
+    /// Completes the folder, which then looks as if it had never been interrupted. The journal is removed when all
+    /// other files are on the disk.
     ///
     /// # Errors
-    /// If the files cannot be synced, or the journal cannot be taken away.
+    /// If the files cannot be synced, or the journal cannot be removed.
     pub fn complete(self) -> Result<OutputFolder, FolderError> {
         self.folder.sync()?;
         self.journal.remove()?;
@@ -93,7 +93,7 @@ impl Begun {
     }
 }
 
-/// Whether the results in the folder at `path` have all runs that were planned.
+/// Returns `true` if the results in the folder at `path` have all planned runs.
 fn is_complete(path: &Path) -> bool {
     let read = || {
         let text = std::fs::read(path.join(RESULTS)).ok()?;
@@ -103,7 +103,7 @@ fn is_complete(path: &Path) -> bool {
     read().is_some_and(|results| results.runs.len() >= results.planned_runs)
 }
 
-/// What counts of the results.
+/// Parts of the results that determine completeness.
 #[derive(Deserialize)]
 struct Counts {
     planned_runs: usize,
@@ -126,15 +126,15 @@ mod tests {
     }
 
     #[test]
-    fn only_the_same_experiment_is_gone_on_with_until_it_is_complete() {
+    fn only_the_same_experiment_is_resumed_until_it_is_complete() {
         let base = std::env::temp_dir().join(format!("dupack-begun-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&base);
         let path = base.join("out");
-        assert!(refused(&path, TEXT).contains("no experiment was begun"));
+        assert!(refused(&path, TEXT).contains("there is no experiment to resume"));
         let source = Source::new("test.toml", TEXT);
         let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
         let begun = Begun::new(folder, &source).unwrap();
-        assert!(refused(&path, TEXT).contains("another dupack is at work"));
+        assert!(refused(&path, TEXT).contains("another dupack process is using"));
         drop(begun);
         for (from, to, difference) in [
             ("seeds = 3", "seeds = 4", "seeds is 4, and was 3"),
@@ -148,7 +148,7 @@ mod tests {
             let words = refused(&path, &TEXT.replace(from, to));
             assert!(words.contains(difference), "{words}");
         }
-        // Comments are not the experiment.
+        // Comments are not part of the experiment.
         let commented = format!("# as before\n{TEXT}");
         let same = Source::new("test.toml", &commented).parse().unwrap();
         Begun::again(&path, &same, &source)
@@ -157,7 +157,7 @@ mod tests {
             .unwrap();
         let left: Vec<_> = std::fs::read_dir(&path).unwrap().collect();
         assert_eq!(left.len(), 1, "{left:?}");
-        assert!(refused(&path, TEXT).contains("nothing to go on with"));
+        assert!(refused(&path, TEXT).contains("nothing to resume"));
         std::fs::remove_dir_all(&base).unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! Errors of folders in which runs are carried out.
+//! Errors of folders in which runs are performed.
 
 use std::fmt;
 use std::path::Path;
@@ -11,122 +11,120 @@ use crate::folder::StoreError;
 use crate::journal::JournalError;
 use crate::shard::Shard;
 
-/// A folder in which runs can be neither begun nor gone on with.
+/// Error of a folder in which runs cannot be begun or resumed.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum FolderError {
-    /// Nothing of that kind was begun in it.
+    /// The folder is not of the required kind.
     #[error("{folder} is not {name}: it has no {file}")]
     #[diagnostic(help("{begin}"))]
     None {
         /// The folder.
         folder: String,
-        /// What it should be.
+        /// Name of the required kind.
         name: &'static str,
-        /// The file that would say so.
+        /// Name of the missing file.
         file: &'static str,
-        /// How such a folder is begun.
+        /// Help for creating such a folder.
         begin: &'static str,
     },
-    /// There is no experiment in it.
-    #[error("no experiment was begun in {folder}: {file} in it {cause}", file = super::EXPERIMENT)]
+    /// The folder has no experiment.
+    #[error("there is no experiment to resume in {folder}: its {file} {cause}", file = super::EXPERIMENT)]
     #[diagnostic(help("name the folder of an interrupted run"))]
     NoExperiment {
         /// The folder.
         folder: String,
-        /// What is wrong.
+        /// Cause of the error.
         cause: String,
     },
-    /// It has a part of the runs only.
+    /// The folder has only the runs of a shard.
     #[error("{folder} is the folder of a shard")]
-    #[diagnostic(help("`dupack run --resume DIR` goes on with a shard"))]
+    #[diagnostic(help("`dupack run --resume DIR` resumes a shard"))]
     Shard {
         /// The folder.
         folder: String,
     },
-    /// Nothing is missing in it.
-    #[error("{folder} has all runs, and its report is written")]
-    #[diagnostic(help("there is nothing to go on with"))]
+    /// The folder is complete.
+    #[error("{folder} has all runs and its report")]
+    #[diagnostic(help("there is nothing to resume"))]
     Complete {
         /// The folder.
         folder: String,
     },
-    /// One of its files is damaged.
-    #[error("{file} cannot be used: {cause}")]
+    /// A file of the folder is damaged.
+    #[error("cannot use {file}: {cause}")]
     #[diagnostic(help("{remedy}"))]
     Damaged {
         /// The file.
         file: String,
-        /// What is wrong.
+        /// Cause of the error.
         cause: String,
-        /// What to do.
+        /// Suggestion.
         remedy: &'static str,
     },
-    /// Its runs are not those that it was finished with.
-    #[error("{file} is not what shard {shard} was finished with{place}")]
-    #[diagnostic(help(
-        "it was changed or damaged since: take its folder away, and do the shard again"
-    ))]
+    /// The runs of a finished shard have changed.
+    #[error("{file} has changed since shard {shard} was finished{place}")]
+    #[diagnostic(help("it was modified or damaged: remove its folder, and repeat the shard"))]
     Changed {
         /// The file.
         file: String,
-        /// Whose runs it holds.
+        /// The shard.
         shard: Shard,
-        /// Where it is wrong, if that can be told.
+        /// Position of the error, if it is known.
         place: String,
     },
-    /// It was begun for something else.
-    #[error("{folder} was begun for {what}: {difference}")]
+    /// The folder has other content.
+    #[error("{folder} was started for {what}: {difference}")]
     #[diagnostic(help(
-        "repeat the command that was interrupted, with --resume; for anything else take a new folder, with --out"
+        "repeat the interrupted command with --resume, or start in a new folder with --out"
     ))]
     Other {
         /// The folder.
         folder: String,
-        /// What differs.
+        /// Kind of the difference.
         what: Unlike,
         /// The first difference, with both values.
         difference: String,
     },
-    /// Another process works in it.
-    #[error("another dupack is at work in {folder}")]
-    #[diagnostic(help("wait for it, or begin a new folder with --out"))]
+    /// Another process has locked the folder.
+    #[error("another dupack process is using {folder}")]
+    #[diagnostic(help("wait for it, or start in a new folder with --out"))]
     Busy {
         /// The folder.
         folder: String,
     },
-    /// Runs were done and could not be kept.
+    /// Finished runs could not be kept.
     #[error("{missing} finished run(s) could not be kept in {file}")]
-    #[diagnostic(help("make room, or look after the disk, and go on with --resume"))]
+    #[diagnostic(help("make room on the disk, or check it, and continue with --resume"))]
     Unkept {
         /// The journal.
         file: String,
-        /// How many runs.
+        /// Number of runs.
         missing: usize,
     },
-    /// Its experiment is none.
+    /// The experiment in the folder is invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Experiment(#[from] ExperimentError),
-    /// It cannot be written to.
+    /// The folder is not writable.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Store(#[from] StoreError),
-    /// Its journal is of no use.
+    /// The journal cannot be used.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Journal(#[from] JournalError),
 }
 
-/// In what a folder is not the one that is wanted.
+/// Difference between the content of a folder and the required content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unlike {
-    /// The experiment.
+    /// Another experiment.
     Experiment,
-    /// The runs, or the files in which they are kept.
+    /// Other runs, or other files for them.
     Purpose,
-    /// The papers, or how much of them.
+    /// Other papers, or another selection of them.
     Papers,
 }
 
@@ -140,11 +138,11 @@ impl fmt::Display for Unlike {
     }
 }
 
-/// What to do about a damaged file, unless something else is said.
-const TAKE_AWAY: &str = "take its folder away, and begin anew";
+/// Default help for a damaged file.
+const TAKE_AWAY: &str = "remove its folder, and start again";
 
 impl FolderError {
-    /// Returns the error of a damaged `file`.
+    /// Creates the error of a damaged `file`.
     pub fn damaged(file: &Path, cause: &impl ToString) -> Self {
         Self::Damaged {
             file: file.display().to_string(),
@@ -153,7 +151,7 @@ impl FolderError {
         }
     }
 
-    /// Returns it with another remedy, if a file is damaged.
+    /// Replaces the help, if this is the error of a damaged file.
     #[must_use]
     pub fn with_remedy(mut self, better: &'static str) -> Self {
         if let Self::Damaged { remedy, .. } = &mut self {

@@ -1,8 +1,7 @@
-//! The folder of a shard: the experiment, which part of its runs it is, those that are finished, and at
-//! the end a mark that all of them are.
+//! Folder of a shard: the experiment, the shard, its finished runs, and a mark of completion at the end.
 //!
-//! Each file is there whole or not at all, and the mark is the last: whoever ends the program, at
-//! whatever moment, the same command goes on.
+//! Each file is written atomically, and the mark is written last, so the same command can resume the work after an
+//! interruption at any time.
 
 mod gathered;
 mod identity;
@@ -23,10 +22,10 @@ use crate::journal::{Journal, NAME as JOURNAL, Stored};
 use crate::shard::Shard;
 use crate::split::Share;
 
-/// Says that all runs of a shard are done: it is the last file that is written.
+/// File that marks a shard as complete. It is written last.
 pub const FINISHED: &str = "finished.json";
 
-/// A shard's folder, as it is found.
+/// An existing folder of a shard.
 #[derive(Debug)]
 pub struct ShardFolder {
     path: PathBuf,
@@ -34,37 +33,37 @@ pub struct ShardFolder {
     finished: Option<Finished>,
 }
 
-/// What stands in [`FINISHED`].
+/// Contents of [`FINISHED`].
 #[derive(Debug, Serialize, Deserialize)]
 struct Finished {
     shard: Shard,
     runs: usize,
-    /// A hash of the journal as it was then.
+    /// Hash of the journal at that time.
     journal: String,
 }
 
-/// A shard that is being done.
+/// A shard in progress.
 #[derive(Debug)]
 pub struct BegunShard {
     store: Store<Identity>,
-    /// The finished runs.
+    /// Finished runs.
     pub journal: Arc<Journal>,
 }
 
-/// What to do about a damaged file of a shard.
-const AGAIN: &str = "take its folder away, and do the shard again";
+/// Help for a damaged file of a shard.
+const AGAIN: &str = "remove its folder, and repeat the shard";
 
 impl ShardFolder {
-    /// Whether a shard was begun in the folder at `path`.
+    /// Returns `true` if there is the folder of a shard at `path`.
     #[must_use]
     pub fn is_at(path: &Path) -> bool {
         Store::<Identity>::is_at(path)
     }
 
-    /// The shard that was begun in the folder at `path`.
+    /// Reads the shard in the folder at `path`.
     ///
     /// # Errors
-    /// If there is none, or what says so is damaged.
+    /// If there is no shard, or the file with its identity is damaged.
     pub fn read(path: &Path) -> Result<Self, FolderError> {
         let again = |error: FolderError| error.with_remedy(AGAIN);
         let identity = Store::<Identity>::read(path).map_err(again)?;
@@ -75,7 +74,7 @@ impl ShardFolder {
         };
         let stranger = finished.as_ref().filter(|f| f.shard != identity.shard);
         if let Some(Finished { shard, .. }) = stranger {
-            let cause = format!("it speaks of shard {shard}, not of {}", identity.shard);
+            let cause = format!("it names shard {shard} instead of {}", identity.shard);
             return Err(again(FolderError::damaged(&mark, &cause)));
         }
         Ok(Self {
@@ -85,25 +84,25 @@ impl ShardFolder {
         })
     }
 
-    /// Where it is.
+    /// Returns the path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it is a part of.
+    /// Returns the identity.
     #[must_use]
     pub const fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// Whether all of its runs are done.
+    /// Returns `true` if all of its runs are done.
     #[must_use]
     pub const fn is_finished(&self) -> bool {
         self.finished.is_some()
     }
 
-    /// Its experiment's text.
+    /// Returns the text of its experiment.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -111,10 +110,10 @@ impl ShardFolder {
         Ok(Source::read(&self.path.join(EXPERIMENT))?)
     }
 
-    /// Its runs: all that were done so far, or all that it was finished with.
+    /// Returns its runs: all that are done so far, or all runs of a finished shard.
     ///
     /// # Errors
-    /// If they cannot be read, or are not those that it was finished with.
+    /// If they cannot be read, or have changed since the shard was finished.
     pub fn runs(&self) -> Result<Stored, FolderError> {
         let stored = Stored::read(&self.path)?;
         let changed = { self.finished.as_ref() }.filter(|f| f.journal != stored.hash());
@@ -129,10 +128,10 @@ impl ShardFolder {
         })
     }
 
-    /// An error if it is finished without all runs of `share`, which is its own.
+    /// Checks that a finished shard has all runs of `share`, which belongs to it.
     ///
     /// # Errors
-    /// If so, or as [`runs`](Self::runs).
+    /// If runs are missing, and like [`runs`](Self::runs).
     pub fn check_runs(&self, share: &Share<'_>) -> Result<(), FolderError> {
         match share.missing(&self.runs()?) {
             missing if missing > 0 && self.is_finished() => {
@@ -144,16 +143,16 @@ impl ShardFolder {
         }
     }
 
-    /// An error if it was begun for anything else than this part of `experiment`.
+    /// Checks that the folder is that of the shard `identity` of `experiment`.
     ///
     /// # Errors
-    /// If so, or if its own experiment is none.
+    /// If it is not, or if the experiment in the folder is invalid.
     pub fn check(&self, identity: &Identity, experiment: &Experiment) -> Result<(), FolderError> {
         let (ours, theirs) = (identity.shard, self.identity.shard);
         let shard = (ours != theirs).then(|| format!("the shard is {ours}, and was {theirs}"));
         let difference = match shard {
             Some(difference) => Some(difference),
-            // Whoever was ended at once left no more than which shard it is.
+            // A process that was killed at once may have left only the identity.
             None if !self.path.join(EXPERIMENT).exists() => None,
             None => experiment.difference(&self.source()?.parse()?),
         };
@@ -169,10 +168,10 @@ impl ShardFolder {
 }
 
 impl BegunShard {
-    /// Begins the shard that `identity` names, of the experiment of `source`, in `folder`, which is empty.
+    /// Begins the shard `identity` of the experiment of `source`, in the empty `folder`.
     ///
     /// # Errors
-    /// If the folder cannot be written to.
+    /// If the folder is not writable.
     pub fn new(
         folder: OutputFolder,
         identity: Identity,
@@ -181,10 +180,10 @@ impl BegunShard {
         Self::open(Store::begin(folder, identity)?, source)
     }
 
-    /// Goes on with `found`, which is of the experiment of `source`.
+    /// Resumes the shard `found` of the experiment of `source`.
     ///
     /// # Errors
-    /// If the folder cannot be written to, or somebody else is at work in it.
+    /// If the folder is not writable, or another process has locked it.
     pub fn again(found: &ShardFolder, source: &Source) -> Result<Self, FolderError> {
         Self::open(Store::again(&found.path, found.identity.clone())?, source)
     }
@@ -197,16 +196,16 @@ impl BegunShard {
         Ok(Self { store, journal })
     }
 
-    /// Where it is.
+    /// Returns the path.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.store.path()
     }
 
-    /// All runs of `share` are done: says so in the folder, for good.
+    /// Marks the folder as complete, once all runs of `share` are done.
     ///
     /// # Errors
-    /// If one of them was not kept, or the folder cannot be written to.
+    /// If a run was not kept, or the folder is not writable.
     pub fn finish(self, share: &Share<'_>) -> Result<(), FolderError> {
         self.journal.sync()?;
         let file = self.journal.path().display().to_string();

@@ -1,7 +1,7 @@
-//! BBR through the whole system: what it reaches alone, under random loss, and with a second flow.
+//! BBR in the whole system: performance alone, under random loss, and with a second flow.
 //!
-//! A bottleneck of 10 Mbit/s, 40 ms of round trip, a buffer of 50 packets: 1.5 times the
-//! bandwidth-delay product. Senders that fill the buffer are there to compare.
+//! The bottleneck has 10 Mbit/s, a round-trip time of 40 ms, and a buffer of 50 packets, which is 1.5 times the
+//! bandwidth-delay product. Senders that fill the buffer serve as baselines.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -11,14 +11,14 @@ use dupack_lab::results::{Measure, Run};
 use dupack_lab::run::{Interrupt, Plan};
 use dupack_lab::trace::Trace;
 
-/// Share of the link's rate that is payload: 1460 of 1500 bytes.
+/// Payload rate of the link: 1460 of 1500 bytes.
 const PAYLOAD_MBIT_S: f64 = 10.0 * 1460.0 / 1500.0;
 
 fn plan(stack: &str, seeds: u32, loss: &str, flows: u32) -> Plan {
     plan_spread(stack, seeds, loss, flows, "1s")
 }
 
-/// The same with flows that start within `spread`.
+/// A plan with flows that start within `spread`.
 fn plan_spread(stack: &str, seeds: u32, loss: &str, flows: u32, spread: &str) -> Plan {
     let text = format!(
         r#"
@@ -57,7 +57,7 @@ fn alone_it_fills_the_link_and_not_the_buffer() {
     let cubic = runs(&plan("rack/cubic", 1, "0%", 1));
     let goodput = mean(&bbr, Measure::Goodput);
     assert!(goodput >= 0.95 * PAYLOAD_MBIT_S, "{goodput}");
-    // Most packets find no queue: only a probe for bandwidth builds one.
+    // Most packets find an empty queue: only bandwidth probes build one.
     let waits = |runs: &[Run]| {
         (
             mean(runs, Measure::DelayMedian),
@@ -74,8 +74,8 @@ fn alone_it_fills_the_link_and_not_the_buffer() {
 }
 
 #[test]
-fn the_seed_of_a_run_reaches_the_waits_between_probes() {
-    // Nothing else in these runs is left to chance.
+fn the_seed_affects_the_waits_between_probes() {
+    // Nothing else in these runs is random.
     let hashes = |stack| {
         let plan = plan_spread(stack, 4, "0%", 1, "0s");
         let results = plan.execute(Execution { jobs: Some(2) }, &(), &Interrupt::new());
@@ -91,8 +91,8 @@ fn the_seed_of_a_run_reaches_the_waits_between_probes() {
 
 #[test]
 fn random_loss_below_the_threshold_costs_little() {
-    // Not nothing: 34 packets fill the path, so that one lost in a flight is above 2 % already,
-    // and between probes each round trip with a loss takes a little off the pace.
+    // There is some reduction: the path holds 34 packets, so one loss per flight already exceeds 2 %, and between
+    // probes each round trip with a loss reduces the pace slightly.
     let goodput = |stack| mean(&runs(&plan(stack, 5, "1%", 1)), Measure::Goodput);
     let bbr = goodput("rack/bbr");
     assert!(bbr >= 0.8 * PAYLOAD_MBIT_S, "{bbr}");
@@ -103,7 +103,7 @@ fn random_loss_below_the_threshold_costs_little() {
 }
 
 #[test]
-fn two_flows_share() {
+fn two_flows_share_the_link() {
     for run in runs(&plan("rack/bbr", 5, "0%", 2)) {
         let [one, other] = run.flow_goodputs[..] else {
             panic!("two flows: {:?}", run.flow_goodputs)
@@ -114,11 +114,11 @@ fn two_flows_share() {
 }
 
 #[test]
-fn the_window_falls_for_a_moment_every_five_seconds() {
+fn the_window_drops_briefly_every_five_seconds() {
     let plan = plan("rack/bbr", 1, "0%", 1);
     let job = plan.jobs()[0];
     let trace = Trace::record(&plan.scenario(job), job.seed, &Interrupt::new()).unwrap();
-    // 34 packets fill the path. Half of it is ProbeRTT's window, and nobody else's.
+    // The path holds 34 packets. Only ProbeRTT reduces the window to half of it.
     let low = 25.0 * 1460.0;
     let mut entries: Vec<f64> = Vec::new();
     let mut above = false;
@@ -136,7 +136,7 @@ fn the_window_falls_for_a_moment_every_five_seconds() {
 }
 
 #[test]
-fn every_recovery_it_may_be_paired_with_delivers_under_loss() {
+fn every_compatible_recovery_delivers_under_loss() {
     for recovery in ["reno", "newreno", "sack", "fack", "momentary", "le", "rack"] {
         let bbr = runs(&plan(&format!("{recovery}/bbr"), 2, "1%", 1));
         let reno = runs(&plan(&format!("{recovery}/reno"), 2, "1%", 1));

@@ -1,19 +1,19 @@
-//! Goodput over time is what arrives, not what a repair puts in order.
+//! Goodput over time counts data when it arrives, not when a repair puts it in order.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_engine::{Conduct, Execution, Shown, show};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Interrupt, Plan};
 
-/// Mbit/s of the path.
+/// Rate of the path in Mbit/s.
 const RATE: f64 = 10.0;
 
-/// A segment that is lost twice holds back some hundred others until its timer expires.
+/// A segment that is lost twice blocks several hundred others until its timer expires.
 const TEXT: &str = "stacks = [\"sack/reno\"]\nseeds = 1\nduration = \"20s\"\n[path]\nrate = \"10Mbit/s\"\n\
     delay = \"20ms\"\nbuffer = \"500pkt\"\ndrop = [\"9000\", \"9000#2\"]\n";
 
 #[test]
-fn no_path_carries_more_than_its_rate() {
+fn goodput_never_exceeds_the_rate_of_the_path() {
     let source = Source::new("test.toml", TEXT);
     let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
     let conduct = Conduct {
@@ -28,7 +28,7 @@ fn no_path_carries_more_than_its_rate() {
         let most = most(goodput);
         assert!((0.8 * RATE..=RATE).contains(&most), "{most}");
     }
-    // In order, data come in a burst of several times that.
+    // The in-order data arrives in a burst of several times the rate.
     let (_, course) = plan.follow(plan.first_job(0), &Interrupt::new()).unwrap();
     let within = over_time.goodput_interval_s;
     let bursts = course.moments.iter().map(|from| {

@@ -1,4 +1,4 @@
-//! Prague through DualPI2, and what is said where it cannot work.
+//! Prague with DualPI2, and the warnings where it cannot work.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -12,7 +12,7 @@ fn plan(text: &str) -> Plan {
     Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
 }
 
-/// Two flows of a stack alone: wait at the 95th percentile in ms, and the link's use in per cent.
+/// Two flows of a stack alone: 95th percentile of the queueing delay in ms, and link utilisation in percent.
 fn alone(stack: &str, queue: &str) -> [f64; 2] {
     let text = format!(
         "stacks = [\"{stack}\"]\nseeds = 1\nduration = \"30s\"\nwarm_up = \"10s\"\n\
@@ -25,7 +25,7 @@ fn alone(stack: &str, queue: &str) -> [f64; 2] {
 }
 
 #[test]
-fn through_dualpi2_prague_fills_the_link_and_hardly_waits() {
+fn prague_fills_a_dualpi2_link_with_a_short_queue() {
     let [prague, used] = alone("rack/prague", "dualpi2");
     assert!(prague < 2.0 && used > 95.0, "{prague} ms, {used} %");
     let [cubic, _] = alone("rack/cubic", "dualpi2");
@@ -33,7 +33,7 @@ fn through_dualpi2_prague_fills_the_link_and_hardly_waits() {
 }
 
 #[test]
-fn where_nobody_counts_marks_a_warning_says_so() {
+fn a_receiver_that_does_not_count_marks_causes_a_warning() {
     let warned = |ecn: &str| {
         let text = format!(
             "stacks = [\"rack/prague\"]\nseeds = 1\n[sender]\necn = {ecn}\n[path]\n\
@@ -42,21 +42,21 @@ fn where_nobody_counts_marks_a_warning_says_so() {
         let plan = plan(&text);
         plan.warnings()
             .iter()
-            .any(|text| text.contains("it is Reno"))
+            .any(|text| text.contains("it behaves like Reno"))
     };
     assert!(warned("false") && warned("true"));
     assert!(!warned("\"accurate\""));
 }
 
 #[test]
-fn the_example_is_planned() {
+fn the_example_is_valid() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/l4s.toml");
     let text = std::fs::read_to_string(path).unwrap();
     assert_eq!(plan(&text).points().len(), 3);
 }
 
 #[test]
-fn without_ecn_dctcp_is_reno_and_a_warning_says_so() {
+fn without_ecn_dctcp_equals_reno_with_a_warning() {
     let plan_of = |stack: &str| {
         plan(&format!(
             "stacks = [\"{stack}\"]\nseeds = 1\nduration = \"10s\"\n[path]\n\
@@ -70,5 +70,5 @@ fn without_ecn_dctcp_is_reno_and_a_warning_says_so() {
     assert_eq!(goodput("rack/dctcp"), goodput("rack/reno"));
     let told = plan_of("rack/dctcp");
     let mut warnings = told.warnings().iter();
-    assert!(warnings.any(|text| text.contains("it is Reno")));
+    assert!(warnings.any(|text| text.contains("it behaves like Reno")));
 }

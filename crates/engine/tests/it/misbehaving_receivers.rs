@@ -1,7 +1,6 @@
-//! What the endpoint makes of receivers that lie: what protects it, and where nothing does.
+//! Misbehaving receivers: protected and unprotected behaviour of the endpoint.
 //!
-//! Every number is that of an honest receiver's run beside it, so that nothing here depends on what a
-//! stack achieves.
+//! Every number is relative to the run of an honest receiver, so that nothing depends on the performance of a stack.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_engine::{Execute, Execution};
@@ -17,7 +16,7 @@ const STACKS: [&str; 5] = [
     "rack/bbr",
 ];
 
-/// A measure of every stack, by the value of the swept key, with the mean over the seeds.
+/// Returns the mean of a measure over the seeds for every stack, by the value of the swept key.
 fn means(path: &str, flows: &str, key: &str, values: &str, measure: Measure) -> Vec<Vec<f64>> {
     let stacks = STACKS.map(|stack| format!("\"{stack}\"")).join(", ");
     let text = format!(
@@ -41,16 +40,16 @@ fn means(path: &str, flows: &str, key: &str, values: &str, measure: Measure) -> 
         .collect()
 }
 
-/// A path on which random losses, not the link, keep every stack below its rate.
+/// A path on which random losses, rather than the link, limit every stack.
 const LOSSY: &str = "rate = \"100Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"200pkt\"\nloss = \"1%\"";
 
 /// A path that a flow fills.
 const FULL: &str = "rate = \"20Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"50pkt\"";
 
-/// The receiver's buffer bounds what a lying one can have: a sender that sees no loss grows for ever.
+/// The receiver's buffer limits the gain of a lie, because a sender without losses grows without bound.
 const FLOW: &str = "[[flows]]\nreceiver = { buffer = \"500pkt\" }";
 
-/// The factors between what an honest receiver and a lying one have of `measure`, stack by stack.
+/// Returns `measure` with a lying receiver, relative to an honest one, for each stack.
 fn factors(path: &str, lie: &str, measure: Measure) -> Vec<f64> {
     let values = format!("[\"none\", \"{lie}\"]");
     let both = means(path, FLOW, "flows.0.receiver.lie", &values, measure);
@@ -63,9 +62,9 @@ fn factors(path: &str, lie: &str, measure: Measure) -> Vec<f64> {
 
 #[test]
 fn divided_acks_do_not_make_the_window_grow_faster() {
-    // RFC 3465: the window grows by what is acknowledged, not by the number of ACKs, so on a path where
-    // it is all about growth nobody gains by more than chance. But NewReno's recovery repairs a segment
-    // for every partial ACK (RFC 6582 §3.2): it is done sooner, and nothing here protects it.
+    // RFC 3465: the window grows by acknowledged bytes, not by the number of ACKs. On a path where growth limits
+    // goodput, a lie gains no more than random variation. NewReno is the exception: its recovery repairs a segment for
+    // every partial ACK (RFC 6582 §3.2), so it ends sooner, and nothing here protects it.
     let gains = factors(LOSSY, "divide 16", Measure::Goodput);
     for (stack, gain) in STACKS.iter().zip(gains) {
         let most = match *stack {
@@ -77,18 +76,18 @@ fn divided_acks_do_not_make_the_window_grow_faster() {
 }
 
 #[test]
-fn acks_of_what_was_never_sent_are_thrown_away() {
-    // RFC 9293 §3.10.7.4. Ten thousand segments ahead of all that came, no ACK is of use: what the
-    // sender gets over is the initial window, and that again at every timeout.
+fn acks_of_data_that_was_never_sent_are_ignored() {
+    // RFC 9293 §3.10.7.4. Ten thousand segments ahead of the received data, no ACK is acceptable: the sender transmits
+    // only the initial window, and again at every timeout.
     for factor in factors(FULL, "optimistic 10000pkt", Measure::Goodput) {
         assert!(factor < 0.05, "a factor of {factor:.2}");
     }
 }
 
 #[test]
-fn optimistic_acks_hide_losses_and_what_was_lost_never_comes() {
-    // Nothing in TCP tells an ACK of what came from one of what is still under way: the sender sees no
-    // loss, repairs none, and the receiver has in order what came before the first.
+fn optimistic_acks_hide_losses_that_are_never_repaired() {
+    // TCP cannot distinguish an ACK of received data from one of data in transit. The sender sees no loss and repairs
+    // none, and the receiver has only the in-order data before the first loss.
     let path = format!("{FULL}\nloss = \"1%\"");
     let resent = factors(&path, "optimistic 0pkt", Measure::Retransmissions);
     assert!(resent.iter().all(|factor| *factor < 0.1), "{resent:?}");
@@ -98,9 +97,9 @@ fn optimistic_acks_hide_losses_and_what_was_lost_never_comes() {
 
 #[test]
 fn sack_lies_gain_nothing_and_do_not_stop_a_transfer() {
-    // What SACK claims is not repaired, until nothing moves and the timer expires: then it is
-    // forgotten (RFC 2018 §8), and everything comes. The larger the window, the more was lost behind
-    // the first gap, and the more the lie costs who tells it. Stacks without SACK do not hear of it.
+    // Data that SACK claims is not repaired until the transfer stalls and the timer expires. The claims are then
+    // forgotten (RFC 2018 §8), and everything is retransmitted. The larger the window, the more was lost behind the
+    // first gap, and the more the lie costs the receiver. Stacks without SACK ignore it.
     let goodput = factors(LOSSY, "sack 10pkt", Measure::Goodput);
     for (stack, factor) in STACKS.iter().zip(&goodput) {
         match *stack {

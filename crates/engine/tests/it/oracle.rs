@@ -1,7 +1,7 @@
-//! The Momentary paper's figure 3, through the whole system: experiment, network, endpoint.
+//! Figure 3 of the Momentary paper in the whole system: experiment, network and endpoint.
 //!
-//! Bottleneck of 1 Mbit/s, 200 ms of round trip, packets of 1000 bytes, initial threshold 10; the
-//! first transmissions of packets 24 to 30 are lost. The numbers are the paper's, and ns-2's.
+//! The bottleneck has 1 Mbit/s and a round-trip time of 200 ms. Packets have 1000 bytes, and the initial threshold is
+//! 10. The first transmissions of packets 24 to 30 are lost. The numbers are those of the paper, and of ns-2.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -43,7 +43,7 @@ fn trace(stack: &str) -> Trace {
     Trace::record(&plan.scenario(job), job.seed, &Interrupt::new()).unwrap()
 }
 
-/// cwnd before and after the loss, in thousandths of a segment.
+/// Returns cwnd before and after the loss, in thousandths of a segment.
 fn halving(trace: &Trace) -> (u64, u64) {
     let mut changes = trace.window_changes();
     let loss = changes
@@ -56,7 +56,7 @@ fn halving(trace: &Trace) -> (u64, u64) {
 }
 
 #[test]
-fn the_window_is_11_408_before_and_5_704_after() {
+fn the_window_is_11_408_before_the_loss_and_5_704_after() {
     for recovery in [
         "reno",
         "newreno",
@@ -83,7 +83,7 @@ fn momentary_sends_2_and_3_and_then_5_and_1() {
         .take(11)
         .collect();
     let numbers: Vec<u64> = after.iter().map(|(number, _)| *number).collect();
-    // Two by limited transmit and three lost ones; then four lost ones and two new.
+    // Two segments by limited transmit and three lost ones, then four lost ones and two new ones.
     assert_eq!(numbers, [35, 36, 24, 25, 26, 27, 28, 29, 30, 37, 38]);
     let limited = |(_, why): &&(u64, SendReason)| *why == SendReason::LimitedTransmit;
     assert_eq!(after.iter().filter(limited).count(), 2);

@@ -1,5 +1,4 @@
-//! The examples of changing paths, short flows, real-time media and lying receivers: each can be run,
-//! and shows what it is there for.
+//! Examples of changing paths, short flows, real-time media and misbehaving receivers: each runs and shows its effect.
 
 use std::path::Path;
 
@@ -11,7 +10,7 @@ use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Measure, Results};
 use dupack_lab::run::{Interrupt, Plan};
 
-/// The example called `name`, changed by `change`, run.
+/// Runs the example called `name` with a `change`.
 fn run(name: &str, change: impl FnOnce(&mut Experiment)) -> Results {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let source = Source::read(&folder.join(name)).unwrap();
@@ -25,13 +24,13 @@ fn run(name: &str, change: impl FnOnce(&mut Experiment)) -> Results {
     plan.execute(Execution::default(), &(), &Interrupt::new())
 }
 
-/// One stack and two seeds.
+/// Keeps one stack and two seeds.
 fn short(experiment: &mut Experiment) {
     experiment.stacks.truncate(1);
     experiment.seeds = Seeds::Count(2);
 }
 
-/// The mean of `measure` of the `stack`th stack at `point`.
+/// Returns the mean of `measure` for `stack` at `point`.
 fn mean(results: &Results, point: usize, stack: usize, measure: Measure) -> f64 {
     let runs = results.runs.iter();
     let of = runs.filter(|run| run.point == point && run.stack == stack);
@@ -41,7 +40,7 @@ fn mean(results: &Results, point: usize, stack: usize, measure: Measure) -> f64 
 }
 
 #[test]
-fn every_example_can_be_planned() {
+fn every_example_is_valid() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let mut planned = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -100,7 +99,7 @@ fn the_same_seed_gives_the_same_packets_on_every_new_path() {
 }
 
 #[test]
-fn who_crosses_three_bottlenecks_shares_each_of_them() {
+fn a_flow_over_three_bottlenecks_shares_each_of_them() {
     let results = run("parking-lot.toml", short);
     for run in &results.runs {
         let [through, others @ ..] = &run.flow_goodputs[..] else {
@@ -120,7 +119,7 @@ fn who_crosses_three_bottlenecks_shares_each_of_them() {
 fn a_duty_cycle_carries_its_share() {
     let results = run("duty-cycle.toml", short);
     for point in 0..3 {
-        // 10 Mbit/s on average, less headers and what is idle at the start.
+        // 10 Mbit/s on average, minus headers and idle time at the start.
         let goodput = mean(&results, point, 0, Measure::Goodput);
         assert!((7.0..9.7).contains(&goodput), "{point}: {goodput}");
         let used = mean(&results, point, 0, Measure::Utilisation);
@@ -129,7 +128,7 @@ fn a_duty_cycle_carries_its_share() {
 }
 
 #[test]
-fn a_handover_that_loses_what_waits_costs_losses() {
+fn a_handover_that_drops_its_queue_causes_losses() {
     let results = run("handovers.toml", |e| {
         short(e);
         e.duration = "60s".parse().unwrap();
@@ -140,23 +139,23 @@ fn a_handover_that_loses_what_waits_costs_losses() {
 }
 
 #[test]
-fn thinned_acks_do_not_wait_for_each_other() {
+fn thinned_acks_have_a_shorter_queue() {
     let results = run("asymmetric-uplink.toml", short);
     let done = |point| mean(&results, point, 0, Measure::Completion);
-    // A line of 30 ACKs is 125 ms in each round trip of 30 ms.
+    // A queue of 30 ACKs adds 125 ms to each round trip of 30 ms.
     let [all, eighth, last] = [0, 1, 2].map(done);
     assert!(eighth < 0.9 * all, "{all} {eighth}");
     assert!(last < 0.9 * all, "{all} {last}");
 }
 
 #[test]
-fn short_flows_wait_for_the_queue_that_a_long_one_builds() {
+fn short_flows_wait_in_the_queue_of_a_long_flow() {
     let results = run("web-flows.toml", |e| {
         short(e);
         e.stacks = vec!["rack/cubic".to_owned(), "rack/bbr".to_owned()];
         e.duration = "30s".parse().unwrap();
     });
-    // A round trip is 40 ms, and there is no handshake: one to three of them without a queue.
+    // A round trip is 40 ms, and there is no handshake: one to three round trips without a queue.
     for (point, stack) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
         let mean_ms = mean(&results, point, stack, Measure::CompletionShort);
         let p99 = mean(&results, point, stack, Measure::CompletionShortP99);
@@ -170,7 +169,7 @@ fn short_flows_wait_for_the_queue_that_a_long_one_builds() {
 }
 
 #[test]
-fn media_adapts_and_what_does_not_is_hurt() {
+fn adaptive_media_suffers_less_than_media_at_a_fixed_rate() {
     let late = |rates: &[&str]| {
         let results = run("real-time-beside-long-flow.toml", |e| {
             short(e);
@@ -185,24 +184,24 @@ fn media_adapts_and_what_does_not_is_hurt() {
         ]
         .map(|measure| mean(&results, 0, 0, measure))
     };
-    // 1.8 of the 2 Mbit/s, come what may: CUBIC's losses are the media's, too.
+    // 1.8 of the 2 Mbit/s without adaptation. CUBIC's losses affect the media, too.
     let [rate, way, lost] = late(&["1.8Mbit/s"]);
     assert!(rate > 1.3 && way > 50.0, "{rate} {way}");
-    // In steps it makes room, and of the little that it sends more is there in time.
+    // With adaptation it yields, and more of the remaining media arrives in time.
     let [stepping, _, stepping_lost] = late(&["150kbit/s", "500kbit/s", "1Mbit/s", "1.8Mbit/s"]);
     assert!(stepping < rate, "{stepping} {rate}");
     assert!(stepping_lost < lost, "{stepping_lost} {lost}");
 }
 
 #[test]
-fn media_alone_on_a_changing_path_follows_it() {
-    // The flow beside it is so small that the media has the path for itself.
+fn media_alone_follows_a_changing_path() {
+    // The competing flow is so small that the media has the path almost alone.
     let results = run("real-time-variable-capacity.toml", |e| {
         short(e);
         e.flows[0].sender.max_window = Some("1pkt".parse().unwrap());
         e.flows[0].sender.segment = Some("10B".parse().unwrap());
     });
-    // On average 40 s of 1, 20 of 2.5, 20 of 0.6 and 20 of 1 Mbit/s, of which it takes at most 1.5.
+    // On average 40 s of 1, 20 of 2.5, 20 of 0.6 and 20 of 1 Mbit/s, of which it uses at most 1.5.
     let rate = mean(&results, 0, 0, Measure::MediaRate);
     assert!((0.5..1.05).contains(&rate), "{rate}");
     let late = mean(&results, 0, 0, Measure::MediaLate);
@@ -210,10 +209,10 @@ fn media_alone_on_a_changing_path_follows_it() {
 }
 
 #[test]
-fn pauses_are_part_of_the_time_that_a_transfer_takes() {
+fn completion_time_includes_pauses() {
     let results = run("pauses.toml", short);
     let took = |point| mean(&results, point, 0, Measure::Completion);
-    // 20 answers, each 200 ms after the one before was acknowledged: over a longer way they take longer.
+    // 20 responses, each 200 ms after the previous one was acknowledged: they take longer on a longer path.
     assert!((4.0..8.0).contains(&took(0)), "{}", took(0));
     assert!(took(1) > took(0) + 1.0, "{} {}", took(0), took(1));
 }

@@ -1,4 +1,4 @@
-//! Phase effects: whether a few microseconds of a round-trip time decide who gets the link.
+//! Phase effects: a few microseconds of round-trip time may decide which flow gets the link.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_engine::{Execute, Execution};
@@ -6,7 +6,7 @@ use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Measure;
 use dupack_lab::run::{Interrupt, Plan};
 
-/// Two near and two far flows through one drop-tail queue, whose links to it have these one-way delays.
+/// Two near and two far flows through one drop-tail queue. Their links to it have these one-way delays.
 fn file([near, far]: [&str; 2], stack: &str, jitter: &str) -> String {
     format!(
         "stacks = [\"{stack}\"]\nseeds = 8\nduration = \"40s\"\nstarts = \"drawn\"\n{jitter}\n\
@@ -22,7 +22,7 @@ fn plan(text: String) -> Plan {
     Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
 }
 
-/// Jain's index over the flows, with half of its 95 % confidence interval.
+/// Returns Jain's index over the flows, with half of its 95 % confidence interval.
 fn fairness(delays: [&str; 2], stack: &str, jitter: &str) -> (f64, f64) {
     let plan = plan(file(delays, stack, jitter));
     let results = plan.execute(Execution::default(), &(), &Interrupt::new());
@@ -30,12 +30,12 @@ fn fairness(delays: [&str; 2], stack: &str, jitter: &str) -> (f64, f64) {
     (fair.mean, fair.half_width_95.unwrap())
 }
 
-/// Round trips of 35 and 95 ms, and of 10 and 30 µs more.
+/// Round-trip times of 35 and 95 ms, and of 10 and 30 µs more.
 const ROUND: [&str; 2] = ["12.5ms", "42.5ms"];
 const ODD: [&str; 2] = ["12.505ms", "42.515ms"];
 
 #[test]
-fn microseconds_of_round_trip_time_decide_nothing() {
+fn microseconds_of_round_trip_time_have_no_effect() {
     for stack in ["rack/cubic", "newreno/reno"] {
         let off = "processing_jitter = \"0s\"";
         let [(round, _), (odd, _)] = [ROUND, ODD].map(|delays| fairness(delays, stack, off));
@@ -54,7 +54,7 @@ fn microseconds_of_round_trip_time_decide_nothing() {
 }
 
 #[test]
-fn who_turns_it_off_under_several_round_trips_is_warned() {
+fn turning_off_jitter_with_several_round_trip_times_causes_a_warning() {
     let warned = |jitter| {
         let plan = plan(file(ROUND, "rack/cubic", jitter));
         let warnings = plan.warnings();
@@ -65,12 +65,12 @@ fn who_turns_it_off_under_several_round_trips_is_warned() {
     assert!(warned("processing_jitter = \"0s\""));
     assert!(!warned(""));
     assert!(!warned("processing_jitter = \"20us\""));
-    // The papers' simulator has none, and says so in its name.
+    // The simulator of the papers has no processing jitter, and its dialect implies this.
     assert!(!warned("dialect = \"ns2\""));
 }
 
 #[test]
-fn a_flow_that_is_alone_has_nobody_to_be_in_phase_with() {
+fn a_single_flow_needs_no_jitter() {
     let path = "stacks = [\"rack/cubic\"]\nseeds = 2\nduration = \"5s\"\n[path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\n";
     let hashes = |more: &str| {
         let plan = plan(format!("{path}{more}"));

@@ -1,4 +1,4 @@
-//! Queues of experiment files: what a table says is what the network gets.
+//! Queues of experiment files: the options of a table reach the network.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -34,7 +34,7 @@ fn wait_p95(queue: &str) -> f64 {
 }
 
 #[test]
-fn every_kind_keeps_the_wait_shorter_than_a_fifo_and_a_higher_target_longer() {
+fn every_discipline_has_shorter_waits_than_a_fifo_and_follows_its_target() {
     let fifo = wait_p95("");
     for queue in ["codel", "fq_codel", "pie", "dualpi2", "cake"] {
         let short = wait_p95(&format!("queue = \"{queue}\""));
@@ -46,7 +46,7 @@ fn every_kind_keeps_the_wait_shorter_than_a_fifo_and_a_higher_target_longer() {
             "{queue}: {short} {long} {fifo}"
         );
     }
-    // At half the rate 400 packets wait twice as long; behind a policer nobody waits.
+    // At half the rate, 400 packets wait twice as long. Behind a policer no packet waits.
     let shaped = "queue = \"shaper\"\ntoken_bucket = { rate = \"5Mbit/s\", burst = \"15kB\" }";
     assert!(wait_p95(shaped) > 1.5 * fifo);
     let policed = "queue = \"policer\"\ntoken_bucket = { rate = \"5Mbit/s\", burst = \"15kB\" }";
@@ -54,7 +54,7 @@ fn every_kind_keeps_the_wait_shorter_than_a_fifo_and_a_higher_target_longer() {
 }
 
 #[test]
-fn all_effective_parameters_are_listed_with_their_source() {
+fn all_effective_parameters_are_listed_with_their_sources() {
     let plan = try_plan("queue = \"pie\"\npie = { target = \"20ms\", ecn = true }").unwrap();
     let parameters = plan.empty_results().parameters;
     let row = |name: &str| -> &Parameter {
@@ -82,7 +82,7 @@ fn all_effective_parameters_are_listed_with_their_source() {
 }
 
 #[test]
-fn mistakes_are_errors_that_name_the_remedy() {
+fn errors_suggest_a_correction() {
     for (queue, said) in [
         ("queue = \"fqcodel\"", "fq_codel"),
         ("codel = { target = \"5ms\" }", "add queue = \\\"codel\\\""),

@@ -1,4 +1,4 @@
-//! Queues of the reverse direction, and one like CAKE.
+//! Queues of the reverse direction, and the CAKE-like queue.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -21,7 +21,7 @@ fn value(plan: &Plan, measure: Measure) -> f64 {
     runs[0].values.get(measure).unwrap()
 }
 
-/// An up-link that is full, whose queue ACKs of the other direction share.
+/// A congested uplink whose queue is shared with the ACKs of the other direction.
 fn goodput(up: &str) -> f64 {
     let rest = format!(
         "[path]\nrate = \"20Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"100pkt\"\n\
@@ -32,7 +32,7 @@ fn goodput(up: &str) -> f64 {
 }
 
 #[test]
-fn acks_that_need_not_wait_behind_an_upload_let_the_download_run() {
+fn fair_queueing_of_acks_helps_a_download_beside_an_upload() {
     let fifo = goodput("");
     for up in [
         "queue = \"fq_codel\"",
@@ -55,7 +55,7 @@ fn cake_shapes_to_its_own_rate() {
 }
 
 #[test]
-fn hosts_share_alike_however_many_flows_each_has() {
+fn hosts_have_equal_shares_regardless_of_their_flows() {
     let others = |fair: &str| {
         let rest = format!(
             "[path]\nrate = \"10Mbit/s\"\ndelay = \"10ms\"\nbuffer = \"400pkt\"\nqueue = \"cake\"\n\
@@ -64,7 +64,7 @@ fn hosts_share_alike_however_many_flows_each_has() {
         );
         value(&try_plan(&rest).unwrap(), Measure::Goodput)
     };
-    // A half of 10 Mbit/s beside a host with four flows; a fifth beside four flows.
+    // Half of 10 Mbit/s beside a host with four flows; a fifth beside four flows.
     let (hosts, flows) = (others("hosts"), others("flows"));
     assert!((4.4..5.2).contains(&hosts), "{hosts}");
     assert!((1.7..2.2).contains(&flows), "{flows}");
@@ -97,7 +97,7 @@ fn parameters_of_both_directions_are_listed() {
 }
 
 #[test]
-fn mistakes_name_the_direction_and_the_remedy() {
+fn errors_name_the_direction_and_a_correction() {
     for (rest, place, said) in [
         (
             "[path.reverse]\nqueue = \"red\"",
@@ -118,7 +118,7 @@ fn mistakes_name_the_direction_and_the_remedy() {
         (
             "queue = \"cake\"\ncake = { rate = \"0bit/s\" }",
             "cake.rate",
-            "lets nothing pass",
+            "blocks all packets",
         ),
         ("cake = {}", "cake", "add queue"),
     ] {

@@ -1,15 +1,16 @@
-//! Trace hashes that must not change: a change that makes the simulator faster and nothing else leaves
-//! them as they are, on every machine.
+//! Trace hashes that must not change: an optimization of the simulator leaves them as they are, on every machine.
 //!
-//! `trace_hashes/golden.csv` has one for each run of the experiments beside it. A change that is meant
-//! to change what happens writes it anew (`DUPACK_RENEW_HASHES=1`), and says why in its commit.
-
-mod runs;
+//! `trace_hashes/golden.csv` has one hash for each run of the experiments beside it. A change that affects runs on
+//! purpose renews them (`DUPACK_RENEW_HASHES=1`), and explains the reason in its commit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dupack_algorithms::catalog::Catalog;
+use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::load::Source;
+use dupack_lab::results::Results;
+use dupack_lab::run::{Interrupt, Plan};
 
 const EXPERIMENTS: [&str; 5] = ["dumbbell", "one", "radio", "reordering", "shared"];
 
@@ -19,19 +20,22 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/trace_hashes")
 }
 
-/// A line for each run of the experiment in a file.
+/// Returns a line for each run of the experiment in a file.
 fn hashes(name: &str) -> String {
     let file = folder().join(format!("{name}.toml"));
-    runs::hashes(&Source {
+    let source = Source {
         name: name.to_owned(),
         text: fs::read_to_string(file).unwrap(),
         folder: folder(),
-    })
+    };
+    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+    let results = plan.execute(Execution::default(), &(), &Interrupt::new());
+    results.trace_hashes(name)
 }
 
 #[test]
-fn every_run_is_what_it_was() {
-    let mut now = runs::HEADER.to_owned();
+fn every_run_is_unchanged() {
+    let mut now = Results::TRACE_HASHES_HEADER.to_owned();
     for name in EXPERIMENTS {
         now += &hashes(name);
     }
@@ -45,6 +49,7 @@ fn every_run_is_what_it_was() {
     let changed: Vec<_> = pairs.filter(|(before, now)| before != now).collect();
     assert!(
         changed.is_empty() && before.lines().count() == now.lines().count(),
-        "what happens in these runs has changed (was, is); if that is meant, run with {RENEW}=1: {changed:#?}"
+        "these runs have changed (was, is); if this is intended, run with {RENEW}=1: \
+         {changed:#?}"
     );
 }

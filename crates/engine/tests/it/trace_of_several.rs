@@ -1,4 +1,4 @@
-//! Traces of several stacks, and of one of several flows: the same losses, and what is told of them.
+//! Traces of several stacks, and of one of several flows: they have the same losses, and the trace explains them.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::load::Source;
@@ -16,7 +16,7 @@ fn plan(stacks: &str, rest: &str) -> Plan {
     Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
 }
 
-/// The trace of each stack.
+/// Returns the trace of each stack.
 fn traces(plan: &Plan) -> Vec<Trace> {
     let never = Interrupt::new();
     let jobs = plan.jobs().into_iter();
@@ -24,7 +24,7 @@ fn traces(plan: &Plan) -> Vec<Trace> {
         .collect()
 }
 
-/// Which transmissions were lost, by their places in the order of sending.
+/// Returns the numbers of the lost transmissions in the order of sending.
 fn lost(trace: &Trace) -> Vec<u64> {
     let lost = trace
         .sends()
@@ -32,8 +32,8 @@ fn lost(trace: &Trace) -> Vec<u64> {
     lost.map(|(_, sent)| sent.order).collect()
 }
 
-/// With one flow and room in the queue, the n-th transmission is the n-th that the link carries: it
-/// meets the same draw for every stack, whatever it carries.
+/// With one flow and free space in the queue, the n-th transmission is the n-th packet on the link. It meets the same
+/// draw for every stack, whatever it contains.
 #[test]
 fn the_nth_packet_on_the_link_meets_the_same_draw_for_every_stack() {
     for loss in [
@@ -48,7 +48,7 @@ fn the_nth_packet_on_the_link_meets_the_same_draw_for_every_stack() {
         let shortest = sent.min().unwrap();
         let lost = traces.iter().map(|trace| {
             let lost = lost(trace).into_iter();
-            // What is under way at the end is not decided yet.
+            // The fate of packets in transit at the end is unknown.
             lost.filter(|&order| order + 100 < shortest).collect()
         });
         let lost: Vec<Vec<u64>> = lost.collect();
@@ -59,7 +59,7 @@ fn the_nth_packet_on_the_link_meets_the_same_draw_for_every_stack() {
 }
 
 #[test]
-fn a_list_of_losses_is_by_packet_for_every_stack() {
+fn a_loss_script_drops_the_same_packets_of_every_stack() {
     let path =
         "[path]\nrate = \"1Mbit/s\"\ndelay = \"98ms\"\nbuffer = \"1000pkt\"\ndrop = [\"24-30\"]";
     for trace in traces(&plan("\"sack/reno\", \"reno/reno\", \"rack/cubic\"", path)) {
@@ -70,7 +70,7 @@ fn a_list_of_losses_is_by_packet_for_every_stack() {
     }
 }
 
-/// The phases of a trace, without those that follow themselves, and their beginnings.
+/// Returns the phases of a trace with their start times, without repetitions.
 fn phases(trace: &Trace) -> Vec<(Instant, Phase)> {
     let mut phases = Phases::new(&trace.flow());
     let mut all: Vec<(Instant, Phase)> = Vec::new();
@@ -86,7 +86,7 @@ fn phases(trace: &Trace) -> Vec<(Instant, Phase)> {
 }
 
 #[test]
-fn a_repair_lasts_from_the_reduction_or_retransmission_until_all_that_was_sent_is_acknowledged() {
+fn a_recovery_lasts_from_reduction_or_retransmission_until_all_sent_data_is_acknowledged() {
     let path = "[path]\nrate = \"1Mbit/s\"\ndelay = \"98ms\"\nbuffer = \"1000pkt\"\ndrop = [\"40\"]\n[sender]\ninitial_ssthresh = \"16pkt\"";
     for stack in [
         "reno/reno",
@@ -116,7 +116,7 @@ fn a_repair_lasts_from_the_reduction_or_retransmission_until_all_that_was_sent_i
             .filter(|change| change.cause == WindowCause::Congestion);
         let reduced = reduced.next().unwrap().at;
         assert_eq!(again.min(reduced), begin, "{stack}");
-        // All that had been sent by then is acknowledged at the end, and was not before.
+        // All data that had been sent by then is acknowledged at the end, and was not before.
         let before = trace.sends().filter(|(at, _)| *at < begin);
         let highest = before.map(|(_, sent)| sent.number).max().unwrap();
         let smss = u64::from(trace.sender.smss);
@@ -132,7 +132,7 @@ fn a_repair_lasts_from_the_reduction_or_retransmission_until_all_that_was_sent_i
 }
 
 #[test]
-fn a_timeout_is_a_phase_of_its_own() {
+fn a_timeout_is_a_separate_phase() {
     let path = "[path]\nrate = \"1Mbit/s\"\ndelay = \"50ms\"\nbuffer = \"1000pkt\"\ndrop = [\"2s..2500ms\"]";
     let trace = &traces(&plan("\"newreno/reno\"", path))[0];
     let timeouts = phases(trace)
@@ -147,7 +147,7 @@ fn a_timeout_is_a_phase_of_its_own() {
 }
 
 #[test]
-fn a_model_of_the_path_has_no_slow_start_to_tell() {
+fn a_model_of_the_path_has_no_slow_start_phase() {
     let path = "[path]\nrate = \"2Mbit/s\"\ndelay = \"20ms\"";
     let told = phases(&traces(&plan("\"rack/bbr\"", path))[0]);
     assert!(told.iter().any(|p| p.1 == Phase::Model), "{told:?}");
@@ -168,7 +168,7 @@ impl Onlooker for First {
 }
 
 #[test]
-fn any_flow_may_be_followed_and_is_told_by_its_own_stack() {
+fn any_flow_may_be_followed_with_its_own_stack() {
     let rest = "[path]\nrate = \"2Mbit/s\"\ndelay = \"20ms\"\n[[flows]]\n[[flows]]\nstack = \"rack/cubic\"\nstart = \"1s\"";
     let plan = plan("\"sack/reno\"", rest);
     let job = plan.jobs()[0];
@@ -189,15 +189,15 @@ fn any_flow_may_be_followed_and_is_told_by_its_own_stack() {
     assert_eq!(two.0.stack, "rack/cubic");
     assert_eq!(one.1.0, Some(Instant::ZERO));
     assert_eq!(two.1.0, Some(Instant::ZERO + Duration::from_secs(1)));
-    // It ends soon after what is asked for, and not at the end of the experiment.
+    // It ends soon after the requested time, and not at the end of the experiment.
     assert!(one.0.end < until + Duration::from_secs(3), "{}", one.0.end);
     assert!(one.0.reach.packets > 100 && one.0.reach.acks > 100);
 }
 
-/// RFC 5681 §3.2: three segments at the third duplicate ACK (step 3), one more for each that
-/// follows (step 4), none after new data (step 6), and none in a recovery that goes by SACK.
+/// RFC 5681 §3.2: three segments at the third duplicate ACK (step 3), one more for each further one (step 4), none
+/// after new data (step 6), and none in a recovery that uses SACK.
 #[test]
-fn the_inflation_is_that_of_the_textbook() {
+fn inflation_follows_the_textbook() {
     let path = "[path]\nrate = \"1Mbit/s\"\ndelay = \"98ms\"\nbuffer = \"1000pkt\"\ndrop = [\"40\"]\n[sender]\ninitial_ssthresh = \"16pkt\"";
     let all = traces(&plan(
         "\"reno/reno\", \"newreno/reno\", \"sack/reno\"",

@@ -144,11 +144,11 @@ fn invalid_experiments_are_refused() {
         (experiment("rack/renno", 5, ""), &["renno"]),
         (
             format!("stacks = [\"rack/reno\", \"rack/cubic\"]\n{PATH}"),
-            &["one stack"],
+            &["single stack"],
         ),
         (
             flows("[sweep]\n\"path.loss\" = [\"1%\", \"2%\"]\n"),
-            &["one path"],
+            &["single path"],
         ),
         (
             flows("[[flows]]\nstack = \"rack/cubic\"\n"),

@@ -1,4 +1,4 @@
-//! Changes of a link in the course of a run, as an experiment file describes them.
+//! Scheduled changes of a link in an experiment file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,36 +6,38 @@ use serde::{Deserialize, Serialize};
 use super::{is_default, is_zero};
 use crate::units::{Delay, Probability, Rate};
 
-/// A change of a link at some time, once or again and again.
+/// Change of a link at a given time, once or repeatedly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// When it happens first.
+    /// Time of the first change.
     pub at: Delay,
-    /// After how long it happens again, and so on to the end of the run; left out, it happens once.
+    /// Interval between repetitions, until the end of the run. Without it, the change happens once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Delay>,
-    /// The rate from then on; left out, it stays.
+    /// New rate. Defaults to the current rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// With it, the run's seed draws a rate from `rate` to this, each time that the change happens.
+    /// Upper end of a range of rates: each time the change happens, the run's seed draws a rate from `rate` to
+    /// `rate_max`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_max: Option<Rate>,
-    /// The one-way propagation delay from then on; left out, it stays.
+    /// New one-way propagation delay. Defaults to the current delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,
-    /// With it, the run's seed draws a delay from `delay` to this, each time that the change happens.
+    /// Upper end of a range of delays: each time the change happens, the run's seed draws a delay from `delay` to
+    /// `delay_max`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_max: Option<Delay>,
-    /// For how long nothing leaves; packets wait as far as the buffer has room.
+    /// Duration of an outage: nothing leaves the link, and packets wait while the buffer has room.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub gap: Delay,
-    /// What becomes of what has not left by then.
+    /// Fate of the packets that have not left the link when it changes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub queued: Queued,
 }
 
-/// What becomes of packets that wait, or are in transmission, when a link changes.
+/// Fate of packets that wait, or are in transmission, when a link changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Queued {
@@ -46,26 +48,25 @@ pub enum Queued {
     Lost,
 }
 
-/// A link that is open for a part of every period. Packets wait while it is shut.
+/// Periodic duty cycle: the link is open for a part of every period. Packets wait while it is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DutyCycle {
-    /// Length of a period; it is open at the beginning of each.
+    /// Length of a period. The link is open at the start of each period.
     pub period: Delay,
-    /// For what part of it the link is open.
+    /// Fraction of each period during which the link is open.
     pub share: Probability,
 }
 
-/// Which ACKs a link drops on purpose, to save its capacity. None is dropped that says more than how
-/// far the data came: SACK blocks, a mark of congestion, or the same again.
+/// ACKs that a link drops on purpose to save capacity. ACKs that carry SACK blocks or a congestion mark, and duplicate
+/// ACKs, always pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AckThinning {
-    /// Of each flow, one of so many passes, and the others do not; with 1 all pass.
+    /// Passes one ACK in this many of each flow and drops the others. With 1, every ACK passes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<u32>,
-    /// An ACK that waits is dropped when a later one of its flow comes to the queue; only with
-    /// `queue = "droptail"`.
+    /// Drops a waiting ACK when a later ACK of the same flow arrives at the queue. Only with `queue = "droptail"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub superseded: bool,
 }

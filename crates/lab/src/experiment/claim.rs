@@ -1,65 +1,64 @@
-//! Claims, as an experiment file has them: what is said, by which rule, of which stacks.
+//! Claims in an experiment file: a statement, the rule that judges it, and the stacks that it is about.
 //!
-//! To this crate a rule is text. `dupack-claims` reads it, checks it and judges by it.
+//! In this crate a rule is text. `dupack-claims` parses, checks and evaluates it.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Something that somebody says and a run can confirm or refute.
+/// Claim that a run can confirm or refute.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// Its name, unique within the file.
+    /// Name of the claim, unique within the file.
     pub id: String,
-    /// Where it is said.
+    /// Section of the source that makes the claim.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub section: String,
-    /// What is said, in a sentence.
+    /// The claim, as one sentence.
     pub statement: String,
-    /// The number or the order that a paper gives.
+    /// Number or order that the paper reports.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub paper: String,
-    /// How it is judged, as a sentence for people.
+    /// Rule that judges the claim, as a sentence for readers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rule: String,
-    /// The same as an expression: the claim holds if it is true. See docs/claims.md.
+    /// The rule as an expression: the claim holds if the expression is true. See docs/claims.md.
     pub holds_if: String,
-    /// The experiment that the expressions are about where they name none: of a paper, which has
-    /// several. An experiment file has only one, so that its schema does not offer this.
+    /// Default experiment of the expressions, for papers that have several experiments. An experiment file has only
+    /// one, so its schema does not offer this key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub experiment: Option<String>,
-    /// What is shown beside the verdict: text with expressions in braces. Left out, the
-    /// quantities that the rule compares.
+    /// Text shown beside the verdict, with expressions in braces. Defaults to the quantities that the rule compares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
-    /// Why it does not hold, as far as somebody knows: shown only if it does not.
+    /// Explanation of why the claim does not hold, if one is known. Shown only if the claim does not hold.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub explanation: String,
-    /// Of a paper: it was not looked at when a reading of the paper was chosen.
+    /// For papers: `true` if the claim was not looked at when a reading of the paper was chosen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(skip)]
     pub held_out: bool,
-    /// Of a paper: when and why its rule was rewritten, and what the verdict was before.
+    /// For papers: when and why the rule was rewritten, and the verdict before.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(skip)]
     pub rewritten: String,
 }
 
-/// What a file calls its stacks.
+/// Stack, or stacks, behind a name in an experiment file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "expected a stack, several, or a table with `stack` and `label`"
+    expecting = "expected a stack, a list of stacks, or a table with `stack` and `label`"
 )]
 pub enum Named {
-    /// A stack, as `stacks` has it.
+    /// A stack, written as in `stacks`.
     One(String),
-    /// Stacks of several experiments, of which each has one.
+    /// One stack from each of several experiments.
     Several(Vec<String>),
-    /// Either, with a label for people.
+    /// A stack or several stacks, with a label for readers.
     Labelled(LabelledStack),
 }
 
@@ -67,30 +66,30 @@ pub enum Named {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LabelledStack {
-    /// The stack, or the stacks of several experiments, of which each has one.
+    /// The stack, or one stack from each of several experiments.
     pub stack: OneOrMore,
-    /// What people read.
+    /// Label for readers.
     pub label: String,
 }
 
-/// One text or several.
+/// One text, or several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a stack, or a list of stacks")]
 pub enum OneOrMore {
-    /// One.
+    /// One text.
     One(String),
-    /// Several.
+    /// Several texts.
     More(Vec<String>),
 }
 
-/// What expressions of a file may use beside functions and measures.
+/// Names that the expressions of a file may use, besides functions and measures.
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
-    /// Stacks by what the file calls them.
+    /// Stacks by their names in the file.
     pub names: BTreeMap<String, Named>,
-    /// Stacks that a name is of in experiments that have none of its own: an experiment may have been
-    /// changed under a reading of its paper.
+    /// Replacement stacks for experiments that contain none of a name's own stacks, because a reading of the paper
+    /// changed the experiment.
     pub instead: BTreeMap<String, Vec<String>>,
-    /// Expressions by their names, which may have inputs: `gain(s)`.
+    /// Expressions by name. A name may have inputs, as in `gain(s)`.
     pub define: BTreeMap<String, String>,
 }

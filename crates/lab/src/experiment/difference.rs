@@ -1,11 +1,12 @@
-//! Where two experiments differ, for people.
+//! Description of the first difference between two experiments, for readers.
 
 use serde_json::Value;
 
 use super::Experiment;
 
 impl Experiment {
-    /// The first key in which it is not what `other` is, and both values; `None` if they are the same.
+    /// Returns the first key whose value differs from `other`, with both values, or `None` if the experiments are
+    /// equal.
     ///
     /// ```
     /// use dupack_lab::experiment::{Experiment, Seeds};
@@ -24,7 +25,7 @@ impl Experiment {
         }
         let values = [self, other].map(|e| serde_json::to_value(e).unwrap_or_default());
         let [ours, theirs] = &values;
-        // What is not stored is the same to whoever reads the file.
+        // Values that are not serialized look the same to a reader of the file.
         first("", Some(ours), Some(theirs))
     }
 }
@@ -46,7 +47,7 @@ fn first(key: &str, ours: Option<&Value>, theirs: Option<&Value>) -> Option<Stri
         });
     }
     let words = |value: Option<&Value>| match value {
-        None | Some(Value::Null) => "not there".to_owned(),
+        None | Some(Value::Null) => "not set".to_owned(),
         Some(value) => value.to_string(),
     };
     Some(format!(

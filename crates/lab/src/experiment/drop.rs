@@ -1,5 +1,4 @@
-//! Losses by list, as one writes them: `24-30`, `26#2`, `5 of 40-71`, `ack 3`, `ack 3-5`,
-//! `1.5s..2s`.
+//! Loss scripts and their notation: `24-30`, `26#2`, `5 of 40-71`, `ack 3`, `ack 3-5`, `1.5s..2s`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,47 +13,47 @@ use crate::units::Delay;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DropRule {
-    /// Data packets `first..=last`, counted from 0 in the order of the stream, in their `nth`
-    /// transmission (1 is the first).
+    /// The given transmission of data packets `first..=last`, counted from 0 in stream order. Transmission 1 is the
+    /// first.
     Data {
         /// First packet.
         first: u64,
         /// Last packet.
         last: u64,
-        /// Which transmission of each.
+        /// Number of the transmission that is lost.
         transmission: u32,
     },
-    /// The first transmissions of `count` data packets out of `first..=last`, chosen at random
-    /// by the run's seed, for each flow anew. With the same seed a smaller `count` chooses a
-    /// part of what a larger one does.
+    /// The first transmissions of `count` data packets out of `first..=last`. The run's seed chooses them independently
+    /// for each flow. With the same seed, a smaller `count` chooses a subset of the packets of a larger one.
     Chosen {
-        /// How many packets.
+        /// Number of packets.
         count: u64,
-        /// First packet that may be chosen.
+        /// First candidate packet.
         first: u64,
-        /// Last packet that may be chosen.
+        /// Last candidate packet.
         last: u64,
     },
-    /// ACKs `first..=last` of each flow, counted from 0 as they are sent.
+    /// ACKs `first..=last` of each flow, counted from 0 in the order in which they are sent.
     Ack {
         /// First ACK.
         first: u64,
         /// Last ACK.
         last: u64,
     },
-    /// Every packet that enters the link from `from` up to but not including `until`.
+    /// Every packet that enters the link at or after `from` and before `until`.
     Time {
         /// Start of the outage.
         from: Delay,
-        /// Its end.
+        /// End of the outage.
         until: Delay,
     },
 }
 
-/// What is wrong with the text of a rule.
+/// Error in the text of a loss rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no loss rule: {problem}; write `24`, `24-30`, `26#2` (second transmission), `5 of 40-71` (at random), `ack 3`, or `1.5s..2s`"
+    "invalid loss rule `{text}`: {problem}; write `24`, `24-30`, `26#2` (second transmission), `5 \
+     of 40-71` (at random), `ack 3`, or `1.5s..2s`"
 )]
 pub struct DropRuleError {
     text: String,
@@ -99,7 +98,7 @@ impl FromStr for DropRule {
     }
 }
 
-/// The most packets that a random choice may be made among: every one takes part in it.
+/// Most candidates of a random choice: the choice shuffles all of them.
 const CHOICE_MAX: u64 = 10_000;
 
 fn chosen(count: &str, among: &str) -> Result<DropRule, String> {
@@ -107,15 +106,15 @@ fn chosen(count: &str, among: &str) -> Result<DropRule, String> {
     let (first, last) = range(among)?;
     let choice = last.saturating_sub(first).saturating_add(1);
     if choice > CHOICE_MAX {
-        return Err(format!("the most packets to choose from is {CHOICE_MAX}"));
+        return Err(format!(
+            "a choice is made among at most {CHOICE_MAX} packets"
+        ));
     }
     match count.parse::<u64>() {
-        Ok(0) => Err("it chooses nothing".to_owned()),
-        Ok(wanted) if wanted > choice => {
-            Err(format!("there are only {choice} packets in {first}-{last}"))
-        }
+        Ok(0) => Err("it chooses 0 packets".to_owned()),
+        Ok(wanted) if wanted > choice => Err(format!("{first}-{last} has only {choice} packets")),
         Ok(count) => Ok(DropRule::Chosen { count, first, last }),
-        Err(_) => Err(format!("`{count}` is no number of packets")),
+        Err(_) => Err(format!("`{count}` is not a number of packets")),
     }
 }
 
@@ -123,7 +122,7 @@ fn nth_transmission(text: &str) -> Result<u32, String> {
     match text.trim().parse::<u32>() {
         Ok(nth) if nth >= 1 => Ok(nth),
         _ => Err(format!(
-            "`{}` is no transmission (the first is 1)",
+            "`{}` is not the number of a transmission (the first is 1)",
             text.trim()
         )),
     }
@@ -133,7 +132,7 @@ fn range(text: &str) -> Result<(u64, u64), String> {
     let number = |t: &str| {
         let t = t.trim();
         t.parse::<u64>()
-            .map_err(|_| format!("`{t}` is no packet number"))
+            .map_err(|_| format!("`{t}` is not a packet number"))
     };
     let (first, last) = match text.split_once('-') {
         None => {
@@ -143,7 +142,7 @@ fn range(text: &str) -> Result<(u64, u64), String> {
         Some((first, last)) => (number(first)?, number(last)?),
     };
     if first > last {
-        return Err(format!("{first}-{last} runs backwards"));
+        return Err(format!("{first}-{last} is not an ascending range"));
     }
     Ok((first, last))
 }
@@ -203,7 +202,8 @@ impl JsonSchema for DropRule {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "Losses by list: data packets (from 0), their n-th transmission, some of them at random, ACKs, or a span of time.",
+            "description": "Loss rule: data packets (counted from 0), their n-th transmission, a random \
+                 choice of data packets, ACKs, or a time span.",
             "examples": ["24-30", "26#2", "5 of 40-71", "ack 3", "1.5s..2s"]
         })
     }
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_read_back_as_they_are_written() {
+    fn rules_parse_as_they_are_printed() {
         for text in [
             "24",
             "24-30",
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_the_remedy() {
+    fn invalid_text_is_rejected_with_a_correction() {
         for text in [
             "",
             "x",

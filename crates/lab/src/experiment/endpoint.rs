@@ -1,4 +1,4 @@
-//! Endpoints as an experiment file describes them. What is not said follows the dialect.
+//! Endpoints in an experiment file. Options that are left out follow the dialect.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::lie::Lie;
 use crate::units::{Buffer, ByteCount, Delay};
 
-/// What a sender does beyond its stack. Every field left out follows the dialect.
+/// Options of a sender besides its stack. Options that are left out follow the dialect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SenderOptions {
@@ -19,111 +19,110 @@ pub struct SenderOptions {
     /// Initial congestion window, in segments (`"10pkt"`) or bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<Buffer>,
-    /// Initial slow start threshold, in segments or bytes; none if left out.
+    /// Initial slow-start threshold, in segments or bytes. Defaults to no threshold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_ssthresh: Option<Buffer>,
-    /// The congestion window never exceeds this, in segments or bytes.
+    /// Upper limit of the congestion window, in segments or bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_window: Option<Buffer>,
-    /// The least retransmission timeout.
+    /// Lower limit of the retransmission timeout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_rto: Option<Delay>,
-    /// The timeout before the first round-trip sample.
+    /// Retransmission timeout before the first round-trip sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_rto: Option<Delay>,
     /// Granularity of the retransmission timer's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granularity: Option<Delay>,
-    /// Whether timestamps (RFC 7323) are used.
+    /// Uses timestamps (RFC 7323).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<bool>,
-    /// What of an ACK counts for the growth of the window.
+    /// Bytes of an ACK that count towards the growth of the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credit: Option<CreditFor>,
-    /// Whether both ends agree on explicit congestion notification: `true` is that of RFC 3168,
-    /// `"accurate"` that of RFC 9768. A RED queue with `ecn = true` marks the flow's packets instead
-    /// of dropping them. Left out, they do not.
+    /// Negotiates explicit congestion notification: `true` for RFC 3168, `"accurate"` for RFC 9768. A RED queue with
+    /// `ecn = true` then marks the flow's packets instead of dropping them. Defaults to no negotiation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn: Option<EcnKind>,
 }
 
-/// Which explicit congestion notification two ends agree on.
+/// Kind of explicit congestion notification that two ends negotiate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "expected false, true or \"accurate\"")]
+#[serde(untagged, expecting = "expected `false`, `true` or `\"accurate\"`")]
 pub enum EcnKind {
-    /// That of RFC 3168, or none.
+    /// RFC 3168, or none.
     Classic(bool),
-    /// Another.
+    /// Another kind, by name.
     Named(EcnName),
 }
 
-/// Names of explicit congestion notification.
+/// Kinds of explicit congestion notification that have a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum EcnName {
-    /// ACKs count the packets that came marked (RFC 9768).
+    /// Accurate ECN: ACKs count the packets that arrived marked (RFC 9768).
     Accurate,
 }
 
-/// What a receiver does. Every field left out follows the dialect and the stack.
+/// Options of a receiver. Options that are left out follow the dialect and the stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReceiverOptions {
-    /// How long an ACK may be delayed; `"0s"` acknowledges every segment.
+    /// Longest delay of an ACK. With `"0s"`, every segment is acknowledged at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<Delay>,
-    /// The receive buffer, in segments or bytes: the largest window.
+    /// Receive buffer, in segments or bytes: the largest window that the receiver advertises.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
-    /// Whether SACK blocks are sent; left out, they are if the sender's recovery uses them.
+    /// Sends SACK blocks. By default the receiver sends them if the sender's recovery uses them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sack: Option<bool>,
-    /// Whether duplicate data is reported (RFC 2883).
+    /// Reports duplicate data (D-SACK, RFC 2883).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dsack: Option<bool>,
-    /// What ACKs of data in order go by; with `"adaptive"`, `delayed_ack` does nothing.
+    /// Rule for ACKs of in-order data. With `"adaptive"`, `delayed_ack` has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acks: Option<Acks>,
-    /// Whether of the ACKs beyond a gap some wait for others, as Linux has it (up to 44 for up to 1
-    /// ms). Left out, none does.
+    /// Delays some of the ACKs beyond a gap, as Linux does: up to 44 ACKs for up to 1 ms. Off by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sack_compression: Option<bool>,
-    /// Segments that arrive within this of one another reach the receiver as one, as interrupt and
-    /// receive coalescing have it (Linux: GRO). Left out, each does by itself.
+    /// Segments that arrive within this time reach the receiver as one, as with interrupt coalescing and generic
+    /// receive offload (GRO in Linux). By default every segment is delivered on its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coalescing: Option<Delay>,
-    /// The receiver measures the bandwidth as TCP Westwood's sender does, and its window is no more than
-    /// that times this least round-trip time (Westwood, section II). Left out or `"0s"`, it is the buffer.
+    /// Limits the receive window to the measured bandwidth times this minimum round-trip time. The receiver estimates
+    /// the bandwidth as the sender of TCP Westwood does (Westwood, section II). With `"0s"`, which is the default, the
+    /// window is the buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_window: Option<Delay>,
-    /// How it lies to be served faster: `"divide 8"` sends each ACK for new data in 8 parts,
-    /// `"optimistic 20pkt"` acknowledges everything up to 20 segments beyond what has come, lost or
-    /// not, and `"sack 20pkt"` has SACK cover as much, from a gap on. Left out, or `"none"`, it is
-    /// honest. Goodput remains what is there in order.
+    /// Misbehaviour that makes the sender send faster. `"divide 8"` splits each ACK for new data into 8 ACKs.
+    /// `"optimistic 20pkt"` acknowledges up to 20 segments beyond the received data, even lost ones. `"sack 20pkt"`
+    /// reports as much by SACK while there is a gap. `"none"` is an honest receiver, which is the default. Goodput
+    /// still counts only in-order data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lie: Option<Lie>,
 }
 
-/// What ACKs of data in order go by.
+/// Rule for ACKs of in-order data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Acks {
-    /// `delayed_ack`.
+    /// Delays ACKs by `delayed_ack`.
     Fixed,
-    /// Linux's rules: at first one by one, then every second segment or after 40 ms to 200 ms.
+    /// Linux's rules: first every segment, then every second segment or after 40 ms to 200 ms.
     Adaptive,
 }
 
-/// What of an ACK counts for the growth of the window.
+/// Bytes of an ACK that count towards the growth of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum CreditFor {
-    /// What it acknowledges cumulatively, reported by SACK before or not (RFC 5681 §3.1).
+    /// Cumulatively acknowledged bytes, even if SACK reported them before (RFC 5681 §3.1).
     Acknowledged,
-    /// What it is the first to report (Linux).
+    /// Bytes that the ACK is the first to report (Linux).
     Delivered,
 }
 
@@ -134,7 +133,7 @@ macro_rules! overlay {
 }
 
 impl SenderOptions {
-    /// These options, and `base` where they say nothing.
+    /// Returns these options, with those of `base` where they are left out.
     #[must_use]
     pub fn over(&self, base: &Self) -> Self {
         overlay!(
@@ -156,7 +155,7 @@ impl SenderOptions {
 }
 
 impl ReceiverOptions {
-    /// These options, and `base` where they say nothing.
+    /// Returns these options, with those of `base` where they are left out.
     #[must_use]
     pub fn over(&self, base: &Self) -> Self {
         overlay!(
@@ -175,7 +174,7 @@ impl ReceiverOptions {
     }
 }
 
-/// `buffer` in bytes, for packets of `segment` bytes.
+/// Returns `buffer` in bytes, for packets of `segment` bytes.
 #[must_use]
 pub fn bytes_of(buffer: Buffer, segment: u32) -> u64 {
     match buffer {

@@ -1,4 +1,4 @@
-//! How a receiver lies, as one writes it: `none`, `divide 8`, `optimistic 20pkt`, `sack 20pkt`.
+//! Misbehaving receivers and their notation: `none`, `divide 8`, `optimistic 20pkt`, `sack 20pkt`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,24 +10,26 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::units::Buffer;
 
-/// How a receiver lies to be served faster.
+/// Misbehaviour of a receiver that makes the sender send faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Lie {
-    /// Not at all.
+    /// Honest receiver.
     None,
-    /// Each ACK for new data comes as so many ACKs for a part each.
+    /// Splits each ACK for new data into this many ACKs.
     Divide(u32),
-    /// Everything up to so much beyond what has come is acknowledged, lost or not.
+    /// Acknowledges up to this much beyond the received data, even lost data.
     Optimistic(Buffer),
-    /// From a gap on, SACK covers everything up to so much beyond what has come.
+    /// Reports up to this much beyond the received data by SACK while there is a gap.
     Sack(Buffer),
 }
 
-/// What is wrong with the text of a lie.
+/// Error in the text of a [`Lie`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no lie of a receiver: {problem}; write `none`, `divide 8` (an ACK in 8 parts), `optimistic 20pkt` (ACKs of what has not come) or `sack 20pkt` (SACK blocks of what has not come)"
+    "invalid receiver lie `{text}`: {problem}; write `none`, `divide 8` (each ACK in 8 parts), \
+     `optimistic 20pkt` (ACKs of data that has not arrived) or `sack 20pkt` (SACK blocks of data \
+     that has not arrived)"
 )]
 pub struct LieError {
     text: String,
@@ -47,7 +49,7 @@ impl FromStr for Lie {
             return Ok(Self::None);
         }
         let Some((kind, amount)) = trimmed.split_once(char::is_whitespace) else {
-            return Err(fail("it has a kind and an amount"));
+            return Err(fail("expected a kind and an amount"));
         };
         let bytes = || {
             let amount = amount.trim().parse::<Buffer>();
@@ -56,11 +58,13 @@ impl FromStr for Lie {
         match kind {
             "divide" => match amount.trim().parse::<u32>() {
                 Ok(pieces) if (2..=MOST_PIECES).contains(&pieces) => Ok(Self::Divide(pieces)),
-                _ => Err(fail(&format!("an ACK has 2 to {MOST_PIECES} parts"))),
+                _ => Err(fail(&format!(
+                    "an ACK is divided into 2 to {MOST_PIECES} parts"
+                ))),
             },
             "optimistic" => Ok(Self::Optimistic(bytes()?)),
             "sack" => Ok(Self::Sack(bytes()?)),
-            _ => Err(fail("there is no such kind")),
+            _ => Err(fail("unknown kind")),
         }
     }
 }
@@ -97,7 +101,8 @@ impl JsonSchema for Lie {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "How a receiver lies: not at all, ACKs in parts, or ACKs or SACK blocks of what has not come.",
+            "description": "Misbehaviour of a receiver: none, divided ACKs, or ACKs or SACK blocks of data \
+                 that has not arrived.",
             "examples": ["none", "divide 8", "optimistic 20pkt", "sack 20pkt"]
         })
     }
@@ -108,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lies_read_back_as_they_are_written() {
+    fn lies_parse_as_they_are_printed() {
         for text in ["none", "divide 8", "optimistic 20pkt", "sack 3000B"] {
             let lie: Lie = text.parse().unwrap();
             assert_eq!(lie.to_string().parse::<Lie>().unwrap(), lie, "{text}");
@@ -116,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_the_remedy() {
+    fn invalid_text_is_rejected_with_a_correction() {
         for text in [
             "",
             "no",

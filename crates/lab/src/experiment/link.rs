@@ -1,4 +1,4 @@
-//! Links as an experiment file describes them.
+//! Links in an experiment file.
 
 use std::path::PathBuf;
 
@@ -12,96 +12,94 @@ use super::queue::{
 use super::{DropRule, is_default};
 use crate::units::{Delay, Probability, Rate, Room};
 
-/// A link, or the bottleneck of a path. Both directions are alike unless `reverse` says
-/// otherwise; loss, reordering and the like are the forward direction's.
+/// A link, or the bottleneck of a path. Both directions are alike unless `reverse` differs. Loss, reordering,
+/// duplication and jitter apply to the forward direction only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkOptions {
-    /// The two nodes it joins; only in `[[links]]`.
+    /// The two nodes that the link joins. Only in `[[links]]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<[String; 2]>,
-    /// Its rate. Either this or `trace`.
+    /// Rate of the link. Give either `rate` or `trace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// A file of recorded delivery opportunities in Mahimahi's format, instead of `rate`: a
-    /// line per 1500 bytes, in milliseconds, repeating. Relative to the experiment file.
+    /// File of recorded delivery opportunities, instead of `rate`, in Mahimahi's format: one line per 1500 bytes, in
+    /// milliseconds. The recording repeats. The path is relative to the experiment file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,
     /// One-way propagation delay.
     #[serde(default)]
     pub delay: Delay,
-    /// What its queue holds, in packets, bytes or bandwidth-delay products, the packet in transmission not
-    /// counted. Left out, one bandwidth-delay product, and at least 10 packets.
+    /// Capacity of the queue, in packets, bytes or bandwidth-delay products. The packet in transmission is not counted.
+    /// Defaults to one bandwidth-delay product, and at least 10 packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Room>,
-    /// How its queue drops.
+    /// Queue discipline.
     #[serde(default, skip_serializing_if = "is_default")]
     pub queue: QueueKind,
     /// Parameters of RED, with `queue = "red"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub red: Option<RedOptions>,
-    /// Parameters of CoDel, with `queue = "codel"`; the RFC's, if left out.
+    /// Parameters of CoDel, with `queue = "codel"`. Default to the RFC's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codel: Option<CoDelOptions>,
-    /// Parameters of FQ-CoDel, with `queue = "fq_codel"`; the RFC's, if left out.
+    /// Parameters of FQ-CoDel, with `queue = "fq_codel"`. Default to the RFC's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fq_codel: Option<FqCoDelOptions>,
-    /// Parameters of PIE, with `queue = "pie"`; the RFC's, if left out.
+    /// Parameters of PIE, with `queue = "pie"`. Default to the RFC's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pie: Option<PieOptions>,
-    /// Parameters of DualPI2, with `queue = "dualpi2"`; the RFC's, if left out.
+    /// Parameters of DualPI2, with `queue = "dualpi2"`. Default to the RFC's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dualpi2: Option<DualPi2Options>,
-    /// Parameters of a queue like CAKE, with `queue = "cake"`; the paper's, if left out.
+    /// Parameters of the CAKE-like queue, with `queue = "cake"`. Default to the paper's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cake: Option<CakeOptions>,
-    /// The token bucket of `queue = "policer"` and `queue = "shaper"`.
+    /// Token bucket, with `queue = "policer"` or `queue = "shaper"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_bucket: Option<TokenBucketOptions>,
-    /// Probability that a packet is lost, each by itself.
+    /// Probability that a packet is lost, independently of the others.
     #[serde(default, skip_serializing_if = "is_default")]
     pub loss: Probability,
-    /// Losses in bursts (Gilbert–Elliott), beside `loss`.
+    /// Bursty losses (Gilbert–Elliott), in addition to `loss`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst_loss: Option<BurstLoss>,
-    /// Losses by list: `"24-30"` (data packets, counted from 0), `"26#2"` (the second
-    /// transmission of 26), `"5 of 40-71"` (five of these, chosen by the run's seed), `"ack 3"`,
-    /// `"1.5s..2s"`.
+    /// Scripted losses: `"24-30"` (data packets, counted from 0), `"26#2"` (the second transmission of 26), `"5 of
+    /// 40-71"` (five of these, chosen by the run's seed), `"ack 3"`, `"1.5s..2s"`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<DropRule>,
-    /// Whether random losses strike before the queue or after the transmission.
+    /// Place of random losses: before the queue, or after the transmission.
     #[serde(default, skip_serializing_if = "is_default")]
     pub loss_placement: LossPlacement,
-    /// Packets that are held back and overtaken.
+    /// Packets that are held back, so that others overtake them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,
-    /// Probability that a packet arrives twice.
+    /// Probability that a packet is duplicated.
     #[serde(default, skip_serializing_if = "is_default")]
     pub duplicate: Probability,
-    /// Random extra delay, uniform between zero and this; packets may overtake each other.
+    /// Random additional delay, uniform between zero and this. Packets may overtake each other.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub jitter: Delay,
-    /// How the link changes in the course of the run, in both directions: the reverse one has its own
-    /// if it says so, and keeps the rate and the delay that are its own.
+    /// Scheduled changes of the link, in both directions. The reverse direction uses its own list if it has one, and
+    /// keeps the rate and the delay that it sets itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
-    /// Whether packets that leave after a change to a shorter delay overtake those that left before.
+    /// Packets that leave after a change to a shorter delay may overtake those that left before it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub overtaking: bool,
-    /// A link that is open for a part of every period, in both directions unless `reverse` has its
-    /// own.
+    /// Periodic duty cycle, in both directions unless `reverse` has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duty: Option<DutyCycle>,
-    /// Which ACKs it drops on purpose, in this direction.
+    /// ACKs that this direction drops on purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thin_acks: Option<AckThinning>,
-    /// Where the reverse direction, which carries the ACKs, differs.
+    /// Differences of the reverse direction, which carries the ACKs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse: Option<Direction>,
 }
 
 impl LinkOptions {
-    /// Whether the room of both queues is a number of packets or bytes.
+    /// Returns `true` if the capacity of both queues is a number of packets or bytes.
     #[must_use]
     pub fn has_fixed_room(&self) -> bool {
         let fixed = |room: Room| matches!(room, Room::Fixed(_));
@@ -110,102 +108,102 @@ impl LinkOptions {
     }
 }
 
-/// What may differ in the reverse direction of a link.
+/// Options of the reverse direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Direction {
     /// Rate of this direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Recorded delivery opportunities of this direction, instead of `rate`. The recordings of both
-    /// directions are taken as made at the same time.
+    /// Recorded delivery opportunities of this direction, instead of `rate`. The recordings of both directions are
+    /// assumed to be simultaneous.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,
     /// One-way propagation delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,
-    /// What the queue holds; left out, as many packets or bytes as that of the forward direction.
+    /// Capacity of the queue. Defaults to the packets or bytes of the forward direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Room>,
-    /// How its queue drops, whatever the forward direction's does.
+    /// Queue discipline of this direction. It does not follow the forward direction's.
     #[serde(default, skip_serializing_if = "is_default")]
     pub queue: QueueKind,
     /// Parameters of RED, with `queue = "red"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub red: Option<RedOptions>,
-    /// Parameters of CoDel, with `queue = "codel"`; the RFC's, if left out.
+    /// Parameters of CoDel, with `queue = "codel"`. Default to the RFC's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codel: Option<CoDelOptions>,
-    /// Parameters of FQ-CoDel, with `queue = "fq_codel"`; the RFC's, if left out.
+    /// Parameters of FQ-CoDel, with `queue = "fq_codel"`. Default to the RFC's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fq_codel: Option<FqCoDelOptions>,
-    /// Parameters of PIE, with `queue = "pie"`; the RFC's, if left out.
+    /// Parameters of PIE, with `queue = "pie"`. Default to the RFC's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pie: Option<PieOptions>,
-    /// Parameters of DualPI2, with `queue = "dualpi2"`; the RFC's, if left out.
+    /// Parameters of DualPI2, with `queue = "dualpi2"`. Default to the RFC's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dualpi2: Option<DualPi2Options>,
-    /// Parameters of a queue like CAKE, with `queue = "cake"`; the paper's, if left out.
+    /// Parameters of the CAKE-like queue, with `queue = "cake"`. Default to the paper's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cake: Option<CakeOptions>,
-    /// The token bucket of `queue = "policer"` and `queue = "shaper"`.
+    /// Token bucket, with `queue = "policer"` or `queue = "shaper"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_bucket: Option<TokenBucketOptions>,
     /// Probability that a packet is lost.
     #[serde(default, skip_serializing_if = "is_default")]
     pub loss: Probability,
-    /// Losses in bursts.
+    /// Bursty losses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst_loss: Option<BurstLoss>,
-    /// Losses by list.
+    /// Scripted losses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<DropRule>,
-    /// How this direction changes in the course of the run; left out, as the forward one.
+    /// Scheduled changes of this direction. Default to those of the forward direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<Change>>,
-    /// For what part of every period this direction is open; left out, as the forward one.
+    /// Duty cycle of this direction. Defaults to that of the forward direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duty: Option<DutyCycle>,
-    /// Which ACKs it drops on purpose.
+    /// ACKs that this direction drops on purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thin_acks: Option<AckThinning>,
 }
 
-/// How a queue drops.
+/// Queue discipline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum QueueKind {
-    /// When it is full.
+    /// Drops arriving packets when the queue is full.
     #[default]
     DropTail,
-    /// Early and at random (Floyd and Jacobson, 1993).
+    /// Drops early and at random (Floyd and Jacobson, 1993).
     Red,
-    /// At the head, once packets have waited too long (RFC 8289).
+    /// Drops at the head once packets have waited too long (RFC 8289).
     CoDel,
-    /// The same for each flow by itself, with flows served in turn (RFC 8290).
+    /// CoDel for each flow, with round-robin scheduling among flows (RFC 8290).
     #[serde(rename = "fq_codel")]
     FqCoDel,
-    /// Early and at random, by the time that packets wait (RFC 8033).
+    /// Drops early and at random, depending on the queueing delay (RFC 8033).
     Pie,
-    /// By the time that packets wait, with a line of its own for L4S (RFC 9332).
+    /// Controls the queueing delay, with a separate queue for L4S (RFC 9332).
     DualPi2,
-    /// A line for each flow, fair among hosts too, with a shaper and COBALT (like CAKE, LANMAN 2018).
+    /// Queue per flow, fair among hosts too, with a shaper and COBALT (like CAKE, LANMAN 2018).
     Cake,
-    /// When it is full, and before that whatever a token bucket does not let pass.
+    /// Drop-tail queue behind a token bucket that drops excess packets.
     Policer,
-    /// When it is full; a token bucket says when packets may leave (Linux's `tbf`).
+    /// Drop-tail queue with a token bucket that delays packets (Linux's `tbf`).
     Shaper,
 }
 
-/// Parameters of RED, in packets of queue.
+/// Parameters of RED, in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedOptions {
-    /// Average queue below which nothing is dropped, in packets.
+    /// Average queue length below which nothing is dropped, in packets.
     pub min: f64,
-    /// Average queue above which everything is dropped (with `gentle`: with growing
-    /// probability), in packets.
+    /// Average queue length above which every packet is dropped, in packets. With `gentle`, the probability grows
+    /// further instead.
     pub max: f64,
     /// Drop probability at `max`.
     #[serde(default = "default_red_probability")]
@@ -213,17 +211,17 @@ pub struct RedOptions {
     /// Weight of the newest sample in the average queue.
     #[serde(default = "default_red_weight")]
     pub weight: f64,
-    /// Raise the probability from `probability` at `max` to 1 at twice `max`.
+    /// Raises the drop probability from `probability` at `max` to 1 at twice `max`.
     #[serde(default = "yes")]
     pub gentle: bool,
-    /// Mark packets of flows that use ECN instead of dropping them (RFC 3168), as long as the
-    /// average leaves a choice.
+    /// Marks packets of flows that use ECN instead of dropping them (RFC 3168), unless the average queue length demands
+    /// a drop.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ecn: bool,
 }
 
 fn default_red_probability() -> Probability {
-    Probability::new(0.1).expect("it lies between 0 and 1")
+    Probability::new(0.1).expect("0.1 is a probability")
 }
 
 fn default_red_weight() -> f64 {
@@ -234,36 +232,35 @@ fn yes() -> bool {
     true
 }
 
-/// Losses in bursts: a two-state Markov chain that moves once per packet (Gilbert 1960,
-/// Elliott 1963).
+/// Bursty losses: a two-state Markov chain that moves once per packet (Gilbert 1960, Elliott 1963).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BurstLoss {
-    /// Probability per packet of entering the bad state.
+    /// Probability per packet of a change to the bad state.
     pub enter: Probability,
-    /// Probability per packet of leaving it.
+    /// Probability per packet of a change to the good state.
     pub leave: Probability,
-    /// Loss in the good state.
+    /// Loss probability in the good state.
     #[serde(default)]
     pub good: Probability,
-    /// Loss in the bad state.
+    /// Loss probability in the bad state.
     #[serde(default = "certain")]
     pub bad: Probability,
 }
 
 fn certain() -> Probability {
-    Probability::new(1.0).expect("it lies between 0 and 1")
+    Probability::new(1.0).expect("1 is a probability")
 }
 
-/// Where random losses strike.
+/// Place of random losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LossPlacement {
-    /// On the medium: a lost packet took its place in the queue and its time on the link.
+    /// On the medium: a lost packet occupied the queue and took its transmission time.
     #[default]
     After,
-    /// Before the queue, as ns-2's `lossmodel` does: a lost packet costs nothing.
+    /// Before the queue, as ns-2's `lossmodel` does: a lost packet takes no capacity.
     Before,
 }
 
@@ -273,6 +270,6 @@ pub enum LossPlacement {
 pub struct Reorder {
     /// Probability that a packet is held back.
     pub probability: Probability,
-    /// For how long.
+    /// Duration for which the packet is held back.
     pub delay: Delay,
 }

@@ -1,4 +1,4 @@
-//! Reading an experiment file, and saying where it is wrong.
+//! Parser of experiment files. Errors point at the line that is wrong.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,58 +12,57 @@ use toml::de::{DeTable, DeValue};
 
 use super::Experiment;
 
-/// An experiment with the text that it was read from, so that later complaints can point at
-/// the line.
+/// Experiment with the text that it was read from, so that later errors can point at a line.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What the file is called, for messages.
+    /// Name of the file, for messages.
     pub name: String,
-    /// Its text.
+    /// Text of the file.
     pub text: String,
-    /// Where relative paths in it start.
+    /// Folder that relative paths in the file start from.
     pub folder: PathBuf,
 }
 
-/// What is wrong with an experiment.
+/// Error in an experiment.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum ExperimentError {
     /// The file cannot be read.
     #[error("cannot read {path}: {cause}")]
-    #[diagnostic(help("name a text file that is there and that you may read"))]
+    #[diagnostic(help("name an existing text file that you have permission to read"))]
     Unreadable {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// Why, in the system's words.
+        /// Cause, as the system reports it.
         cause: String,
     },
-    /// The text is not what an experiment looks like.
+    /// The text is not a valid experiment.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Invalid(Box<Complaint>),
 }
 
-/// What is wrong in the text of an experiment, and where.
+/// Error in the text of an experiment, with its position.
 #[derive(Debug, Error, Diagnostic)]
 #[error("{message}")]
 pub struct Complaint {
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
-    /// The keys of the value that is wrong, joined by dots (`path.loss`), as far as it is known which.
+    /// Keys of the invalid value, joined by dots (`path.loss`), if they are known.
     pub field: Option<String>,
     /// The file.
     #[source_code]
     pub file: NamedSource<String>,
-    /// Where in the text.
+    /// Position in the text.
     #[label("here")]
     pub at: Option<SourceSpan>,
-    /// What to write instead.
+    /// Suggested correction.
     #[help]
     pub help: Option<String>,
 }
 
 impl ExperimentError {
-    /// A complaint about the value at `path` (keys joined by dots) in `source`.
+    /// Creates an error for the value at `path` (keys joined by dots) in `source`.
     #[must_use]
     pub fn at(source: &Source, path: &str, message: String, help: Option<String>) -> Self {
         Self::Invalid(Box::new(Complaint {
@@ -75,7 +74,7 @@ impl ExperimentError {
         }))
     }
 
-    /// A complaint about the last key of `path` in `source`, whatever its value.
+    /// Creates an error for the last key of `path` in `source`, rather than for its value.
     #[must_use]
     pub fn at_key(source: &Source, path: &str, message: String, help: Option<String>) -> Self {
         Self::Invalid(Box::new(Complaint {
@@ -87,7 +86,7 @@ impl ExperimentError {
         }))
     }
 
-    /// A complaint about a part of the text at `path` in `source`: where in it, as bytes.
+    /// Creates an error for the bytes `part` of the value `text` at `path` in `source`.
     #[must_use]
     pub fn inside(
         source: &Source,
@@ -104,7 +103,7 @@ impl ExperimentError {
                 .get(start..start + whole.len())
                 .unwrap_or_default();
             match written.rfind(text) {
-                // As it stands in the file, without escapes.
+                // The text is in the file as it is, without escapes.
                 Some(begin) if !text.is_empty() => {
                     SourceSpan::from(start + begin + part.start..start + begin + part.end)
                 }
@@ -121,12 +120,12 @@ impl ExperimentError {
     }
 }
 
-/// Reads the files that an experiment names: recorded traces.
+/// Reader of the files that an experiment names: recorded traces.
 pub trait ReadFile {
-    /// The text of the file at `path`, which starts at [`Source::folder`].
+    /// Returns the text of the file at `path`, which is relative to [`Source::folder`].
     ///
     /// # Errors
-    /// If there is no such file, or it is not UTF-8.
+    /// If the file does not exist, or is not UTF-8.
     fn read(&self, path: &Path) -> io::Result<String>;
 }
 
@@ -140,7 +139,7 @@ impl ReadFile for Disk {
     }
 }
 
-/// Files in memory, by their paths, where there is no disk.
+/// Files in memory, by path, for systems without a disk.
 impl ReadFile for BTreeMap<PathBuf, String> {
     fn read(&self, path: &Path) -> io::Result<String> {
         let text = self.get(path).cloned();
@@ -149,8 +148,8 @@ impl ReadFile for BTreeMap<PathBuf, String> {
 }
 
 impl Source {
-    /// A text that is no file's: complaints about it call it `name`, and relative paths in it start in
-    /// the working directory.
+    /// Creates a source from a text that was not read from a file. Errors call it `name`. Relative paths in it start
+    /// from the working directory.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
@@ -163,7 +162,7 @@ impl Source {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// If it cannot be read, or is not UTF-8.
+    /// If the file cannot be read, or is not UTF-8.
     pub fn read(path: &Path) -> Result<Self, ExperimentError> {
         let text = Disk.read(path).map_err(|e| ExperimentError::Unreadable {
             path: path.display().to_string(),
@@ -176,18 +175,17 @@ impl Source {
         })
     }
 
-    /// The text of an experiment that was put together from flags, so that complaints about it
-    /// have something to point at.
+    /// Creates the text of an experiment that was assembled from flags, so that errors have a position to point at.
     #[must_use]
     pub fn of_flags(experiment: &Experiment) -> Self {
         let text = experiment.text();
-        Self::new("the experiment made from the flags", text)
+        Self::new("the experiment from the command line", text)
     }
 
-    /// The experiment that the text describes.
+    /// Parses the experiment that the text describes.
     ///
     /// # Errors
-    /// If it is not TOML, or has a key or a value that experiments do not have.
+    /// If the text is not TOML, or has a key or a value that experiments do not have.
     pub fn parse(&self) -> Result<Experiment, ExperimentError> {
         toml::from_str(&self.text).map_err(|error| {
             let message = in_words(error.message());
@@ -203,21 +201,22 @@ impl Source {
         })
     }
 
-    /// The keys, joined by dots, of the innermost value whose key or text holds all of `span`; `None` if
-    /// none does.
+    /// Returns the keys, joined by dots, of the innermost value whose key or text contains all of `span`, or `None` if
+    /// there is no such value.
     fn path_at(&self, span: &Range<usize>) -> Option<String> {
         let table = DeTable::parse(&self.text).ok()?;
         let keys = keys_in(table.get_ref(), span)?;
         Some(keys.join("."))
     }
 
-    /// Where the value at `path` stands in the text. Where it is left out, the nearest table
-    /// that would hold it.
+    /// Returns the position of the value at `path`. If the value is left out, this is the position of the nearest table
+    /// that would contain it.
     fn span_of(&self, path: &str) -> Option<SourceSpan> {
         self.spans_of(path).map(|(_, whole)| whole)
     }
 
-    /// The same, behind the place of its key alone; an item of a list has none of its own.
+    /// Returns the position of the key at `path`, and of the key with its value. For an item of a list, both are the
+    /// position of the item.
     fn spans_of(&self, path: &str) -> Option<(SourceSpan, SourceSpan)> {
         let table = DeTable::parse(&self.text).ok()?;
         let mut span = None;
@@ -250,7 +249,7 @@ impl Source {
     }
 }
 
-/// The way to the innermost value of `table` whose key or text holds all of `span`.
+/// Returns the keys that lead to the innermost value of `table` whose key or text contains all of `span`.
 fn keys_in(table: &DeTable<'_>, span: &Range<usize>) -> Option<Vec<String>> {
     table.iter().find_map(|(key, value)| {
         let name = match key.get_ref().contains('.') {
@@ -263,7 +262,8 @@ fn keys_in(table: &DeTable<'_>, span: &Range<usize>) -> Option<Vec<String>> {
     })
 }
 
-/// The same from `value` on, which is none if the whole of it is meant.
+/// Returns the keys that lead from `value` to the innermost value that contains all of `span`: none if it is `value`
+/// itself.
 fn keys_to(value: &Spanned<DeValue<'_>>, span: &Range<usize>) -> Option<Vec<String>> {
     let inner = match value.get_ref() {
         DeValue::Table(table) => keys_in(table, span),
@@ -280,7 +280,7 @@ fn covers(outer: &Range<usize>, inner: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// The keys of a path; a quoted key may hold dots (`sweep."path.loss".2`).
+/// Splits a path into its keys. A quoted key may contain dots (`sweep."path.loss".2`).
 #[must_use]
 pub fn split(path: &str) -> Vec<String> {
     let mut keys = vec![String::new()];
@@ -289,36 +289,35 @@ pub fn split(path: &str) -> Vec<String> {
         match c {
             '"' => quoted = !quoted,
             '.' if !quoted => keys.push(String::new()),
-            _ => keys.last_mut().expect("there is at least one").push(c),
+            _ => keys.last_mut().expect("keys is never empty").push(c),
         }
     }
     keys
 }
 
-/// A message of the parser without Rust's and serde's names of kinds: `expected a list, and found the
-/// text "1%"`.
+/// Rewrites a message of the parser without Rust's and serde's names of types: `expected a list, found the text "1%"`.
 pub(super) fn in_words(message: &str) -> String {
     let Some((found, expected)) = mismatch(message) else {
         return message.to_owned();
     };
     let found = match found.split_once(' ') {
         _ if found.starts_with("floating point") => found.trim_start_matches("floating point "),
-        Some(("string", text)) => return format!("expected {expected}, and found the text {text}"),
+        Some(("string", text)) => return format!("expected {expected}, found the text {text}"),
         Some(("integer" | "boolean", value)) => value,
         _ if found == "sequence" => "a list",
         _ if found == "map" => "a table",
         _ => found,
     };
-    format!("expected {expected}, and found {}", found.replace('`', ""))
+    format!("expected {expected}, found {}", found.replace('`', ""))
 }
 
-/// What to do where the key that every experiment has is not there.
+/// Returns the help for an experiment without `stacks`, the only required key.
 fn left_out(message: &str) -> Option<String> {
-    let help = "say what is compared, for example stacks = [\"sack/reno\", \"rack/cubic\"]";
+    let help = "list the stacks to compare, for example stacks = [\"sack/reno\", \"rack/cubic\"]";
     (message == "missing field `stacks`").then(|| help.to_owned())
 }
 
-/// What there was and what there should have been, of a message about a value of the wrong kind.
+/// Returns the value that was found and the type that was expected, if the message reports a value of the wrong type.
 fn mismatch(message: &str) -> Option<(&str, &str)> {
     let message = message.lines().next()?;
     let (before, expected) = message.rsplit_once(", expected ")?;
@@ -328,22 +327,22 @@ fn mismatch(message: &str) -> Option<(&str, &str)> {
         "u8" => "a whole number from 0 to 255",
         "u16" => "a whole number from 0 to 65535",
         "u32" => "a whole number from 0 to 4294967295",
-        "u64" | "usize" => "a whole number, 0 or more",
+        "u64" | "usize" => "a whole number of at least 0",
         "i64" | "i32" => "a whole number",
         "f64" => "a number",
-        "a string" => "text in quotes",
-        "path string" => "the path of a file, in quotes",
+        "a string" => "quoted text",
+        "path string" => "a quoted file path",
         "a boolean" => "true or false",
         "a sequence" => "a list",
         "a map" => "a table",
-        // Our own types are tables in a file.
+        // The project's own types are tables in a file.
         other if other.starts_with("struct ") => "a table",
         other => other,
     };
     Some((found, expected))
 }
 
-/// How to write a value where a list of such is wanted.
+/// Returns the help for a single value where a list is expected.
 fn as_list(message: &str) -> Option<String> {
     let (found, "a list") = mismatch(message)? else {
         return None;
@@ -353,7 +352,7 @@ fn as_list(message: &str) -> Option<String> {
     Some(format!("write a list: [{value}]"))
 }
 
-/// A guess at what was meant, from a message that lists what would have been right.
+/// Returns a suggestion, if the message lists the accepted words.
 pub(super) fn meant(message: &str) -> Option<String> {
     let mut words = message.split('`').skip(1).step_by(2);
     let wrong = words.next()?;
@@ -372,7 +371,7 @@ pub(super) fn meant(message: &str) -> Option<String> {
         .min();
     Some(match near {
         Some((_, word)) => format!("did you mean the {kind} `{word}`?"),
-        None => format!("the {kind}s known here are {}", known.join(", ")),
+        None => format!("expected one of the {kind}s {}", known.join(", ")),
     })
 }
 
@@ -392,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_pointed_at_with_what_was_meant() {
+    fn an_unknown_key_is_located_with_a_suggestion() {
         let text = "stacks = [\"sack/reno\"]\n[path]\nrate = \"1Mbit/s\"\ndleay = \"2ms\"\n";
         let out = rendered(&source(text).parse().unwrap_err());
         assert!(out.contains("did you mean the key `delay`"), "{out}");
@@ -400,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_a_sweep_that_there_is_not_is_pointed_at() {
+    fn an_unknown_key_of_a_sweep_is_located() {
         let text = "stacks = [\"sack/reno\"]\n[path]\nrate = \"1Mbit/s\"\n[sweep]\n\"path.los\" = [\"1%\"]\n";
         let source = source(text);
         let experiment = source.parse().unwrap();
@@ -415,40 +414,34 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_the_wrong_kind_is_told_without_the_words_of_the_parser() {
+    fn a_value_of_the_wrong_type_is_described_without_names_of_rust_types() {
         for (line, wanted) in [
             (
                 "sweep = { \"path.loss\" = \"1%\" }",
-                "expected a list, and found the text \"1%\"",
+                "expected a list, found the text \"1%\"",
             ),
             (
                 "sweep = { \"path.loss\" = \"1%\" }",
                 "write a list: [\"1%\"]",
             ),
             ("sweep = { \"flows.0.count\" = 2 }", "write a list: [2]"),
-            ("flows = 1", "expected a list, and found 1"),
-            ("path = 1.5", "expected a table, and found 1.5"),
-            ("path = true", "expected a table, and found true"),
-            ("title = 5", "expected text in quotes, and found 5"),
-            (
-                "title = [\"a\"]",
-                "expected text in quotes, and found a list",
-            ),
-            (
-                "path = { trace = 3 }",
-                "expected the path of a file, in quotes",
-            ),
+            ("flows = 1", "expected a list, found 1"),
+            ("path = 1.5", "expected a table, found 1.5"),
+            ("path = true", "expected a table, found true"),
+            ("title = 5", "expected quoted text, found 5"),
+            ("title = [\"a\"]", "expected quoted text, found a list"),
+            ("path = { trace = 3 }", "expected a quoted file path"),
             (
                 "seeds_max = \"x\"",
-                "expected a whole number from 0 to 4294967295, and found the text",
+                "expected a whole number from 0 to 4294967295, found the text",
             ),
             (
                 "path = { rate = true }",
-                "expected a rate such as \"10Mbit/s\", and found true",
+                "expected a rate such as \"10Mbit/s\", found true",
             ),
             (
                 "path = { delay = [1] }",
-                "expected a time such as \"20ms\", and found a list",
+                "expected a time such as \"20ms\", found a list",
             ),
         ] {
             let text = format!("stacks = [\"sack/reno\"]\n{line}\n");
@@ -463,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_the_wrong_kind_is_told_in_words() {
+    fn a_number_of_the_wrong_type_is_described_in_words() {
         let text = "stacks = [\"sack/reno\"]\n[[flows]]\ncount = -2\n";
         let out = rendered(&source(text).parse().unwrap_err());
         assert!(
@@ -473,21 +466,24 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_unit_is_pointed_at_with_the_remedy() {
+    fn a_wrong_unit_is_located_with_a_correction() {
         let text = "stacks = [\"sack/reno\"]\n[path]\nrate = \"1Mbit\"\n";
         let out = rendered(&source(text).parse().unwrap_err());
         assert!(out.contains("line 3") && out.contains("Mbit/s"), "{out}");
     }
 
     #[test]
-    fn a_value_that_is_none_of_the_choices_is_pointed_at_with_the_choices() {
+    fn an_invalid_choice_is_located_with_the_valid_ones() {
         for (line, choices) in [
-            ("[sender]\necn = \"classic\"", "false, true or \"accurate\""),
-            ("[sender]\necn = 1", "false, true or \"accurate\""),
-            ("[names]\na = 1", "a stack, several, or a table"),
+            (
+                "[sender]\necn = \"classic\"",
+                "`false`, `true` or `\"accurate\"`",
+            ),
+            ("[sender]\necn = 1", "`false`, `true` or `\"accurate\"`"),
+            ("[names]\na = 1", "a stack, a list of stacks, or a table"),
             (
                 "[names]\na = { stack = 1, label = \"A\" }",
-                "a stack, several, or a table",
+                "a stack, a list of stacks, or a table",
             ),
             ("\nseeds = \"ten\"", "a number of seeds"),
         ] {
@@ -500,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complaint_names_the_field() {
+    fn an_error_names_the_field() {
         for (line, field) in [
             ("[path]\nrate = \"1Mbit\"", "path.rate"),
             ("[path]\nspeed = \"1Mbit/s\"", "path.speed"),

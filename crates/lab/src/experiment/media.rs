@@ -1,4 +1,4 @@
-//! Real-time media, as an experiment file describes it.
+//! Real-time media in an experiment file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,51 +6,51 @@ use serde::{Deserialize, Serialize};
 use super::is_default;
 use crate::units::{ByteCount, Delay, Rate};
 
-/// Real-time media over RTP: frames at regular times, each sent at once. With several rates the source
-/// goes down a rate when packets are lost or wait, and up one when all has been well for some time;
-/// with one it reacts to nothing. A receiver reports to it over the way back.
+/// Real-time media over RTP: frames at regular intervals, each sent at once. A source with several rates steps down
+/// when packets are lost or wait too long, and up after a time without problems. A source with one rate does not react.
+/// Its receiver sends reports over the reverse path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MediaSource {
-    /// Name, for people.
+    /// Name for readers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Its rates on the wire, ascending; it starts with the first.
+    /// Rates on the wire, in ascending order. The source starts with the first.
     pub rates: Vec<Rate>,
-    /// How many such sources there are.
+    /// Number of sources.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub count: u32,
-    /// Node that sends; only in a topology of `[[links]]`.
+    /// Node of the sender. Only in a topology of `[[links]]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Node that receives; only in a topology of `[[links]]`.
+    /// Node of the receiver. Only in a topology of `[[links]]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// Runs against the path; only with `path`.
+    /// Sends in the reverse direction of the path. Only with `path`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub reverse: bool,
-    /// When it starts; left out, at the beginning of the run, or when `starts` says.
+    /// Start time. Defaults to the start of the run, or to a drawn time (see `starts`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Delay>,
-    /// When it stops for good; left out, never.
+    /// Stop time. By default the source does not stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Delay>,
-    /// Time between two frames; 40 ms if left out.
+    /// Interval between frames. Defaults to 40 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<Delay>,
-    /// The largest packet on the wire; 1200 bytes if left out.
+    /// Maximum size of a packet on the wire. Defaults to 1200 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet: Option<ByteCount>,
-    /// Time between two reports of its receiver; 100 ms if left out.
+    /// Interval between reports of the receiver. Defaults to 100 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<Delay>,
-    /// A wait in queues of this length takes it down a rate; 100 ms if left out.
+    /// Queueing delay at which the source steps one rate down. Defaults to 100 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_limit: Option<Delay>,
-    /// How long all is well before it goes up a rate; 2 s if left out.
+    /// Time without problems after which the source steps one rate up. Defaults to 2 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<Delay>,
-    /// The longest way of a packet that is of use; 400 ms if left out.
+    /// Maximum useful one-way delay of a packet. Defaults to 400 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Delay>,
 }
@@ -59,7 +59,7 @@ const fn one() -> u32 {
     1
 }
 
-// What serde asks for.
+// The signature that serde requires.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 const fn is_one(count: &u32) -> bool {
     *count == 1

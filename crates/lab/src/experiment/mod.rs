@@ -1,8 +1,7 @@
-//! Experiment files: what a TOML file may say.
+//! Experiment files and their schema.
 //!
-//! The types here are the schema: `dupack schema` prints it, unknown keys are errors, and every
-//! quantity carries its unit. [`load`] reads a file and points at the line that is wrong;
-//! [`points`] unrolls the sweep.
+//! The types in this module define the TOML schema, which `dupack schema` prints. Unknown keys are errors, and every
+//! quantity carries its unit. [`load`] reads a file and reports errors by line. [`points`] expands the sweep.
 //!
 //! ```toml
 //! title = "Which recovery survives 3 % loss?"
@@ -55,107 +54,107 @@ pub use traffic::{AppWrite, FlowGroup, FlowSizes, Starts, UdpSource, Video, Web}
 
 use crate::units::{Delay, Probability, Rate};
 
-/// An experiment: stacks under comparison on a path or a topology, over a sweep, with seeds.
+/// An experiment: stacks to compare on a path or a topology, over a sweep, with several seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// What the experiment asks, as a title for its figures and its report.
+    /// Title of the figures and the report: the question that the experiment asks.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
     /// A few sentences for the report.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// The stacks under comparison, each `recovery/control[/lda/response]`. The first is the
-    /// one that the others are measured against.
+    /// Stacks to compare, each written as `recovery/control[/lda/response]`. The first is the baseline of the
+    /// comparisons.
     pub stacks: Vec<String>,
-    /// Which rules the endpoints follow where TCPs differ.
+    /// Rules that the endpoints follow where TCP implementations differ.
     #[serde(default)]
     pub dialect: Dialect,
-    /// How many seeds, counted from 1, or a list of them. Stacks see the same seeds.
+    /// Number of seeds, counted from 1, or a list of seeds. All stacks use the same seeds.
     #[serde(default)]
     pub seeds: Seeds,
-    /// Seeds are added until the goodput of every stack is known this well at every point: half the
-    /// 95 % confidence interval of its mean, as a share of the mean. `seeds` are the first ones.
+    /// Target precision of the goodput of every stack at every point: half of the 95 % confidence interval of the mean,
+    /// relative to the mean. Seeds are added to `seeds` until it is reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Probability>,
-    /// The most seeds that `precision` may take; 200 if nothing is said.
+    /// Maximum number of seeds with `precision`. Defaults to 200.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeds_max: Option<u32>,
-    /// Simulated time of a run.
+    /// Simulated duration of a run.
     #[serde(default = "default_duration")]
     pub duration: Delay,
-    /// Measures start after this much simulated time.
+    /// Simulated time before measurement starts.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub warm_up: Delay,
-    /// When flows and UDP sources start, and where recorded traces begin. Left out, every seed draws
-    /// it, unless a flow or a UDP source says `start`, `start_spread` or `stop`.
+    /// Start times of flows and UDP sources, and the positions at which recorded traces begin. By default every seed
+    /// draws them, unless a flow or a UDP source sets `start`, `start_spread` or `stop`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<Starts>,
-    /// The most that a sender's host takes to process an ACK, each time drawn between zero and this, so that flows
-    /// do not run in lockstep. Left out, a packet's transmission time at the bottleneck where several flows share a
-    /// drop-tail queue, and none in the dialect `ns2`; `"0s"` turns it off.
+    /// Maximum time that a sender's host takes to process an ACK. Each time is drawn between zero and this maximum, so
+    /// that flows do not run in lockstep. Defaults to the transmission time of a packet at the bottleneck if several
+    /// flows share a drop-tail queue, and to zero otherwise and in the dialect `ns2`. `"0s"` turns it off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processing_jitter: Option<Delay>,
-    /// The bottleneck between the senders and the receivers.
+    /// Bottleneck between the senders and the receivers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<LinkOptions>,
-    /// The links between each host and the bottleneck; only with `path`. Without it hosts sit
-    /// at the bottleneck's ends.
+    /// Links between each host and the bottleneck. Only with `path`. Without them, the hosts are at the ends of the
+    /// bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
-    /// The links of a topology, instead of `path`. Nodes are what the links name.
+    /// Links of a topology, instead of `path`. Their endpoints are its nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkOptions>,
-    /// A chain of 802.11 stations, instead of `path` or `links`.
+    /// Chain of 802.11 stations, instead of `path` or `links`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radio: Option<RadioOptions>,
-    /// Routes given node by node, where the shortest path is not wanted.
+    /// Explicit routes, as lists of nodes, that replace shortest paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Vec<String>>,
-    /// The TCP flows; one greedy flow of the compared stack if none is given.
+    /// TCP flows. Defaults to one bulk flow of the stack under comparison.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowGroup>,
     /// UDP sources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub udp: Vec<UdpSource>,
-    /// Real-time media.
+    /// Real-time media sources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<MediaSource>,
-    /// What all senders have in common; a flow may differ.
+    /// Options of all senders. A flow may override them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sender: SenderOptions,
-    /// What all receivers have in common; a flow may differ.
+    /// Options of all receivers. A flow may override them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub receiver: ReceiverOptions,
-    /// Keys of this file and the values that they take in turn; several keys are combined.
+    /// Swept keys of this file and their values. Every value of a key is combined with every value of the others.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sweep: BTreeMap<String, Vec<SweepValue>>,
-    /// Points given one by one, instead of a sweep: each sets the same keys of this file.
+    /// Explicit points, instead of a sweep. All points set the same keys of this file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<BTreeMap<String, SweepValue>>,
-    /// What the claims call the stacks.
+    /// Names of stacks for use in claims.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, Named>,
-    /// Shorthands for the claims: expressions by their names, which may have inputs, as `gain(s)`.
+    /// Named expressions for use in claims. A name may have inputs, as in `gain(s)`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub define: BTreeMap<String, String>,
-    /// What is claimed of the results, judged when all is run.
+    /// Claims about the results, which are judged when all runs are done.
     #[serde(default, rename = "claim", skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
 }
 
-/// A value in a sweep, written as it would be at its own place in the file.
+/// Value in a sweep, written as it would be at its own place in the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "expected text, a number, or true or false")]
+#[serde(untagged, expecting = "expected text, a number, `true` or `false`")]
 #[non_exhaustive]
 pub enum SweepValue {
-    /// Text, which is what every quantity with a unit is.
+    /// Text. Every quantity with a unit is text.
     Text(String),
     /// A whole number.
     Integer(i64),
     /// A real number.
     Real(f64),
-    /// A switch.
+    /// A boolean.
     Switch(bool),
 }
 
@@ -170,16 +169,16 @@ impl std::fmt::Display for SweepValue {
     }
 }
 
-/// The seeds of an experiment.
+/// Seeds of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "expected a number of seeds, as 10, or a list of seeds, as [1, 2, 3]"
+    expecting = "expected a number of seeds such as 10, or a list of seeds such as [1, 2, 3]"
 )]
 pub enum Seeds {
-    /// This many: 1, 2, 3, …
+    /// The seeds from 1 to this number.
     Count(u32),
-    /// These seeds, one by one.
+    /// Explicit seeds.
     List(Vec<u64>),
 }
 
@@ -190,7 +189,7 @@ impl Default for Seeds {
 }
 
 impl Seeds {
-    /// The seeds themselves.
+    /// Returns the list of seeds.
     #[must_use]
     pub fn to_vec(&self) -> Vec<u64> {
         match self {
@@ -199,8 +198,7 @@ impl Seeds {
         }
     }
 
-    /// `times` as many, these among them; `None` where they are listed: what is made for each of them has
-    /// no others.
+    /// Returns `times` as many seeds, which include these, or `None` for explicit seeds, which cannot be extended.
     #[must_use]
     pub const fn times(&self, times: u32) -> Option<Self> {
         match self {
@@ -210,7 +208,7 @@ impl Seeds {
     }
 }
 
-/// The links between the hosts and the bottleneck of a dumbbell.
+/// Links between the hosts and the bottleneck of a dumbbell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Access {
@@ -233,13 +231,13 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Experiment {
-    /// Whether `key` takes several values, in a sweep or point by point.
+    /// Returns `true` if `key` takes several values, in a sweep or in explicit points.
     #[must_use]
     pub fn varies(&self, key: &str) -> bool {
         self.sweep.contains_key(key) || self.points.iter().any(|point| point.contains_key(key))
     }
 
-    /// When its flows start: as it says, or drawn by every seed if it fixes nothing.
+    /// Returns the rule for start times: `starts` if it is set, and otherwise drawn times, unless a source sets a time.
     #[must_use]
     pub fn starts(&self) -> Starts {
         let flow = |flow: &FlowGroup| flow.start.is_some() || flow.start_spread.is_some();
@@ -253,13 +251,13 @@ impl Experiment {
         })
     }
 
-    /// The text of a file that says what it says.
+    /// Returns the experiment as the text of a file.
     #[must_use]
     pub fn text(&self) -> String {
         toml::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// What its claims may use.
+    /// Returns the names that claims may use.
     #[must_use]
     pub fn vocabulary(&self) -> Vocabulary {
         Vocabulary {
@@ -269,8 +267,8 @@ impl Experiment {
         }
     }
 
-    /// Gives it this path under these loss probabilities: one is the path's, several are compared
-    /// one after the other.
+    /// Sets the path and its loss probabilities. A single probability becomes the path's `loss`; several become a
+    /// sweep.
     pub fn set_path(&mut self, mut path: LinkOptions, losses: &[Probability]) {
         match losses {
             [one] => path.loss = *one,
@@ -282,8 +280,7 @@ impl Experiment {
         self.path = Some(path);
     }
 
-    /// An experiment with these stacks and everything else at its default; it still wants a
-    /// path or links.
+    /// Creates an experiment with these stacks and default values. It still needs a path or links.
     #[must_use]
     pub fn new(stacks: Vec<String>) -> Self {
         Self {
@@ -317,7 +314,7 @@ impl Experiment {
     }
 }
 
-/// The JSON Schema of experiment files, as `dupack schema` prints it.
+/// Returns the JSON Schema of experiment files, as `dupack schema` prints it.
 #[must_use]
 pub fn json_schema() -> serde_json::Value {
     schemars::schema_for!(Experiment).to_value()

@@ -1,5 +1,4 @@
-//! The points of a sweep: the experiment with each combination of swept values in place, or with
-//! the values of each point that the file lists.
+//! Points of an experiment: one for each combination of swept values, or one for each explicit point.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,15 +11,15 @@ use super::{Experiment, SweepValue};
 /// One combination of swept values.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Keys and values, in the order of the sweep; empty without a sweep.
+    /// Keys and values in the order of the sweep. Empty without a sweep.
     pub values: Vec<(String, SweepValue)>,
-    /// The experiment with these values in place and no sweep. Scenarios share it.
+    /// The experiment with these values and without a sweep. Scenarios share it.
     pub experiment: Arc<Experiment>,
 }
 
 impl Point {
-    /// The point in words: `loss 1%, delay 20ms`. Keys that end alike are told once if their values are
-    /// the same, and with what stands before their end if not.
+    /// Returns a description of the point: `loss 1%, delay 20ms`. If several keys have the same last part, the part
+    /// stands once if their values are equal. Otherwise each name has the last two parts of its key.
     #[must_use]
     pub fn label(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
@@ -41,13 +40,13 @@ impl Point {
     }
 }
 
-/// The last `n` parts of a key.
+/// Returns the last `n` parts of a key.
 fn last_of(key: &str, n: usize) -> &str {
     let from = key.rmatch_indices('.').nth(n - 1);
     from.map_or(key, |(at, _)| &key[at + 1..])
 }
 
-/// A value for a key, and where in the file it stands.
+/// Value for a key, with its place in the file.
 #[derive(Clone, Debug)]
 struct Setting {
     key: String,
@@ -55,10 +54,10 @@ struct Setting {
     place: String,
 }
 
-/// Every point of the sweep, the last key varying fastest, or those given one by one.
+/// Returns every point of the sweep, where the last key varies fastest, or the explicit points.
 ///
 /// # Errors
-/// If a key names nothing that an experiment has, or a value does not fit its key.
+/// If an experiment has no such key, or a value does not fit its key.
 pub fn points(experiment: &Experiment, source: &Source) -> Result<Vec<Point>, ExperimentError> {
     let base = bare(experiment);
     let combinations = if experiment.points.is_empty() {
@@ -72,10 +71,10 @@ pub fn points(experiment: &Experiment, source: &Source) -> Result<Vec<Point>, Ex
         .collect()
 }
 
-/// The experiment of `base`, which has no sweep, with `values` in place of its own.
+/// Returns the point with `values` set in the experiment `base`, which has no sweep.
 ///
 /// # Errors
-/// If a key names nothing that an experiment has, or a value does not fit its key.
+/// If an experiment has no such key, or a value does not fit its key.
 pub(crate) fn set_in(
     base: &Table,
     values: &[(String, SweepValue)],
@@ -85,7 +84,8 @@ pub(crate) fn set_in(
     let set_all = values
         .iter()
         .try_for_each(|(key, value)| set(&mut table, key, value));
-    // All at once: it is done for every run. Only what went wrong is looked for value by value.
+    // All values are set at once, because this happens for every run. They are checked one by one only to locate an
+    // error.
     if set_all.is_ok()
         && let Ok(experiment) = table.try_into::<Experiment>()
     {
@@ -107,55 +107,55 @@ pub(crate) fn set_in(
     )
 }
 
-/// The experiment as a table, without its sweep and what else concerns no single run.
+/// Returns the experiment as a table, without the sweep and other keys that do not affect a run.
 pub(crate) fn bare(experiment: &Experiment) -> Table {
     let mut bare = experiment.clone();
     bare.sweep.clear();
     bare.points.clear();
-    // No run depends on what is claimed of it.
+    // Claims do not affect a run.
     bare.names.clear();
     bare.define.clear();
     bare.claims.clear();
     Table::try_from(&bare).expect("an experiment is a TOML table")
 }
 
-/// The experiment with these settings in place of its own.
+/// Returns the point with these settings in the experiment `base`.
 fn point(base: &Table, settings: Vec<Setting>, source: &Source) -> Result<Point, ExperimentError> {
     let mut table = base.clone();
     for Setting { key, value, place } in &settings {
         let fail = |message: String, help: Option<String>| {
             ExperimentError::at(source, place, message, help)
         };
-        // What is wrong then is the key, whatever its value.
+        // The key is wrong here, not its value.
         set(&mut table, key, value)
             .map_err(|m| ExperimentError::at_key(source, key_of(place), m, None))?;
-        // One at a time, so that a value that does not fit is the one pointed at.
+        // One setting at a time, so that the error points at the value that does not fit.
         if let Err(error) = table.clone().try_into::<Experiment>() {
             let message = in_words(error.message());
-            // Of a key that there is not the value says nothing.
+            // If the key does not exist, the message must not mention its value.
             if message.starts_with("unknown field")
                 && let Some(meant) = meant(&message)
             {
                 let key = key_of(place);
                 return Err(ExperimentError::at_key(source, key, message, Some(meant)));
             }
-            let help = format!("`{key}` is set to `{value}` here");
+            let help = format!("this sets `{key}` to `{value}`");
             return Err(fail(message, Some(help)));
         }
     }
     Ok(Point {
-        experiment: Arc::new(table.try_into().expect("it was just checked")),
+        experiment: Arc::new(table.try_into().expect("the table was just checked")),
         values: settings.into_iter().map(|s| (s.key, s.value)).collect(),
     })
 }
 
-/// The place of the key of a value at `place`, which may be an item of a list.
+/// Returns the place of the key of the value at `place`, which may be an item of a list.
 fn key_of(place: &str) -> &str {
     let end = place.rfind('"').map_or(place.len(), |quote| quote + 1);
     &place[..end]
 }
 
-/// An error at the second of two values that are the same: two points would have one name.
+/// Returns an error at the second of two equal values, because two points would have the same name.
 fn once<'v>(
     values: impl Iterator<Item = (String, &'v str)>,
     source: &Source,
@@ -163,15 +163,15 @@ fn once<'v>(
     let mut seen = HashSet::new();
     for (value, place) in values {
         if !seen.insert(value.clone()) {
-            let message = format!("`{value}` is there twice");
-            let help = "leave one out: every point is run with all seeds".to_owned();
+            let message = format!("`{value}` occurs twice");
+            let help = "remove one of the two: every point is run with all seeds".to_owned();
             return Err(ExperimentError::at(source, place, message, Some(help)));
         }
     }
     Ok(())
 }
 
-/// Every value of every key with every value of the others.
+/// Combines every value of every key with every value of the others.
 fn combinations(
     experiment: &Experiment,
     source: &Source,
@@ -208,7 +208,7 @@ fn combinations(
     Ok(combinations)
 }
 
-/// The points as they are listed.
+/// Returns the explicit points.
 fn listed(experiment: &Experiment, source: &Source) -> Result<Vec<Vec<Setting>>, ExperimentError> {
     let fail = |place: &str, message: String, help: &str| {
         Err(ExperimentError::at(
@@ -219,12 +219,8 @@ fn listed(experiment: &Experiment, source: &Source) -> Result<Vec<Vec<Setting>>,
         ))
     };
     if !experiment.sweep.is_empty() {
-        let message = "an experiment has either a sweep or a list of points".to_owned();
-        return fail(
-            "sweep",
-            message,
-            "leave one of `[sweep]` and `[[points]]` out",
-        );
+        let message = "an experiment cannot have both a sweep and a list of points".to_owned();
+        return fail("sweep", message, "remove either `[sweep]` or `[[points]]`");
     }
     bounded(experiment.points.len(), "points", source)?;
     let keys: Vec<&String> = experiment.points[0].keys().collect();
@@ -232,8 +228,11 @@ fn listed(experiment: &Experiment, source: &Source) -> Result<Vec<Vec<Setting>>,
     for (n, values) in experiment.points.iter().enumerate() {
         let place = format!("points.{n}");
         if !values.keys().eq(keys.iter().copied()) {
-            let message = format!("point {} sets other keys than the first", n + 1);
-            return fail(&place, message, "every point sets the same keys");
+            let message = format!(
+                "point {} does not set the same keys as the first point",
+                n + 1
+            );
+            return fail(&place, message, "set the same keys in every point");
         }
         let settings = values.iter().map(|(key, value)| {
             let place = format!("{place}.\"{key}\"");
@@ -255,26 +254,27 @@ fn listed(experiment: &Experiment, source: &Source) -> Result<Vec<Vec<Setting>>,
     Ok(all)
 }
 
-/// The most points that a sweep may have.
+/// Maximum number of points of a sweep.
 const MOST_POINTS: usize = 10_000;
 
 fn bounded(points: usize, place: &str, source: &Source) -> Result<(), ExperimentError> {
     if points <= MOST_POINTS {
         return Ok(());
     }
-    let message = format!("there are {points} points; the most is {MOST_POINTS}");
+    let message = format!("the experiment has {points} points; the maximum is {MOST_POINTS}");
     let help = "every value of a key is combined with every value of the others".to_owned();
     Err(ExperimentError::at(source, place, message, Some(help)))
 }
 
-/// Stacks and seeds are compared at every point as they are; words change nothing.
+/// Rejects keys that cannot be swept: stacks and seeds are compared at every point, and titles and claims do not affect
+/// a run.
 pub(crate) fn sweepable(key: &str, place: &str, source: &Source) -> Result<(), ExperimentError> {
     let help = match split(key)[0].as_str() {
         "stacks" => "list every stack in `stacks`: they are compared at every point",
-        "precision" | "seeds_max" => "they hold for every point",
-        "seeds" => "give the seeds in `seeds`: every point is run with all of them",
+        "precision" | "seeds_max" => "set it once: it applies to every point",
+        "seeds" => "list the seeds in `seeds`: every point is run with all of them",
         "title" | "description" | "sweep" | "points" | "names" | "define" | "claim" => {
-            "sweep over what the runs depend on"
+            "sweep a key that affects the runs"
         }
         _ => return Ok(()),
     };
@@ -287,10 +287,10 @@ pub(crate) fn sweepable(key: &str, place: &str, source: &Source) -> Result<(), E
     ))
 }
 
-/// Puts `value` at the dotted `key`; tables on the way are made, items of arrays are not.
+/// Sets the value at the dotted `key`. Missing tables are created, missing items of arrays are not.
 fn set(table: &mut Table, key: &str, value: &SweepValue) -> Result<(), String> {
     let keys = split(key);
-    let (last, way) = keys.split_last().expect("there is at least one");
+    let (last, way) = keys.split_last().expect("a key has at least one part");
     let mut here = Slot::Table(table);
     for (step, next) in way.iter().zip(&keys[1..]) {
         here = here.step((step.as_str(), next.as_str()), key)?;
@@ -298,7 +298,7 @@ fn set(table: &mut Table, key: &str, value: &SweepValue) -> Result<(), String> {
     here.put(last, to_toml(value), key)
 }
 
-/// A place inside a TOML value where one can go on.
+/// Table or array inside a TOML value.
 enum Slot<'a> {
     Table(&'a mut Table),
     Array(&'a mut Vec<Value>),
@@ -307,10 +307,11 @@ enum Slot<'a> {
 impl<'a> Slot<'a> {
     fn step(self, (step, next): (&str, &str), key: &str) -> Result<Self, String> {
         let value = match self {
-            // A list is not made: what its items are is not said.
+            // A missing list is not created, because the contents of its items are unknown.
             Slot::Table(table) if !table.contains_key(step) && next.parse::<usize>().is_ok() => {
                 return Err(format!(
-                    "`{key}`: there is no `{step}` in the file: write [[{step}]] with what is to be swept"
+                    "`{key}`: the file has no `{step}`: add a [[{step}]] table with the key to \
+                     sweep"
                 ));
             }
             Slot::Table(table) => table
@@ -321,7 +322,7 @@ impl<'a> Slot<'a> {
         match value {
             Value::Table(table) => Ok(Slot::Table(table)),
             Value::Array(items) => Ok(Slot::Array(items)),
-            _ => Err(format!("`{key}`: `{step}` is a value and holds no keys")),
+            _ => Err(format!("`{key}`: `{step}` is a value and has no keys")),
         }
     }
 
@@ -340,13 +341,13 @@ fn item<'a>(items: &'a mut [Value], step: &str, key: &str) -> Result<&'a mut Val
     let count = items.len();
     let index: usize = step.parse().map_err(|_| {
         format!(
-            "`{key}`: `{step}` should be a number, 0 to {}",
+            "`{key}`: expected a number from 0 to {} instead of `{step}`",
             count.max(1) - 1
         )
     })?;
     items
         .get_mut(index)
-        .ok_or_else(|| format!("`{key}`: there is no item {index}; there are {count}"))
+        .ok_or_else(|| format!("`{key}`: there is no item {index}; the list has {count}"))
 }
 
 fn to_toml(value: &SweepValue) -> Value {
@@ -383,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_end_alike_are_told_once_or_apart() {
+    fn keys_with_equal_ends_are_merged_or_distinguished() {
         let point = |forward: &str, reverse: &str| Point {
             values: [("links.1.loss", forward), ("links.3.reverse.loss", reverse)]
                 .map(|(key, value)| (key.to_owned(), SweepValue::Text(value.to_owned())))
@@ -395,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_can_be_swept() {
+    fn a_default_can_be_swept() {
         let text = format!("{BASE}\"receiver.delayed_ack\" = [\"0s\", \"200ms\"]\n");
         let points = unroll(&text).unwrap();
         assert_eq!(
@@ -411,7 +412,7 @@ mod tests {
     const LISTED: &str = "stacks = [\"sack/reno\"]\n[path]\nrate = \"1Mbit/s\"\n";
 
     #[test]
-    fn points_may_be_listed() {
+    fn points_may_be_explicit() {
         let text = format!(
             "{LISTED}[[points]]\n\"path.loss\" = \"1%\"\n\"path.delay\" = \"5ms\"\n\
              [[points]]\n\"path.loss\" = \"3%\"\n\"path.delay\" = \"7ms\"\n"
@@ -422,21 +423,21 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_points_that_does_not_hang_together_is_an_error() {
+    fn inconsistent_explicit_points_are_errors() {
         for (lines, part) in [
             (
                 "[[points]]\n\"path.loss\" = \"1%\"\n[[points]]\n\"path.delay\" = \"1ms\"\n",
-                "other keys than the first",
+                "does not set the same keys",
             ),
             (
                 "[[points]]\n\"path.loss\" = \"1%\"\n[sweep]\n\"path.delay\" = [\"1ms\"]\n",
-                "either a sweep or a list",
+                "both a sweep and a list",
             ),
             ("[[points]]\n\"path.loss\" = \"many\"\n", "many"),
             ("[[points]]\nseeds = 3\n", "cannot be swept"),
             (
                 "[[points]]\n\"path.loss\" = \"1%\"\n[[points]]\n\"path.loss\" = \"1%\"\n",
-                "`path.loss = 1%` is there twice",
+                "`path.loss = 1%` occurs twice",
             ),
         ] {
             let error = unroll(&format!("{LISTED}{lines}")).unwrap_err();
@@ -444,7 +445,7 @@ mod tests {
         }
     }
 
-    /// Where in the text a complaint points.
+    /// Returns the part of the text that the error points at.
     fn pointed(text: &str) -> String {
         let source = Source::new("test.toml", text);
         let error = points(&source.parse().unwrap(), &source).unwrap_err();
@@ -456,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complaint_points_at_the_key_or_at_the_second_of_two_values() {
+    fn an_error_points_at_the_key_or_at_the_second_of_two_equal_values() {
         let twice = "\"path.delay\" = [\"5ms\", \"7ms\",  \"5ms\"]\n";
         let text = format!("{BASE}{twice}");
         let source = Source::new("test.toml", &text);
@@ -475,17 +476,14 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_values_that_do_not_fit_are_errors() {
+    fn invalid_keys_and_values_are_errors() {
         for (line, part) in [
             ("\"path.lsos\" = [\"1%\"]", "unknown field `lsos`"),
             ("\"path.loss\" = [\"5\"]", "5"),
             ("\"flows.3.count\" = [1]", "there is no item 3"),
-            ("\"path.rate.x\" = [1]", "holds no keys"),
+            ("\"path.rate.x\" = [1]", "has no keys"),
             ("\"path.loss\" = []", "no values"),
-            (
-                "\"path.delay\" = [\"5ms\", \"5ms\"]",
-                "`5ms` is there twice",
-            ),
+            ("\"path.delay\" = [\"5ms\", \"5ms\"]", "`5ms` occurs twice"),
             ("\"udp.0.rate\" = [\"1Mbit/s\"]", "write [[udp]]"),
             ("\"stacks.0\" = [\"le/reno\"]", "cannot be swept"),
             ("\"seeds\" = [1, 2]", "cannot be swept"),

@@ -1,6 +1,6 @@
-//! Parameters of managed queues and token buckets, as an experiment file gives them beside `queue`.
+//! Parameters of managed queues and token buckets, in tables beside `queue`.
 //!
-//! Each struct's defaults are the RFC's, as the network has them.
+//! The defaults of each struct are the RFC's, as in `dupack-net`.
 
 use dupack_net::link::{
     CakeConfig, Capable, CoDelConfig, Discipline, DualPi2Config, DualScheduler, FqCoDelConfig,
@@ -18,39 +18,39 @@ use crate::units::{ByteCount, Delay, Probability, Rate};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CoDelOptions {
-    /// The wait that is not too long.
+    /// Acceptable wait.
     pub target: Delay,
-    /// For how long it must be exceeded before the first drop.
+    /// Time for which the target must be exceeded before the first drop.
     pub interval: Delay,
-    /// Nothing is dropped while no more than so many bytes wait.
+    /// Nothing is dropped while at most this many bytes wait.
     pub mtu: ByteCount,
-    /// Mark packets of flows that use ECN instead of dropping them.
+    /// Marks packets of flows that use ECN instead of dropping them.
     pub ecn: bool,
-    /// Mark each packet with ECT(1) that has waited longer than this; never, if left out.
+    /// Wait above which every packet with ECT(1) is marked. Off by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l4s_threshold: Option<Delay>,
 }
 
-/// Parameters of FQ-CoDel (RFC 8290): CoDel's, and the scheduler's.
+/// Parameters of FQ-CoDel (RFC 8290): those of CoDel, and those of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FqCoDelOptions {
-    /// The wait that is not too long.
+    /// Acceptable wait.
     pub target: Delay,
-    /// For how long it must be exceeded before the first drop.
+    /// Time for which the target must be exceeded before the first drop.
     pub interval: Delay,
-    /// Nothing is dropped from a flow while no more than so many of its bytes wait.
+    /// Nothing is dropped from a flow while at most this many of its bytes wait.
     pub mtu: ByteCount,
-    /// Mark packets of flows that use ECN instead of dropping them.
+    /// Marks packets of flows that use ECN instead of dropping them.
     pub ecn: bool,
-    /// Mark each packet with ECT(1) that has waited longer than this; never, if left out.
+    /// Wait above which every packet with ECT(1) is marked. Off by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l4s_threshold: Option<Delay>,
-    /// What a flow may send in its turn.
+    /// Bytes that a flow may send in its turn.
     pub quantum: ByteCount,
-    /// How many lines flows are hashed to.
+    /// Number of queues that flows are hashed to.
     pub flows: u32,
-    /// The most packets that a full buffer drops at once, from the fattest flow.
+    /// Maximum number of packets that are dropped at once, from the flow with the most bytes, when the buffer is full.
     pub drop_batch: u32,
 }
 
@@ -58,30 +58,29 @@ pub struct FqCoDelOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PieOptions {
-    /// The wait that is aimed at.
+    /// Target of the wait.
     pub target: Delay,
-    /// The time between two updates of the drop probability.
+    /// Interval between updates of the drop probability.
     pub update: Delay,
-    /// Weight of the wait beyond the target, per second.
+    /// Weight of the excess over the target, per second.
     pub alpha: f64,
-    /// Weight of the wait's growth, per second.
+    /// Weight of the growth of the wait, per second.
     pub beta: f64,
-    /// For how long nothing is dropped after a quiet time.
+    /// Time for which nothing is dropped after the queue was quiet.
     pub max_burst: Delay,
-    /// Nothing is dropped while no more than two such packets wait.
+    /// Nothing is dropped while at most two packets of this size wait.
     pub mean_packet: ByteCount,
-    /// Mark packets of flows that use ECN instead of dropping them.
+    /// Marks packets of flows that use ECN instead of dropping them.
     pub ecn: bool,
-    /// From this drop probability on they are dropped, too.
+    /// Drop probability above which packets of flows that use ECN are dropped, too.
     pub mark_below: Probability,
-    /// Find out the wait from the rate of departures, measured over so many bytes at a time; from
-    /// timestamps, if left out.
+    /// Estimates the wait from the departure rate, measured over this many bytes. By default the wait is taken from
+    /// timestamps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub departure_rate: Option<ByteCount>,
-    /// Spread drops evenly (RFC 8033 §5.4).
+    /// Spaces drops evenly (RFC 8033 §5.4).
     pub derandomised: bool,
-    /// The most by which a drop probability above 10 % rises in one update (RFC 8033 §5.5 has
-    /// 2 %); no bound, if left out.
+    /// Maximum step of a drop probability above 10 % in one update (2 % in RFC 8033 §5.5). Unbounded by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cap: Option<Probability>,
 }
@@ -90,75 +89,75 @@ pub struct PieOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DualPi2Options {
-    /// The wait of classic packets that is aimed at.
+    /// Target of the wait of classic packets.
     pub target: Delay,
-    /// The longest round trip that is expected; it sets the gains.
+    /// Maximum expected round-trip time, which determines the gains.
     pub rtt_max: Delay,
-    /// The time between two updates of the probability.
+    /// Interval between updates of the probability.
     pub update: Delay,
-    /// What the base probability is multiplied by for L4S packets.
+    /// Coupling factor: the base probability is multiplied by it for L4S packets.
     pub coupling: f64,
-    /// The wait from which on L4S packets are marked.
+    /// Wait above which L4S packets are marked.
     pub min_th: Delay,
-    /// How much longer the wait is at which all of them are; zero is a step.
+    /// Additional wait at which all L4S packets are marked. Zero makes the ramp a step.
     pub range: Delay,
-    /// None of them is marked for its wait while no more than so many wait.
+    /// The ramp marks nothing in an L4S queue of at most this many packets.
     pub th_len: u32,
-    /// The room that the buffer must have for any packet.
+    /// Free space that the buffer must have to accept any packet.
     pub mtu: ByteCount,
-    /// While both lines wait, classic packets get one part of the bytes in so many.
+    /// Reciprocal of the classic queue's share of the bytes while both queues are backlogged.
     pub classic_one_in: u32,
-    /// Instead of that, send the packet that has waited longest, L4S packets as if for so much
-    /// longer (a time-shifted FIFO; 50 ms in the RFC).
+    /// Time-shifted FIFO instead of the fixed share: the packet that has waited longest is sent, and this time (50 ms
+    /// in the RFC) is added to the waits of L4S packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shift: Option<Delay>,
 }
 
-/// Parameters of a queue like CAKE (Høiland-Jørgensen et al., LANMAN 2018).
+/// Parameters of the CAKE-like queue (Høiland-Jørgensen et al., LANMAN 2018).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CakeOptions {
-    /// Rate of its shaper, which has no bursts; without one, the link's rate is all there is.
+    /// Rate of the shaper, which allows no bursts. Without it, only the rate of the link limits the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Bytes that the shaper adds to each packet.
     pub overhead: ByteCount,
-    /// The wait that is not too long.
+    /// Acceptable wait.
     pub target: Delay,
-    /// For how long it must be exceeded.
+    /// Time for which the target must be exceeded before the first drop.
     pub interval: Delay,
-    /// Mark packets of flows that use ECN instead of dropping them.
+    /// Marks packets of flows that use ECN instead of dropping them.
     pub ecn: bool,
-    /// Among whom it is fair.
+    /// Fairness among hosts or among flows.
     pub fair: Fairness,
-    /// What a line may send in its turn.
+    /// Bytes that a queue may send in its turn.
     pub quantum: ByteCount,
-    /// How many lines flows are hashed to.
+    /// Number of queues that flows are hashed to.
     pub lines: u32,
-    /// How many lines a hash names, of which a flow takes a free one.
+    /// Number of queues in a set. A hash selects a set, and the flow takes a free queue of it.
     pub ways: u32,
-    /// The largest packet, in bytes on the link.
+    /// Maximum size of a packet, in bytes on the link.
     pub mtu: ByteCount,
 }
 
-/// Among whom a queue like CAKE is fair.
+/// Fairness of the CAKE-like queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Fairness {
-    /// Among hosts, then among the flows of each. On a `[path]` the flows of one `[[flows]]` group
-    /// share a host on either side; in a topology, nodes are hosts.
+    /// Fair among hosts, then among the flows of each host. On a `[path]`, the flows of one `[[flows]]` group share a
+    /// host on either side. In a topology, the nodes are the hosts.
     Hosts,
-    /// Among flows.
+    /// Fair among flows.
     Flows,
 }
 
-/// A token bucket, for `queue = "policer"` and `queue = "shaper"`.
+/// Token bucket, for `queue = "policer"` or `queue = "shaper"`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenBucketOptions {
-    /// How fast it fills.
+    /// Rate at which the bucket fills.
     pub rate: Rate,
-    /// What it holds.
+    /// Size of the bucket.
     pub burst: ByteCount,
 }
 
@@ -174,7 +173,7 @@ const fn bytes(bytes: u32) -> ByteCount {
     ByteCount::from_bytes(bytes as u64)
 }
 
-/// A number of bytes as the network takes it; more than it can count is the most.
+/// Converts to the byte count of `dupack-net`, and saturates at its maximum.
 fn counted(bytes: ByteCount) -> u32 {
     u32::try_from(bytes.as_bytes()).unwrap_or(u32::MAX)
 }
@@ -363,7 +362,7 @@ impl CakeOptions {
         config
     }
 
-    /// Whether its shaper has a rate of nothing.
+    /// Returns `true` if its shaper has a rate of zero.
     pub(crate) fn is_shut(&self) -> bool {
         self.rate.is_some_and(|rate| rate.as_bits_per_second() == 0)
     }
@@ -376,7 +375,7 @@ impl TokenBucketOptions {
     }
 }
 
-/// What one direction of a link says of its queue.
+/// Queue options of one direction of a link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Queueing {
     pub(crate) kind: QueueKind,
@@ -390,7 +389,7 @@ pub(crate) struct Queueing {
 }
 
 impl LinkOptions {
-    /// What it says of the forward direction's queue.
+    /// Returns the queue options of the forward direction.
     pub(crate) const fn queueing(&self) -> Queueing {
         Queueing {
             kind: self.queue,
@@ -406,7 +405,7 @@ impl LinkOptions {
 }
 
 impl Direction {
-    /// What it says of its queue.
+    /// Returns the queue options.
     pub(crate) const fn queueing(&self) -> Queueing {
         Queueing {
             kind: self.queue,
@@ -422,12 +421,12 @@ impl Direction {
 }
 
 impl Queueing {
-    /// Whether a shaper has a rate of nothing.
+    /// Returns `true` if a shaper has a rate of zero.
     pub(crate) fn is_shut(&self) -> bool {
         self.cake.is_some_and(|cake| cake.is_shut())
     }
 
-    /// The tables of managed queues and token buckets by their keys, and which are there.
+    /// Returns the keys of the tables of managed queues and token buckets, and `true` for those that are present.
     pub(crate) const fn tables(&self) -> [(&'static str, bool); 6] {
         [
             ("codel", self.codel.is_some()),
@@ -439,8 +438,8 @@ impl Queueing {
         ]
     }
 
-    /// The managed queue or token bucket that `queue` names, with its parameters; `None` for the
-    /// other kinds, and for a token bucket without rate.
+    /// Returns the managed queue or token bucket that `queue` names, with its parameters. `None` for the other
+    /// disciplines, and for a token bucket without a rate.
     pub(crate) fn managed(&self) -> Option<Discipline> {
         match self.kind {
             QueueKind::DropTail | QueueKind::Red => None,
@@ -460,8 +459,8 @@ impl Queueing {
         }
     }
 
-    /// The key of the table that `queue` reads, with all effective parameters and the defaults;
-    /// `None` for kinds without such a table, and for RED.
+    /// Returns the key of the table that `queue` reads, with all effective parameters and their defaults. `None` for
+    /// RED, and for disciplines without such a table.
     pub(crate) fn managed_parameters(
         &self,
     ) -> Option<(&'static str, serde_json::Value, serde_json::Value)> {
@@ -489,7 +488,7 @@ fn effective<T: Copy + Default + Serialize>(
 }
 
 impl QueueKind {
-    /// The name in files.
+    /// Returns the name in experiment files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -505,7 +504,7 @@ impl QueueKind {
         }
     }
 
-    /// The key of the table with its parameters, if it has any.
+    /// Returns the key of the table with the parameters, if there is one.
     #[must_use]
     pub const fn table(self) -> Option<&'static str> {
         match self {

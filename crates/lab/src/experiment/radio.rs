@@ -1,4 +1,4 @@
-//! A chain of 802.11 stations as an experiment file describes it.
+//! Chains of 802.11 stations in an experiment file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,117 +6,116 @@ use serde::{Deserialize, Serialize};
 use super::is_default;
 use crate::units::{Buffer, ByteCount, Delay, Distance, Probability, Rate};
 
-/// Stations in a row that share a radio channel: IEEE 802.11 DCF, as 802.11b unless said
-/// otherwise. Stations are called `node 0`, `node 1`, …; packets are relayed by all between.
+/// Stations in a row that share a radio channel: IEEE 802.11 DCF, with 802.11b as the default. The stations are called
+/// `node 0`, `node 1`, …, and each relays packets to its neighbours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RadioOptions {
-    /// How many hops from the first station to the last.
+    /// Number of hops from the first station to the last.
     pub hops: u32,
     /// Distance between neighbours.
     #[serde(default = "spacing", skip_serializing_if = "is_spacing")]
     pub spacing: Distance,
-    /// How far a frame can be received.
+    /// Maximum distance at which a frame can be received.
     #[serde(default = "reception", skip_serializing_if = "is_reception")]
     pub reception_range: Distance,
-    /// How far a carrier is sensed.
+    /// Maximum distance at which a carrier is sensed.
     #[serde(default = "carrier_sense", skip_serializing_if = "is_carrier_sense")]
     pub carrier_sense_range: Distance,
-    /// Rate of data frames; 11 Mbit/s if left out.
+    /// Rate of data frames. Defaults to 11 Mbit/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Rate of ACK, RTS and CTS frames; 1 Mbit/s if left out.
+    /// Rate of ACK, RTS and CTS frames. Defaults to 1 Mbit/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_rate: Option<Rate>,
-    /// Frames longer than this are announced by RTS and CTS; none if left out.
+    /// Size above which frames are preceded by RTS and CTS. By default no frame is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rts_threshold: Option<ByteCount>,
-    /// What each station's interface queue holds; 50 packets if left out.
+    /// Interface queue of each station. Defaults to 50 packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
-    /// Probability that a packet is lost for good, whatever the MAC does: on a hop, unless
-    /// `loss_over` says otherwise.
+    /// Probability that a packet is lost permanently, even if the MAC succeeds. It applies to each hop, or to the whole
+    /// path (see `loss_over`).
     #[serde(default, skip_serializing_if = "is_default")]
     pub loss: Probability,
-    /// What `loss` is the probability of: that a packet is lost on each hop, or on all together.
+    /// Scope of `loss`: each hop, or all hops together.
     #[serde(default, skip_serializing_if = "is_default")]
     pub loss_over: LossOver,
-    /// Probability that a data frame is corrupted, in which case the MAC tries again.
+    /// Probability that a data frame is corrupted. The MAC then retries it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub frame_error: Probability,
-    /// The first contention window, in slots; 31 if left out.
+    /// Initial contention window, in slots. Defaults to 31.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cw_min: Option<u32>,
-    /// The largest contention window, in slots; 1023 if left out.
+    /// Maximum contention window, in slots. Defaults to 1023.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cw_max: Option<u32>,
-    /// Attempts at a frame without RTS, or at an RTS; 7 if left out.
+    /// Maximum number of attempts for a frame without RTS, or for an RTS. Defaults to 7.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub short_retry_limit: Option<u32>,
-    /// Attempts at a frame that RTS and CTS announced; 4 if left out.
+    /// Maximum number of attempts for a frame that follows RTS and CTS. Defaults to 4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_retry_limit: Option<u32>,
-    /// Slot time; 20 us if left out.
+    /// Slot time. Defaults to 20 us.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<Delay>,
-    /// Which of two frames that overlap at a receiver survive.
+    /// Model of two frames that overlap at a receiver.
     #[serde(default, skip_serializing_if = "is_default")]
     pub interference: Interference,
-    /// What a station waits for after a frame that it senses but cannot receive.
+    /// Treatment of frames that a station senses but cannot receive.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sensed_frames: SensedFrames,
-    /// Whether a packet that is queued while the ACK for the one before is awaited needs a
-    /// backoff of its own.
+    /// State of the channel for a station that is about to send an ACK or CTS and gets a packet at that moment.
     #[serde(default, skip_serializing_if = "is_default")]
     pub answering: Answering,
 }
 
-/// What the probability of a loss is over.
+/// Scope of a loss probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LossOver {
-    /// A hop: a packet over five hops meets it five times.
+    /// Each hop: a packet that crosses five hops is exposed to it five times.
     #[default]
     Hop,
-    /// The path from the first station to the last, each way; every hop has the same part of it.
+    /// The path from the first station to the last, in each direction. Every hop gets an equal part of the probability.
     Path,
 }
 
-/// Which of two frames that overlap at a receiver survive.
+/// Model of two frames that overlap at a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Interference {
-    /// The one that is 10 dB stronger than each other, if there is one; power falls with the
-    /// fourth power of distance.
+    /// The frame that is 10 dB stronger than each other frame survives, if there is one. Power falls with the fourth
+    /// power of distance.
     #[default]
     Capture,
-    /// Neither of them.
+    /// Neither frame survives.
     Overlap,
 }
 
-/// What a station waits for after a frame that it senses but cannot receive.
+/// Treatment of frames that a station senses but cannot receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum SensedFrames {
-    /// EIFS, as after a frame in error; so ns-2.
+    /// As a frame in error, followed by EIFS, like ns-2.
     #[default]
     Eifs,
-    /// DIFS, as after noise; so ns-3.
+    /// As noise, followed by DIFS, like ns-3.
     Difs,
 }
 
-/// What a station that awaits an ACK is to a packet that is queued meanwhile.
+/// State of the channel for a station that is about to send an ACK or CTS and gets a packet at that moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Answering {
-    /// Busy: the packet is sent after a backoff.
+    /// Busy: the packet needs a backoff.
     #[default]
     Busy,
-    /// Idle: no backoff; so ns-3.
+    /// Idle: the packet is sent without a backoff, like ns-3.
     Idle,
 }
 

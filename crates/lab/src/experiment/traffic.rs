@@ -1,98 +1,96 @@
-//! Who sends what, as an experiment file describes it.
+//! Traffic sources in an experiment file.
 
+use dupack_net::web::FlowSizes as Distribution;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ReceiverOptions, SenderOptions, is_default};
+use super::{Experiment, ReceiverOptions, SenderOptions, is_default};
 use crate::units::{ByteCount, Delay, Rate};
 
-/// When flows and UDP sources start, and where a run begins in a recorded trace.
+/// Start times of flows and UDP sources, and the positions at which runs begin in recorded traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Starts {
-    /// Every seed draws them. The first flow starts with the run; the others start within the first
-    /// second, and so do UDP sources (within a tenth of the run if that is less), later than their own
-    /// `start` if they have one. Every recorded trace begins at a moment of its own. All stacks of a
-    /// seed have the same.
+    /// Every seed draws them. The first flow starts with the run. The other flows and UDP sources start within the
+    /// first second (or within a tenth of the run, if that is shorter) after their own `start`, if they have one. Every
+    /// recorded trace begins at a random position. All stacks of a seed share these draws.
     Drawn,
-    /// As each says by `start` and `start_spread`, and with the run where it says nothing. Recorded
-    /// traces begin at their start.
+    /// Flows and UDP sources start as their `start` and `start_spread` say, and with the run by default. Recorded
+    /// traces start at their beginning.
     Given,
 }
 
-/// TCP flows that are alike.
+/// Group of identical TCP flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowGroup {
     /// Name in the results.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Its stack; left out, the one under comparison.
+    /// Stack of the flows. Defaults to the stack under comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<String>,
-    /// How many there are.
+    /// Number of flows.
     #[serde(default = "one")]
     pub count: u32,
-    /// Node of the sender; only in a topology of `[[links]]`.
+    /// Node of the sender. Only in a topology of `[[links]]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Node of the receiver; only in a topology of `[[links]]`.
+    /// Node of the receiver. Only in a topology of `[[links]]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// Runs against the path, from its receivers' side to its senders'; only with `path`.
+    /// Sends in the reverse direction of the path, from the side of its receivers to the side of its senders. Only with
+    /// `path`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub reverse: bool,
-    /// When it starts; left out, at the beginning of the run, or when `starts` says.
+    /// Start time. Defaults to the start of the run, or to a drawn time (see `starts`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Delay>,
-    /// Starts are spread evenly at random over this much time after `start`.
+    /// Start times are spread uniformly at random over this time after `start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_spread: Option<Delay>,
-    /// How much each sends; without it there is always more.
+    /// Bytes that each flow transfers. Unlimited by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<ByteCount>,
-    /// What the application of each writes when, instead of everything at once: between its writes it has
-    /// nothing to send.
+    /// Writes of the application, instead of unlimited data. Between the writes the flow is application-limited.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<AppWrite>,
-    /// Sends frames at a constant rate to somebody who watches, instead of always more.
+    /// Video: frames at a constant rate with a deadline, instead of unlimited data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub video: Option<Video>,
-    /// Short flows that come and go, instead of one that always has more: `count` is then how many
-    /// such sources there are.
+    /// Short flows at random times, instead of one long flow. `count` is then the number of such sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub web: Option<Web>,
-    /// Where its senders differ from the others.
+    /// Options of these senders that differ from those of all senders.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sender: SenderOptions,
-    /// Where its receivers differ from the others.
+    /// Options of these receivers that differ from those of all receivers.
     #[serde(default, skip_serializing_if = "is_default")]
     pub receiver: ReceiverOptions,
 }
 
-/// A write of an application, or several at regular times. In a list of them each comes after those before it.
+/// A write of an application, or a series of them. The writes of a list follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AppWrite {
-    /// When, from the start of the flow on; left out, with the flow, or together with the write before.
+    /// Time since the start of the flow. Defaults to the time of the previous write, or to the start of the flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Delay>,
-    /// So long after everything before has been acknowledged, as an answer comes after a question; instead
-    /// of `at`.
+    /// Time after all previous data was acknowledged, as between a request and its response. Instead of `at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Delay>,
-    /// Again and again at this interval; without `count`, until the end of the run.
+    /// Interval between repetitions. Without `count` they continue until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Delay>,
-    /// How often: at the interval `every`, or each `after` the one before.
+    /// Number of repetitions, at the interval `every`, or each one `after` the previous.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// How much.
+    /// Size of the write.
     pub bytes: ByteCount,
 }
 
 impl AppWrite {
-    /// How many writes it stands for in a run of `duration`.
+    /// Returns the number of writes in a run of `duration`.
     #[must_use]
     pub fn times(&self, duration: Delay) -> u64 {
         match (self.count, self.every) {
@@ -107,42 +105,72 @@ impl AppWrite {
     }
 }
 
-/// Video: frames of one size at regular times, each to be shown by a deadline.
+/// Video: frames of equal size at regular intervals, each with a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Video {
-    /// Rate of the video, in payload.
+    /// Payload rate of the video.
     pub rate: Rate,
-    /// Time between two frames.
+    /// Interval between frames.
     #[serde(default = "default_frame")]
     pub frame: Delay,
-    /// From when a frame is written until it is to be shown.
+    /// Time from the write of a frame to its display.
     pub deadline: Delay,
 }
 
-/// Short flows: each transfer is a connection of its own. They come at random from `start` to the end
-/// of the run (a Poisson process, of which the number of flows is fixed at its mean), and the run's
-/// seed draws their sizes.
+/// Short flows: each transfer is a separate connection. They arrive at random from `start` to the end of the run, as a
+/// Poisson process with the number of flows fixed at its mean. The run's seed draws their sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Web {
-    /// Where their sizes are from.
+    /// Distribution of the sizes.
     pub sizes: FlowSizes,
-    /// What they offer on average, in payload.
+    /// Average offered load, in payload.
     pub load: Rate,
 }
 
-/// A published distribution of the sizes of flows.
+/// Published distribution of flow sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FlowSizes {
-    /// Objects of web pages (3GPP2's HTTP model as ns-3 has it): 8.7 kB on average.
+    /// Objects of web pages (3GPP2's HTTP model, as in ns-3): 8.7 kB on average.
     WebObjects,
     /// A web-search cluster (DCTCP, SIGCOMM 2010): 1.7 MB on average.
     WebSearch,
     /// A data-mining cluster (VL2, SIGCOMM 2009): 12.7 MB on average.
     DataMining,
+}
+
+impl FlowGroup {
+    /// Returns the number of flows of the group in a run of `experiment`.
+    pub(crate) fn flows_in(&self, experiment: &Experiment) -> u64 {
+        let Some(web) = &self.web else {
+            return u64::from(self.count);
+        };
+        let seconds = self.sending(experiment).as_seconds();
+        let bytes = web.load.as_bits_per_second() as f64 / 8.0 * seconds;
+        let each = bytes / web.sizes.distribution().mean_bytes();
+        (each * f64::from(self.count)).round() as u64
+    }
+
+    /// Returns the time during which the short flows of the group arrive: from its start to the end of the run.
+    pub(crate) fn sending(&self, experiment: &Experiment) -> Delay {
+        let start = self.start.unwrap_or_default();
+        let end = experiment.duration;
+        Delay::from_nanos(end.as_nanos().saturating_sub(start.as_nanos()))
+    }
+}
+
+impl FlowSizes {
+    /// Returns the distribution.
+    pub(crate) const fn distribution(self) -> Distribution {
+        match self {
+            Self::WebObjects => Distribution::WebObjects,
+            Self::WebSearch => Distribution::WebSearch,
+            Self::DataMining => Distribution::DataMining,
+        }
+    }
 }
 
 fn one() -> u32 {
@@ -174,7 +202,7 @@ impl Default for FlowGroup {
     }
 }
 
-/// A UDP source: constant rate, always or while it is on.
+/// A UDP source with a constant rate, either always or during on periods.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UdpSource {
@@ -186,34 +214,34 @@ pub struct UdpSource {
     /// Size of its packets on the wire.
     #[serde(default = "default_packet")]
     pub packet: ByteCount,
-    /// Node that sends; only in a topology of `[[links]]`.
+    /// Node of the sender. Only in a topology of `[[links]]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Node that receives; only in a topology of `[[links]]`.
+    /// Node of the receiver. Only in a topology of `[[links]]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// When it starts; left out, at the beginning of the run, or when `starts` says.
+    /// Start time. Defaults to the start of the run, or to a drawn time (see `starts`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Delay>,
-    /// When it stops for good; left out, never.
+    /// Stop time. By default the source does not stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Delay>,
-    /// Length of its on periods; with `off`.
+    /// Length of the on periods. Requires `off`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<Delay>,
-    /// Length of its off periods; with `on`. It begins with an on period.
+    /// Length of the off periods. Requires `on`. The source starts with an on period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off: Option<Delay>,
-    /// Whether on and off periods vary, exponentially, around their lengths.
+    /// Distribution of the lengths of on and off periods.
     #[serde(default, skip_serializing_if = "is_default")]
     pub periods: Periods,
 }
 
-/// How long on and off periods are.
+/// Distribution of the lengths of on and off periods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Periods {
-    /// As given.
+    /// Fixed lengths, as given.
     #[default]
     Fixed,
     /// Exponentially distributed with the given mean.

@@ -1,4 +1,4 @@
-//! Where the points of a sweep are on its axes: numbers in one unit, for programs that read the results.
+//! Coordinates of the points of a sweep on its axes: numbers in a single unit, for programs that read the results.
 
 use toml::{Table, Value};
 
@@ -8,19 +8,19 @@ use crate::experiment::load::split;
 use crate::experiment::points::Point;
 use crate::units::{Buffer, ByteCount, Delay, Distance, Probability, Rate};
 
-/// What a swept key is at a point.
+/// Value of a swept key at a point.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Coordinate {
-    /// A number. Its unit is `%`, `Mbit/s`, `ms`, `packets`, `kB` or `m`, or empty for a count or a
-    /// share without one.
+    /// A number. The unit is `%`, `Mbit/s`, `ms`, `packets`, `kB` or `m`, or empty for a count or a dimensionless
+    /// ratio.
     Number {
-        /// The number.
+        /// The number, in the unit.
         number: f64,
-        /// Its unit.
+        /// The unit.
         unit: &'static str,
     },
-    /// A switch.
+    /// A boolean.
     Switch(bool),
     /// A word, such as a dialect.
     Word(String),
@@ -72,9 +72,8 @@ impl Coordinate {
         Self::Number { number, unit: "" }
     }
 
-    /// Where each of `points`, which are all of a sweep, is on each of its axes, in the order of its keys. What
-    /// counts is what the experiment made of a value, not how it was written, and a zero has the unit of its
-    /// neighbours.
+    /// Returns the coordinates of all points of a sweep, in the order of its keys. A coordinate is the value that the
+    /// experiment contains, not the text in the file. A zero takes the unit of the other values on its axis.
     #[must_use]
     pub fn of_points(points: &[Point]) -> Vec<Vec<Self>> {
         let mut all: Vec<Vec<Self>> = points.iter().map(coordinates).collect();
@@ -90,7 +89,7 @@ impl Coordinate {
         all
     }
 
-    /// The unit; empty if it has none.
+    /// Returns the unit, which is empty if there is none.
     #[must_use]
     pub const fn unit(&self) -> &'static str {
         match self {
@@ -99,7 +98,7 @@ impl Coordinate {
         }
     }
 
-    /// A zero in `unit`, if it is a zero without one.
+    /// Sets the unit of a zero without a unit.
     fn zero_in(&mut self, unit: &'static str) {
         let bare = Self::count(0.0);
         if *self == bare {
@@ -109,7 +108,7 @@ impl Coordinate {
 }
 
 impl Results {
-    /// Where each point is on each axis of the sweep ([`Coordinate::of_points`]).
+    /// Returns the coordinates of all points of the sweep ([`Coordinate::of_points`]).
     #[must_use]
     pub fn coordinates(&self) -> Vec<Vec<Coordinate>> {
         Coordinate::of_points(&self.points)
@@ -125,7 +124,7 @@ fn coordinates(point: &Point) -> Vec<Coordinate> {
     point.values.iter().map(of).collect()
 }
 
-/// What stands at the dotted `key`; nothing if it is the default and was left out.
+/// Returns the value at the dotted `key`, or `None` if it is left out because it is the default.
 fn at<'v>(whole: &'v Value, key: &str) -> Option<&'v Value> {
     let mut here = whole;
     for step in split(key) {
@@ -154,7 +153,7 @@ mod tests {
         plan.empty_results()
     }
 
-    /// The points of a sweep over one key.
+    /// Returns the coordinates of a sweep over one key.
     fn along(lines: &str) -> Vec<Coordinate> {
         let all = swept(lines).coordinates();
         all.into_iter().map(|mut point| point.remove(0)).collect()
@@ -169,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn all_values_of_a_key_are_in_one_unit() {
+    fn all_values_of_a_key_have_one_unit() {
         let rates = numbers("\"path.rate\" = [\"500kbit/s\", \"10Mbit/s\", \"1Gbit/s\"]");
         assert_eq!(
             rates,
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_stays_what_it_is() {
+    fn values_that_are_not_numbers_are_kept() {
         let dialects = along("\"dialect\" = [\"rfc\", \"linux\"]");
         let word = |text: &str| Coordinate::Word(text.to_owned());
         assert_eq!(dialects, [word("rfc"), word("linux")]);
@@ -197,9 +196,9 @@ mod tests {
         );
     }
 
-    /// A number with its unit, read as people write it, is the quantity that was swept.
+    /// A number with its unit parses back to the quantity that was swept.
     #[test]
-    fn a_number_with_its_unit_reads_back_to_the_same_quantity() {
+    fn a_number_with_its_unit_parses_to_the_same_quantity() {
         for nanos in [
             1_u64,
             100_000,

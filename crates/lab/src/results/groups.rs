@@ -1,13 +1,12 @@
-//! The flows of a run, group by group: whose they are, and what each group gets.
+//! Groups of flows: the flows of each group, and its share of the goodput.
 
 use std::ops::Range;
 
 use super::{Results, Run};
 use crate::experiment::Experiment;
-use crate::run::flows_in;
 use crate::stats::{Summary, jain_index};
 
-/// The groups of flows of an experiment, in the order of its file.
+/// Groups of flows of an experiment, in the order of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups(Vec<Group>);
 
@@ -15,23 +14,23 @@ pub struct Groups(Vec<Group>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Group {
-    /// Its name; `group 2` if the file gives the second none.
+    /// Name of the group. Defaults to `group 2` for the second group.
     pub name: String,
-    /// The stack of its own; none if it runs the one under comparison.
+    /// Stack of the group, or `None` if it uses the stack under comparison.
     pub stack: Option<String>,
-    /// The places of its flows among those of a run.
+    /// Indices of the group's flows in a run.
     pub flows: Range<usize>,
 }
 
 impl Groups {
-    /// Those of `experiment`; a single one where its file names none.
+    /// Returns the groups of `experiment`, or a single group if the file has none.
     #[must_use]
     pub fn of(experiment: &Experiment) -> Self {
         let mut end = 0;
         let described = experiment.flows.iter().enumerate();
         let groups = described.map(|(place, group)| {
             let start = end;
-            end += usize::try_from(flows_in(experiment, group)).unwrap_or(usize::MAX);
+            end += usize::try_from(group.flows_in(experiment)).unwrap_or(usize::MAX);
             Group {
                 name: match group.name.as_str() {
                     "" => format!("group {}", place + 1),
@@ -52,26 +51,26 @@ impl Groups {
         }])
     }
 
-    /// All of them.
+    /// Returns all groups.
     #[must_use]
     pub fn all(&self) -> &[Group] {
         &self.0
     }
 
-    /// The group of a flow.
+    /// Returns the group of a flow.
     #[must_use]
     pub fn of_flow(&self, flow: usize) -> Option<&Group> {
         self.0.iter().find(|group| group.flows.contains(&flow))
     }
 
-    /// Those called `name`: several groups may share one.
+    /// Returns the groups called `name`. Several groups may share a name.
     pub fn named<'g>(&'g self, name: &'g str) -> impl Iterator<Item = &'g Group> + 'g {
         self.0.iter().filter(move |group| group.name == name)
     }
 }
 
 impl Group {
-    /// The goodputs of its flows in a run, in Mbit/s.
+    /// Returns the goodputs of the group's flows in a run, in Mbit/s.
     #[must_use]
     pub fn goodputs<'r>(&self, run: &'r Run) -> &'r [f64] {
         let all = &run.flow_goodputs;
@@ -80,22 +79,22 @@ impl Group {
     }
 }
 
-/// What a group gets, over the seeds.
+/// Goodput of a group over the seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GroupShare {
-    /// Goodput of all its flows together, in Mbit/s.
+    /// Total goodput of its flows, in Mbit/s.
     pub goodput: Summary,
-    /// Goodput of one of its flows, in Mbit/s.
+    /// Mean goodput per flow, in Mbit/s.
     pub per_flow: Summary,
     /// Its share of the goodput of all flows, in percent.
     pub share: Summary,
-    /// Jain's index among its flows; none of a single flow.
+    /// Jain's index among its flows. `None` for a single flow.
     pub fairness: Option<Summary>,
 }
 
 impl Results {
-    /// Whether flows have more than one group.
+    /// Returns `true` if there is more than one group of flows.
     #[must_use]
     pub fn has_groups(&self) -> bool {
         let groups = self
@@ -105,7 +104,7 @@ impl Results {
         groups.is_some_and(|groups| groups.all().len() > 1)
     }
 
-    /// What `group` gets in the sound runs of `stack` at `point`; none where there is no run.
+    /// Returns the goodput of `group` in the sound runs of `stack` at `point`, or `None` if there are no such runs.
     #[must_use]
     pub fn share_of(&self, point: usize, stack: usize, group: &Group) -> Option<GroupShare> {
         let runs = self
@@ -136,7 +135,7 @@ impl Results {
         })
     }
 
-    /// Jain's index among all flows of the runs of `stack` at `point`, whatever their group.
+    /// Returns Jain's index among all flows of the runs of `stack` at `point`, regardless of groups.
     #[must_use]
     pub fn fairness_of_all(&self, point: usize, stack: usize) -> Option<Summary> {
         let runs = self
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_without_a_group_are_one() {
+    fn a_flow_without_a_group_forms_one() {
         let results = results("", &[&[2.0]]);
         assert!(!results.has_groups());
         assert_eq!(Groups::of(&results.experiment).all().len(), 1);

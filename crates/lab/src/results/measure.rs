@@ -1,20 +1,23 @@
-//! What is measured in a run.
+//! Measures of a run.
 
 use serde::{Deserialize, Serialize};
 
-/// Which way a measure is better.
+/// Stack of the competing flow in measurements of harm: the one that most servers send with, as in Linux.
+pub const STANDING: &str = "rack/cubic";
+
+/// Direction in which a measure is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// More is better.
+    /// Higher is better.
     Higher,
-    /// Less is better.
+    /// Lower is better.
     Lower,
-    /// Neither as such.
+    /// Neither direction is better.
     Neither,
 }
 
-/// Writes [`Measure`] from a table with all that there is to say of each in one place. What is said of it in
-/// the documentation is what other programs are told.
+/// Defines [`Measure`] from a table with the key, label, unit and direction of each measure. The doc comment of a
+/// measure is also its description for other programs.
 macro_rules! measures {
     (
         $(#[$about:meta])*
@@ -33,35 +36,35 @@ macro_rules! measures {
         }
 
         impl $enum {
-            /// All of them, in the order of the columns.
+            /// All measures, in column order.
             pub const ALL: [Self; [$(Self::$name),+].len()] = [$(Self::$name),+];
 
-            /// Column name in CSV and JSON, with its unit.
+            /// Returns the column name in CSV and JSON, with the unit.
             #[must_use]
             pub const fn key(self) -> &'static str {
                 match self { $(Self::$name => $key,)+ }
             }
 
-            /// Name and unit for people.
+            /// Returns the name and unit for readers.
             #[must_use]
             pub const fn label(self) -> &'static str {
                 match self { $(Self::$name => $label,)+ }
             }
 
-            /// Its unit: `Mbit/s`, `%`, `ms`, `s`, `segments`; empty for a count or a share without one.
+            /// Returns the unit: `Mbit/s`, `%`, `ms`, `s` or `segments`. Empty for a count or a dimensionless ratio.
             #[must_use]
             pub const fn unit(self) -> &'static str {
                 match self { $(Self::$name => $unit,)+ }
             }
 
-            /// What it is, in a sentence that needs no other.
+            /// Returns the description: a self-contained sentence.
             #[must_use]
             pub const fn description(self) -> &'static str {
-                // Each line of the documentation begins with a space.
+                // Each line of a doc comment starts with a space.
                 match self { $(Self::$name => concat!($($doc),+).trim_ascii_start(),)+ }
             }
 
-            /// Which way it is better.
+            /// Returns the direction in which the measure is better.
             #[must_use]
             pub const fn better(self) -> Better {
                 match self { $(Self::$name => Better::$better,)+ }
@@ -71,15 +74,15 @@ macro_rules! measures {
 }
 
 measures! {
-    /// A measure of a run. With several flows it is taken over those of the compared stack
-    /// together, or over all flows if no flow runs it.
+    /// A measure of a run. With several flows it covers all flows of the compared stack, or all flows if none of them
+    /// uses that stack.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     #[non_exhaustive]
     pub enum Measure {
-        /// Bytes delivered in order per second, in Mbit/s of payload.
+        /// Payload bytes that are delivered in order, in Mbit/s.
         Goodput { key: "goodput_mbit_s", label: "goodput (Mbit/s)", unit: "Mbit/s", better: Higher }
-        /// Goodput of all TCP flows together, in Mbit/s of payload.
+        /// Total goodput of all TCP flows, in Mbit/s of payload.
         TotalGoodput {
             key: "total_goodput_mbit_s", label: "goodput of all flows (Mbit/s)",
             unit: "Mbit/s", better: Higher
@@ -92,128 +95,129 @@ measures! {
             unit: "%", better: Neither
         }
         /// Retransmissions of segments that were not lost.
-        Spurious { key: "spurious_retransmissions", label: "needless retransmissions", unit: "", better: Lower }
+        Spurious { key: "spurious_retransmissions", label: "spurious retransmissions", unit: "", better: Lower }
         /// Retransmission timeouts.
         Timeouts { key: "timeouts", label: "timeouts", unit: "", better: Lower }
-        /// Loss events found without a timeout.
+        /// Loss events that are detected without a timeout.
         LossEvents { key: "loss_events", label: "loss events", unit: "", better: Neither }
-        /// Recoveries that an ACK ended, not a timeout.
+        /// Recoveries that end with an ACK rather than a timeout.
         Recoveries { key: "recoveries", label: "recoveries ended by an ACK", unit: "", better: Neither }
-        /// Recoveries that an ACK ended which left nothing outstanding.
+        /// Recoveries whose last ACK leaves no data outstanding.
         RecoveriesLeftEmpty {
             key: "recoveries_left_empty", label: "of these, with nothing outstanding",
             unit: "", better: Neither
         }
-        /// Reductions of the window that proved to be needless, and were undone.
+        /// Window reductions that are undone because they proved spurious.
         Undone { key: "undone_reductions", label: "reductions undone", unit: "", better: Neither }
-        /// Data packets dropped by full queues (or RED).
+        /// Data packets dropped because the queue is full, or by RED.
         QueueDrops { key: "queue_drops", label: "queue drops", unit: "", better: Neither }
         /// Data packets lost on links.
         LinkLosses { key: "link_losses", label: "link losses", unit: "", better: Neither }
-        /// Median time a data packet waits in queues on its way, in ms.
+        /// Median queueing delay of a data packet over all queues of its path, in ms.
         DelayMedian {
             key: "queueing_delay_median_ms", label: "queueing delay, median (ms)",
             unit: "ms", better: Lower
         }
-        /// 95th percentile of the time that a data packet waits in queues on its way, in ms.
+        /// 95th percentile of the queueing delay of a data packet over all queues of its path, in ms.
         DelayP95 {
             key: "queueing_delay_p95_ms", label: "queueing delay, 95th percentile (ms)",
             unit: "ms", better: Lower
         }
-        /// Mean of what the sender counts as in flight, in segments.
+        /// Mean number of segments in flight by the sender's own count, in segments.
         InFlight {
-            key: "in_flight_believed_segments", label: "in flight as the sender counts (segments)",
+            key: "in_flight_believed_segments", label: "in flight by the sender's count (segments)",
             unit: "segments", better: Neither
         }
-        /// Mean of what was really in flight, in segments.
+        /// Mean number of segments that are actually in flight, in segments.
         InFlightTrue {
-            key: "in_flight_true_segments", label: "really in flight (segments)",
+            key: "in_flight_true_segments", label: "actually in flight (segments)",
             unit: "segments", better: Neither
         }
-        /// Share of time in which the busiest link was transmitting, in percent.
-        Utilisation { key: "utilisation_percent", label: "link in use (%)", unit: "%", better: Neither }
-        /// Jain's fairness index over the flows.
+        /// Fraction of time during which the busiest link transmits, in percent.
+        Utilisation { key: "utilisation_percent", label: "link utilisation (%)", unit: "%", better: Neither }
+        /// Jain's fairness index among the flows.
         Fairness { key: "fairness_jain", label: "fairness (Jain)", unit: "", better: Higher }
-        /// Time until every finite flow was done, in s.
+        /// Time until all finite flows are complete, in s.
         Completion { key: "completion_s", label: "completion (s)", unit: "s", better: Lower }
-        /// Video frames that were there by their deadline, in percent of those that were due.
+        /// Video frames that arrive by their deadline, in percent of those that are due.
         FramesInTime {
             key: "frames_in_time_percent", label: "video frames in time (%)",
             unit: "%", better: Higher
         }
-        /// How often the picture stood still for a viewer who waits.
+        /// Number of times that the video stalls for a viewer who waits for every frame.
         Stalls { key: "stalls", label: "video stalls", unit: "", better: Lower }
-        /// How long the picture stood still for a viewer who waits, in all, in s.
-        StallTime { key: "stall_time_s", label: "video standing still (s)", unit: "s", better: Lower }
-        /// Share of wireless losses judged rightly (A_w), in percent.
+        /// Total time for which the video stalls for a viewer who waits for every frame, in s.
+        StallTime { key: "stall_time_s", label: "video stall time (s)", unit: "s", better: Lower }
+        /// Wireless losses that are classified correctly (A_w), in percent.
         AccuracyWireless {
-            key: "accuracy_wireless_percent", label: "wireless losses judged rightly (%)",
+            key: "accuracy_wireless_percent", label: "wireless losses classified correctly (%)",
             unit: "%", better: Higher
         }
-        /// Share of congestion losses judged rightly (A_c), in percent.
+        /// Congestion losses that are classified correctly (A_c), in percent.
         AccuracyCongestion {
-            key: "accuracy_congestion_percent", label: "congestion losses judged rightly (%)",
+            key: "accuracy_congestion_percent", label: "congestion losses classified correctly (%)",
             unit: "%", better: Higher
         }
-        /// Data packets that arrived with a mark of congestion (CE), where flows use ECN.
+        /// Data packets that arrive with a congestion mark (CE) in flows that use ECN.
         Marks { key: "marked_packets", label: "marked packets (ECN)", unit: "", better: Neither }
-        /// Share of its goodput that a standing flow loses beside this stack, against beside as many
-        /// flows of its own kind: 0 is no harm, 1 is all of it, below 0 it gains.
+        /// Share of its goodput that a competing flow loses beside this stack, relative to the same flow beside as many
+        /// flows of its own stack: 0 is no harm, 1 is the whole goodput, and a negative value is a gain.
         HarmGoodput {
             key: "harm_goodput_share", label: "harm: share of a CUBIC flow's goodput",
             unit: "", better: Lower
         }
-        /// What this stack adds to the 95th percentile of the queueing delay of a standing flow's packets, in ms.
+        /// Increase of the 95th percentile of a competing flow's queueing delay, relative to the same flow beside flows
+        /// of its own stack, in ms.
         HarmDelay {
             key: "harm_delay_p95_ms", label: "harm: added queueing delay, 95th percentile (ms)",
             unit: "ms", better: Lower
         }
-        /// What this stack adds to the 95th percentile of the queueing delay of a standing flow's packets, in
-        /// percent of what it is beside its own kind.
+        /// Increase of the 95th percentile of a competing flow's queueing delay, in percent of the delay beside flows
+        /// of its own stack.
         HarmDelayShare {
             key: "harm_delay_p95_percent", label: "harm: added queueing delay, 95th percentile (%)",
             unit: "%", better: Lower
         }
-        /// Mean time from the start of a short flow (`web`) to its last byte, of those of at most 100 kB, in ms.
+        /// Mean completion time of the short flows (`web`) of at most 100 kB, from the start to the last byte, in ms.
         CompletionShort {
             key: "completion_short_mean_ms", label: "completion of flows up to 100 kB, mean (ms)",
             unit: "ms", better: Lower
         }
-        /// 99th percentile of the time from the start of a short flow (`web`) to its last byte, of those of at
-        /// most 100 kB, in ms.
+        /// 99th percentile of the completion time of the short flows (`web`) of at most 100 kB, from the start to the
+        /// last byte, in ms.
         CompletionShortP99 {
             key: "completion_short_p99_ms", label: "completion of flows up to 100 kB, 99th percentile (ms)",
             unit: "ms", better: Lower
         }
-        /// Mean time from the start of a short flow (`web`) to its last byte, of those above 100 kB and of at
-        /// most 10 MB, in ms.
+        /// Mean completion time of the short flows (`web`) above 100 kB and up to 10 MB, from the start to the last
+        /// byte, in ms.
         CompletionMedium {
             key: "completion_medium_mean_ms", label: "completion of flows up to 10 MB, mean (ms)",
             unit: "ms", better: Lower
         }
-        /// Mean time from the start of a short flow (`web`) to its last byte, of those above 10 MB, in ms.
+        /// Mean completion time of the short flows (`web`) above 10 MB, from the start to the last byte, in ms.
         CompletionLong {
             key: "completion_long_mean_ms", label: "completion of larger flows, mean (ms)",
             unit: "ms", better: Lower
         }
-        /// Share of short flows (`web`) that were not done at the end of the run, in percent.
+        /// Short flows (`web`) that are not complete at the end of the run, in percent.
         Unfinished {
-            key: "unfinished_flows_percent", label: "flows not done at the end (%)",
+            key: "unfinished_flows_percent", label: "unfinished flows (%)",
             unit: "%", better: Lower
         }
-        /// What arrives of real-time media (`media`), all sources together, in Mbit/s on the wire.
+        /// Total rate of the real-time media (`media`) that arrives from all sources, in Mbit/s on the wire.
         MediaRate {
-            key: "media_rate_mbit_s", label: "real-time media that arrives (Mbit/s)",
+            key: "media_rate_mbit_s", label: "real-time media received (Mbit/s)",
             unit: "Mbit/s", better: Higher
         }
-        /// 95th percentile of how long packets of real-time media (`media`) are on the way, of the source for
-        /// which it is longest, in ms.
+        /// 95th percentile of the one-way delay of real-time media packets (`media`), for the source with the highest,
+        /// in ms.
         MediaDelayP95 {
-            key: "media_delay_p95_ms", label: "way of real-time media, 95th percentile (ms)",
+            key: "media_delay_p95_ms", label: "one-way delay of real-time media, 95th percentile (ms)",
             unit: "ms", better: Lower
         }
-        /// Share of packets of real-time media (`media`) that were lost, or came after their deadline, in percent
-        /// of those that are not still under way.
+        /// Real-time media packets (`media`) that are lost or miss their deadline, in percent of those that are no
+        /// longer in transit.
         MediaLate {
             key: "media_late_percent", label: "real-time media lost or late (%)",
             unit: "%", better: Lower
@@ -222,13 +226,13 @@ measures! {
 }
 
 impl Measure {
-    /// The measure whose column is called `key`.
+    /// Returns the measure with the column name `key`.
     #[must_use]
     pub fn of_key(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|measure| measure.key() == key)
     }
 
-    /// Whether it is measured in runs of its own, beside a standing flow ([`Harm`](crate::run::Harm)).
+    /// Returns `true` if the measure comes from separate runs beside a competing flow ([`Harm`](crate::run::Harm)).
     #[must_use]
     pub const fn is_of_harm(self) -> bool {
         matches!(
@@ -238,9 +242,9 @@ impl Measure {
     }
 }
 
-/// The values of every measure in one run; what does not apply is `None`.
+/// Values of all measures in a run. A measure that does not apply is `None`.
 ///
-/// There may be a million of them: what does not apply is kept as a NaN, which no value is.
+/// There may be a million of these, so a missing value is stored as NaN, which is never a valid value.
 #[derive(Clone, Copy, Debug)]
 pub struct Values([f64; Measure::ALL.len()]);
 
@@ -258,7 +262,7 @@ impl PartialEq for Values {
 }
 
 impl Values {
-    /// The value of `measure`.
+    /// Returns the value of `measure`.
     #[must_use]
     pub const fn get(&self, measure: Measure) -> Option<f64> {
         let value = self.0[measure as usize];
@@ -268,7 +272,7 @@ impl Values {
         }
     }
 
-    /// Sets the value of `measure`; what is not a number does not apply.
+    /// Sets the value of `measure`. A value that is not finite means that the measure does not apply.
     pub fn set(&mut self, measure: Measure, value: f64) {
         self.0[measure as usize] = match value.is_finite() {
             true => value,
@@ -282,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_of_a_measure_names_its_unit() {
+    fn descriptions_and_labels_name_the_unit() {
         for measure in Measure::ALL {
             let (unit, label) = (measure.unit(), measure.label());
             let about = measure.description();
@@ -300,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_apply_is_nothing_and_is_the_same_everywhere() {
+    fn values_that_do_not_apply_are_none_and_compare_equal() {
         let mut one = Values::default();
         assert_eq!(one, Values::default());
         one.set(Measure::Goodput, 0.0);
@@ -314,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn each_has_a_key_of_its_own_and_is_found_by_it() {
+    fn keys_are_unique_and_identify_measures() {
         for measure in Measure::ALL {
             assert_eq!(Measure::of_key(measure.key()), Some(measure));
         }

@@ -1,22 +1,22 @@
-//! Over what runs are made: the simulator, or real packets on an emulated path.
+//! Medium of the runs: the simulator, or real packets on an emulated path.
 
 use crate::units::ByteCount;
 
-/// Marks a stack with a run that cannot be trusted, in tables. Before how many are left of how many.
+/// Mark of a stack with runs that cannot be trusted, in tables. It precedes the number of remaining runs.
 pub const DOUBT: &str = "†";
 
-/// What is said where all runs are such.
-pub const NO_ANSWER: &str = "There is no answer: every run is worth nothing, and marked †.";
+/// Message for results in which no run can be trusted.
+pub const NO_ANSWER: &str = "There is no answer: no run can be trusted (†).";
 
-/// Where runs cannot be trusted, a point has an answer only if at least so many of each stack can, and at
-/// least half: the interval of two runs is so wide that it tells nothing, and what is left of many is
-/// chosen by when the machine was idle.
+/// Minimum number of trustworthy runs per stack, if some runs cannot be trusted. At least half of the runs must be
+/// trustworthy, too. The confidence interval of two runs is too wide to be useful, and the runs that remain of many are
+/// a biased sample: those during which the machine happened to be idle.
 pub const SOUND_LEAST: usize = 3;
 
-/// Stands in the place of the best stack at a point where all runs are such.
-pub const NO_ANSWER_HERE: &str = "no answer: every run is marked †";
+/// Text instead of the best stack at a point where no run can be trusted.
+pub const NO_ANSWER_HERE: &str = "no answer: no run can be trusted (†)";
 
-/// Over what runs are made.
+/// Medium of the runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Medium {
     /// The simulator.
@@ -26,10 +26,10 @@ pub enum Medium {
     Wire(WireRecord),
 }
 
-/// What runs on real packets have of their own.
+/// Details of runs on real packets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WireRecord {
-    /// How much each run transfers.
+    /// Bytes that each run transfers.
     pub bytes: ByteCount,
     /// Runs during which the machine did not keep up.
     pub doubts: Vec<Doubt>,
@@ -38,18 +38,18 @@ pub struct WireRecord {
 /// A run that cannot be trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// Its point.
+    /// Index of its point.
     pub point: usize,
-    /// Its stack.
+    /// Index of its stack.
     pub stack: usize,
     /// Its seed.
     pub seed: u64,
-    /// Why, for people.
+    /// Reasons, for readers.
     pub reasons: Vec<String>,
 }
 
 impl Medium {
-    /// How many runs cannot be trusted.
+    /// Returns the number of runs that cannot be trusted.
     #[must_use]
     pub fn all_doubts(&self) -> usize {
         match self {
@@ -58,7 +58,7 @@ impl Medium {
         }
     }
 
-    /// The runs of `stack` at `point` that cannot be trusted.
+    /// Returns the runs of `stack` at `point` that cannot be trusted.
     pub fn doubts(&self, point: usize, stack: usize) -> impl Iterator<Item = &Doubt> {
         let doubts = match self {
             Self::Simulated => &[][..],

@@ -1,7 +1,9 @@
-//! What came out of an experiment: every run, and what the runs of a stack say together.
+//! Results of an experiment: every run, and the statistics of the runs of each stack.
 
+mod answered;
 pub mod coordinate;
 pub mod groups;
+mod hashes;
 pub mod measure;
 pub mod medium;
 pub mod recorded;
@@ -10,6 +12,7 @@ pub mod store;
 pub mod summary;
 pub mod verdict;
 
+pub use answered::Answered;
 pub use coordinate::Coordinate;
 pub use groups::{Group, GroupShare, Groups};
 pub use measure::{Better, Measure, Values};
@@ -28,55 +31,55 @@ use crate::stats::Summary;
 /// One run: a stack at a point of the sweep with a seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Which point, by its place among the points.
+    /// Index of its point.
     pub point: usize,
-    /// Which stack, by its place in the experiment.
+    /// Index of its stack in the experiment.
     pub stack: usize,
     /// Its seed.
     pub seed: u64,
-    /// What was measured.
+    /// Measured values.
     pub values: Values,
-    /// Each flow's goodput in Mbit/s, in the order of the flows.
+    /// Goodput of each flow in Mbit/s, in the order of the flows.
     pub flow_goodputs: Vec<f64>,
-    /// Hash over everything that happened to every packet: the same file and seed give the
-    /// same hash. Zero on real packets, which have none.
+    /// Hash of the complete history of every packet: the same file and seed give the same hash. Zero for real packets,
+    /// which have no hash.
     pub trace_hash: u64,
 }
 
 /// An effective parameter, for `--explain` and for the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// What it belongs to: a stack's algorithm, the sender, the receiver, the path.
+    /// Owner: an algorithm of a stack, the sender, the receiver, or the path.
     pub owner: String,
     /// Its name.
     pub name: String,
     /// Its value, with its unit.
     pub value: String,
-    /// Where the value comes from: the file or the flags, or the default's source.
+    /// Source of the value: the file, the flags, or the source of the default.
     pub source: String,
 }
 
-/// What is known of the harm that stacks do ([`crate::run::Harm`]).
+/// State of the harm measurement ([`crate::run::Harm`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HarmRecord {
-    /// Nobody asked.
+    /// Harm was not requested.
     #[default]
     NotAsked,
-    /// It says nothing here.
+    /// Harm is not meaningful for this experiment.
     Senseless {
-        /// Why, for people.
+        /// Reason, for readers.
         why: String,
     },
-    /// It is among the measures.
+    /// Harm is among the measures.
     Measured,
 }
 
-/// An experiment with everything that came out of it.
+/// An experiment with all its results.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// Over what the runs were made.
+    /// Medium of the runs.
     pub medium: Medium,
-    /// What was asked.
+    /// The experiment.
     pub experiment: Experiment,
     /// The points of its sweep.
     pub points: Vec<Point>,
@@ -84,37 +87,37 @@ pub struct Results {
     pub stacks: Vec<String>,
     /// The runs that finished, sorted by point, stack and seed.
     pub runs: Vec<Run>,
-    /// How many runs there should have been.
+    /// Number of runs that were planned.
     pub planned: usize,
-    /// Pairs that defeat each other, as `check` found them.
+    /// Warnings about combinations that defeat each other, from `check`.
     pub warnings: Vec<String>,
-    /// Every effective parameter.
+    /// All effective parameters.
     pub parameters: Vec<Parameter>,
     /// The recorded traces that links follow, point by point.
     pub recorded: Vec<Recorded>,
-    /// What is known of harm.
+    /// State of the harm measurement.
     pub harm: HarmRecord,
-    /// What counts most to the reader, if it was said: it orders the verdicts.
+    /// Measure that the reader prefers, if any. It orders the verdicts.
     pub prefer: Option<Prefer>,
-    /// Which comparisons are corrected for one another.
+    /// Family of comparisons that are corrected together.
     pub family: Family,
 }
 
 impl Results {
-    /// Corrects the comparisons of the whole sweep for one another, instead of those at each point.
+    /// Corrects all comparisons of the sweep together, instead of those at each point.
     pub fn correct_over_sweep(&mut self) {
         let points = 0..self.points.len();
         let p = points.flat_map(|point| Verdict::plain_p(self, point));
         self.family = Family::of_sweep(p.collect());
     }
 
-    /// The runs at `point`, by stack and seed.
+    /// Returns the runs at `point`, ordered by stack and seed.
     #[must_use]
     pub fn runs_at(&self, point: usize) -> &[Run] {
         within(&self.runs, |run| run.point.cmp(&point))
     }
 
-    /// The runs of `stack` at `point`, by seed.
+    /// Returns the runs of `stack` at `point`, ordered by seed.
     #[must_use]
     pub fn runs_of(&self, point: usize, stack: usize) -> &[Run] {
         within(&self.runs, |run| {
@@ -122,8 +125,7 @@ impl Results {
         })
     }
 
-    /// The values of `measure` over the seeds of `stack` at `point`, with their seeds. Runs that
-    /// cannot be trusted are left out.
+    /// Returns the seeds and values of `measure` for `stack` at `point`, without the runs that cannot be trusted.
     pub fn samples(
         &self,
         point: usize,
@@ -135,7 +137,7 @@ impl Results {
         sound.filter_map(move |run| Some((run.seed, run.values.get(measure)?)))
     }
 
-    /// Whether `measure` applies to any run.
+    /// Returns `true` if `measure` applies to any run.
     #[must_use]
     pub fn has(&self, measure: Measure) -> bool {
         self.runs
@@ -143,9 +145,9 @@ impl Results {
             .any(|run| run.values.get(measure).is_some())
     }
 
-    /// `measure` over the seeds of `stack` at `point`; none if it does not apply. There is no interval
-    /// where every seed gave the same run: their number says nothing. Harm has runs of its own, in which the
-    /// standing flow starts by chance.
+    /// Summarizes `measure` over the seeds of `stack` at `point`. Returns `None` if the measure does not apply. There
+    /// is no interval if every seed gave the same run, because the number of runs then carries no information. Harm is
+    /// an exception: it has separate runs, in which the start of the competing flow is random.
     #[must_use]
     pub fn summary(&self, point: usize, stack: usize, measure: Measure) -> Option<Summary> {
         let samples: Vec<f64> = self
@@ -160,8 +162,8 @@ impl Results {
         Some(summary)
     }
 
-    /// Whether all of several seeds gave `stack` the same run at `point`, as the hash of everything
-    /// that happened shows.
+    /// Returns `true` if there are several seeds and all of them gave `stack` the same run at `point`, according to the
+    /// trace hashes.
     #[must_use]
     pub fn is_without_chance(&self, point: usize, stack: usize) -> bool {
         let [first, others @ ..] = self.runs_of(point, stack) else {
@@ -171,28 +173,28 @@ impl Results {
         self.medium == Medium::Simulated && !others.is_empty() && others.iter().all(same)
     }
 
-    /// Whether all of several seeds gave a stack at a point the same run.
+    /// Returns `true` if all of several seeds gave some stack the same run at some point.
     #[must_use]
     pub fn has_runs_without_chance(&self) -> bool {
         (0..self.points.len())
             .any(|point| (0..self.stacks.len()).any(|stack| self.is_without_chance(point, stack)))
     }
 
-    /// Whether there are several TCP flows.
+    /// Returns `true` if there are several TCP flows.
     #[must_use]
     pub fn has_several_flows(&self) -> bool {
         let first = self.runs.first();
         first.is_some_and(|run| run.flow_goodputs.len() > 1)
     }
 
-    /// A run's hash, if its medium has one.
+    /// Returns the hash of a run, if the medium has hashes.
     #[must_use]
     pub fn hash_of(&self, run: &Run) -> Option<u64> {
         (self.medium == Medium::Simulated).then_some(run.trace_hash)
     }
 
-    /// A stack's name at a point: marked, with how many of its runs are left, if some of them
-    /// cannot be trusted.
+    /// Returns the name of a stack at a point. If some of its runs cannot be trusted, the name is marked with the
+    /// number of remaining runs.
     #[must_use]
     pub fn name_at(&self, point: usize, stack: usize) -> String {
         let name = &self.stacks[stack];
@@ -205,16 +207,16 @@ impl Results {
         }
     }
 
-    /// Whether a run can be trusted.
+    /// Returns `true` if a run can be trusted.
     #[must_use]
     pub fn is_sound(&self, run: &Run) -> bool {
         let mut doubts = self.medium.doubts(run.point, run.stack);
         !doubts.any(|doubt| doubt.seed == run.seed)
     }
 
-    /// The stacks of which so many runs at `point` cannot be trusted that there is no answer: fewer than
-    /// [`SOUND_LEAST`](medium::SOUND_LEAST) are left, or fewer than half. A stack of which all can be
-    /// trusted is none of these, however few they are.
+    /// Returns the stacks with too few trustworthy runs for an answer at `point`: fewer than
+    /// [`SOUND_LEAST`](medium::SOUND_LEAST), or fewer than half. A stack without untrustworthy runs is never among
+    /// them, however few runs it has.
     #[must_use]
     pub fn too_few_at(&self, point: usize) -> Vec<usize> {
         let is_one = |stack: &usize| {
@@ -226,7 +228,7 @@ impl Results {
         (0..self.stacks.len()).filter(is_one).collect()
     }
 
-    /// The points that have no answer because runs cannot be trusted.
+    /// Returns the points without an answer because runs cannot be trusted.
     #[must_use]
     pub fn points_of_too_few(&self) -> Vec<usize> {
         let points = 0..self.points.len();
@@ -234,27 +236,27 @@ impl Results {
         of_too_few.collect()
     }
 
-    /// Whether there are runs and none of them can be trusted.
+    /// Returns `true` if there are runs and none of them can be trusted.
     #[must_use]
     pub fn is_worthless(&self) -> bool {
         !self.runs.is_empty() && !self.runs.iter().any(|run| self.is_sound(run))
     }
 
-    /// Runs that are missing because the experiment was interrupted, or because they failed.
+    /// Returns the number of runs that are missing because the experiment was interrupted or because they failed.
     #[must_use]
     pub fn missing(&self) -> usize {
         self.planned.saturating_sub(self.runs.len())
     }
 }
 
-/// Those of `runs`, which are sorted, that `place` says are equal.
+/// Returns the runs for which `place` is `Equal`. `runs` is sorted.
 fn within(runs: &[Run], place: impl Fn(&Run) -> Ordering) -> &[Run] {
     let start = runs.partition_point(|run| place(run).is_lt());
     let rest = &runs[start..];
     &rest[..rest.partition_point(|run| place(run).is_eq())]
 }
 
-/// The number in a swept value and the unit it is in: percent, ms, Mbit/s, kB, packets.
+/// Returns the number in a swept value and its unit: percent, ms, Mbit/s, kB or packets.
 #[must_use]
 pub fn scaled(value: &SweepValue) -> Option<(f64, &'static str)> {
     use crate::units::{Buffer, ByteCount, Delay, Probability, Rate};

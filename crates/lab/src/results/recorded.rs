@@ -1,4 +1,4 @@
-//! Which part of a recorded trace a run saw.
+//! Parts of a recorded trace that the runs use.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,18 +7,18 @@ use dupack_net::random::Stream;
 
 use super::Results;
 
-/// Where in its recorded traces a run begins. All of them begin at the same moment, as recordings of
-/// the same time do.
+/// Position in the recorded traces at which a run begins. It is the same for all traces, because recordings are assumed
+/// to be simultaneous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beginning {
-    /// At their start.
+    /// Start of the traces.
     Start,
-    /// Anywhere in the longest, of so many milliseconds: every seed draws where.
+    /// Random position within the longest trace, which has this length in milliseconds. Every seed draws its own.
     DrawnWithin(u64),
 }
 
 impl Beginning {
-    /// Milliseconds from the start of the traces.
+    /// Returns the position in milliseconds from the start of the traces.
     #[must_use]
     pub fn ms(self, seed: u64) -> u64 {
         match self {
@@ -30,39 +30,39 @@ impl Beginning {
     }
 }
 
-/// What goes by a recorded trace.
+/// Directions of a link that follow a recorded trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries {
-    /// One direction of a link.
+    /// One direction.
     OneWay,
-    /// Both directions of a link: nothing is said of the one that carries the ACKs.
+    /// Both directions: the one that carries the ACKs has no rate or trace of its own.
     BothWays,
 }
 
-/// A recorded trace that a link follows at a point.
+/// Recorded trace of a link at a point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recorded {
-    /// The point.
+    /// Index of the point.
     pub point: usize,
-    /// The key in the experiment: `path.trace`, `path.reverse.trace`.
+    /// Key in the experiment: `path.trace`, `path.reverse.trace`.
     pub key: String,
-    /// The file, as the experiment names it.
+    /// Path of the file, as written in the experiment.
     pub file: PathBuf,
-    /// Its length: after so many milliseconds it begins anew.
+    /// Length in milliseconds, after which the trace repeats.
     pub length_ms: u32,
-    /// How much of it a run may see, in milliseconds: the run's duration, or all of it.
+    /// Length of the part that a run uses, in milliseconds: the duration of the run, or the whole trace.
     pub seen_ms: u64,
-    /// How long a run is, in milliseconds: one longer than the trace goes round it.
+    /// Duration of a run in milliseconds. A run that is longer than the trace repeats it.
     pub run_ms: u64,
-    /// What follows it.
+    /// Directions that follow the trace.
     pub carries: Carries,
-    /// Where runs begin in it.
+    /// Position at which runs begin.
     pub beginning: Beginning,
 }
 
 impl Recorded {
-    /// What a run of `duration_ms` sees of it.
+    /// Creates the record for runs of `duration_ms`.
     pub(crate) fn new(
         point: usize,
         (key, file): (String, PathBuf),
@@ -82,24 +82,24 @@ impl Recorded {
         }
     }
 
-    /// How often a run goes round it, where it is longer than the trace.
+    /// Returns the number of times that a run goes through the trace, if it is longer than the trace.
     #[must_use]
     pub fn rounds(&self) -> Option<f64> {
         let length = u64::from(self.length_ms.max(1));
         (self.run_ms > length).then(|| self.run_ms as f64 / length as f64)
     }
 
-    /// Where in it the runs with `seed` begin, in milliseconds from its start.
+    /// Returns the position at which the runs with `seed` begin, in milliseconds from the start of the trace.
     #[must_use]
     pub fn from_ms(&self, seed: u64) -> u64 {
         self.beginning.ms(seed) % u64::from(self.length_ms.max(1))
     }
 
-    /// How many of its milliseconds the runs with `seeds` see together.
+    /// Returns the length of the trace that the runs with `seeds` use together, in milliseconds.
     #[must_use]
     pub fn seen_together_ms(&self, seeds: impl IntoIterator<Item = u64>) -> u64 {
         let length = u64::from(self.length_ms);
-        // A part that runs over the end is one at the end and one at the start.
+        // A part that wraps around becomes two parts: one at the end and one at the start.
         let mut parts: Vec<(u64, u64)> = Vec::new();
         for seed in seeds {
             let from = self.from_ms(seed);
@@ -119,7 +119,7 @@ impl Recorded {
 }
 
 impl Results {
-    /// The seeds of the runs that there are at `point`, ascending.
+    /// Returns the seeds of the runs at `point`, in ascending order.
     #[must_use]
     pub fn seeds_at(&self, point: usize) -> Vec<u64> {
         let here = self.runs_at(point).iter();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn every_moment_of_a_recording_is_drawn_as_often() {
+    fn start_positions_are_uniform() {
         // The mean of 4000 numbers below 1000: 500 ± 4 · 1000/√12/√4000 = 18.
         let beginning = Beginning::DrawnWithin(1000);
         let mean = (1..=4000)
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_seeds_see_together_is_counted_once() {
+    fn overlapping_parts_are_counted_once() {
         let all_of_it = recorded(1000, 5000, Beginning::DrawnWithin(1000));
         assert_eq!((all_of_it.seen_ms, all_of_it.rounds()), (1000, Some(5.0)));
         assert_eq!(all_of_it.seen_together_ms([1, 2, 3]), 1000);
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(the_same.rounds(), None);
         let parts = recorded(1000, 60, Beginning::DrawnWithin(1000));
         for count in [1, 2, 20] {
-            // Millisecond by millisecond.
+            // Counted millisecond by millisecond.
             let mut seen = [false; 1000];
             for seed in 1..=count {
                 for ms in 0..60 {

@@ -1,17 +1,17 @@
-//! Cells of CSV files that spreadsheets take as they stand.
+//! Cells of CSV files that are safe to open in a spreadsheet.
 //!
-//! A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, and runs it. So a text that begins like
-//! that gets an apostrophe in front, which spreadsheets do not show (OWASP, "CSV Injection"). Numbers stay as they are.
+//! A spreadsheet evaluates a cell that begins with `=`, `+`, `-` or `@` as a formula. Such a text is therefore prefixed
+//! with an apostrophe, which spreadsheets do not show (OWASP, "CSV Injection"). Numbers stay as they are.
 
 use std::borrow::Cow;
 
-/// What a formula begins with, and what some programs skip before it.
+/// First characters of a formula, and characters that some programs skip before it.
 const BEGINNINGS: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
-/// What goes in front of them.
+/// Prefix of a text that looks like a formula.
 const APOSTROPHE: char = '\'';
 
-/// `cell` as it is written: a text that a spreadsheet would run has an apostrophe in front.
+/// Returns `cell` as it is written to the file: with an apostrophe if a spreadsheet would evaluate the text.
 #[must_use]
 pub fn to_sheet(cell: &str) -> Cow<'_, str> {
     match is_formula(cell) && cell.parse::<f64>().is_err() {
@@ -20,7 +20,7 @@ pub fn to_sheet(cell: &str) -> Cow<'_, str> {
     }
 }
 
-/// What [`to_sheet`] was given for `cell`.
+/// Returns the text that [`to_sheet`] wrote as `cell`.
 #[must_use]
 pub fn from_sheet(cell: &str) -> &str {
     cell.strip_prefix(APOSTROPHE)
@@ -28,8 +28,8 @@ pub fn from_sheet(cell: &str) -> &str {
         .unwrap_or(cell)
 }
 
-/// Whether `cell` begins as a formula does, behind any number of apostrophes: those that were there are kept apart from
-/// the one that is added.
+/// Returns `true` if `cell` begins like a formula, possibly after apostrophes. Counting those that belong to the text
+/// keeps them distinct from the one that is added.
 fn is_formula(cell: &str) -> bool {
     cell.trim_start_matches(APOSTROPHE).starts_with(BEGINNINGS)
 }
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_that_a_spreadsheet_would_run_are_quoted_and_numbers_are_not() {
+    fn texts_that_look_like_formulas_are_quoted_and_numbers_are_not() {
         for text in [
             "=1+1",
             "+cmd|' /C calc'!A0",

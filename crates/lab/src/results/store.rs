@@ -1,28 +1,28 @@
-//! Results as text for other programs: CSV and JSON.
+//! CSV and JSON output for other programs.
 //!
-//! Where a row is in the sweep is told by numbers: a column per swept key, one with its unit beside it,
-//! and `point` for people, which is empty in no row of a sweep and is no column without one.
+//! The position of a row in the sweep is given by numbers: a column per swept key, with its unit in a column beside it
+//! if it has one. The column `point` is for readers. It is never empty in a sweep, and is absent without one.
 
 use std::io::Write;
 
 use serde_json::{Map, Value, json};
 
 use super::sheet::to_sheet;
-use super::{Coordinate, Groups, Measure, Results, SummaryRow, verdict};
+use super::{Answered, Coordinate, Groups, Measure, Results, SummaryRow, verdict};
 use crate::experiment::points::Point;
 use crate::stats::Ratio;
 
-/// Every run, a line each.
+/// Returns a CSV file with one line per run.
 #[must_use]
-pub fn runs_csv(results: &Results) -> Vec<u8> {
+pub fn runs_csv(results: &Answered<'_>) -> Vec<u8> {
     whole(results, runs_head, run_rows)
 }
 
-/// A file of CSV: its head, and its rows at every point.
+/// Returns a CSV file: its head, and its rows at every point.
 pub(super) fn whole(
-    results: &Results,
+    results: &Answered<'_>,
     head: impl Fn(&Places) -> Vec<u8>,
-    rows: impl Fn(&mut Vec<u8>, &Results, usize, &[String]),
+    rows: impl Fn(&mut Vec<u8>, &Answered<'_>, usize, &[String]),
 ) -> Vec<u8> {
     let places = Places::of(results);
     let mut out = head(&places);
@@ -32,7 +32,7 @@ pub(super) fn whole(
     out
 }
 
-/// The head of [`runs_csv`].
+/// Returns the head of [`runs_csv`].
 #[must_use]
 pub fn runs_head(places: &Places) -> Vec<u8> {
     let measures = Measure::ALL.map(Measure::key);
@@ -40,11 +40,10 @@ pub fn runs_head(places: &Places) -> Vec<u8> {
     places.head(own.chain(["trace_hash"]))
 }
 
-/// Adds the rows of [`runs_csv`] at the point of `results` that is `at` this place; `place` is where it is in the
-/// sweep.
-pub fn run_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[String]) {
+/// Appends the rows of [`runs_csv`] at the point `at` of `results`. `place` is the position of that point in the sweep.
+pub fn run_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place: &[String]) {
     for (stack, name) in results.stacks.iter().enumerate() {
-        // What the rows of a stack have in common, with quotes where they are needed: the rest is numbers.
+        // The cells that all rows of a stack share, with quotes if needed. The other cells are numbers.
         let mut common = line(place.iter().map(String::as_str).chain([name.as_str()]));
         common.truncate(common.trim_ascii_end().len());
         for run in results.runs_of(at, stack) {
@@ -64,19 +63,19 @@ pub fn run_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[String
                 }
                 writeln!(out)
             };
-            put().expect("memory does not fail");
+            put().expect("writing to memory cannot fail");
         }
     }
 }
 
-/// The head of a file with a line per TCP flow of every run, in the order of the flows.
+/// Returns the head of a file with one line per TCP flow of every run, in the order of the flows.
 #[must_use]
 pub fn flows_head(places: &Places) -> Vec<u8> {
     places.head(["stack", "seed", "flow", "group", "goodput_mbit_s"])
 }
 
-/// Adds the rows of such a file at a point, as [`run_rows`] does. Flows are counted from 0.
-pub fn flow_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[String]) {
+/// Appends the rows of such a file at a point, as [`run_rows`] does. Flows are counted from 0.
+pub fn flow_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place: &[String]) {
     let groups = Groups::of(&results.points[at].experiment);
     for run in results.runs_at(at) {
         for (flow, goodput) in run.flow_goodputs.iter().enumerate() {
@@ -93,29 +92,29 @@ pub fn flow_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[Strin
     }
 }
 
-/// A line per TCP flow of every run: its group, and its goodput.
+/// Returns a CSV file with one line per TCP flow of every run: its group and its goodput.
 #[must_use]
-pub fn flows_csv(results: &Results) -> Vec<u8> {
+pub fn flows_csv(results: &Answered<'_>) -> Vec<u8> {
     whole(results, flows_head, flow_rows)
 }
 
-/// The rows of all points.
-fn rows(results: &Results) -> impl Iterator<Item = SummaryRow> {
-    (0..results.points.len()).flat_map(|point| SummaryRow::of(results, point))
+/// Returns the rows of all points.
+fn rows<'a>(results: &'a Answered<'_>) -> impl Iterator<Item = &'a SummaryRow> {
+    (0..results.points.len()).flat_map(|point| results.summary_rows(point))
 }
 
-/// What a ratio is called where there is none.
+/// Returns the name of the central value of a ratio, or an empty text if there is no ratio.
 fn centre(ratio: Option<Ratio>) -> &'static str {
     ratio.map_or("", |ratio| ratio.centre.name())
 }
 
-/// A line per point, stack and measure: mean, spread, and the ratio to the first stack.
+/// Returns a CSV file with one line per point, stack and measure: mean, spread, and ratio to the first stack.
 #[must_use]
-pub fn summary_csv(results: &Results) -> Vec<u8> {
+pub fn summary_csv(results: &Answered<'_>) -> Vec<u8> {
     whole(results, summary_head, summary_rows)
 }
 
-/// The head of [`summary_csv`].
+/// Returns the head of [`summary_csv`].
 #[must_use]
 pub fn summary_head(places: &Places) -> Vec<u8> {
     places.head([
@@ -135,9 +134,9 @@ pub fn summary_head(places: &Places) -> Vec<u8> {
     ])
 }
 
-/// Adds the rows of [`summary_csv`] at a point, as [`run_rows`] does.
-pub fn summary_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[String]) {
-    for row in SummaryRow::of(results, at) {
+/// Appends the rows of [`summary_csv`] at a point, as [`run_rows`] does.
+pub fn summary_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place: &[String]) {
+    for row in results.summary_rows(at) {
         let summary = row.summary;
         let ends = row.ratio.and_then(|r| r.interval_95);
         let opt = |v: Option<f64>| v.map_or(String::new(), number);
@@ -160,14 +159,14 @@ pub fn summary_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[St
     }
 }
 
-/// Which part of each recorded trace the runs saw: a line per point, trace and seed. A part that ends
-/// beyond the trace goes on at its start, and a run longer than the trace goes round it.
+/// Returns a CSV file with one line per point, trace and seed: the part of the recorded trace that the run uses. A part
+/// that ends beyond the trace continues at its start, and a run longer than the trace repeats it.
 #[must_use]
-pub fn traces_csv(results: &Results) -> Vec<u8> {
+pub fn traces_csv(results: &Answered<'_>) -> Vec<u8> {
     whole(results, traces_head, trace_rows)
 }
 
-/// The head of [`traces_csv`].
+/// Returns the head of [`traces_csv`].
 #[must_use]
 pub fn traces_head(places: &Places) -> Vec<u8> {
     places.head([
@@ -175,8 +174,8 @@ pub fn traces_head(places: &Places) -> Vec<u8> {
     ])
 }
 
-/// Adds the rows of [`traces_csv`] at a point, as [`run_rows`] does.
-pub fn trace_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[String]) {
+/// Appends the rows of [`traces_csv`] at a point, as [`run_rows`] does.
+pub fn trace_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place: &[String]) {
     for recorded in results.recorded.iter().filter(|r| r.point == at) {
         for seed in results.seeds_at(at) {
             let own = [
@@ -193,7 +192,7 @@ pub fn trace_rows(out: &mut Vec<u8>, results: &Results, at: usize, place: &[Stri
     }
 }
 
-/// Every effective parameter, a line each.
+/// Returns a CSV file with one line per effective parameter.
 #[must_use]
 pub fn parameters_csv(results: &Results) -> Vec<u8> {
     let mut out = line(["owner", "parameter", "value", "source"]);
@@ -203,9 +202,9 @@ pub fn parameters_csv(results: &Results) -> Vec<u8> {
     out
 }
 
-/// The whole of the results as JSON.
+/// Returns the results as JSON.
 #[must_use]
-pub fn json(results: &Results) -> Value {
+pub fn json(results: &Answered<'_>) -> Value {
     let points = point_objects(results);
     let runs = results.runs.iter().map(|run| {
         let measures: Map<String, Value> = Measure::ALL
@@ -221,7 +220,7 @@ pub fn json(results: &Results) -> Value {
             "trace_hash": results.hash_of(run).map(|hash| format!("{hash:016x}")),
         })
     });
-    let summary = rows(results).map(|row| row_object(results, &points, &row));
+    let summary = rows(results).map(|row| row_object(results, &points, row));
     let traces = results.recorded.iter().flat_map(|recorded| {
         let seeds = results.seeds_at(recorded.point).into_iter();
         seeds.map(|seed| {
@@ -253,8 +252,9 @@ pub fn json(results: &Results) -> Value {
     })
 }
 
-/// A line of [`summary_csv`]. An end of an interval that is infinite is null: JSON has none.
-fn row_object(results: &Results, points: &[Map<String, Value>], row: &SummaryRow) -> Value {
+/// Returns a line of [`summary_csv`] as an object. An infinite end of an interval is null, because JSON has no
+/// infinity.
+fn row_object(results: &Answered<'_>, points: &[Map<String, Value>], row: &SummaryRow) -> Value {
     let summary = row.summary;
     let ends = row.ratio.and_then(|r| r.interval_95);
     json!({
@@ -275,42 +275,43 @@ fn row_object(results: &Results, points: &[Map<String, Value>], row: &SummaryRow
     })
 }
 
-/// [`json()`] as text.
+/// Returns [`json()`] as text.
 #[must_use]
-pub fn json_text(results: &Results) -> String {
+pub fn json_text(results: &Answered<'_>) -> String {
     format!("{:#}", json(results))
 }
 
-/// Adds a row: where it is in the sweep, and the file's `own`.
+/// Appends a row: its position in the sweep, then the cells in `own`.
 pub(super) fn put<'a>(out: &mut Vec<u8>, place: &'a [String], own: &'a [String]) {
     out.extend(line(place.iter().chain(own).map(String::as_str)));
 }
 
-/// A line of CSV.
+/// Returns a line of CSV.
 fn line<'a>(cells: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
     let cells: Vec<_> = cells.into_iter().map(to_sheet).collect();
     let cells = cells.iter().map(|cell| cell.as_bytes());
-    out.write_record(cells).expect("memory does not fail");
+    out.write_record(cells)
+        .expect("writing to memory cannot fail");
     out.into_inner().unwrap_or_default()
 }
 
-/// The columns that say where a row is in the sweep; none without a sweep.
+/// Columns with the position of a row in the sweep. There are none without a sweep.
 #[derive(Clone, Debug)]
 pub struct Places {
     header: Vec<String>,
-    /// What stands in them at each point.
+    /// Cells of these columns at each point.
     rows: Vec<Vec<String>>,
 }
 
 impl Places {
-    /// Those of a comparison.
+    /// Returns the columns of a comparison.
     #[must_use]
     pub fn of(results: &Results) -> Self {
         Self::of_points(&results.points)
     }
 
-    /// Those of all points of a sweep.
+    /// Returns the columns for all points of a sweep.
     #[must_use]
     pub fn of_points(points: &[Point]) -> Self {
         let mut header = Vec::new();
@@ -337,18 +338,18 @@ impl Places {
         }
     }
 
-    /// Their heads.
+    /// Returns the heads of the columns.
     #[must_use]
     pub fn heads(&self) -> &[String] {
         &self.header
     }
 
-    /// The head of a file: these columns, then its `own`.
+    /// Returns the head of a file: these columns, then those in `own`.
     pub(super) fn head<'a>(&'a self, own: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
         line(self.header.iter().map(String::as_str).chain(own))
     }
 
-    /// What stands in them in a row at `point`, by its place among the points.
+    /// Returns the cells of these columns at the point with the index `point`.
     ///
     /// # Panics
     /// If there is no such point.
@@ -366,7 +367,7 @@ fn cell(coordinate: &Coordinate) -> String {
     }
 }
 
-/// Where each point is in the sweep: for each key the value, its unit, and how it was written.
+/// Returns the position of each point in the sweep: for each key the value, its unit, and the text in the file.
 fn point_objects(results: &Results) -> Vec<Map<String, Value>> {
     let points = results.points.iter().zip(results.coordinates());
     let object = |(point, coordinates): (&Point, Vec<Coordinate>)| {
@@ -389,7 +390,7 @@ fn point_objects(results: &Results) -> Vec<Map<String, Value>> {
     points.map(object).collect()
 }
 
-/// The shortest decimal that reads back to the same number.
+/// Returns the shortest decimal that parses to the same number.
 pub(super) fn number(value: f64) -> String {
     format!("{value}")
 }
@@ -402,17 +403,17 @@ mod tests {
     use crate::experiment::load::Source;
     use crate::run::Plan;
 
-    fn results(sweep: &str) -> Results {
+    fn results(sweep: &str) -> Answered<'static> {
         let text = format!(
             "stacks = [\"sack/reno\", \"rack/cubic\"]\nseeds = 2\nduration = \"2s\"\n[path]\n\
              rate = \"1Mbit/s\"\nloss = \"1%\"\n{sweep}"
         );
         let source = Source::new("test.toml", text);
         let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
-        crate::run::testing::results(&plan)
+        Answered::owning(crate::run::testing::results(&plan))
     }
 
-    /// The columns of a CSV file by their heads.
+    /// Returns the columns of a CSV file with their heads.
     fn columns(csv: &[u8]) -> Vec<(String, Vec<String>)> {
         let mut reader = csv::Reader::from_reader(csv);
         let heads = reader.headers().unwrap().clone();
@@ -434,7 +435,7 @@ mod tests {
         "[sweep]\n\"path.delay\" = [\"500us\", \"20ms\"]\n\"path.rate\" = [\"900kbit/s\"]\n";
 
     #[test]
-    fn every_file_has_the_swept_keys_as_numbers_with_a_unit() {
+    fn every_file_has_the_swept_keys_as_numbers_with_units() {
         let results = results(SWEEP);
         for csv in [
             runs_csv(&results),
@@ -466,16 +467,16 @@ mod tests {
     }
 
     #[test]
-    fn without_a_sweep_there_is_no_place_to_tell() {
+    fn without_a_sweep_there_are_no_position_columns() {
         let results = results("");
         assert_eq!(columns(&summary_csv(&results))[0].0, "stack");
         assert_eq!(json(&results)["runs"][0]["point"], json!({}));
     }
 
     #[test]
-    fn ratios_are_written_with_the_count_of_their_pairs() {
+    fn ratios_are_written_with_their_number_of_pairs() {
         let results = results(SWEEP);
-        // A stack that had no loss to judge has no pair by that measure.
+        // A stack without losses to classify has no pair for that measure.
         let all_are_two = |csv: &[u8], head: &str| {
             let cells = column(csv, head).into_iter().zip(column(csv, "measure"));
             let goodput: Vec<_> = cells.filter(|(_, m)| m == "goodput_mbit_s").collect();

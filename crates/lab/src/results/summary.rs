@@ -1,5 +1,5 @@
-//! What the runs of each stack say together, one measure at a time. Which stack to take is for
-//! [`verdict`](super::verdict) to say.
+//! Statistics of the runs of each stack, one measure at a time. The choice of a stack is up to
+//! [`verdict`](super::verdict).
 
 use super::{Measure, Results};
 use crate::stats::{Ratio, Summary, ratio};
@@ -8,14 +8,13 @@ use crate::stats::{Ratio, Summary, ratio};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Cell {
-    /// Which stack.
+    /// Index of the stack.
     pub stack: usize,
-    /// The measure over the seeds; `None` if it does not apply.
+    /// Summary of the measure over the seeds. `None` if the measure does not apply.
     pub summary: Option<Summary>,
-    /// Ratio to the first stack, paired by seed. It has no interval where every seed gave both the
-    /// same run.
+    /// Ratio to the first stack, paired by seed. It has no interval if every seed gave both the same run.
     pub ratio: Option<Ratio>,
-    /// Seeds that both it and the first stack have, over which the ratio is.
+    /// Number of seeds that the stack and the first stack have in common. The ratio is taken over these.
     pub pairs: usize,
 }
 
@@ -23,11 +22,11 @@ pub struct Cell {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// Which point.
+    /// Index of the point.
     pub point: usize,
-    /// By which measure.
+    /// The measure.
     pub measure: Measure,
-    /// A cell per stack.
+    /// One cell per stack.
     pub cells: Vec<Cell>,
 }
 
@@ -60,26 +59,26 @@ impl Comparison {
     }
 }
 
-/// What the runs of a stack at a point say together by a measure: a row of `summary.csv`.
+/// Statistics of a stack at a point by one measure: a row of `summary.csv`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SummaryRow {
-    /// Which point.
+    /// Index of the point.
     pub point: usize,
-    /// By which measure.
+    /// The measure.
     pub measure: Measure,
-    /// Which stack.
+    /// Index of the stack.
     pub stack: usize,
-    /// The measure over the seeds.
+    /// Summary of the measure over the seeds.
     pub summary: Summary,
-    /// Ratio to the first stack, as [`Cell::ratio`].
+    /// Ratio to the first stack, as in [`Cell::ratio`].
     pub ratio: Option<Ratio>,
-    /// Seeds that both it and the first stack have.
+    /// Number of seeds that the stack and the first stack have in common.
     pub pairs: usize,
 }
 
 impl SummaryRow {
-    /// Those of `point`: by measure and stack, for what was measured.
+    /// Returns the rows at `point`, ordered by measure and stack, for the measures that apply.
     #[must_use]
     pub fn of(results: &Results, point: usize) -> Vec<Self> {
         let cells = Measure::ALL.into_iter().flat_map(|measure| {
@@ -100,7 +99,7 @@ impl SummaryRow {
     }
 }
 
-/// The samples of two stacks at the seeds that both have.
+/// Returns the samples of two stacks at the seeds that both have.
 fn paired(
     results: &Results,
     point: usize,

@@ -1,4 +1,4 @@
-//! From a point of an experiment, a stack and a seed to a simulation.
+//! Construction of a simulation from a point of an experiment, a stack and a seed.
 
 mod endpoints;
 mod links;
@@ -38,7 +38,6 @@ use dupack_tcp::time::{Duration, Instant};
 pub use endpoints::Endpoints;
 pub(super) use endpoints::default_segment;
 pub(super) use starts::{carries, recordings};
-pub(crate) use web::flows_in;
 
 use crate::experiment::{Experiment, FlowGroup};
 use crate::units::{Delay, Rate};
@@ -47,102 +46,103 @@ use map::Map;
 pub use processing::Processing;
 pub use room::{PathRoom, Product};
 
-/// A network that cannot be built, in words, with the key in the file that is to blame.
+/// Error in the construction of a network, with the key in the file that caused it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct BuildError {
-    /// The key, by its path in the file.
+    /// Dotted key in the file.
     pub key: String,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
 }
 
-/// Everything of a run but its seed. What it has in common with others is shared: there is one for every
-/// stack at every point of a sweep.
+/// Everything that defines a run, except its seed. There is one scenario per stack and point of a sweep, so scenarios
+/// share their data.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The point of the experiment.
     pub experiment: Arc<Experiment>,
     /// The stack under comparison.
     pub stack: StackSpec,
-    /// The stacks of the groups of flows, in their order.
+    /// The stacks of the groups of flows, in the order of the groups.
     pub group_stacks: Vec<StackSpec>,
-    /// The recorded traces that its links use.
+    /// The recorded traces of the links.
     pub traces: Arc<BTreeMap<PathBuf, DeliveryTrace>>,
-    /// Whether senders log their window changes.
+    /// Log of window changes by the senders.
     pub log: WindowLog,
-    /// Whose waiting is measured.
+    /// Packets whose queueing delay is measured.
     pub waits: WaitRecording,
 }
 
-/// A simulation, and which of its parts the measures are about.
+/// A simulation, with the parts of it that are measured.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Built {
     /// The simulation, at time zero.
     pub simulation: Simulation,
-    /// The flows that run the stack under comparison, or all if none does.
+    /// The flows of the stack under comparison, or all flows if none uses it.
     pub compared: Vec<FlowId>,
-    /// The links whose queues and use are measured.
+    /// The links whose queues and utilisation are measured.
     pub measured_links: Vec<LinkId>,
-    /// The short flows, which come and go.
+    /// The short flows (`web`).
     pub short_flows: Vec<FlowId>,
-    /// The round-trip time without a queue of each TCP flow.
+    /// The base round-trip time of each TCP flow, without queueing.
     pub round_trips: Vec<Duration>,
 }
 
 impl Built {
-    /// Whether a flow is one of those under comparison.
+    /// Returns `true` if the flow is under comparison.
     pub(super) fn is_compared(&self, flow: FlowId) -> bool {
         self.compared.binary_search(&flow).is_ok()
     }
 
-    /// Whether a flow is a short one.
+    /// Returns `true` if the flow is a short flow.
     pub(super) fn is_short(&self, flow: FlowId) -> bool {
         self.short_flows.binary_search(&flow).is_ok()
     }
 }
 
-/// A TCP flow of a scenario, in words.
+/// Description of a TCP flow of a scenario.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct TcpFlow<'a> {
-    /// The name of its group; may be empty.
+    /// Name of its group. May be empty.
     pub group: &'a str,
     /// Its stack.
     pub stack: &'a StackSpec,
-    /// Whose stack it is.
+    /// Role of its stack.
     pub role: Role,
 }
 
-/// Whose stack a flow runs.
+/// Role of a flow's stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The one under comparison.
+    /// The stack under comparison.
     Compared,
-    /// One of its own.
+    /// The flow's own stack.
     Other,
 }
 
-/// One TCP flow to be.
+/// A TCP flow to be built.
 struct Flow<'a> {
     group: &'a FlowGroup,
     stack: &'a StackSpec,
-    /// Which group it is of, and which of its flows.
+    /// Index of the group, and index within the group.
     place: (usize, u64),
 }
 
 impl Scenario {
-    /// The simulation for `seed`.
+    /// Builds the simulation for `seed`.
     ///
     /// # Errors
-    /// If the network cannot be built; a plan has tried before any run.
+    /// If the network cannot be built. A plan checks this before any run.
     pub fn build(&self, seed: u64) -> Result<Built, BuildError> {
         self.build_with(seed, &mut |stack| stack)
     }
 
-    /// The same, but each flow under comparison runs what `change` makes of its stack: somebody who
-    /// controls flows from outside puts plug-ins of his own there. It is asked in the order of the flows.
+    /// Builds the simulation for `seed`, and replaces the stack of each flow under comparison by the result of
+    /// `change`. This is how plug-ins that are controlled from outside enter the simulation. `change` is called in the
+    /// order of the flows.
     ///
     /// # Errors
     /// If the network cannot be built.
@@ -240,7 +240,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// The TCP flows, in the order of their numbers.
+    /// Returns the TCP flows in the order of their numbers.
     #[must_use]
     pub fn tcp_flows(&self) -> Vec<TcpFlow<'_>> {
         let flows = self.flows().into_iter();
@@ -255,14 +255,14 @@ impl Scenario {
         named.collect()
     }
 
-    /// The same, but the delays measured are those of the packets of its last flow.
+    /// Measures the queueing delay of the last flow's packets only.
     pub(super) fn with_waits_of_last_flow(mut self) -> Self {
         let last = self.flows().len().saturating_sub(1);
         self.waits = WaitRecording::DataOf(FlowId(last as u32));
         self
     }
 
-    /// Every flow, group by group; one of the compared stack if no group is given.
+    /// Returns every flow, group by group, or one flow of the compared stack if there are no groups.
     fn flows(&self) -> Vec<Flow<'_>> {
         static LONE: std::sync::LazyLock<FlowGroup> = std::sync::LazyLock::new(FlowGroup::default);
         let groups: &[FlowGroup] = match self.experiment.flows.as_slice() {
@@ -276,7 +276,7 @@ impl Scenario {
         let groups = groups.iter().zip(stacks).enumerate();
         groups
             .flat_map(|(n, (group, stack))| {
-                let flows = 0..flows_in(&self.experiment, group);
+                let flows = 0..group.flows_in(&self.experiment);
                 flows.map(move |flow| Flow {
                     group,
                     stack,
@@ -286,7 +286,7 @@ impl Scenario {
             .collect()
     }
 
-    /// A flow; `chance` is the seed of what its sender leaves to chance.
+    /// Returns the configuration of a flow. `chance` seeds the random decisions of its sender.
     fn tcp(&self, flow: &Flow<'_>, path: Path, start: Instant, chance: u64) -> TcpFlowConfig {
         let e = &self.experiment;
         let dialect = e.dialect;

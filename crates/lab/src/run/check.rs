@@ -1,4 +1,4 @@
-//! What is impossible in an experiment, and what defeats itself.
+//! Checks for invalid experiments, and warnings about options that defeat each other.
 
 mod changes;
 mod media;
@@ -31,14 +31,14 @@ pub(super) fn fail<T>(
     Err(ExperimentError::at(source, key, message, help))
 }
 
-/// The stacks under comparison.
+/// Parses the stacks under comparison.
 pub(super) fn stacks(
     e: &Experiment,
     source: &Source,
     catalog: &Catalog,
 ) -> Result<Vec<StackSpec>, ExperimentError> {
     if e.stacks.is_empty() {
-        let message = "there is no stack to compare".to_owned();
+        let message = "there are no stacks to compare".to_owned();
         return fail(
             source,
             "stacks",
@@ -50,8 +50,13 @@ pub(super) fn stacks(
     for (n, text) in e.stacks.iter().enumerate() {
         let stack = parsed(text, source, catalog, &format!("stacks.{n}"))?;
         if stacks.contains(&stack) {
-            let message = format!("the stack {stack} is there twice");
-            return fail(source, &format!("stacks.{n}"), message, "leave one out");
+            let message = format!("the stack {stack} occurs twice");
+            return fail(
+                source,
+                &format!("stacks.{n}"),
+                message,
+                "remove one of the two",
+            );
         }
         stacks.push(stack);
     }
@@ -64,11 +69,11 @@ fn parsed(
     catalog: &Catalog,
     key: &str,
 ) -> Result<StackSpec, ExperimentError> {
-    let help = "`dupack stacks` lists what there is";
+    let help = "`dupack stacks` lists all algorithms";
     StackSpec::parse(text, catalog).or_else(|x| fail(source, key, x.to_string(), help))
 }
 
-/// The stacks of the groups that name one.
+/// Parses the stacks of the groups that have their own.
 pub(super) fn group_stacks(
     e: &Experiment,
     source: &Source,
@@ -83,7 +88,7 @@ pub(super) fn group_stacks(
         .collect()
 }
 
-/// A stack for each group: its own, or the compared one.
+/// Returns a stack for each group: its own, or the compared one.
 pub(super) fn for_groups(
     e: &Experiment,
     own: &[Option<StackSpec>],
@@ -95,10 +100,10 @@ pub(super) fn for_groups(
         .collect()
 }
 
-/// The most seeds of an experiment.
+/// Maximum number of seeds of an experiment.
 const MOST_SEEDS: u32 = 100_000;
 
-/// The seeds.
+/// Returns the seeds.
 pub(super) fn seeds(e: &Experiment, source: &Source) -> Result<Vec<u64>, ExperimentError> {
     if let Seeds::Count(count) = e.seeds {
         number_of_seeds(count, "seeds", source)?;
@@ -108,7 +113,7 @@ pub(super) fn seeds(e: &Experiment, source: &Source) -> Result<Vec<u64>, Experim
         return fail(
             source,
             "seeds",
-            "there is no seed".to_owned(),
+            "there are no seeds".to_owned(),
             "for example seeds = 10",
         );
     }
@@ -116,26 +121,26 @@ pub(super) fn seeds(e: &Experiment, source: &Source) -> Result<Vec<u64>, Experim
     sorted.sort_unstable();
     sorted.dedup();
     if sorted.len() != seeds.len() {
-        let message = "a seed is there twice, which would count its run twice".to_owned();
+        let message = "a seed occurs twice, so its run would count twice".to_owned();
         return fail(source, "seeds", message, "");
     }
     Ok(seeds)
 }
 
-/// A number of seeds, which stands at `key`.
+/// Checks the number of seeds at `key`.
 pub(super) fn number_of_seeds(
     count: u32,
     key: &str,
     source: &Source,
 ) -> Result<(), ExperimentError> {
     if count > MOST_SEEDS {
-        let message = format!("more than {MOST_SEEDS} seeds are no better than fewer");
-        return fail(source, key, message, "ten are usual");
+        let message = format!("the maximum is {MOST_SEEDS} seeds");
+        return fail(source, key, message, "ten seeds are usual");
     }
     Ok(())
 }
 
-/// Whatever is impossible at a point.
+/// Checks a point.
 pub(super) fn point(point: &Point, source: &Source) -> Result<(), ExperimentError> {
     let e = &point.experiment;
     times(e, source)?;
@@ -159,7 +164,7 @@ pub(super) fn point(point: &Point, source: &Source) -> Result<(), ExperimentErro
 
 fn times(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
     if e.duration.as_nanos() == 0 {
-        let message = "a run of no time measures nothing".to_owned();
+        let message = "a run of zero duration measures nothing".to_owned();
         return fail(
             source,
             "duration",
@@ -169,20 +174,20 @@ fn times(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
     }
     if e.warm_up >= e.duration {
         let message = format!(
-            "the warm-up of {} leaves nothing of the {} to measure",
+            "a warm-up of {} leaves none of the {} to measure",
             e.warm_up, e.duration
         );
         return fail(
             source,
             "warm_up",
             message,
-            "make it shorter, or the duration longer",
+            "shorten the warm-up, or lengthen the duration",
         );
     }
     Ok(())
 }
 
-/// What the flows run over.
+/// Network of the flows.
 enum Place {
     Path,
     Links,
@@ -206,41 +211,45 @@ fn place(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
     };
     if let Some(second) = places.next() {
         let (key, message) = match second {
-            Place::Radio => ("radio", "a [radio] chain is all that flows run over"),
-            _ => ("links", "the experiment has both a [path] and [[links]]"),
+            Place::Radio => (
+                "radio",
+                "a [radio] chain cannot be combined with a [path] or [[links]]",
+            ),
+            _ => ("links", "a [path] cannot be combined with [[links]]"),
         };
-        let help = "a path is one bottleneck; for more, give every link as [[links]] and no [path]";
+        let help = "a path is a single bottleneck; for more, list every link in [[links]] and remove \
+             [path]";
         return fail(source, key, message.to_owned(), help);
     }
     match place {
         Place::Path if !e.routes.is_empty() => fail(
             source,
             "routes",
-            "a [path] has one route only".to_owned(),
-            "routes belong to a topology of [[links]]",
+            "a [path] has only one route".to_owned(),
+            "routes need a topology of [[links]]",
         ),
         Place::Radio if !e.routes.is_empty() => fail(
             source,
             "routes",
             "in a [radio] chain packets take every hop between their ends".to_owned(),
-            "routes belong to a topology of [[links]]",
+            "routes need a topology of [[links]]",
         ),
         Place::Links | Place::Radio if e.access.is_some() => fail(
             source,
             "access",
-            "access links belong to a [path]".to_owned(),
-            "in a topology they are [[links]] like all others",
+            "access links need a [path]".to_owned(),
+            "in a topology, list them in [[links]] like all others",
         ),
         Place::Links if e.flows.is_empty() => fail(
             source,
             "links",
-            "a topology does not say between which nodes the flow runs".to_owned(),
+            "in a topology, the flows need their ends".to_owned(),
             "for example\n[[flows]]\nfrom = \"a\"\nto = \"b\"",
         ),
         Place::Radio if e.radio.as_ref().is_some_and(|r| r.hops == 0) => fail(
             source,
             "radio.hops",
-            "a chain has at least one hop".to_owned(),
+            "a chain needs at least one hop".to_owned(),
             "for example hops = 5",
         ),
         Place::Path | Place::Links | Place::Radio => Ok(()),
@@ -254,7 +263,7 @@ fn link(options: &LinkOptions, key: &str, source: &Source) -> Result<(), Experim
             source,
             "path.between",
             message,
-            "leave it out, or use [[links]]",
+            "remove it, or use [[links]]",
         );
     }
     if options.buffer.is_some_and(Room::is_nothing) {
@@ -265,7 +274,7 @@ fn link(options: &LinkOptions, key: &str, source: &Source) -> Result<(), Experim
         && burst.leave.as_fraction() == 0.0
         && burst.enter.as_fraction() > 0.0
     {
-        let message = "a burst that is never left loses everything from then on".to_owned();
+        let message = "a burst that never ends loses all later packets".to_owned();
         return fail(
             source,
             &format!("{key}.burst_loss.leave"),
@@ -280,7 +289,7 @@ fn link(options: &LinkOptions, key: &str, source: &Source) -> Result<(), Experim
     }
 }
 
-/// What one direction says of its queue.
+/// Checks the queue of one direction.
 fn queueing(options: Queueing, key: &str, source: &Source) -> Result<(), ExperimentError> {
     match (options.kind, &options.red) {
         (QueueKind::Red, None) => {
@@ -289,7 +298,7 @@ fn queueing(options: Queueing, key: &str, source: &Source) -> Result<(), Experim
             fail(source, &format!("{key}.queue"), message, help)
         }
         (kind, Some(_)) if kind != QueueKind::Red => {
-            let message = "parameters of RED on a queue that is not RED's do nothing".to_owned();
+            let message = "parameters of RED have no effect on other queues".to_owned();
             fail(
                 source,
                 &format!("{key}.red"),
@@ -299,7 +308,7 @@ fn queueing(options: Queueing, key: &str, source: &Source) -> Result<(), Experim
         }
         (QueueKind::Red, Some(red)) if !(red.min > 0.0 && red.min < red.max) => {
             let message = format!(
-                "RED's thresholds {} and {} are not ascending",
+                "RED needs 0 < min < max, but min is {} and max is {}",
                 red.min, red.max
             );
             fail(source, &format!("{key}.red"), message, "0 < min < max")
@@ -318,16 +327,13 @@ fn queueing(options: Queueing, key: &str, source: &Source) -> Result<(), Experim
     managed(options, key, source)
 }
 
-/// Tables of queues that are not there, and parameters that make no sense.
+/// Rejects tables that do not belong to the queue, and invalid parameters.
 fn managed(options: Queueing, key: &str, source: &Source) -> Result<(), ExperimentError> {
     let kind = options.kind;
     let tables = options.tables();
     for (table, _) in tables.iter().filter(|(_, given)| *given) {
         if kind.table() != Some(*table) {
-            let message = format!(
-                "these parameters do nothing in a queue of kind {}",
-                kind.name()
-            );
+            let message = format!("these parameters have no effect on a {} queue", kind.name());
             let help = match *table {
                 "token_bucket" => "add queue = \"policer\" or queue = \"shaper\"".to_owned(),
                 other => format!("add queue = \"{other}\""),
@@ -336,7 +342,7 @@ fn managed(options: Queueing, key: &str, source: &Source) -> Result<(), Experime
         }
     }
     if kind.table() == Some("token_bucket") && options.token_bucket.is_none() {
-        let message = format!("a {} needs its token bucket", kind.name());
+        let message = format!("a {} needs a token bucket", kind.name());
         let help = "for example token_bucket = { rate = \"5Mbit/s\", burst = \"15kB\" }";
         return fail(source, &format!("{key}.queue"), message, help);
     }
@@ -344,8 +350,8 @@ fn managed(options: Queueing, key: &str, source: &Source) -> Result<(), Experime
         return Ok(());
     };
     if options.is_shut() {
-        let message = "a shaper with a rate of zero lets nothing pass".to_owned();
-        let help = "for example \"5Mbit/s\", or leave it out";
+        let message = "a shaper with a rate of zero blocks all packets".to_owned();
+        let help = "for example \"5Mbit/s\", or remove it";
         return fail(source, &format!("{key}.cake.rate"), message, help);
     }
     let Some(discipline) = options.managed() else {
@@ -356,7 +362,7 @@ fn managed(options: Queueing, key: &str, source: &Source) -> Result<(), Experime
     match discipline.fault() {
         None => Ok(()),
         Some(fault) => {
-            // The first half says what is wrong, the second how to do it better.
+            // The first half describes the fault, the second the remedy.
             let explained = fault.explain();
             let (message, help) = explained.split_once(": ").unwrap_or((explained, ""));
             fail(source, &format!("{key}.{table}"), message.to_owned(), help)
@@ -383,7 +389,7 @@ fn sender(
             source,
             &format!("{key}.header"),
             message,
-            "40B is IPv4 and TCP",
+            "40B is the size of IPv4 and TCP headers",
         );
     }
     let empty = |w: Option<Buffer>| matches!(w, Some(Buffer::Packets(0) | Buffer::Bytes(0)));
@@ -393,7 +399,7 @@ fn sender(
         ("max_window", options.max_window),
     ] {
         if empty(window) {
-            let message = format!("{name} of nothing lets nothing be sent");
+            let message = format!("with a {name} of zero nothing can be sent");
             return fail(source, &format!("{key}.{name}"), message, "at least 1pkt");
         }
     }
@@ -411,13 +417,13 @@ fn sender(
 
 fn receiver(options: &ReceiverOptions, key: &str, source: &Source) -> Result<(), ExperimentError> {
     if matches!(options.buffer, Some(Buffer::Packets(0) | Buffer::Bytes(0))) {
-        let message = "a receiver without a buffer can take nothing".to_owned();
+        let message = "a receiver without a buffer cannot accept data".to_owned();
         return fail(source, &format!("{key}.buffer"), message, "at least 1B");
     }
     Ok(())
 }
 
-/// Pairs that defeat each other in what was built of `scenario`.
+/// Returns warnings about options of `scenario` that defeat each other.
 pub(super) fn warnings(scenario: &Scenario, built: &Built) -> Vec<String> {
     let e = &scenario.experiment;
     let mut out = Vec::new();
@@ -454,37 +460,43 @@ fn endpoint_warnings(ends: &Endpoints, stack: &StackSpec, dialect: Dialect, out:
     let needs = stack.needs(dialect);
     if needs.sack && !ends.receiver.sack.is_on() {
         out.push(format!(
-            "{stack} repairs losses by SACK, and the receiver sends none: it will wait for timeouts."
+            "{stack} repairs losses by SACK, but the receiver does not send it: losses will wait \
+             for timeouts."
         ));
     }
     if !needs.sack && ends.receiver.sack.is_on() {
         out.push(format!(
-            "{stack} makes nothing of the SACK blocks that the receiver sends, and an ACK without new ones is no duplicate to it."
+            "{stack} does not use the SACK blocks that the receiver sends. It ignores duplicate \
+             ACKs that carry no new SACK block."
         ));
     }
     if needs.trigger_timestamps && ends.sender.timestamps.is_none() {
         out.push(format!(
-            "{stack} tells transmissions apart by timestamps, and they are off."
+            "{stack} needs timestamps to tell retransmissions from original transmissions, but \
+             they are off."
         ));
     }
     if needs.counted_marks && ends.sender.ecn != Ecn::Accurate {
         out.push(format!(
-            "{stack} answers marks of congestion by their share, which takes a receiver that counts them: without ecn = \"accurate\" it is Reno."
+            "{stack} responds to the fraction of marked packets, which needs a receiver that \
+             counts them: without ecn = \"accurate\" it behaves like Reno."
         ));
     }
     if needs.exact_echo && !ends.sender.ecn.is_on() {
         out.push(format!(
-            "{stack} answers marks of congestion by their share, and nothing is marked without ecn = true: it is Reno."
+            "{stack} responds to the fraction of marked packets, but without ecn = true no packet \
+             is marked: it behaves like Reno."
         ));
     }
     if ends.misbehaviour.claimed_bytes.is_some() && !ends.receiver.sack.is_on() {
         out.push(format!(
-            "The receiver is to lie in SACK blocks, and sends none to {stack}."
+            "The receiver is configured to lie in SACK blocks, but it sends none to {stack}."
         ));
     }
     if ends.misbehaviour.optimistic_bytes.is_some() && ends.receiver.buffer == WIDE_OPEN {
         out.push(
-            "The receiver hides losses and its buffer has no end: the sender grows for ever, and the run takes as long. Give the receiver a `buffer`."
+            "The receiver hides losses and has an unlimited buffer: the window grows without \
+             bound, and so does the running time. Set a `buffer` for the receiver."
                 .to_owned(),
         );
     }
@@ -492,19 +504,21 @@ fn endpoint_warnings(ends: &Endpoints, stack: &StackSpec, dialect: Dialect, out:
         && delay >= ends.sender.rtt.min_rto
     {
         out.push(format!(
-            "ACKs may be delayed by {delay}, and the least retransmission timeout is {}: a lone segment may time out needlessly.",
+            "ACKs may be delayed by {delay}, but the minimum retransmission timeout is {}: single \
+             segments may suffer spurious timeouts.",
             ends.sender.rtt.min_rto
         ));
     }
     if ends.sender.max_window < 4.0 * f64::from(ends.sender.smss) {
         out.push(
-            "A window of less than four segments cannot yield three duplicate ACKs: every loss will wait for a timeout."
+            "A window of less than four segments cannot produce three duplicate ACKs: every loss \
+             will wait for a timeout."
                 .to_owned(),
         );
     }
 }
 
-/// Queues far from the bandwidth-delay product, which decide the answer more than senders do.
+/// Warns about queues far from the bandwidth-delay product, which affect results more than senders do.
 fn room_warnings(room: &PathRoom, e: &Experiment, out: &mut Vec<String>) {
     const LEAST: f64 = 0.25;
     const MOST: f64 = 8.0;
@@ -526,23 +540,28 @@ fn room_warnings(room: &PathRoom, e: &Experiment, out: &mut Vec<String>) {
     );
     if times < LEAST {
         out.push(format!(
-            "The buffer of {queue} is {times:.2} of {product}: senders that fill queues cannot fill this path. `1bdp` is one product."
+            "The buffer of {queue} is {times:.2} of {product}: senders that fill queues cannot \
+             fill this path. `1bdp` is one product."
         ));
     } else if times > MOST {
         let full = times * room.round_trip.as_secs_f64();
         out.push(format!(
-            "The buffer of {queue} is {times:.0} times {product}: when it is full, packets wait {full:.1} s. `1bdp` is one product."
+            "The buffer of {queue} is {times:.0} times {product}: when it is full, packets wait \
+             {full:.1} s. `1bdp` is one product."
         ));
     }
 }
 
-/// Flows in lockstep: without processing jitter round-trip times that differ decide by their phase.
+/// Warns about flows in lockstep: without processing jitter, flows with different round-trip times are decided by
+/// phase.
 fn phase_warnings(e: &Experiment, built: &Built, out: &mut Vec<String>) {
     let off = matches!(e.processing(), Processing::Given(jitter) if jitter.as_nanos() == 0);
     let round_trips = distinct(&built.round_trips);
     if off && round_trips.len() > 1 {
         out.push(format!(
-            "processing_jitter is off, and flows have {} round-trip times: a microsecond in one of them may decide which flow gets the link, and no seed samples that.",
+            "processing_jitter is off, and the flows have {} different round-trip times: a \
+             difference of a microsecond may decide which flow gets the link, and no seed samples \
+             it.",
             round_trips.len()
         ));
     }
@@ -562,14 +581,15 @@ fn path_warnings(
     };
     if room == 0 {
         out.push(format!(
-            "The buffer holds less than one packet of {packet} bytes."
+            "The buffer is smaller than one packet of {packet} bytes."
         ));
     }
     let first = (ends.sender.initial_window / f64::from(ends.sender.smss)) as u64;
-    // The packet in transmission does not wait in the buffer.
+    // The packet in transmission does not occupy the buffer.
     if room.saturating_add(1) < first {
         out.push(format!(
-            "The buffer of {room} packets is shorter than the initial window of {first}: the first burst loses packets."
+            "The buffer of {room} packets is smaller than the initial window of {first}: the \
+             first burst loses packets."
         ));
     }
     if let Some(rate) = path.rate {
@@ -583,7 +603,8 @@ fn path_warnings(
         let window = f64::from(ends.receiver.buffer).min(ends.sender.max_window);
         if window < product {
             out.push(format!(
-                "The window is at most {:.0} bytes and the path holds {:.0}: it cannot be filled.",
+                "The window is at most {:.0} bytes, but the path holds {:.0}: it cannot be \
+                 filled.",
                 window, product
             ));
         }

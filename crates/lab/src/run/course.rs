@@ -1,31 +1,31 @@
-//! One flow of a run over time, finely: window, threshold, bandwidth estimate, delivered data.
+//! State of one flow over time at a high resolution: window, threshold, bandwidth estimate, delivered data.
 
 use super::build::Built;
 
-/// The first compared flow of a run over time.
+/// State of the first compared flow of a run over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Course {
-    /// At regular intervals, in the order of time.
+    /// Samples at regular intervals, in order of time.
     pub moments: Vec<Moment>,
 }
 
-/// A flow at one moment.
+/// State of a flow at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
-    /// Seconds from the beginning of the run.
+    /// Time since the start of the run, in seconds.
     pub at: f64,
     /// Congestion window in segments.
     pub cwnd: f64,
-    /// Slow start threshold in segments, infinite if there is none yet.
+    /// Slow-start threshold in segments. Infinite before it is set.
     pub ssthresh: f64,
-    /// What its congestion control takes the bandwidth for, in Mbit/s, if it measures it.
+    /// Bandwidth estimate of the congestion control in Mbit/s, if it has one.
     pub estimate: Option<f64>,
-    /// Megabits delivered in order so far.
+    /// Data delivered in order so far, in megabits.
     pub delivered: f64,
 }
 
 impl Course {
-    /// A line per moment; what is not known is left empty.
+    /// Returns a CSV file with one line per moment. Unknown values are left empty.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut out = String::from(

@@ -1,17 +1,17 @@
-//! How long a run takes, about, before it is run.
+//! Estimates of the length of a run, before it is performed.
 
 use super::build::Scenario;
 use crate::experiment::{AppWrite, Experiment, FlowGroup, LinkOptions};
 use crate::units::{Buffer, Delay, Rate};
 
-/// Where a rate is not known, as with recorded traces.
+/// Rate for links whose rate is not known, as with recorded traces.
 const ASSUMED_MBIT_S: f64 = 10.0;
-/// Bytes of a packet, about.
+/// Approximate size of a packet, in bytes.
 const PACKET_BYTES: f64 = 1000.0;
 
 impl Scenario {
-    /// About how many packets a run sends: what its bottleneck can carry, or all that its flows have.
-    /// It orders runs and tells the remaining time.
+    /// Estimates the number of packets of a run: the capacity of its bottleneck, or all data of its flows. It is used
+    /// to order runs and to estimate the remaining time.
     #[must_use]
     pub fn packets(&self) -> u64 {
         let e = &self.experiment;
@@ -38,9 +38,9 @@ impl Scenario {
         (bytes / PACKET_BYTES).ceil().max(1.0) as u64
     }
 
-    /// About how many packets a run really sends: the split into shards rests on it. Of
-    /// [`packets`](Self::packets) it differs by what keeps a run from sending as much, which may be what a sweep
-    /// varies: links that are shut at times or shaped, applications that have little to send, losses.
+    /// Estimates the number of packets that a run is likely to send, which is used to split runs into shards. Unlike
+    /// [`packets`](Self::packets), it considers what limits a run and may be swept: duty cycles and shapers,
+    /// application-limited flows, and losses.
     pub(super) fn likely_packets(&self) -> u64 {
         let e = &self.experiment;
         let carried = self.carried();
@@ -59,7 +59,7 @@ impl Scenario {
         (bytes / PACKET_BYTES).ceil().max(1.0) as u64
     }
 
-    /// Bytes that the narrowest link can carry in a run.
+    /// Returns the bytes that the narrowest link can carry in a run.
     fn carried(&self) -> f64 {
         let e = &self.experiment;
         let rates = { e.path.iter().chain(&e.links) }.map(|link| self.rate_bps(link));
@@ -68,7 +68,7 @@ impl Scenario {
         rate.unwrap_or(ASSUMED_MBIT_S * 1e6) / 8.0 * e.duration.as_seconds()
     }
 
-    /// Bits per second that `link` lets pass, its shaper or policer and its closed times counted.
+    /// Returns the rate of `link` in bits per second, with its shaper or policer and its duty cycle.
     fn rate_bps(&self, link: &LinkOptions) -> f64 {
         let recorded = || Some(self.traces.get(link.trace.as_ref()?)?.mean_rate_bps());
         let own = link.rate.map(bps).or_else(recorded);
@@ -84,7 +84,7 @@ impl Scenario {
 }
 
 impl Experiment {
-    /// Bytes that its UDP sources and its media send at most.
+    /// Returns the maximum number of bytes that the UDP and media sources send.
     fn sources_bytes(&self) -> f64 {
         let seconds = self.duration.as_seconds();
         let udp = self.udp.iter().map(|source| {
@@ -107,10 +107,10 @@ impl Experiment {
         udp.chain(media).sum::<f64>() / 8.0 * seconds
     }
 
-    /// Bytes of the `left` ones that a number of flows takes that always have more. A flow sends no more than
-    /// its largest window in a round trip. Under losses Reno would send what Mathis et al. say ("The Macroscopic
-    /// Behavior of the TCP Congestion Avoidance Algorithm", 1997): √(3/2p) segments a round trip. Others send as
-    /// much as there is room for, and which stack does is not known here: it is the mean of both.
+    /// Estimates how many of the `left` bytes a number of bulk flows use. A flow sends at most its maximum window per
+    /// round trip. Under losses, Reno would send √(3/2p) segments per round trip (Mathis et al., "The Macroscopic
+    /// Behavior of the TCP Congestion Avoidance Algorithm", 1997). Other stacks may use all available capacity. The
+    /// stack is not known here, so the estimate is the mean of the two.
     fn taken_by(&self, flows: f64, left: f64) -> f64 {
         let links = || self.path.iter().chain(&self.links);
         let loss: f64 = links().map(loss_events).sum();
@@ -140,7 +140,7 @@ impl Experiment {
 }
 
 impl FlowGroup {
-    /// Bytes that all its flows together have to send in a run of `duration`; `None` if they always have more.
+    /// Returns the bytes that all flows of the group send in a run of `duration`, or `None` for bulk flows.
     fn bytes_in(&self, duration: Delay) -> Option<f64> {
         let at = |rate: Rate| bps(rate) / 8.0 * duration.as_seconds();
         let each = match (&self.video, &self.web, self.writes.as_slice()) {
@@ -160,7 +160,7 @@ fn bps(rate: Rate) -> f64 {
     rate.as_bits_per_second() as f64
 }
 
-/// How many loss events there are per packet on `link`, about: a burst is one.
+/// Estimates the number of loss events per packet on `link`. A burst counts as one event.
 fn loss_events(link: &LinkOptions) -> f64 {
     let bursts = link.burst_loss.as_ref();
     link.loss.as_fraction() + bursts.map_or(0.0, |burst| burst.enter.as_fraction())
@@ -187,9 +187,9 @@ mod tests {
     const CARRIED: u64 = 75_000;
 
     #[test]
-    fn losses_keep_a_run_from_what_its_path_carries() {
+    fn losses_reduce_the_estimate() {
         assert_eq!(packets("delay = \"20ms\"\n"), (CARRIED, CARRIED));
-        // 1500 round trips of √(1.5/0.015) = 10 segments, and the mean with what is carried.
+        // 1500 round trips of √(1.5/0.015) = 10 segments, averaged with the capacity.
         let lossy = packets("delay = \"20ms\"\nloss = \"1.5%\"\n");
         assert_eq!(lossy, (CARRIED, (75_000 + 15_000) / 2));
         let bursts = "delay = \"20ms\"\nburst_loss = { enter = \"1.5%\", leave = \"50%\" }\n";
@@ -197,7 +197,7 @@ mod tests {
         // Three flows have three windows.
         let three = packets("delay = \"20ms\"\nloss = \"1.5%\"\n[[flows]]\ncount = 3\n");
         assert_eq!(three.1, (75_000 + 45_000) / 2);
-        // So short a path is full in spite of it.
+        // Such a short path is full in spite of the losses.
         let short = packets("delay = \"0.1ms\"\nloss = \"1.5%\"\n");
         assert_eq!(short, (CARRIED, CARRIED));
         let none = packets("delay = \"0ms\"\nloss = \"1.5%\"\n");
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shut_or_shaped_or_has_little_to_send_is_no_full_link() {
+    fn duty_cycles_shapers_and_limited_applications_reduce_the_estimate() {
         let likely = |path: &str| packets(&format!("delay = \"20ms\"\n{path}")).1;
         let duty = "duty = { period = \"100ms\", share = \"10%\" }\n";
         assert_eq!(likely(duty), CARRIED / 10);
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(likely(bucket), CARRIED / 5);
         let cake = "queue = \"cake\"\ncake = { rate = \"5Mbit/s\" }\n";
         assert_eq!(likely(cake), CARRIED / 2);
-        // Ten packets a round trip of 40 ms, 1500 times.
+        // Ten packets per round trip of 40 ms, 1500 times.
         let window = "[sender]\nmax_window = \"10pkt\"\n";
         assert_eq!(likely(window), 15_000);
         for (flows, bytes) in [
@@ -233,7 +233,7 @@ mod tests {
                 "web = { sizes = \"web_objects\", load = \"4Mbit/s\" }",
                 30_000_000,
             ),
-            // Beside a flow that always has more nothing is left of the link.
+            // A bulk flow uses the rest of the link.
             ("bytes = \"3MB\"\n[[flows]]", 75_000_000),
         ] {
             assert_eq!(
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_carries_what_it_has() {
+    fn a_recorded_trace_determines_the_estimate() {
         let file = std::env::temp_dir().join(format!("dupack-effort-{}.down", std::process::id()));
         // 1500 bytes every 3 ms: 4 Mbit/s.
         let lines: String = (1..1000).map(|n| format!("{}\n", 3 * n)).collect();

@@ -1,4 +1,4 @@
-//! Every effective parameter, and where it comes from.
+//! Effective parameters and their sources.
 
 use dupack_algorithms::catalog::dialect::settings;
 use dupack_algorithms::catalog::{Axis, Origin, StackSpec};
@@ -6,14 +6,14 @@ use dupack_net::link::QueueLimit;
 use dupack_net::media::MediaConfig;
 use dupack_tcp::time::Duration;
 
-use super::build::{Endpoints, PathRoom, Processing, Scenario, flows_in};
+use super::build::{Endpoints, PathRoom, Processing, Scenario};
 use crate::experiment::queue::Queueing;
 use crate::experiment::{Experiment, LinkOptions, Starts};
 use crate::results::Parameter;
 use crate::run::Plan;
 use crate::units::{ByteCount, Delay, Room};
 
-/// The parameters of an experiment, for the stacks of its first point.
+/// Returns the parameters of an experiment, for the stacks of its first point.
 pub(super) fn parameters(
     e: &Experiment,
     scenarios: &[Scenario],
@@ -61,7 +61,7 @@ pub(super) fn parameters(
     out
 }
 
-/// Where the value of `key` comes from: a value that is the default's was not needed.
+/// Returns the origin of the value at `key`. A value that equals the default counts as the default.
 fn origin(e: &Experiment, key: &str, is_default: bool) -> &'static str {
     if e.varies(key) {
         "swept"
@@ -73,9 +73,8 @@ fn origin(e: &Experiment, key: &str, is_default: bool) -> &'static str {
 }
 
 impl Plan {
-    /// The same plan, whose parameters say `source` of the value that the file has under `key`
-    /// (`path.rate`, `sweep.path.loss`), where they would say that it was given: somebody else than
-    /// the user has set it.
+    /// Replaces the source of the value at `key` (`path.rate`, `sweep.path.loss`) by `source`, if the source would be
+    /// "given": the value was not set by the user.
     #[must_use]
     pub fn not_given(mut self, key: &str, source: &str) -> Self {
         let parameters = self.parameters.iter_mut();
@@ -88,7 +87,7 @@ impl Plan {
 
 const GIVEN: &str = "given";
 
-/// Whether `p` is what the file has under `key`.
+/// Returns `true` if `p` is the value at `key` in the file.
 fn is_of(p: &Parameter, key: &str) -> bool {
     let below = |owner: &str| {
         let name = key
@@ -162,8 +161,8 @@ fn run(e: &Experiment, out: &mut Vec<Parameter>) {
     }
 }
 
-/// What the file says of access links, routes, flows and UDP sources, key by key; what it leaves
-/// out of them is not there, or is the senders' and receivers' common value.
+/// Appends the parameters of access links, routes, flows and UDP sources, key by key. Keys that are left out do not
+/// appear, or have the common value of all senders and receivers.
 fn traffic(e: &Experiment, out: &mut Vec<Parameter>) {
     let all = serde_json::to_value(e).unwrap_or_default();
     for section in ["access", "radio", "routes", "flows", "udp", "media"] {
@@ -174,18 +173,18 @@ fn traffic(e: &Experiment, out: &mut Vec<Parameter>) {
     for (n, group) in e.flows.iter().enumerate() {
         if group.web.is_some() {
             let key = format!("flows.{n}.web.flows");
-            let count = flows_in(e, group).to_string();
+            let count = group.flows_in(e).to_string();
             push(out, "flows", &key, count, "from load, sizes and duration");
         }
     }
     media(e, out);
     if e.flows.is_empty() {
-        let one = "one, of the stack under comparison, without end".to_owned();
+        let one = "one bulk flow of the stack under comparison".to_owned();
         push(out, "flows", "count", one, "default");
     }
 }
 
-/// What the file leaves out of real-time media.
+/// Appends the defaults of real-time media.
 fn media(e: &Experiment, out: &mut Vec<Parameter>) {
     let default = MediaConfig::new(Vec::new());
     for (n, media) in e.media.iter().enumerate() {
@@ -210,7 +209,7 @@ fn media(e: &Experiment, out: &mut Vec<Parameter>) {
     }
 }
 
-/// A row for every value below `value`, whose path in the file is `key`.
+/// Appends a row for every value inside `value`, whose path in the file is `key`.
 fn flatten(
     e: &Experiment,
     owner: &str,
@@ -236,7 +235,7 @@ fn flatten(
     }
 }
 
-/// What follows from the path's rate, round trip and buffer.
+/// Appends the parameters that follow from the path's rate, round-trip time and buffer.
 fn path_room(room: &PathRoom, out: &mut Vec<Parameter>) {
     let mut add = |name: &str, value: String| {
         push(out, "path", name, value, "from rate, delay and buffer");
@@ -311,7 +310,7 @@ fn link(owner: &str, place: &str, link: &LinkOptions, e: &Experiment, out: &mut 
     add("buffer", link.buffer.map_or_else(default, room));
     match given.get("reverse") {
         Some(reverse) => {
-            // The table of its queue follows in full.
+            // The complete table of its queue follows below.
             let table = link.reverse.as_ref().and_then(|back| back.queue.table());
             let mut reverse = reverse.clone();
             if let (Some(keys), Some(table)) = (reverse.as_object_mut(), table)
@@ -336,7 +335,7 @@ fn link(owner: &str, place: &str, link: &LinkOptions, e: &Experiment, out: &mut 
     }
 }
 
-/// All parameters of a managed queue, given or not; what stands before their names here, and before
+/// Appends all parameters of a managed queue, given or default. The first prefix belongs to their names, the second to
 /// their keys in the file.
 fn managed(
     owner: &str,
@@ -405,7 +404,7 @@ fn endpoint(stack: &StackSpec, e: &Experiment, out: &mut Vec<Parameter>) {
     for setting in settings(dialect, ends.sender.smss, &stack.needs(dialect)) {
         push(out, &owner, setting.name, setting.value, setting.source);
     }
-    // What the file says instead of the dialect.
+    // Options of the file that replace those of the dialect.
     let sender = serde_json::to_value(e.sender).unwrap_or_default();
     let receiver = serde_json::to_value(e.receiver).unwrap_or_default();
     for (side, options) in [("sender", sender), ("receiver", receiver)] {
@@ -427,7 +426,7 @@ mod tests {
     use crate::run::Plan;
 
     #[test]
-    fn what_nobody_gave_is_not_said_to_be_given() {
+    fn replaced_sources_are_not_listed_as_given() {
         let source = Source::new(
             "test",
             "stacks = [\"sack/reno\"]\nseeds = 3\n[path]\nrate = \"1Mbit/s\"\n[access]\n\
@@ -472,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_default_given_or_swept_and_none_is_left_out() {
+    fn every_value_is_listed_as_default_given_or_swept() {
         let source = Source::new(
             "test",
             "stacks = [\"sack/reno\"]\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\n\

@@ -1,4 +1,4 @@
-//! A name for everything that a run depends on, so that a run that was done need not be done again.
+//! Fingerprints of runs: a name for everything that a run depends on, so that finished runs need not be repeated.
 
 use std::fmt;
 use std::fmt::Write;
@@ -9,15 +9,14 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::build::Scenario;
-use super::harm::STANDING;
 use super::plan::{Job, Plan};
 use super::{explain, program};
 use crate::experiment::{Experiment, Seeds};
 use crate::results::HarmRecord;
+use crate::results::measure::STANDING;
 
-/// The code that decides what happens in a run and what is measured of it, each crate by the hash of
-/// its sources: a run that other code made is not taken for a run of today. A changed comment is a
-/// change, too: that costs a rerun, and cannot be forgotten.
+/// Crates that determine a run and its measures, each with the hash of its sources. Runs of other code are never
+/// reused. Even a changed comment counts as a change: this costs a rerun, but cannot be forgotten.
 const ENGINE: [&str; 5] = [
     dupack_tcp::SOURCE_HASH,
     dupack_algorithms::SOURCE_HASH,
@@ -26,30 +25,28 @@ const ENGINE: [&str; 5] = [
     crate::SOURCE_HASH,
 ];
 
-/// What a run depends on, as one number. Two runs with the same fingerprint are the same run.
+/// Hash of everything that a run depends on. Two runs with the same fingerprint are the same run.
 ///
-/// It covers the experiment at the run's point (path, flows, endpoints, duration, dialect;
-/// neither title nor description, nor which other stacks, points and seeds there are), the
-/// canonical spelling of the stack and of the stacks of other flows, every effective parameter
-/// with its value, the text of recorded traces, the seed, the version of this crate, and the sources
-/// of endpoint, plug-ins, network and laboratory.
+/// It covers the experiment at the run's point (path, flows, endpoints, duration and dialect, but not the title, the
+/// description, or the other stacks, points and seeds), the canonical names of the stack and of the stacks of other
+/// flows, all effective parameters, the text of recorded traces, the seed, the version of this crate, and the sources
+/// of endpoint, plug-ins, network and this crate.
 ///
-/// Where a stack of the run has an algorithm that is none of ours, it covers what whoever registered it
-/// says that it is made of ([`Home::Named`]). Where they say nothing, it covers the whole program that
-/// runs, as it was built: nobody else knows what the algorithm is made of. A program that was built anew
-/// does such runs anew.
+/// If a stack of the run contains an external algorithm, it covers the description that the algorithm was registered
+/// with ([`Home::Named`]). Without such a description it covers the whole executable, because nothing else identifies
+/// the algorithm. A rebuilt program then repeats such runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// The name of a run that no simulator makes: `text` says everything that it depends on.
+    /// Creates the fingerprint of a run that is not simulated. `text` contains everything that it depends on.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
         Self(xxh3_64(text.as_bytes()))
     }
 
-    /// As bytes, the same on every machine.
+    /// Returns the fingerprint as bytes, which are the same on every machine.
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 8] {
         self.0.to_le_bytes()
@@ -76,26 +73,26 @@ impl TryFrom<String> for Fingerprint {
     }
 }
 
-/// The engine that makes the runs of this program, as a journal names it: its version, and a hash of
-/// all its sources.
+/// Returns the name of the engine that performs the runs, as journals contain it: its version, and a hash of all its
+/// sources.
 #[must_use]
 pub fn engine() -> String {
     let sources = xxh3_64(ENGINE.join(" ").as_bytes());
     format!("{} {sources:016x}", env!("CARGO_PKG_VERSION"))
 }
 
-/// What runs depend on beside their seed, each scenario's as one number that is made when it is asked
-/// for: a run is short, and the text behind the number is not.
+/// Hashes of what runs depend on except the seed, one per scenario. Each is computed on first use, because the text
+/// behind it is expensive compared to a short run.
 #[derive(Clone, Debug)]
 pub(super) struct Identities(Vec<OnceLock<u64>>);
 
 impl Identities {
-    /// Those of so many scenarios.
+    /// Creates the hashes of this many scenarios.
     pub(super) fn new(scenarios: usize) -> Self {
         Self(vec![OnceLock::new(); scenarios])
     }
 
-    /// Returns the fingerprint of a run with `seed` of the scenario at `place`.
+    /// Returns the fingerprint of the run with `seed` of the scenario at index `place`.
     pub(super) fn fingerprint(
         &self,
         place: usize,
@@ -110,7 +107,7 @@ impl Identities {
     }
 }
 
-/// What a run of `scenario` depends on beside its seed, as text.
+/// Returns the text of everything that a run of `scenario` depends on except the seed.
 fn identity(scenario: &Scenario) -> String {
     let mut bare = Experiment::clone(&scenario.experiment);
     bare.title.clear();
@@ -125,7 +122,7 @@ fn identity(scenario: &Scenario) -> String {
         toml::to_string(&bare).unwrap_or_default()
     );
     let mut line = |what: fmt::Arguments<'_>| {
-        writeln!(text, "{what}").expect("memory does not fail");
+        writeln!(text, "{what}").expect("writing to memory cannot fail");
     };
     for stack in &scenario.group_stacks {
         line(format_args!("{stack}"));
@@ -150,7 +147,8 @@ fn identity(scenario: &Scenario) -> String {
     text
 }
 
-/// A line for each recorded trace of `scenario`: its file, where it begins, and a hash of all times.
+/// Returns a line for each recorded trace of `scenario`: its file, the position of its start, and a hash of all its
+/// times.
 fn traces(scenario: &Scenario) -> impl Iterator<Item = String> {
     scenario.traces.iter().map(|(path, trace)| {
         let mut hash = Xxh3Default::new();
@@ -163,9 +161,9 @@ fn traces(scenario: &Scenario) -> impl Iterator<Item = String> {
 }
 
 impl Plan {
-    /// A name for all runs of the plan together, those that measure harm included: a plan with the same has the
-    /// same runs, made by the same engine. It covers what the [`Fingerprint`]s of all runs cover, and takes the
-    /// experiment as a whole for that, without title, description and claims.
+    /// Returns the fingerprint of all runs of the plan together, including those that measure harm. Plans with the same
+    /// fingerprint have the same runs, made by the same engine. It covers what the [`Fingerprint`]s of the runs cover,
+    /// but takes the experiment as a whole, without title, description and claims.
     #[must_use]
     pub fn fingerprint_of_all(&self) -> Fingerprint {
         let mut bare = self.experiment().clone();
@@ -216,7 +214,7 @@ mod tests {
     const BASE: &str = "stacks = [\"sack/reno\", \"le/reno\"]\nseeds = 2\n[path]\nrate = \"1Mbit/s\"\n[sweep]\n\"path.loss\" = [\"1%\", \"2%\"]\n";
 
     #[test]
-    fn every_run_of_a_plan_has_a_fingerprint_of_its_own() {
+    fn every_run_of_a_plan_has_its_own_fingerprint() {
         let plan = plan(BASE);
         let mut prints: Vec<_> = plan.jobs().iter().map(|j| plan.fingerprint(*j)).collect();
         prints.sort_unstable();
@@ -225,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn it_depends_on_what_is_run_and_on_nothing_else() {
+    fn it_depends_only_on_what_affects_the_run() {
         let of = |text: &str| {
             let plan = plan(text);
             let job = plan.jobs()[0];
@@ -233,7 +231,7 @@ mod tests {
         };
         let base = of(BASE);
         let other = |from: &str, to: &str| of(&BASE.replace(from, to));
-        // More seeds, stacks, points, and words do not touch the runs that were there.
+        // More seeds, stacks, points and a title do not affect the existing runs.
         assert_eq!(other("seeds = 2", "seeds = 5\ntitle = \"x\""), base);
         assert_eq!(other("\"le/reno\"", "\"fack/reno\""), base);
         assert_eq!(other("\"2%\"", "\"3%\", \"4%\""), base);
@@ -244,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_all_runs_depends_on_all_of_them_and_on_no_words() {
+    fn the_fingerprint_of_all_runs_ignores_titles() {
         let of = |text: &str| plan(text).fingerprint_of_all();
         let base = of(BASE);
         let other = |from: &str, to: &str| of(&BASE.replace(from, to));
@@ -263,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn it_names_the_sources_as_they_are() {
+    fn it_covers_the_sources() {
         let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let names = ["tcp", "algorithms", "derive", "net", "lab"];
         for (name, hash) in names.into_iter().zip(ENGINE) {
@@ -276,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn it_names_the_program_where_an_algorithm_is_somebody_else_s() {
+    fn it_covers_the_program_for_external_algorithms() {
         let mut catalog = Catalog::builtin();
         let theirs = Entry::differentiation("theirs", file!()).build(|(), _| Box::new(Always));
         catalog.register(theirs).unwrap();
@@ -290,13 +288,13 @@ mod tests {
             named.collect::<Vec<bool>>()
         };
         assert_eq!(names_it(text), [false, true]);
-        // Beside a stack of theirs, one of ours has another's runs.
+        // Beside an external stack, runs of a built-in stack depend on the external code, too.
         let flows = "[[flows]]\nstack = \"sack/reno/theirs/1\"\n";
         assert_eq!(names_it(&format!("{text}{flows}")), [true, true]);
     }
 
     #[test]
-    fn it_names_the_sources_of_somebody_else_s_algorithm_where_they_are_told() {
+    fn it_covers_the_description_of_external_algorithms() {
         let print = |sources: &'static str| {
             let mut catalog = Catalog::builtin();
             let theirs = Entry::differentiation("theirs", file!()).made_of(sources);
@@ -313,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn it_reads_back() {
+    fn it_parses_as_it_is_printed() {
         let print = Fingerprint(0x0123_4567_89ab_cdef);
         let text = serde_json::to_string(&print).unwrap();
         assert_eq!(text, "\"0123456789abcdef\"");

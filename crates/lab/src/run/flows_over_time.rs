@@ -1,4 +1,4 @@
-//! The goodput of every flow over time, for every seed at one point: what a plot of one run cannot show.
+//! Goodput of every flow over time, for every seed at one point. A plot of a single run cannot show this.
 
 use dupack_net::ids::FlowId;
 use dupack_net::observer::Unobserved;
@@ -9,48 +9,48 @@ use super::interrupt::{Attempt, Interrupt};
 use super::plan::{Job, Plan};
 use crate::results::Groups;
 
-/// Intervals of a run, as far as the bound on rows allows.
+/// Number of intervals of a run, unless the limit on rows allows fewer.
 const INTERVALS: usize = 300;
 
-/// The fewest.
+/// Minimum number of intervals.
 const INTERVALS_LEAST: usize = 10;
 
-/// The most rows of all runs together.
+/// Maximum number of rows of all runs together.
 const ROWS_MOST: usize = 2_000_000;
 
-/// The most flows of a run that are followed.
+/// Maximum number of flows of a run that are followed.
 const FLOWS_MOST: usize = 1000;
 
-/// The flows of every run at a point, over time.
+/// Goodput over time of the flows of every run at a point.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FlowsOverTime {
-    /// The point, by its place.
+    /// Index of the point.
     pub point: usize,
-    /// Seconds over which goodput is taken.
+    /// Length of an interval in seconds.
     pub interval_s: f64,
-    /// Every followed flow of every run, stack by stack.
+    /// All followed flows of all runs, stack by stack.
     pub flows: Vec<FlowOverTime>,
 }
 
-/// A flow of a run over time.
+/// Goodput of a flow over time.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FlowOverTime {
-    /// The stack of the run.
+    /// Stack of the run.
     pub stack: String,
-    /// Its seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// The flow's place in the run, from 0.
+    /// Index of the flow in the run, counted from 0.
     pub flow: usize,
-    /// The name of its group.
+    /// Name of the flow's group.
     pub group: String,
-    /// When each interval begins, in seconds, and the bytes that arrived in it, each once, in Mbit/s.
+    /// Start of each interval in seconds, and the rate of new data that arrived in it, in Mbit/s.
     pub goodput_mbit_s: Vec<(f64, f64)>,
 }
 
 impl Plan {
-    /// Returns the runs in which every flow is followed: all compared runs at the point in the middle of the sweep.
+    /// Returns the runs whose flows are followed: all compared runs at the point in the middle of the sweep.
     #[must_use]
     pub fn jobs_of_flows_over_time(&self) -> Vec<Job> {
         let point = self.points().len() / 2;
@@ -69,7 +69,7 @@ impl Plan {
         )
     }
 
-    /// Returns how many flows of a run are followed, and over how many intervals.
+    /// Returns the number of flows of a run that are followed, and the number of intervals.
     fn flow_resolution(&self) -> (usize, usize) {
         let jobs = self.jobs_of_flows_over_time();
         let flows = { jobs.first() }.map_or(1, |job| self.scenario(*job).tcp_flows().len());
@@ -78,7 +78,8 @@ impl Plan {
         (followed, intervals.clamp(INTERVALS_LEAST, INTERVALS))
     }
 
-    /// Returns the flows over time from those of each run, in the order of the runs; what an interrupt cut off is missing.
+    /// Assembles the flows over time from those of each run, in the order of the runs. Runs that were interrupted are
+    /// missing.
     #[must_use]
     pub fn flows_over_time(&self, runs: Vec<Vec<FlowOverTime>>) -> FlowsOverTime {
         let point = self.points().len() / 2;
@@ -92,7 +93,7 @@ impl Plan {
     }
 }
 
-/// The first flows of a run; nothing if it was interrupted.
+/// Follows the first flows of a run. Returns `None` if it was interrupted.
 fn follow(
     scenario: &Scenario,
     seed: u64,

@@ -1,10 +1,10 @@
-//! Harm: what a standing flow loses beside each stack.
+//! Harm: the goodput and delay that a competing flow loses beside each stack.
 //!
-//! Ware et al. ("Beyond Jain's Fairness Index: Setting the Bar For The Deployment of Congestion
-//! Control Algorithms", HotNets 2019) measure what a flow loses by another's being there, against
-//! being alone, and ask whether it is more than the flow's own kind would take. Here both are one
-//! number: one [`STANDING`] flow beside the flows under comparison, against the same flow, under the
-//! same seed, beside as many flows of [`STANDING`].
+//! Ware et al. ("Beyond Jain's Fairness Index: Setting the Bar For The Deployment of Congestion Control Algorithms",
+//! HotNets
+//! 2019) measure the loss of a flow beside another flow, relative to the flow alone, and compare it with the loss beside a
+//! flow of its own stack. Here both are one number: a [`STANDING`] flow beside the flows under comparison, relative to the
+//! same flow with the same seed beside as many [`STANDING`] flows.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,41 +16,39 @@ use super::build::Scenario;
 use super::fingerprint::{Fingerprint, Identities};
 use super::plan::{Job, Plan};
 use crate::experiment::{Experiment, FlowGroup};
+use crate::results::measure::STANDING;
 use crate::results::{HarmRecord, Measure, Run};
 use crate::units::Delay;
 
-/// The stack of the flow that bears the harm: what most servers send with, as Linux has it.
-pub const STANDING: &str = "rack/cubic";
-
-/// The standing flow starts within this much time, at random by the seed, so that there is chance
-/// in these runs where the experiment leaves nothing to it.
+/// Range of the random start of the competing flow. It makes these runs differ between seeds, even if nothing else in
+/// the experiment is random.
 const STANDING_START_SPREAD: Delay = Delay::from_nanos(1_000_000_000);
 
-/// Runs that measure harm, beside the compared runs of a plan.
+/// Runs that measure harm, in addition to the compared runs of a plan.
 #[derive(Clone, Debug)]
 pub(super) struct Harm {
-    /// The compared stacks, and the standing flow's own kind if it is none of them.
+    /// The compared stacks, followed by the stack of the competing flow if it is not among them.
     companions: Vec<StackSpec>,
     standing: StackSpec,
-    /// Index of the companion that is the standing flow's own kind.
+    /// Index of the companion with the same stack as the competing flow.
     own_kind: usize,
-    /// One per point and companion, companions varying fastest.
+    /// Identities by point and companion. Companions vary fastest.
     identities: Identities,
 }
 
-/// Measures of one run with a standing flow.
+/// Measures of one run with a competing flow.
 #[derive(Clone, Copy, Debug)]
 pub struct HarmRun {
-    /// Its point, its companion in the place of the stack, its seed.
+    /// Point, companion (in place of the stack) and seed.
     pub(super) job: Job,
-    /// The standing flow's goodput in Mbit/s.
+    /// Goodput of the competing flow in Mbit/s.
     goodput: f64,
-    /// 95th percentile of the queueing delay of the standing flow's packets in ms.
+    /// 95th percentile of the queueing delay of the competing flow's packets in ms.
     delay: Option<f64>,
 }
 
 impl HarmRun {
-    /// Reads them from `run`, whose last flow is the standing one.
+    /// Extracts the measures from `run`, whose last flow is the competing one.
     #[must_use]
     pub fn of(run: &Run) -> Self {
         Self {
@@ -66,8 +64,8 @@ impl HarmRun {
 }
 
 impl Harm {
-    /// What measures harm for `plan`, whose stacks are of `catalog`; why it makes no sense there, if
-    /// it does not.
+    /// Creates the harm runs of `plan`, whose stacks are from `catalog`. Returns the reason if harm is not meaningful
+    /// for the plan.
     pub(super) fn of(plan: &Plan, catalog: &Catalog) -> Result<Self, String> {
         for point in plan.points() {
             objection(&point.experiment)?;
@@ -97,17 +95,17 @@ impl Harm {
         Ok(harm)
     }
 
-    /// The runs to do at `point` under `seed`; a companion is in the place of the stack.
+    /// Returns the runs at `point` with `seed`. Their stack is the index of the companion.
     pub(super) fn jobs(&self, point: usize, seed: u64) -> impl Iterator<Item = Job> + use<> {
         (0..self.companions()).map(move |stack| Job { point, stack, seed })
     }
 
-    /// Returns how many runs there are at a point for each seed.
+    /// Returns the number of runs at a point for each seed.
     pub(super) const fn companions(&self) -> usize {
         self.companions.len()
     }
 
-    /// Returns the companion of the standing flow in the run of `job`.
+    /// Returns the companion of the competing flow in the run of `job`.
     pub(super) fn companion(&self, job: Job) -> &StackSpec {
         &self.companions[job.stack]
     }
@@ -143,7 +141,7 @@ impl Harm {
             .fingerprint(place, job.seed, || self.scenario(plan, job))
     }
 
-    /// Gives each of `runs` the harm that its stack does at its point under its seed.
+    /// Sets the harm that the stack of each of `runs` causes at its point with its seed.
     pub(super) fn enter(&self, runs: &mut [Run], measured: &[HarmRun]) {
         let by_job: HashMap<(usize, usize, u64), &HarmRun> = measured
             .iter()
@@ -154,7 +152,7 @@ impl Harm {
             let (Some(beside), Some(own)) = (find(run.stack), find(self.own_kind)) else {
                 continue;
             };
-            // What is over nothing is not finite, and not set.
+            // A quotient by zero is not finite, and is not set.
             let share = 1.0 - beside.goodput / own.goodput;
             run.values.set(Measure::HarmGoodput, share);
             if let (Some(beside), Some(own)) = (beside.delay, own.delay) {
@@ -166,31 +164,31 @@ impl Harm {
     }
 }
 
-/// Why harm says nothing at a point, if it does not.
+/// Returns an error with the reason if harm is not meaningful at a point.
 fn objection(e: &Experiment) -> Result<(), String> {
     let no = |why: &str| Err(why.to_owned());
     if e.radio.is_some() {
-        return no("on a radio chain the flows share more than a queue");
+        return no("on a radio chain, flows share more than a queue");
     }
     if e.flows.iter().any(|group| group.stack.is_some()) {
-        return no("the experiment has other flows already");
+        return no("the experiment already has other flows");
     }
     if e.flows
         .iter()
         .any(|group| group.bytes.is_some() || !group.writes.is_empty() || group.web.is_some())
     {
-        return no("its flows end, and the standing flow would have the path for itself");
+        return no("its flows end, and the competing flow would then be alone");
     }
     let ends = |group: &FlowGroup| (group.from.clone(), group.to.clone(), group.reverse);
     match e.flows.first() {
         Some(first) if e.flows.iter().any(|group| ends(group) != ends(first)) => {
-            no("its flows take several ways")
+            no("its flows take different routes")
         }
         _ => Ok(()),
     }
 }
 
-/// `e` with a standing flow, the last one, beside its own.
+/// Returns `e` with a competing flow as its last flow.
 fn with_standing(e: &Experiment) -> Experiment {
     let mut e = e.clone();
     let flows = &mut e.flows;
@@ -210,8 +208,8 @@ fn with_standing(e: &Experiment) -> Experiment {
 }
 
 impl Plan {
-    /// The same plan, whose execution measures harm as well, as far as it makes sense: its results
-    /// say if it does not. That takes as many runs again.
+    /// Returns the plan with additional runs that measure harm, which doubles the number of runs. If harm is not
+    /// meaningful, the results contain the reason.
     #[must_use]
     pub fn measuring_harm(mut self, catalog: &Catalog) -> Self {
         self.harm = match Harm::of(&self, catalog) {
@@ -227,8 +225,8 @@ impl Plan {
         self
     }
 
-    /// Iterates over the runs that measure harm at `point` under `seed`, with the companion in the place of the stack;
-    /// there are none if harm is not measured.
+    /// Iterates over the runs that measure harm at `point` with `seed`. Their stack is the index of the companion.
+    /// There are none if harm is not measured.
     pub fn harm_jobs(&self, point: usize, seed: u64) -> impl Iterator<Item = Job> + use<> {
         let harm = self.harm.as_ref();
         harm.map(|harm| harm.jobs(point, seed))
@@ -236,20 +234,20 @@ impl Plan {
             .flatten()
     }
 
-    /// Sets the harm of each of `runs` from what the runs with a standing flow `measured`.
+    /// Sets the harm of each of `runs` from the runs with a competing flow in `measured`.
     pub fn set_harm(&self, runs: &mut [Run], measured: &[HarmRun]) {
         if let Some(harm) = &self.harm {
             harm.enter(runs, measured);
         }
     }
 
-    /// How many runs an execution does, those that measure harm included.
+    /// Returns the number of runs of an execution, including those that measure harm.
     #[must_use]
     pub fn work(&self) -> usize {
         self.work_at(0..self.points().len())
     }
 
-    /// The same at `points` alone.
+    /// Returns the number of runs at `points`.
     #[must_use]
     pub fn work_at(&self, points: Range<usize>) -> usize {
         let harm = self.harm.as_ref().map_or(0, Harm::companions);
@@ -288,9 +286,9 @@ mod tests {
         results.samples(0, stack, measure).map(|(_, v)| v).collect()
     }
 
-    /// The path on which two flows of LE over Westwood leave two of CUBIC nearly nothing.
+    /// On this path, two flows of LE over Westwood leave almost nothing to two CUBIC flows.
     #[test]
-    fn beside_its_own_kind_a_flow_bears_no_harm_and_beside_a_greedy_one_much() {
+    fn harm_is_zero_beside_the_same_stack_and_high_beside_a_greedy_one() {
         let text = "stacks = [\"sack/reno\", \"rack/cubic\", \"le/westwood\"]\nseeds = 2\n\
                     duration = \"30s\"\ndialect = \"linux\"\n[path]\nrate = \"20Mbit/s\"\n\
                     delay = \"20ms\"\nbuffer = \"67pkt\"\n[[flows]]\ncount = 2\n";
@@ -308,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_matter_whether_the_own_kind_is_compared_too() {
+    fn harm_does_not_depend_on_other_compared_stacks() {
         let with = run(&plan("\"sack/reno\", \"rack/cubic\"", ""));
         let without = run(&plan("\"sack/reno\"", ""));
         for measure in [
@@ -322,9 +320,9 @@ mod tests {
         }
     }
 
-    /// Where each flow has a queue of its own, that of a greedy one is no delay of its neighbour's.
+    /// If each flow has its own queue, the queue of a greedy flow does not delay its neighbour.
     #[test]
-    fn the_delay_is_that_of_the_standing_flow() {
+    fn the_delay_is_that_of_the_competing_flow() {
         let text = "stacks = [\"le/westwood\"]\nseeds = 1\nduration = \"20s\"\n[path]\n\
                     rate = \"10Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"200pkt\"\nqueue = \"fq_codel\"\n";
         let source = Source::new("test.toml", text);
@@ -356,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn harm_has_an_interval_where_the_runs_themselves_have_none() {
+    fn harm_has_an_interval_even_if_the_runs_are_not_random() {
         let results = run(&plan("\"sack/reno\"", ""));
         assert!(results.is_without_chance(0, 0));
         let of = |measure| results.summary(0, 0, measure).unwrap().half_width_95;
@@ -365,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn the_runs_under_comparison_are_the_same_without() {
+    fn harm_does_not_affect_compared_runs() {
         let plan = plan("\"sack/reno\"", "[[flows]]\ncount = 2\n");
         let with = run(&plan);
         let mut bare = plan.clone();
@@ -383,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn where_it_makes_no_sense_the_results_say_why() {
+    fn results_explain_why_harm_is_not_meaningful() {
         for (more, why) in [
             (
                 "[[flows]]\n[[flows]]\nstack = \"sack/reno\"\n",
@@ -402,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_over_links_meet_it_on_their_own_way() {
+    fn in_a_topology_the_competing_flow_uses_the_same_route() {
         let text = "stacks = [\"sack/reno\"]\nseeds = 1\nduration = \"5s\"\n[[links]]\n\
                     between = [\"a\", \"b\"]\nrate = \"5Mbit/s\"\n[[flows]]\nfrom = \"a\"\nto = \"b\"\n";
         let source = Source::new("test.toml", text);

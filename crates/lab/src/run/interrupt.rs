@@ -1,10 +1,9 @@
-//! What ends runs before their end: somebody asks all of them to stop, or a plug-in cannot go on and
-//! gives up the run that it is in.
+//! Early ends of runs: all runs are asked to stop, or a plug-in fails and gives up its own run.
 //!
-//! The traits of the plug-ins have no way to say that they failed, and most plug-ins never do. One that
-//! is somebody's script does: it calls [`give_up`] with whatever tells why, and answers from then on
-//! with what does no harm. The run that its thread does ends soon after, has no result, and stands in
-//! [`Interrupt::take_given_up`]. No other run is touched.
+//! The plug-in traits have no way to report a failure, since most plug-ins never fail. A plug-in that calls a user's
+//! script may: it calls [`give_up`] with a description of the fault, and returns harmless values from then on. The run
+//! of that thread ends soon after without a result, and is reported by [`Interrupt::take_given_up`]. Other runs are not
+//! affected.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -17,10 +16,10 @@ use serde::{Deserialize, Serialize};
 use super::build::Scenario;
 use super::plan::Job;
 
-/// Whether to stop, for those who have no other way to tell.
+/// Callback that returns `true` to stop.
 type Question = Box<dyn Fn() -> bool + Send + Sync>;
 
-/// Asks running experiments to stop; what is finished by then is kept. It holds which runs gave up.
+/// Request to stop running experiments. Finished runs are kept. It also collects the runs that plug-ins gave up.
 #[derive(Default)]
 pub struct Interrupt {
     asked: AtomicBool,
@@ -29,7 +28,7 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Nobody has asked yet.
+    /// Creates an interrupt that has not been requested.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -39,8 +38,8 @@ impl Interrupt {
         }
     }
 
-    /// One that is asked, too, as soon as `question` says so. The threads that do runs put it, each about
-    /// once per simulated second and between runs.
+    /// Creates an interrupt that is also requested as soon as `question` returns `true`. The threads that perform runs
+    /// call it about once per simulated second, and between runs.
     #[must_use]
     pub fn by(question: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self {
@@ -49,12 +48,12 @@ impl Interrupt {
         }
     }
 
-    /// Asks them to stop.
+    /// Requests the interrupt.
     pub fn ask(&self) {
         self.asked.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody has asked.
+    /// Returns `true` if the interrupt was requested.
     #[must_use]
     pub fn is_asked(&self) -> bool {
         if self.asked.load(Ordering::Relaxed) {
@@ -67,7 +66,7 @@ impl Interrupt {
         asked
     }
 
-    /// The runs that gave up since this was last called, in the order in which they did.
+    /// Takes the runs that were given up since the last call, in the order in which this happened.
     #[must_use]
     pub fn take_given_up(&self) -> Vec<GivenUp> {
         std::mem::take(&mut *self.given_up())
@@ -90,14 +89,14 @@ impl fmt::Debug for Interrupt {
 /// A run that a plug-in gave up.
 #[non_exhaustive]
 pub struct GivenUp {
-    /// Which run of its plan. Of one that only shows a run again, such as a trace, the seed alone is
-    /// known, and the others are 0.
+    /// Job in the plan. For a run that only shows something again, such as a trace, only the seed is known, and the
+    /// other fields are 0.
     pub job: Job,
-    /// The stack under comparison, in its canonical spelling.
+    /// Stack under comparison, in its canonical spelling.
     pub stack: String,
-    /// What it was done for.
+    /// Purpose of the run.
     pub purpose: Purpose,
-    /// What the plug-in said.
+    /// Fault that the plug-in reported.
     pub fault: Fault,
 }
 
@@ -115,46 +114,46 @@ impl fmt::Debug for GivenUp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// It compares stacks.
+    /// Comparison of stacks.
     Comparison,
-    /// It measures harm: a standing flow is beside the stack.
+    /// Measurement of harm, with a competing flow.
     Harm,
-    /// It shows what happens: a trace, or values over time.
+    /// Trace, or values over time.
     Show,
 }
 
-/// Why a plug-in gave up: what it means is between it and whoever reads
+/// Fault of a plug-in. Its meaning is defined by the plug-in and the caller of
 /// [`take_given_up`](Interrupt::take_given_up).
 pub type Fault = Box<dyn Any + Send>;
 
 thread_local! {
-    /// Why the run that this thread does was given up.
+    /// Fault for which the run on this thread was given up.
     static FAULT: RefCell<Option<Fault>> = const { RefCell::new(None) };
 }
 
-/// Gives up the run that this thread does. Called by a plug-in, which answers with what does no harm from
-/// then on: the run ends within a simulated second. If there is a reason already, it stays.
+/// Gives up the run on this thread. A plug-in that calls this must return harmless values from then on. The run ends
+/// within a simulated second. The first fault is kept.
 pub fn give_up(fault: Fault) {
     FAULT.with_borrow_mut(|place| {
         place.get_or_insert(fault);
     });
 }
 
-/// Why a plug-in that was built on this thread gave up, outside of any run: a plan builds every stack
-/// once to check it. Asked and forgotten.
+/// Takes the fault of a plug-in that was built on this thread outside of a run: a plan builds every stack once to check
+/// it.
 #[must_use]
 pub fn take_fault() -> Option<Fault> {
     FAULT.take()
 }
 
-/// Whether the run that this thread does was given up.
+/// Returns `true` if the run on this thread was given up.
 pub(super) fn is_given_up() -> bool {
     FAULT.with_borrow(Option::is_some)
 }
 
-/// One run that this thread does, from before its plug-ins are built until this is dropped; if the run
-/// was given up, the interrupt has taken note of it then. A plug-in may itself run an experiment: what
-/// the run outside has to say waits.
+/// One run on this thread, from before its plug-ins are built until this guard is dropped. If the run was given up,
+/// dropping the guard records it in the interrupt. A plug-in may run an experiment itself: the fault of the outer run
+/// is put aside until the inner run ends.
 pub(crate) struct Attempt<'a> {
     outside: Option<Fault>,
     interrupt: &'a Interrupt,
@@ -164,7 +163,7 @@ pub(crate) struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    /// The run of `scenario` that is `job`. Nothing of it was given up yet.
+    /// Begins the run of `scenario` for `job`, with no fault yet.
     pub(crate) fn begin(
         interrupt: &'a Interrupt,
         scenario: &'a Scenario,
@@ -180,14 +179,14 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// A run of `scenario` with `seed` that is only shown.
+    /// Begins a run of `scenario` with `seed` for display.
     pub(crate) fn show(interrupt: &'a Interrupt, scenario: &'a Scenario, seed: u64) -> Self {
         let (point, stack) = (0, 0);
         let job = Job { point, stack, seed };
         Self::begin(interrupt, scenario, job, Purpose::Show)
     }
 
-    /// Whether a plug-in has given it up.
+    /// Returns `true` if a plug-in gave up the run.
     pub(crate) fn is_given_up(&self) -> bool {
         is_given_up()
     }
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_was_given_up_is_told_once_with_its_first_reason() {
+    fn a_run_that_was_given_up_is_reported_once_with_its_first_fault() {
         let (plan, interrupt) = (plan(), Interrupt::new());
         let job = plan.jobs()[1];
         let scenario = plan.scenario(job);
@@ -243,7 +242,7 @@ mod tests {
             (1, job, "sack/reno")
         );
         assert_eq!(told[0].fault.downcast_ref::<u8>(), Some(&1));
-        // One that comes to its end says nothing.
+        // A completed run records nothing.
         drop(begin());
         assert!(interrupt.take_given_up().is_empty() && !interrupt.is_asked());
     }
@@ -254,7 +253,7 @@ mod tests {
         let scenario = plan.scenario(plan.jobs()[0]);
         let outside = Attempt::show(&interrupt, &scenario, 1);
         give_up(Box::new("outside"));
-        // A whole run: what was given up outside does not end it.
+        // A whole run: a fault outside of it does not end it.
         assert!(plan.run(plan.jobs()[0], &interrupt).is_some());
         assert!(outside.is_given_up());
         drop(outside);
@@ -262,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_put_until_the_answer_is_yes() {
+    fn the_callback_is_called_until_it_returns_true() {
         let asked = Arc::new(AtomicBool::new(false));
         let answer = Arc::clone(&asked);
         let interrupt = Interrupt::by(move || answer.load(Ordering::Relaxed));

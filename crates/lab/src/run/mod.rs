@@ -1,5 +1,5 @@
-//! From an experiment to its runs: a [`Plan`] is checked once, then any of its runs can be performed, in any order and
-//! anywhere, with the same numbers. Sets of runs are carried out by `dupack-engine`.
+//! Plans and runs of experiments. A [`Plan`] is checked once. Each of its runs can then be performed in any order and
+//! on any machine, with the same results. `dupack-engine` executes sets of runs.
 
 mod build;
 mod check;
@@ -22,7 +22,7 @@ mod template;
 pub(crate) mod testing;
 mod timeline;
 
-pub(crate) use build::flows_in;
+pub use crate::results::measure::STANDING;
 pub use build::{
     BuildError, Built, Endpoints, PathRoom, Processing, Product, Role, Scenario, TcpFlow,
     application_writes,
@@ -30,7 +30,7 @@ pub use build::{
 pub use course::{Course, Moment};
 pub use fingerprint::{Fingerprint, engine};
 pub use flows_over_time::{FlowOverTime, FlowsOverTime};
-pub use harm::{HarmRun, STANDING};
+pub use harm::HarmRun;
 pub(crate) use interrupt::Attempt;
 pub use interrupt::{Fault, GivenUp, Interrupt, Purpose, give_up, take_fault};
 pub use plan::{Job, Plan};

@@ -1,4 +1,4 @@
-//! One run: from a scenario and a seed to its measures.
+//! Performance of a single run: from a scenario and a seed to its measures.
 
 use dupack_net::ids::FlowId;
 use dupack_net::observer::Observer;
@@ -20,17 +20,17 @@ use super::short_flows;
 use crate::results::{Measure, Run, Values};
 use crate::stats::jain_index;
 
-/// How often in a run the amount in flight is read.
+/// Number of samples of the amount in flight in a run.
 const IN_FLIGHT_SAMPLES: u64 = 500;
 
-/// Steps of a simulation between two looks at the interrupt: a fraction of a second.
+/// Number of simulation steps between two checks of the interrupt, which take a fraction of a second.
 const STEPS: u64 = 1_000_000;
 
-/// Simulated time between two looks at whether all transfers are done.
+/// Simulated time between two checks for completed transfers.
 const CHUNK: Duration = Duration::from_secs(1);
 
 impl Plan {
-    /// Performs the run of `job` for `purpose`; returns `None` if it was interrupted or given up.
+    /// Performs the run of `job` for `purpose`. Returns `None` if it was interrupted or given up.
     ///
     /// # Panics
     /// If the plan has no such run.
@@ -40,20 +40,20 @@ impl Plan {
         Some(run)
     }
 
-    /// Does one run; `None` if it was interrupted.
+    /// Performs the compared run of `job`. Returns `None` if it was interrupted or given up.
     ///
     /// # Panics
-    /// If `job` is none of this plan's.
+    /// If the plan has no such run.
     #[must_use]
     pub fn run(&self, job: Job, interrupt: &Interrupt) -> Option<Run> {
         self.perform(job, Purpose::Comparison, interrupt)
     }
 
-    /// Does one run and follows its first compared flow over time; the run is the same as
-    /// [`run`](Self::run)'s. `None` if it was interrupted.
+    /// Performs the run of `job` and samples its first compared flow over time. The run is the same as that of
+    /// [`run`](Self::run). Returns `None` if it was interrupted or given up.
     ///
     /// # Panics
-    /// If `job` is none of this plan's.
+    /// If the plan has no such run.
     #[must_use]
     pub fn follow(&self, job: Job, interrupt: &Interrupt) -> Option<(Run, Course)> {
         let (run, built) = run(&self.scenario(job), job, Purpose::Show, interrupt)?;
@@ -62,7 +62,7 @@ impl Plan {
     }
 }
 
-/// How many samples are taken for each that the amount in flight needs.
+/// Returns the number of samples per sample of the amount in flight.
 const fn fineness(purpose: Purpose) -> u64 {
     match purpose {
         Purpose::Comparison | Purpose::Harm => 1,
@@ -70,7 +70,7 @@ const fn fineness(purpose: Purpose) -> u64 {
     }
 }
 
-/// One run and what is left of it; `None` if it was interrupted or given up.
+/// Performs a run and returns it with its simulation, or `None` if it was interrupted or given up.
 fn run(
     scenario: &Scenario,
     job: Job,
@@ -80,7 +80,7 @@ fn run(
     let attempt = Attempt::begin(interrupt, scenario, job, purpose);
     let mut built = scenario
         .build(job.seed)
-        .expect("the plan has built it before");
+        .expect("the plan has built this network before");
     let samples = IN_FLIGHT_SAMPLES * fineness(purpose);
     let interval = span(scenario.experiment.duration) / samples;
     let mut sampling = SamplingConfig::new(interval, samples as usize + 2);
@@ -103,8 +103,8 @@ fn run(
     Some((run, built))
 }
 
-/// The flows whose amount in flight is read: those under comparison that last, for of short ones there
-/// are thousands; at least the first.
+/// Returns the flows whose amount in flight is sampled: the long flows under comparison, because there may be thousands
+/// of short flows. There is always at least one.
 fn sampled(built: &Built) -> Vec<FlowId> {
     let compared = built.compared.iter().copied();
     let lasting: Vec<FlowId> = compared.filter(|id| !built.is_short(*id)).collect();
@@ -115,9 +115,9 @@ fn sampled(built: &Built) -> Vec<FlowId> {
 }
 
 impl Scenario {
-    /// Runs to the end of the experiment, or until every finite transfer is done. Returns the
-    /// senders' counters as they stood at the end of the warm-up; `None` if it was interrupted, or a
-    /// plug-in gave it up, of which the caller takes note.
+    /// Runs the simulation to the end of the experiment, or until every finite transfer is complete. Returns the
+    /// senders' counters at the end of the warm-up, or `None` if it was interrupted or given up by a plug-in, which the
+    /// caller must record.
     pub(crate) fn advance<O: Observer>(
         &self,
         simulation: &mut Simulation,
@@ -127,7 +127,7 @@ impl Scenario {
         self.advance_unless(simulation, observer, &|| interrupt.is_asked())
     }
 
-    /// As [`advance`](Self::advance), until `stop` says so.
+    /// Works like [`advance`](Self::advance), and ends early when `stop` returns `true`.
     pub(crate) fn advance_unless<O: Observer>(
         &self,
         simulation: &mut Simulation,
@@ -180,7 +180,7 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
         let counts = compared().map(|(flow, before)| of(&flow.sender) - of(before));
         counts.sum::<u64>() as f64
     };
-    // A short flow has its own time for nothing else than what it sends.
+    // The goodput of a short flow is relative to the whole run, not to its own lifetime.
     let seconds = report.to.since(report.from).as_secs_f64();
     let goodput = |f: &TcpReport| {
         let bps = match built.is_short(f.flow) {
@@ -233,8 +233,8 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
     values
 }
 
-/// Belief beside truth, after the warm-up: of a run that is followed, no more samples than of
-/// another.
+/// Sets the amounts in flight by the sender's count and in truth, after the warm-up. A run for display has more
+/// samples, but uses the same ones as other runs.
 fn in_flight(values: &mut Values, built: &Built, purpose: Purpose) {
     let Some(samples) = built.simulation.samples() else {
         return;
@@ -258,7 +258,7 @@ fn in_flight(values: &mut Values, built: &Built, purpose: Purpose) {
     values.set(Measure::InFlightTrue, real / count as f64);
 }
 
-/// Queueing delay where it is longest, and use where it is greatest.
+/// Sets the queueing delay of the link where it is highest, and the highest utilisation.
 fn links(values: &mut Values, built: &Built, report: &Report) {
     let links = || {
         let links = report.links.iter();
@@ -273,7 +273,7 @@ fn links(values: &mut Values, built: &Built, report: &Report) {
     }
 }
 
-/// What came of real-time media, all sources together.
+/// Sets the measures of real-time media, over all sources.
 fn media(values: &mut Values, report: &Report) {
     if report.media.is_empty() {
         return;
@@ -308,7 +308,7 @@ fn completion(values: &mut Values, report: &Report, built: &Built) {
     }
 }
 
-/// What the viewers of all flows with video saw together.
+/// Sets the measures of video, over all flows with video.
 fn video(values: &mut Values, seen: &[VideoCounters]) {
     if seen.is_empty() {
         return;
@@ -321,7 +321,7 @@ fn video(values: &mut Values, seen: &[VideoCounters]) {
     values.set(Measure::StallTime, stalled);
 }
 
-/// How often the differentiation was right, by what the loss was.
+/// Sets the accuracy of loss differentiation, by the true cause of the loss.
 fn accuracy(values: &mut Values, judged: &dyn Fn(fn(&Judgements) -> u64) -> f64) {
     let mut share = |measure, right: f64, wrong: f64| {
         values.set(measure, 100.0 * right / (right + wrong));

@@ -1,4 +1,4 @@
-//! An experiment that has been checked: its points, its stacks, and the runs to do.
+//! Plans: checked experiments with their points, stacks and runs.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -15,13 +15,14 @@ use serde::{Deserialize, Serialize};
 
 use super::build::{Scenario, carries, recordings};
 use super::fingerprint::{Fingerprint, Identities};
-use super::harm::{Harm, STANDING};
+use super::harm::Harm;
 use super::interrupt::Purpose;
 use super::precision::Precision;
 use super::{check, explain, size};
 use crate::experiment::Experiment;
 use crate::experiment::load::{Disk, ExperimentError, ReadFile, Source};
 use crate::experiment::points::{Point, points};
+use crate::results::measure::STANDING;
 use crate::results::{HarmRecord, Medium, Parameter, Prefer, Recorded, Results};
 use crate::significance::Family;
 
@@ -32,34 +33,34 @@ pub struct Plan {
     points: Vec<Point>,
     stacks: Vec<StackSpec>,
     seeds: Vec<u64>,
-    /// The stacks of other flows at each point; points with the same share them.
+    /// Stacks of the groups of flows at each point. Points with the same stacks share them.
     groups: Vec<GroupStacks>,
     traces: Arc<BTreeMap<PathBuf, DeliveryTrace>>,
     identities: Identities,
     warnings: Vec<String>,
     pub(super) parameters: Vec<Parameter>,
     pub(super) precision: Option<Precision>,
-    /// What measures harm, if it is asked for and makes sense.
+    /// The runs that measure harm, if this was requested and is meaningful.
     pub(super) harm: Option<Harm>,
     pub(super) harm_record: HarmRecord,
     prefer: Option<Prefer>,
 }
 
-/// The stack of each group of flows; `None` where it is the compared one.
+/// Stack of each group of flows, or `None` for the compared stack.
 type GroupStacks = Arc<[Option<StackSpec>]>;
 
-/// Place of a run in a plan.
+/// Position of a run in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Job {
-    /// The point.
+    /// Index of the point.
     pub point: usize,
-    /// The stack.
+    /// Index of the stack.
     pub stack: usize,
     /// The seed.
     pub seed: u64,
 }
 
-/// Each of `times` once, in order.
+/// Returns the distinct `times`, in ascending order.
 pub(super) fn distinct(times: &[Duration]) -> Vec<Duration> {
     let mut times = times.to_vec();
     times.sort_unstable();
@@ -68,11 +69,11 @@ pub(super) fn distinct(times: &[Duration]) -> Vec<Duration> {
 }
 
 impl Plan {
-    /// Checks `experiment`, whose text is `source` and whose stacks are of `catalog`, and makes a
-    /// plan of it. The files that it names are read from disk.
+    /// Checks `experiment` and creates its plan. `source` is the text of the experiment, and `catalog` contains its
+    /// stacks. The files that it names are read from disk.
     ///
     /// # Errors
-    /// If anything in it is impossible: the error points at the place in the text.
+    /// If the experiment is invalid. The error points at a position in the text.
     pub fn new(
         experiment: Experiment,
         source: &Source,
@@ -81,10 +82,10 @@ impl Plan {
         Self::with_files(experiment, source, catalog, &Disk)
     }
 
-    /// As [`new`](Self::new), with `files` for the files that it names.
+    /// Works like [`new`](Self::new), but reads the files that the experiment names from `files`.
     ///
     /// # Errors
-    /// If anything in it is impossible: the error points at the place in the text.
+    /// If the experiment is invalid. The error points at a position in the text.
     pub fn with_files(
         experiment: Experiment,
         source: &Source,
@@ -118,8 +119,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Builds every stack at `point` once, so that a scenario that was asked for later can be built. Nothing of it is
-    /// kept: a sweep may have a million points.
+    /// Builds every stack at `point` once, so that its scenario can be built later. The simulations are dropped,
+    /// because a sweep may have a million points.
     fn check_point(
         &mut self,
         point: usize,
@@ -156,14 +157,14 @@ impl Plan {
         Ok(())
     }
 
-    /// The runs to do, without those that `precision` may add: all stacks of a seed at a point
-    /// together, so that what is finished early can be compared.
+    /// Returns the compared runs, without those that `precision` may add. All stacks of a seed at a point are adjacent,
+    /// so that early results can be compared.
     #[must_use]
     pub fn jobs(&self) -> Vec<Job> {
         self.jobs_at(0..self.points.len())
     }
 
-    /// The first of the runs at `point`: the first stack with the first seed.
+    /// Returns the first run at `point`: the first stack with the first seed.
     #[must_use]
     pub fn first_job(&self, point: usize) -> Job {
         Job {
@@ -173,7 +174,7 @@ impl Plan {
         }
     }
 
-    /// Those of [`jobs`](Self::jobs) at `points`.
+    /// Returns the compared runs at `points`.
     #[must_use]
     pub fn jobs_at(&self, points: Range<usize>) -> Vec<Job> {
         let all = self.seeds.iter().flat_map(|&seed| {
@@ -183,12 +184,12 @@ impl Plan {
         all.collect()
     }
 
-    /// A run of every stack at `point` with `seed`.
+    /// Returns a run of every stack at `point` with `seed`.
     pub fn jobs_of(&self, point: usize, seed: u64) -> impl Iterator<Item = Job> + use<> {
         (0..self.stacks.len()).map(move |stack| Job { point, stack, seed })
     }
 
-    /// Scenario of the compared run `job`.
+    /// Returns the scenario of the compared run `job`.
     ///
     /// # Panics
     /// If the plan has no such run.
@@ -206,7 +207,7 @@ impl Plan {
         }
     }
 
-    /// Scenario of the run of `job` for `purpose`.
+    /// Returns the scenario of the run of `job` for `purpose`.
     ///
     /// # Panics
     /// If the plan has no such run.
@@ -218,7 +219,7 @@ impl Plan {
         }
     }
 
-    /// Returns `true` if the plan has a run of `job` for `purpose`, whatever its seed.
+    /// Returns `true` if the plan has a run of `job` for `purpose`, regardless of the seed.
     #[must_use]
     pub fn has(&self, job: Job, purpose: Purpose) -> bool {
         let stacks = match purpose {
@@ -228,7 +229,7 @@ impl Plan {
         job.point < self.points.len() && job.stack < stacks
     }
 
-    /// Returns about how many packets the run of `job` for `purpose` sends.
+    /// Estimates the number of packets of the run of `job` for `purpose`.
     ///
     /// # Panics
     /// If the plan has no such run.
@@ -260,7 +261,8 @@ impl Plan {
             .fingerprint(place, job.seed, || self.scenario(job))
     }
 
-    /// Returns the stack of a run in words: for a run that measures harm, the standing flow and its companion.
+    /// Returns a description of the stack of a run. For a run that measures harm, it contains the competing flow and
+    /// its companion.
     #[must_use]
     pub fn stack_words(&self, job: Job, purpose: Purpose) -> String {
         match (purpose, &self.harm) {
@@ -269,7 +271,7 @@ impl Plan {
         }
     }
 
-    /// Returns a run in words: its point if there are several, its stack, its seed.
+    /// Returns a description of a run: its point if there are several, its stack, and its seed.
     #[must_use]
     pub fn words(&self, job: Job, purpose: Purpose) -> String {
         let words = [
@@ -293,19 +295,19 @@ impl Plan {
         self.stacks.iter().map(ToString::to_string).collect()
     }
 
-    /// Returns the record of harm: whether it is measured, and the reason if it is not.
+    /// Returns the state of the harm measurement, with the reason if harm is not measured.
     #[must_use]
     pub const fn harm_record(&self) -> &HarmRecord {
         &self.harm_record
     }
 
-    /// Returns the criterion that the reader prefers, if there is one.
+    /// Returns the criterion that the reader prefers, if any.
     #[must_use]
     pub const fn prefer(&self) -> Option<Prefer> {
         self.prefer
     }
 
-    /// Iterates over the stacks of all runs, those that measure harm included; a stack may appear several times.
+    /// Iterates over the stacks of all runs, including those that measure harm. A stack may appear several times.
     pub fn all_stacks(&self) -> impl Iterator<Item = &StackSpec> {
         let mut last: Option<&GroupStacks> = None;
         let distinct = self.groups.iter().filter(move |groups| {
@@ -318,49 +320,49 @@ impl Plan {
         self.stacks.iter().chain(others).chain(companions)
     }
 
-    /// The stacks under comparison.
+    /// Returns the stacks under comparison.
     #[must_use]
     pub fn stacks(&self) -> &[StackSpec] {
         &self.stacks
     }
 
-    /// The seeds, in their order.
+    /// Returns the seeds in their order.
     #[must_use]
     pub fn seeds(&self) -> &[u64] {
         &self.seeds
     }
 
-    /// The points.
+    /// Returns the points.
     #[must_use]
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// A point in words.
+    /// Returns a description of a point.
     #[must_use]
     pub fn label(&self, point: usize) -> String {
         self.points[point].label()
     }
 
-    /// Every effective parameter, for the stacks of the first point, and where it comes from.
+    /// Returns all effective parameters with their sources, for the stacks of the first point.
     #[must_use]
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
 
-    /// Pairs that defeat each other.
+    /// Returns the warnings about options that defeat each other.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Results without any run yet.
+    /// Returns results without runs.
     #[must_use]
     pub fn empty_results(&self) -> Results {
         self.empty_results_at(0..self.points.len())
     }
 
-    /// Results of `points` alone without any run yet: the first of these is the first of theirs.
+    /// Returns results of `points` without runs. The first of `points` becomes point 0 of the results.
     #[must_use]
     pub fn empty_results_at(&self, points: Range<usize>) -> Results {
         Results {
@@ -381,14 +383,14 @@ impl Plan {
         }
     }
 
-    /// The same plan for a reader to whom this counts most: its results say so.
+    /// Returns the plan with the criterion that the reader prefers, which its results then contain.
     #[must_use]
     pub const fn preferring(mut self, prefer: Option<Prefer>) -> Self {
         self.prefer = prefer;
         self
     }
 
-    /// Returns the recorded traces of `points`; points are counted from the first of these.
+    /// Returns the recorded traces of `points`. The first of `points` becomes point 0.
     #[must_use]
     pub fn recorded(&self, points: Range<usize>) -> Vec<Recorded> {
         let first = points.start;
@@ -411,11 +413,11 @@ impl Plan {
     }
 }
 
-/// For whoever gives a file that is no trace.
-const TRACE_FORMAT: &str =
-    "a trace has a line per 1500-byte delivery opportunity, in milliseconds, ascending";
+/// Help for a file that is not a trace.
+const TRACE_FORMAT: &str = "a trace has one line per 1500-byte delivery opportunity, in milliseconds, in ascending \
+     order";
 
-/// Reads every trace that a point uses.
+/// Reads all traces of a point.
 pub(super) fn traces(
     points: &[Point],
     source: &Source,
@@ -434,7 +436,7 @@ pub(super) fn traces(
             let text = files.read(&file).map_err(|x| {
                 let help = match x.kind() {
                     ErrorKind::InvalidData => TRACE_FORMAT,
-                    _ => "the path starts at the experiment file's folder",
+                    _ => "the path is relative to the folder of the experiment file",
                 };
                 fail(
                     format!("cannot read the trace {}: {x}", file.display()),

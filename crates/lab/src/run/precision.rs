@@ -1,10 +1,10 @@
-//! As many seeds as a precision takes: `precision = "2%"`.
+//! Additional seeds until a precision is reached: `precision = "2%"`.
 //!
-//! After the first seeds, points at which the goodput of a stack is not yet known well enough get
-//! more, all stacks alike, in rounds: as many as the spread so far asks for, at most four times as many
-//! as there are. What is decided rests on whole rounds, so that it does not depend on which run was
-//! finished first. As the rule looks at the intervals that it then reports, they hold the truth a
-//! little less often than 95 % of the time (Chow and Robbins 1965: the less, the more seeds).
+//! After the first seeds, points at which the goodput of a stack is not precise enough get more seeds in rounds. All
+//! stacks get the same seeds. The number of seeds of a round follows from the spread so far, and is at most four times
+//! the current number. Decisions are based on complete rounds, so they do not depend on the order in which runs finish.
+//! The rule looks at the same intervals that it then reports, so these contain the true mean slightly less often than
+//! 95 % of the time (Chow and Robbins 1965: the effect decreases with the number of seeds).
 
 use super::check::{self, fail};
 use super::plan::{Job, Plan};
@@ -13,31 +13,31 @@ use crate::experiment::{Experiment, Seeds};
 use crate::results::{Measure, Results};
 use crate::units::Probability;
 
-/// The most seeds if the file says nothing.
+/// Default maximum number of seeds.
 const SEEDS_MAX: u32 = 200;
 
-/// A round has at least this share more seeds than the one before, …
+/// Minimum factor between the numbers of seeds of two rounds.
 const LEAST_GROWTH: f64 = 1.25;
-/// … and at most this many times as many, as the spread of few seeds is a guess.
+/// Maximum factor between the numbers of seeds of two rounds, because the spread of few seeds is only a rough estimate.
 const MOST_GROWTH: f64 = 4.0;
 
-/// Until when there are more seeds.
+/// Stopping rule for additional seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Precision {
-    /// What the half width of each interval may be, as asked for.
+    /// Maximum half width of each interval, relative to the mean.
     share: Probability,
     seeds_max: usize,
 }
 
-/// A stack that is not known well enough.
+/// A stack whose goodput is not precise enough.
 struct Coarse {
     stack: usize,
-    /// Half its interval as a share of its mean; infinite without an interval.
+    /// Half width of its interval relative to the mean. Infinite without an interval.
     share: f64,
 }
 
 impl Precision {
-    /// What `e` asks for.
+    /// Returns the rule that `e` specifies, if any.
     pub(super) fn of(e: &Experiment, source: &Source) -> Result<Option<Self>, ExperimentError> {
         let Some(share) = e.precision else {
             return match e.seeds_max {
@@ -45,22 +45,28 @@ impl Precision {
                 Some(_) => fail(
                     source,
                     "seeds_max",
-                    "without a precision there are as many seeds as `seeds` says".to_owned(),
-                    "add precision = \"2%\", for example, or leave seeds_max out",
+                    "without `precision`, the number of seeds is `seeds`".to_owned(),
+                    "add precision = \"2%\", for example, or remove seeds_max",
                 ),
             };
         };
         if share.as_fraction() == 0.0 {
-            let message = "no number of seeds has a precision of 0%".to_owned();
+            let message = "no number of seeds reaches a precision of 0%".to_owned();
             return fail(source, "precision", message, "for example \"2%\"");
         }
         let Seeds::Count(first) = e.seeds else {
-            let message = "a precision adds seeds, and these are listed one by one".to_owned();
-            return fail(source, "seeds", message, "give their number: seeds = 10");
+            let message =
+                "`precision` adds seeds, so it cannot be combined with a list of seeds".to_owned();
+            return fail(
+                source,
+                "seeds",
+                message,
+                "give a number of seeds: seeds = 10",
+            );
         };
         let seeds_max = e.seeds_max.unwrap_or(SEEDS_MAX.max(first));
         if seeds_max < first {
-            let message = format!("there are {first} seeds to begin with, and at most {seeds_max}");
+            let message = format!("`seeds` is {first}, but `seeds_max` is only {seeds_max}");
             return fail(source, "seeds_max", message, "at least as many as `seeds`");
         }
         check::number_of_seeds(seeds_max, "seeds_max", source)?;
@@ -70,18 +76,17 @@ impl Precision {
         }))
     }
 
-    /// The most seeds that a point may have.
+    /// Returns the maximum number of seeds of a point.
     pub(super) const fn seeds_max(self) -> usize {
         self.seeds_max
     }
 
-    /// How many seeds `point` is to have next, if the `has` that it has had are too few and more are
-    /// allowed.
+    /// Returns the next number of seeds of `point` if the current number `has` is too small and more are allowed.
     pub(super) fn wanted(self, results: &Results, point: usize, has: usize) -> Option<usize> {
         let coarsest = self.coarse(results, point);
         let coarsest = coarsest.iter().map(|coarse| coarse.share);
         let coarsest = coarsest.max_by(f64::total_cmp)?;
-        // Half widths shrink with the root of the number of seeds.
+        // Half widths decrease with the square root of the number of seeds.
         let times = (coarsest / self.share.as_fraction()).powi(2);
         let times = times.clamp(LEAST_GROWTH, MOST_GROWTH);
         let next = (has as f64 * times).ceil() as usize;
@@ -89,15 +94,15 @@ impl Precision {
         (next > has).then_some(next)
     }
 
-    /// The stacks that are not known well enough at `point`. Where every seed gives the same run, more
-    /// seeds tell nothing more.
+    /// Returns the stacks that are not precise enough at `point`. If every seed gives the same run, more seeds add no
+    /// information.
     fn coarse(self, results: &Results, point: usize) -> Vec<Coarse> {
         let stacks = 0..results.stacks.len();
         let stacks = stacks.filter(|stack| !results.is_without_chance(point, *stack));
         let shares = stacks.filter_map(|stack| {
             let summary = results.summary(point, stack, Measure::Goodput)?;
             let share = match summary.half_width_95 {
-                // Nothing got across, for certain.
+                // The goodput is zero without variation.
                 Some(0.0) => 0.0,
                 Some(half) => half / summary.mean,
                 None => f64::INFINITY,
@@ -109,7 +114,7 @@ impl Precision {
             .collect()
     }
 
-    /// Where `point` misses the precision, and by how much, in words.
+    /// Describes by how much `point` misses the precision.
     pub(super) fn missed(self, results: &Results, point: usize) -> Option<String> {
         let coarse = self.coarse(results, point);
         let worst = coarse.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
@@ -125,12 +130,12 @@ impl Precision {
         })
     }
 
-    /// What there is to say where as many seeds as are allowed were too few.
+    /// Returns the note for points that missed the precision with the maximum number of seeds.
     pub(super) fn shortfall(self, missed: impl Iterator<Item = String>) -> Option<String> {
         let missed: Vec<String> = missed.collect();
         (!missed.is_empty()).then(|| {
             format!(
-                "With {} seeds the precision of {} is not reached everywhere ({}).",
+                "With {} seeds the precision of {} was not reached everywhere ({}).",
                 self.seeds_max,
                 self.share,
                 missed.join("; ")
@@ -140,9 +145,9 @@ impl Precision {
 }
 
 impl Plan {
-    /// The runs that the experiment's precision takes beside those that there are: none if it asks for
-    /// none, or has it. The first point of `results` is the `first` of the plan's. `begun` is how many seeds
-    /// each of them has had, those whose runs were given up included; it is brought up to date.
+    /// Returns the additional runs that the experiment's precision requires, which are none if it specifies no
+    /// precision or has reached it. Point 0 of `results` is the point `first` of the plan. `begun` is the number of
+    /// seeds that each point has had, including those whose runs were given up. It is updated.
     #[must_use]
     pub fn more_jobs(&self, results: &Results, first: usize, begun: &mut [u64]) -> Vec<Job> {
         let Some(rule) = self.precision else {
@@ -159,20 +164,20 @@ impl Plan {
         jobs
     }
 
-    /// What there is to say where the experiment's precision is not reached.
+    /// Returns the note for results that missed the experiment's precision.
     #[must_use]
     pub fn shortfall(&self, results: &Results) -> Option<String> {
         let points = 0..results.points.len();
         self.shortfall_of(points.filter_map(|point| self.missed(results, point)))
     }
 
-    /// Where `point` of `results` misses the experiment's precision, in words.
+    /// Describes by how much `point` of `results` misses the experiment's precision.
     #[must_use]
     pub fn missed(&self, results: &Results, point: usize) -> Option<String> {
         self.precision?.missed(results, point)
     }
 
-    /// What there is to say of points that [`missed`](Self::missed) the experiment's precision.
+    /// Returns the note for points that [`missed`](Self::missed) the experiment's precision.
     #[must_use]
     pub fn shortfall_of(&self, missed: impl Iterator<Item = String>) -> Option<String> {
         self.precision?.shortfall(missed)
@@ -200,7 +205,7 @@ mod tests {
         plan.map_err(|error| error.to_string())
     }
 
-    /// Results in which each stack has these goodputs, a seed each.
+    /// Creates results in which the runs of each stack have these goodputs, one per seed.
     fn results(goodputs: [&[f64]; 2]) -> Results {
         let mut results = plan("", "").unwrap().empty_results();
         for (stack, goodputs) in goodputs.into_iter().enumerate() {
@@ -213,7 +218,7 @@ mod tests {
                     seed,
                     values,
                     flow_goodputs: vec![goodput],
-                    // Those of the same goodput are the same run.
+                    // Runs with the same goodput are the same run.
                     trace_hash: goodput.to_bits(),
                 });
             }
@@ -231,23 +236,23 @@ mod tests {
     }
 
     #[test]
-    fn it_is_half_the_interval_as_a_share_of_the_mean() {
+    fn precision_is_the_half_width_relative_to_the_mean() {
         // 9, 10, 11: deviation 1, t = 4.303 for two degrees of freedom: 4.303/√3 = 2.484 on a mean of 10.
         let spread: &[f64] = &[9.0, 10.0, 11.0];
         let same: &[f64] = &[5.0; 3];
         assert_eq!(wanted("24.9%", 100, [spread, same]), None);
-        // (24.84/24.8)² is hardly more than 1: a quarter more than three seeds, at least one.
+        // (24.84/24.8)² is slightly more than 1: a quarter more than three seeds, and at least one more.
         assert_eq!(wanted("24.8%", 100, [spread, same]), Some(4));
         // (24.84/15)² = 2.74 times as many.
         assert_eq!(wanted("15%", 100, [same, spread]), Some(9));
-        // At most four times as many, and at most as many as allowed.
+        // At most four times as many, and at most the maximum.
         assert_eq!(wanted("1%", 100, [spread, same]), Some(12));
         assert_eq!(wanted("1%", 8, [spread, same]), Some(8));
         assert_eq!(wanted("1%", 3, [spread, same]), None);
     }
 
     #[test]
-    fn more_seeds_of_the_same_run_are_not_asked_for() {
+    fn identical_runs_need_no_more_seeds() {
         assert_eq!(wanted("1%", 100, [&[5.0; 3], &[7.0; 3]]), None);
         assert_eq!(wanted("1%", 100, [&[0.0; 3], &[7.0; 3]]), None);
         // One seed has no interval.
@@ -255,11 +260,11 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_an_error() {
+    fn invalid_precisions_are_errors() {
         for (head, part) in [
             ("precision = \"0%\"\n", "0%"),
             ("seeds_max = 20\n", "without a precision"),
-            ("precision = \"2%\"\nseeds = [1, 2]\n", "one by one"),
+            ("precision = \"2%\"\nseeds = [1, 2]\n", "list of seeds"),
             (
                 "precision = \"2%\"\nseeds = 10\nseeds_max = 5\n",
                 "at most 5",
@@ -269,7 +274,7 @@ mod tests {
             let error = plan(head, "").unwrap_err();
             assert!(error.contains(part), "{head}: {error}");
         }
-        // Runs are the same however many there are.
+        // Runs are the same for any number of seeds.
         let print = |head: &str| {
             let plan = plan(head, "").unwrap();
             plan.fingerprint(plan.jobs()[0])

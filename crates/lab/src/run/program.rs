@@ -1,4 +1,4 @@
-//! The program that runs, for runs that depend on algorithms which are in no sources of ours.
+//! Hash of the running program, for runs that depend on algorithms outside this project's sources.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
@@ -6,8 +6,8 @@ use std::{env, fs, io};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The hash of the file that holds the program. If that cannot be read, it is a number that no other
-/// process has: better a run that is done twice than one of other code.
+/// Returns the hash of the program's file. If the file cannot be read, this is a number that no other process has:
+/// repeating a run is better than reusing one of other code.
 pub(super) fn hash() -> u64 {
     static HASH: OnceLock<u64> = OnceLock::new();
     *HASH.get_or_init(|| match bytes() {
@@ -16,7 +16,7 @@ pub(super) fn hash() -> u64 {
     })
 }
 
-/// On Linux, of what was started, even if another program has taken its place since.
+/// On Linux, reads the program that was started, even if its file has been replaced since.
 fn bytes() -> io::Result<Vec<u8>> {
     fs::read("/proc/self/exe").or_else(|_| fs::read(env::current_exe()?))
 }

@@ -1,25 +1,25 @@
-//! How much memory there is for an experiment on this machine.
+//! Memory that is available for an experiment.
 
 use std::fs;
 use std::path::Path;
 
-/// Where the system does not say how much memory it has.
+/// Size of the memory if the system does not report it.
 const ASSUMED: u64 = 8 << 30;
 
-/// Bytes of memory that this process may still take: what Linux calls available, or less where the process or its
-/// control group has a limit of its own; elsewhere 8 GiB.
+/// Returns the bytes of memory that this process may still allocate: the memory that Linux reports as available, or
+/// less if the process or its control group has a limit. On other systems, 8 GiB.
 #[must_use]
 pub fn room() -> u64 {
     let bounds = [available(), address_space(), group()];
     bounds.into_iter().flatten().min().unwrap_or(ASSUMED)
 }
 
-/// `MemAvailable` of `proc_meminfo(5)`.
+/// Reads `MemAvailable` of `proc_meminfo(5)`.
 fn available() -> Option<u64> {
     kilobytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
 }
 
-/// What the limit of the address space (`ulimit -v`) leaves.
+/// Returns the remainder of the address-space limit (`ulimit -v`).
 fn address_space() -> Option<u64> {
     let limits = fs::read_to_string("/proc/self/limits").ok()?;
     let line = { limits.lines() }.find_map(|line| line.strip_prefix("Max address space"))?;
@@ -28,7 +28,7 @@ fn address_space() -> Option<u64> {
     Some(most.saturating_sub(taken))
 }
 
-/// What the limit of the control group leaves (`memory.max` of cgroup version 2).
+/// Returns the remainder of the control group's limit (`memory.max` of cgroup version 2).
 fn group() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
@@ -40,7 +40,7 @@ fn group() -> Option<u64> {
     Some(number("memory.max")?.saturating_sub(number("memory.current")?))
 }
 
-/// The value after `key` in `text`, which has lines such as `VmSize:  123 kB`, in bytes.
+/// Returns the value after `key` in bytes. `text` has lines such as `VmSize:  123 kB`.
 fn kilobytes(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     let number: u64 = line.split_whitespace().next()?.parse().ok()?;
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_lines_are_read_in_kilobytes() {
+    fn kernel_lines_are_parsed_in_kilobytes() {
         let text = "MemTotal:       24684084 kB\nMemAvailable:   23760668 kB\n";
         assert_eq!(kilobytes(text, "MemAvailable:"), Some(23_760_668 * 1024));
         assert_eq!(kilobytes(text, "VmSize:"), None);

@@ -1,7 +1,7 @@
-//! How long short flows take, by their size.
+//! Completion times of short flows by size.
 //!
-//! The classes are those of pFabric (Alizadeh et al., SIGCOMM 2013): up to 100 kB, up to 10 MB, and
-//! beyond. What counts is a flow that starts after the warm-up.
+//! The classes are those of pFabric (Alizadeh et al., SIGCOMM 2013): up to 100 kB, up to 10 MB, and above. Only flows
+//! that start after the warm-up count.
 
 use dupack_net::report::{Report, TcpReport};
 use dupack_net::tcp_flow::Progress;
@@ -12,7 +12,7 @@ use crate::results::{Measure, Values};
 const SHORT_BYTES: u64 = 100_000;
 const MEDIUM_BYTES: u64 = 10_000_000;
 
-/// The completion times of the short flows of a run: of those under comparison, or of all if none is.
+/// Sets the completion times of the short flows of a run: those under comparison, or all if none is.
 pub(super) fn measure(values: &mut Values, report: &Report, built: &Built) {
     let of_compared = built.short_flows.iter().any(|id| built.is_compared(*id));
     let flows = built.short_flows.iter().filter_map(|id| {
@@ -45,7 +45,7 @@ pub(super) fn measure(values: &mut Values, report: &Report, built: &Built) {
         let class = flows.iter().filter(of_class);
         let mut times: Vec<f64> = class.filter_map(|flow| completion_ms(flow)).collect();
         times.sort_unstable_by(f64::total_cmp);
-        // No flow at all has no mean, which is not a number and not set.
+        // The mean of no flows is NaN, which is not set.
         values.set(measure, times.iter().sum::<f64>() / times.len() as f64);
         if measure == Measure::CompletionShort
             && let Some(last) = times.len().checked_sub(1)
@@ -56,7 +56,7 @@ pub(super) fn measure(values: &mut Values, report: &Report, built: &Built) {
     }
 }
 
-/// From the start of a flow to its last byte, if that has come.
+/// Returns the time from the start of a flow to its last byte, if it is complete.
 fn completion_ms(flow: &TcpReport) -> Option<f64> {
     match flow.progress {
         Progress::Finished(at) => Some(at.since(flow.start).as_secs_f64() * 1e3),

@@ -1,9 +1,8 @@
-//! The size of an experiment, found before anything of it is built: how many runs it has, and how much memory they
-//! take. Every front asks here before it begins.
+//! Size of an experiment, computed before anything is built: the number of its runs, and the memory that they need.
+//! Every front end checks it before it starts.
 //!
-//! The memory is an estimate. It rests on what was measured of runs on 64-bit Linux, rounded up, and is there to
-//! refuse what cannot work: an experiment that is refused takes several times the memory that there is, or close
-//! to it.
+//! The memory is an estimate, based on measurements of runs on 64-bit Linux and rounded up. Its purpose is to reject
+//! hopeless experiments: a rejected experiment needs close to the available memory, or several times as much.
 
 mod one;
 
@@ -20,49 +19,49 @@ use crate::experiment::points::bare;
 pub(super) use one::run;
 use one::{RUNNING, flows, running_bytes};
 
-/// Bytes of a finished run in memory, with what is written of it: 10,000 runs take 110 MB.
+/// Bytes of a finished run in memory, including its output: 10,000 runs take 110 MB.
 const RUN: u64 = 11_000;
-/// The same for each of its flows.
+/// Bytes of each flow of a finished run.
 const RUN_FLOW: u64 = 100;
-/// Bytes of a run in a list of what is to do.
+/// Bytes of a run in a list of jobs.
 const TASK: u64 = 120;
-/// Bytes of a point beside its experiment, and so many for each byte of the experiment's text: 10,000 points of a short
-/// experiment take 39 MB.
+/// Bytes of a point in addition to its experiment, and bytes per byte of the experiment's text: 10,000 points of a
+/// short experiment take 39 MB.
 const POINT: u64 = 4_000;
 const POINT_TEXT: u64 = 16;
-/// Bytes of a stack at a point, with the standing flow's: scenarios are made when they are run.
+/// Bytes of a stack at a point, including the harm runs. Scenarios are created when they are run.
 const SCENARIO: u64 = 32;
 
-/// What is in memory at a time of the results of an experiment.
+/// Results that are in memory at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// Those of all runs.
+    /// Results of all runs.
     All,
-    /// Those of one point after the other, as with `--stream`.
+    /// Results of one point at a time, as with `--stream`.
     Points,
-    /// Those of so many runs, as of a shard.
+    /// Results of this many runs, as in a shard.
     Runs(u64),
 }
 
-/// How large an experiment is.
+/// Size of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Size {
-    /// Points of its sweep.
+    /// Number of points of its sweep.
     pub points: u64,
-    /// Runs at a point, those that measure harm and those that a precision may add included.
+    /// Number of runs at a point, including those that measure harm and those that a precision may add.
     pub runs_at_point: u64,
-    /// Bytes of memory that the plan takes.
+    /// Bytes of memory of the plan.
     pub plan_bytes: u64,
     /// Bytes of memory of a finished run.
     pub run_bytes: u64,
-    /// Bytes of memory of a run while it goes on, at the point where that is most.
+    /// Bytes of memory of a run in progress, at the point with the maximum.
     pub running_bytes: u64,
 }
 
 /// An experiment that does not fit into memory.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Diagnostic)]
-#[error("{runs} take about {needed} of memory, and {there} are available")]
+#[error("{needed} of memory are needed for {runs}, but only {there} are available")]
 pub struct TooLarge {
     runs: String,
     needed: String,
@@ -72,19 +71,19 @@ pub struct TooLarge {
 }
 
 impl Size {
-    /// All runs; `None` if they cannot be counted.
+    /// Returns the number of runs, or `None` if it overflows.
     #[must_use]
     pub const fn runs(&self) -> Option<u64> {
         self.points.checked_mul(self.runs_at_point)
     }
 
-    /// Bytes of memory that it takes with `jobs` runs at a time; `None` if they cannot be counted.
+    /// Returns the bytes of memory needed with `jobs` runs at a time, or `None` if the number overflows.
     #[must_use]
     pub fn bytes(&self, held: Held, jobs: u64) -> Option<u64> {
         let (runs, dealt) = match held {
             Held::All => (self.runs()?, 0),
             Held::Points => (self.runs_at_point, 0),
-            // To deal runs to shards takes a list of all of them.
+            // Splitting runs into shards needs a list of all runs.
             Held::Runs(runs) => (runs, self.runs()?.checked_mul(TASK)?),
         };
         let results = runs.checked_mul(self.run_bytes)?.checked_add(dealt)?;
@@ -92,10 +91,10 @@ impl Size {
         results.checked_add(running)?.checked_add(self.plan_bytes)
     }
 
-    /// An error if it does not fit into `room` bytes of memory with `jobs` runs at a time.
+    /// Checks that the experiment fits into `room` bytes of memory with `jobs` runs at a time.
     ///
     /// # Errors
-    /// If so.
+    /// If it does not fit.
     pub fn fits(&self, held: Held, jobs: u64, room: u64) -> Result<(), TooLarge> {
         let needed = self.bytes(held, jobs);
         if needed.is_some_and(|needed| needed <= room) {
@@ -114,24 +113,28 @@ impl Size {
         let (runs, remedy) = match (small, few, held) {
             (false, ..) => (
                 "one run of this experiment".to_owned(),
-                "take fewer flows, a smaller buffer or a shorter run",
+                "reduce the number of flows, the buffer or the duration",
             ),
             (_, true, _) => (
                 format!("{jobs} runs at a time"),
-                "run fewer of them at a time, with --jobs",
+                "run fewer at a time, with --jobs",
             ),
             (_, _, Held::All) => (
                 runs,
-                "take fewer points, stacks or seeds; or keep an experiment file's results in files: `dupack run FILE \
-                 --stream`, or Experiment.stream in Python",
+                "reduce the number of points, stacks or seeds, or keep the results of an \
+                 experiment file in files: `dupack run FILE --stream`, or Experiment.stream in \
+                 Python",
             ),
             (_, _, Held::Points) => (
                 runs,
-                "--stream holds one point at a time: take fewer seeds or stacks",
+                "--stream keeps one point at a time in memory: reduce the number of seeds or \
+                 stacks",
             ),
             (_, _, Held::Runs(_)) => (runs, "split the runs into more shards"),
         };
-        let needed = needed.map_or("more than 10 exabytes".to_owned(), bytes_in_words);
+        let needed = needed.map_or("more than 10 exabytes".to_owned(), |needed| {
+            format!("about {}", bytes_in_words(needed))
+        });
         let there = bytes_in_words(room);
         Err(TooLarge {
             runs,
@@ -143,7 +146,7 @@ impl Size {
 }
 
 impl Plan {
-    /// How large it is.
+    /// Returns the size of the experiment.
     #[must_use]
     pub fn size(&self) -> Size {
         let e = self.experiment();
@@ -165,7 +168,7 @@ impl Plan {
         }
     }
 
-    /// Checks that it fits into the memory of this machine with `threads` runs at a time.
+    /// Checks that the experiment fits into the memory of this machine with `threads` runs at a time.
     ///
     /// # Errors
     /// If it does not fit.
@@ -177,7 +180,7 @@ impl Plan {
     }
 }
 
-/// An error if there are too many points, runs or scenarios to make a plan of `e`. Nothing is built yet.
+/// Rejects experiments with too many points, runs or scenarios for a plan, before anything is built.
 pub(super) fn plan(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
     let lengths = e.sweep.values().map(Vec::len);
     let points = match e.points.len() {
@@ -196,7 +199,7 @@ pub(super) fn plan(e: &Experiment, source: &Source) -> Result<(), ExperimentErro
     };
     let points = points.map_or("more than 2^64".to_owned(), |points| points.to_string());
     let message = format!(
-        "{points} points with {} stacks do not fit into memory, of which {} are available",
+        "{points} points with {} stacks do not fit into the {} of available memory",
         e.stacks.len(),
         bytes_in_words(there)
     );
@@ -204,13 +207,13 @@ pub(super) fn plan(e: &Experiment, source: &Source) -> Result<(), ExperimentErro
         source,
         key,
         message,
-        "take fewer points or stacks, or fewer groups of flows",
+        "reduce the number of points, stacks or groups of flows",
     )
 }
 
-/// Bytes of the points and scenarios of `e`; `None` if they cannot be counted.
+/// Returns the bytes of the points and scenarios of `e`, or `None` if the number overflows.
 fn plan_bytes(e: &Experiment, points: u64) -> Option<u64> {
-    // A point has its own values in place of the sweep.
+    // A point has its own values instead of the sweep.
     let text = bare(e).to_string();
     let text = (text.len() as u64).checked_mul(POINT_TEXT)?;
     let scenarios = (e.stacks.len() as u64).checked_mul(SCENARIO)?;
@@ -218,12 +221,12 @@ fn plan_bytes(e: &Experiment, points: u64) -> Option<u64> {
     points.checked_mul(point)
 }
 
-/// The product; `None` if it is more than 2^64.
+/// Returns the product, or `None` if it exceeds 2^64.
 fn product(mut factors: impl Iterator<Item = usize>) -> Option<u64> {
     factors.try_fold(1_u64, |product, factor| product.checked_mul(factor as u64))
 }
 
-/// `bytes` for people: `23.8 GB`.
+/// Formats `bytes` for readers: `23.8 GB`.
 #[must_use]
 pub fn bytes_in_words(bytes: u64) -> String {
     let units = [

@@ -1,5 +1,5 @@
-//! An experiment whose values are set run by run: whoever draws another path for every run, as an
-//! environment of reinforcement learning does, needs no plan of its own for each.
+//! Experiments whose values are set run by run. An environment of reinforcement learning, which draws a new path for
+//! every run, does not need a plan for each run.
 
 use std::sync::Arc;
 
@@ -14,24 +14,23 @@ use crate::experiment::load::{Disk, ExperimentError, ReadFile, Source};
 use crate::experiment::points::{bare, set_in, sweepable};
 use crate::experiment::{Experiment, SweepValue};
 
-/// An experiment of one stack and one point, checked, in which values can be replaced.
+/// A checked experiment with one stack and one point, in which values can be replaced.
 #[derive(Clone, Debug)]
 pub struct Template {
     base: Table,
     source: Source,
     catalog: Catalog,
-    /// As the experiment stands.
+    /// Scenario without replaced values.
     scenario: Scenario,
     warnings: Vec<String>,
 }
 
 impl Template {
-    /// Checks `experiment`, whose text is `source` and whose stack is of `catalog`. The files that it
-    /// names are read from disk. Its seeds are not used, and its claims are not judged.
+    /// Checks `experiment` and creates a template. `source` is the text of the experiment, and `catalog` contains its
+    /// stack. The files that it names are read from disk. Its seeds and claims are ignored.
     ///
     /// # Errors
-    /// If anything in it is impossible, or it has several stacks or points: the error points at the
-    /// place in the text.
+    /// If the experiment is invalid, or has several stacks or points. The error points at a position in the text.
     pub fn new(
         experiment: Experiment,
         source: &Source,
@@ -42,14 +41,13 @@ impl Template {
             ("points", !experiment.points.is_empty()),
         ];
         if let Some((key, _)) = varied.into_iter().find(|(_, varied)| *varied) {
-            let message = "one path is wanted here, and the experiment has several".to_owned();
-            let help = "leave the sweep out: what varies is drawn for every run";
+            let message = "expected a single path, but the experiment has a sweep".to_owned();
+            let help = "remove the sweep: varying values are drawn for every run";
             return check::fail(source, key, message, help);
         }
         if let [_, _, ..] = experiment.stacks.as_slice() {
-            let message =
-                "one stack is wanted here, and the experiment compares several".to_owned();
-            return check::fail(source, "stacks.1", message, "leave all but one out");
+            let message = "expected a single stack, but the experiment compares several".to_owned();
+            return check::fail(source, "stacks.1", message, "remove all stacks but one");
         }
         let base = bare(&experiment);
         let plan = Plan::new(experiment, source, catalog)?;
@@ -64,23 +62,23 @@ impl Template {
         })
     }
 
-    /// The experiment as it stands.
+    /// Returns the scenario without replaced values.
     #[must_use]
     pub const fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// Pairs in it that defeat each other.
+    /// Returns the warnings about options that defeat each other.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Makes sure that `value` may stand at `key` (the dotted key of a sweep) beside all other values as they
-    /// are; a recorded trace that it names is read.
+    /// Checks that `key` (a dotted key as in a sweep) may be set to `value` while all other values stay as they are. If
+    /// `value` names a recorded trace, the trace is read.
     ///
     /// # Errors
-    /// If it may not.
+    /// If the value is invalid.
     pub fn admit(&mut self, key: &str, value: &SweepValue) -> Result<(), ExperimentError> {
         sweepable(key, key, &self.source)?;
         let values = [(key.to_owned(), value.clone())];
@@ -98,10 +96,10 @@ impl Template {
         }
     }
 
-    /// The scenario with `values` at their keys, each of which was [admitted](Self::admit).
+    /// Returns the scenario with `values` at their keys. Each value must have been [admitted](Self::admit).
     ///
     /// # Errors
-    /// If they are impossible together.
+    /// If the values are invalid in combination.
     pub fn with(&self, values: &[(String, SweepValue)]) -> Result<Scenario, ExperimentError> {
         if values.is_empty() {
             return Ok(self.scenario.clone());
@@ -159,9 +157,9 @@ mod tests {
         SweepValue::Text(value.to_owned())
     }
 
-    /// What is set is what a file says that has it.
+    /// Setting a value gives the same scenario as a file with that value.
     #[test]
-    fn values_that_are_set_are_those_of_a_point() {
+    fn setting_values_equals_a_point_of_a_sweep() {
         let mut template = template(TEXT).unwrap();
         let values = [
             ("path.rate".to_owned(), text("5Mbit/s")),
@@ -196,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_stand_there_is_refused() {
+    fn invalid_values_are_refused() {
         let mut template = template(TEXT).unwrap();
         for (key, value, part) in [
             ("path.rate", "fast", "fast"),
@@ -205,7 +203,7 @@ mod tests {
             ("stacks.0", "sack/reno", "cannot be swept"),
             ("seeds", "3", "cannot be swept"),
             ("path.trace", "no.such.file", "cannot read the trace"),
-            ("warm_up", "7s", "the warm-up of 7s leaves nothing"),
+            ("warm_up", "7s", "a warm-up of 7s leaves none"),
         ] {
             let error = template.admit(key, &text(value)).unwrap_err().to_string();
             assert!(error.contains(part), "{key}: {error}");

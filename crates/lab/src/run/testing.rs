@@ -1,4 +1,4 @@
-//! Results for tests: every run of a plan, one after the other.
+//! Results for tests: performs every run of a plan in order.
 
 use super::{HarmRun, Interrupt, Plan, Purpose};
 use crate::results::Results;

@@ -1,4 +1,4 @@
-//! One run of each stack over time: goodput, window and queue, for the report.
+//! One run of each stack over time, for the report: goodput, window and queue.
 
 use dupack_net::link::{DeliveryTrace, OPPORTUNITY_BYTES};
 use dupack_net::observer::Unobserved;
@@ -9,40 +9,39 @@ use super::build::{Built, Scenario, span};
 use super::interrupt::{Attempt, Interrupt};
 use super::plan::{Job, Plan};
 
-/// The most samples of a flow in a run.
+/// Maximum number of samples of a flow in a run.
 const SAMPLES_MOST: u64 = 6000;
 
-/// The fewest, where there are so many flows that more would not fit into memory.
+/// Minimum number of samples of a flow, if memory limits the number.
 const SAMPLES_LEAST: u64 = 60;
 
-/// The most samples of all flows of a run together that are kept in memory.
+/// Maximum number of samples in memory of all flows of a run together.
 const IN_MEMORY: u64 = 250_000;
 
-/// How many samples a round trip has, as far as the other bounds allow: a sawtooth takes many round
-/// trips, its edge less than one.
+/// Number of samples per round trip, unless other limits apply. A sawtooth lasts many round trips, but its edge less
+/// than one.
 const PER_ROUND_TRIP: f64 = 2.0;
 
-/// So many samples together make one value of goodput: within a round trip or two it would show the bursts of the
-/// sender.
+/// Number of samples per goodput value. Within one or two round trips, goodput would show the bursts of the sender.
 const PER_GOODPUT: usize = 10;
 
-/// The most samples of all runs' flows together: what a file over time has at most.
+/// Maximum number of samples of all flows of all runs together, which limits the size of an output file.
 const ROWS_MOST: usize = 100_000;
 
-/// So many flows of a run are followed one by one; all others count in the sum.
+/// Maximum number of flows of a run that are followed individually. The other flows count in the total.
 const FLOWS_MOST: usize = 8;
 
-/// One run over time. Times are seconds; each value holds from its time on.
+/// One run over time. Times are in seconds. Each value applies from its time on.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Timeline {
     /// The stack.
     pub stack: String,
-    /// Goodput of all compared flows together, in Mbit/s: data that arrived, in order or not, each once.
+    /// Goodput of all compared flows together, in Mbit/s. It counts new data when it arrives, even out of order.
     pub goodput_mbit_s: Vec<(f64, f64)>,
-    /// The first compared flows, one by one.
+    /// The first compared flows, individually.
     pub flows: Vec<FlowTimeline>,
-    /// Packets waiting at the bottleneck; empty if there is no link that is measured.
+    /// Packets waiting at the bottleneck. Empty if no link is measured.
     pub queue_packets: Vec<(f64, f64)>,
 }
 
@@ -50,11 +49,11 @@ pub struct Timeline {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FlowTimeline {
-    /// Its place among the flows of the run, from 1 on.
+    /// Number of the flow in the run, counted from 1.
     pub flow: usize,
-    /// Its goodput in Mbit/s.
+    /// Goodput in Mbit/s.
     pub goodput_mbit_s: Vec<(f64, f64)>,
-    /// Its congestion window in segments.
+    /// Congestion window in segments.
     pub cwnd_segments: Vec<(f64, f64)>,
 }
 
@@ -62,43 +61,42 @@ pub struct FlowTimeline {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct OverTime {
-    /// The point, by its place.
+    /// Index of the point.
     pub point: usize,
-    /// The seed of the runs.
+    /// Seed of the runs.
     pub seed: u64,
-    /// Seconds between two samples of window and queue.
+    /// Time between samples of window and queue, in seconds.
     pub interval_s: f64,
-    /// Seconds over which goodput is taken.
+    /// Interval over which goodput is computed, in seconds.
     pub goodput_interval_s: f64,
-    /// The least round trip of all runs in seconds, if there was one.
+    /// Minimum round-trip time of all runs in seconds, if there was one.
     pub round_trip_s: Option<f64>,
-    /// The compared flows of a run; each timeline has the first of them.
+    /// Number of compared flows of a run. Each timeline contains the first of them.
     pub flows: usize,
     /// The runs, all with the same seed.
     pub timelines: Vec<Timeline>,
-    /// What the path's recorded trace carries over the time of a run, in Mbit/s; empty if its rate
-    /// is constant.
+    /// Capacity of the path's recorded trace over the duration of a run, in Mbit/s. Empty if the rate is constant.
     pub capacity: Vec<(f64, f64)>,
 }
 
 impl Plan {
-    /// Returns the runs that show the stacks over time: one of every stack with the first seed, in the middle of the
-    /// sweep, which says more over time than its ends.
+    /// Returns the runs that show the stacks over time: every stack with the first seed, at the point in the middle of
+    /// the sweep, which is usually more informative than its ends.
     #[must_use]
     pub fn jobs_over_time(&self) -> Vec<Job> {
         let point = self.points().len() / 2;
         self.jobs_of(point, self.first_job(point).seed).collect()
     }
 
-    /// Performs the run of `job`, one of [`jobs_over_time`](Self::jobs_over_time); returns `None` if it was interrupted
+    /// Performs the run of `job`, one of [`jobs_over_time`](Self::jobs_over_time). Returns `None` if it was interrupted
     /// or given up.
     #[must_use]
     pub fn sample(&self, job: Job, interrupt: &Interrupt) -> Option<Sampled> {
         Sampled::of(&self.scenario(job), job.seed, interrupt)
     }
 
-    /// Returns the stacks over time from the `runs` that were sampled, in the order of the stacks; what an interrupt cut
-    /// off is missing.
+    /// Assembles the stacks over time from the sampled `runs`, in the order of the stacks. Runs that were interrupted
+    /// are missing.
     #[must_use]
     pub fn over_time(&self, runs: Vec<Sampled>) -> OverTime {
         let point = self.points().len() / 2;
@@ -122,8 +120,8 @@ impl Plan {
         }
     }
 
-    /// What the path's recorded trace carries over the time of a run at `point`, in Mbit/s, every
-    /// `interval_s` seconds; empty if its rate is constant.
+    /// Returns the capacity of the path's recorded trace over the duration of a run at `point`, in Mbit/s, every
+    /// `interval_s` seconds. Empty if the rate is constant.
     fn capacity(&self, point: usize, interval_s: f64) -> Vec<(f64, f64)> {
         let job = self.first_job(point);
         let scenario = self.scenario(job);
@@ -138,16 +136,16 @@ impl Plan {
     }
 }
 
-/// One run at the resolution at which it was sampled, for [`Plan::over_time`].
+/// One run at the resolution of its samples, for [`Plan::over_time`].
 #[derive(Clone, Debug)]
 pub struct Sampled {
     stack: String,
     interval_s: f64,
     round_trip_s: Option<f64>,
-    /// How many flows were compared.
+    /// Number of compared flows.
     compared: usize,
     times_s: Vec<f64>,
-    /// Megabits that have arrived so far, each once, all compared flows together.
+    /// New data of all compared flows that has arrived so far, in megabits.
     delivered: Vec<f64>,
     flows: Vec<SampledFlow>,
     queue: Vec<f64>,
@@ -156,7 +154,7 @@ pub struct Sampled {
 #[derive(Clone, Debug)]
 struct SampledFlow {
     flow: usize,
-    /// Megabits that have arrived so far, each once.
+    /// New data that has arrived so far, in megabits.
     delivered: Vec<f64>,
     cwnd_segments: Vec<f64>,
 }
@@ -215,7 +213,7 @@ impl Sampled {
         })
     }
 
-    /// Every `step`-th sample of it.
+    /// Returns the timeline with every `step`-th sample.
     fn timeline(self, step: usize) -> Timeline {
         let times = &self.times_s;
         let thin = |values: Vec<f64>| -> Vec<(f64, f64)> {
@@ -236,7 +234,7 @@ impl Sampled {
     }
 }
 
-/// What arrived from each `step`-th sample to the next, per second.
+/// Returns the rate of new data between each pair of `step`-th samples.
 fn goodput(times_s: &[f64], delivered: &[f64], step: usize) -> Vec<(f64, f64)> {
     let samples: Vec<(f64, f64)> = { times_s.iter().copied() }
         .zip(delivered.iter().copied())
@@ -249,13 +247,13 @@ fn goodput(times_s: &[f64], delivered: &[f64], step: usize) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The least round trip of all runs.
+/// Returns the minimum round-trip time of all runs.
 fn round_trip(runs: &[Sampled]) -> Option<f64> {
     let all = runs.iter().filter_map(|run| run.round_trip_s);
     all.min_by(f64::total_cmp)
 }
 
-/// Which samples are kept: every so-manieth, the same in all runs.
+/// Returns the step between kept samples, which is the same in all runs.
 fn step(runs: &[Sampled]) -> usize {
     let interval_s = runs.first().map_or(0.0, |run| run.interval_s);
     let wanted = round_trip(runs).map_or(1.0, |rtt| rtt / PER_ROUND_TRIP / interval_s.max(1e-9));
@@ -266,9 +264,9 @@ fn step(runs: &[Sampled]) -> usize {
     (wanted as usize).max(rows.div_ceil(ROWS_MOST)).max(1)
 }
 
-/// The rate of a trace over `duration`, every `bin_ms` milliseconds.
+/// Returns the rate of a trace over `duration`, every `bin_ms` milliseconds.
 fn opportunities(trace: &DeliveryTrace, duration: Duration, bin_ms: f64) -> Vec<(f64, f64)> {
-    // A trace tells milliseconds apart.
+    // Traces have a resolution of one millisecond.
     let bin_ms = bin_ms.max(1.0);
     let count = (duration.as_nanos() as f64 / 1e6 / bin_ms).ceil() as usize;
     let mut bins = vec![0_u32; count.min(SAMPLES_MOST as usize)];
@@ -313,16 +311,16 @@ mod tests {
         plan.over_time(runs.collect())
     }
 
-    /// Reno on a path without other losses than its queue's: half a window after each, then one segment
-    /// a round trip.
+    /// Reno on a path without losses other than those of its queue: half of the window after each loss, then one
+    /// segment more per round trip.
     #[test]
-    fn a_sawtooth_is_seen_at_two_samples_a_round_trip() {
+    fn a_sawtooth_is_resolved_by_two_samples_per_round_trip() {
         let over_time = over_time("");
         let round_trip = over_time.round_trip_s.unwrap();
         assert!(over_time.interval_s <= round_trip / 2.0);
         assert!(
             over_time.interval_s > round_trip / 3.0,
-            "no finer than it need be"
+            "the resolution is higher than necessary"
         );
         let cwnd = &over_time.timelines[0].flows[0].cwnd_segments;
         let after_slow_start = || cwnd.windows(2).filter(|pair| pair[0].0 > 10.0);
@@ -332,7 +330,7 @@ mod tests {
         let steepest = steepest.fold(0.0, f64::max);
         assert!(
             steepest < 2.0,
-            "no step of the way up is missed: {steepest}"
+            "a step of the increase is missing: {steepest}"
         );
         let queue = &over_time.timelines[0].queue_packets;
         let fullest = queue.iter().map(|sample| sample.1).fold(0.0, f64::max);
@@ -340,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn goodput_over_time_adds_up_to_what_was_delivered() {
+    fn goodput_over_time_adds_up_to_the_delivered_data() {
         let over_time = over_time("[[flows]]\ncount = 3\n");
         for timeline in &over_time.timelines {
             let numbers: Vec<usize> = timeline.flows.iter().map(|flow| flow.flow).collect();
@@ -354,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn however_many_flows_there_are_the_samples_are_bounded() {
+    fn the_number_of_samples_is_bounded() {
         let over_time = over_time("[[flows]]\ncount = 100\n");
         assert_eq!(over_time.flows, 100);
         let samples: usize = over_time
@@ -368,8 +366,8 @@ mod tests {
     }
 
     #[test]
-    fn what_a_trace_carries_is_read_from_where_the_run_begins() {
-        // 10 opportunities in the first second of two, and one at the end.
+    fn the_capacity_of_a_trace_starts_where_the_run_begins() {
+        // 10 opportunities in the first second, and one at the end of the next second.
         let times = (0..10).map(|n| n * 100 + 50).chain([2000]).collect();
         let trace = DeliveryTrace::new(times).unwrap();
         let in_first_second = |trace: &DeliveryTrace| {
@@ -380,7 +378,7 @@ mod tests {
             (sum * 1e6 / 30.0 / 12000.0).round()
         };
         assert_eq!(in_first_second(&trace), 10.0);
-        // From 1001 ms on there is none before 2000 ms, and the next comes 50 ms later.
+        // After 1001 ms there is none before 2000 ms, and the next follows 50 ms later.
         assert_eq!(in_first_second(&trace.clone().beginning_at(1001)), 1.0);
         assert_eq!(in_first_second(&trace.beginning_at(500)), 5.0);
     }

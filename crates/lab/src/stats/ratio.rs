@@ -1,28 +1,27 @@
-//! How many times as large one quantity is as another, over pairs of the same seed.
+//! Ratio of two quantities over pairs of the same seed.
 //!
-//! As long as every pair has two positive values, each pair has a ratio of its own, and these are
-//! summarised. A pair in which one side is zero has none, or one that is zero, and leaving it out would
-//! leave out what went worst. There the ratio of the two means is taken, with the interval of Fieller
-//! (E. C. Fieller, "Some Problems in Interval Estimation", Journal of the Royal Statistical Society B 16, 1954): all
-//! ratios that a t-test of `other − ratio · base` does not reject. It is studentised, so that few pairs make it wide, and it
-//! has no upper end where the base may be zero.
+//! If all values are positive, the ratios of the pairs are summarised. A pair with a zero has no ratio, or a ratio of
+//! zero, and excluding it would hide the worst results. In this case the ratio of the two means is used, with Fieller's
+//! interval (E. C. Fieller, "Some Problems in Interval Estimation", Journal of the Royal Statistical Society B 16,
+//! 1954): all ratios that a t-test of `other − ratio · base` does not reject. The interval is studentised, so it is
+//! wide for few pairs. It has no upper end if the base may be zero.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Summary, mean, t_quantile_975};
 
-/// What a ratio over pairs is made of.
+/// Kind of central value of a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Centre {
-    /// The geometric mean of the pairs' own ratios.
+    /// Geometric mean of the ratios of the pairs.
     GeometricMean,
-    /// The mean of one side over the mean of the other, as a pair has a zero.
+    /// Ratio of the means of the two sides, because a pair has a zero.
     RatioOfMeans,
 }
 
 impl Centre {
-    /// What it is called, in CSV and for people.
+    /// Returns the name in CSV and for readers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -32,32 +31,32 @@ impl Centre {
     }
 }
 
-/// How many times as large one quantity is as another, over pairs.
+/// Ratio of two quantities over pairs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Ratio {
-    /// The ratio itself. It is the same whichever of the two is called the base, up to its inverse.
+    /// The ratio. Exchanging the two sides inverts it.
     pub mean: f64,
-    /// The ends of its 95 % confidence interval; the upper one is infinite where the base may be zero.
-    /// None for a single pair.
+    /// Ends of the 95 % confidence interval. The upper end is infinite if the base may be zero. `None` for a single
+    /// pair.
     pub interval_95: Option<(f64, f64)>,
-    /// What it is made of.
+    /// Kind of central value.
     pub centre: Centre,
-    /// Over how many pairs: all of them.
+    /// Number of pairs.
     pub pairs: usize,
-    /// In how many of these one side is zero, or both.
+    /// Number of pairs in which one or both sides are zero.
     pub zeros: usize,
-    /// Whether the 95 % confidence interval of the mean of either side reaches zero. Such a ratio may be anything,
-    /// and people are not told of it.
+    /// `true` if the 95 % confidence interval of the mean of either side reaches zero. Such a ratio is meaningless and
+    /// is not shown to readers.
     pub reaches_zero: bool,
 }
 
-/// The ratio `other / base` over pairs; none without pairs, if the whole base is zero, or if there is
-/// a value below zero. Pairs with a value that is not finite are left out.
+/// Returns the ratio `other / base` over pairs, or `None` if there are no pairs, all base values are zero, or a value
+/// is negative. Pairs with a value that is not finite are ignored.
 ///
-/// Without a zero it is the geometric mean of the pairs' ratios, with an interval by Student's t on the
-/// logarithms: ratios spread as logarithms do, and a few pairs in which the base did badly drag an
-/// arithmetic mean away, and its interval below zero. With a zero it is the ratio of the means.
+/// Without zeros it is the geometric mean of the pairs' ratios, with an interval by Student's t on the logarithms.
+/// Ratios are spread symmetrically on a logarithmic scale: a few pairs with a small base would distort an arithmetic
+/// mean, and extend its interval below zero. With a zero it is the ratio of the means.
 #[must_use]
 pub fn ratio(base: &[f64], other: &[f64]) -> Option<Ratio> {
     let pairs = finite(base, other);
@@ -82,8 +81,8 @@ pub fn ratio(base: &[f64], other: &[f64]) -> Option<Ratio> {
     })
 }
 
-/// Whether the interval of the mean of one side of `pairs` reaches zero. Of two sides that are the same in every pair
-/// the ratio is known all the same.
+/// Returns `true` if the confidence interval of the mean of either side of `pairs` reaches zero. If the two sides are
+/// equal in every pair, the ratio is known anyway.
 fn reaches_zero(pairs: &[(f64, f64)]) -> bool {
     let reaches = |of: fn(&(f64, f64)) -> f64| {
         let side: Vec<f64> = pairs.iter().map(of).collect();
@@ -94,25 +93,25 @@ fn reaches_zero(pairs: &[(f64, f64)]) -> bool {
     !is_same && (reaches(|pair| pair.0) || reaches(|pair| pair.1))
 }
 
-/// The ratios of paired samples, summarised.
+/// Summary of the ratios of paired samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PairedRatio {
-    /// The ratios' summary; none if there is no pair, or the whole base is zero.
+    /// Summary of the ratios. `None` if there are no pairs, or all base values are zero.
     ///
-    /// Where a pair has a zero it is that of the ratio of the means: the half width reaches to the
-    /// farther end of its interval, and is infinite where that has none; there is no deviation.
+    /// If a pair has a zero, this summarises the ratio of the means: the half width reaches to the farther end of its
+    /// interval, and is infinite if there is no upper end. There is no standard deviation.
     pub ratio: Option<Summary>,
-    /// Pairs that count in it.
+    /// Number of pairs in the summary.
     pub pairs: usize,
-    /// Pairs that do not: one side was not finite, or was missing.
+    /// Number of pairs that are not in the summary, because one side is missing or not finite.
     pub skipped: usize,
 }
 
-/// Summarises `other / base`, pair by pair: both slices in the order of the seeds.
+/// Summarizes `other / base`, pair by pair. Both slices are in the order of the seeds.
 ///
-/// Two stacks under the same seed meet the same losses, so that most of the noise cancels in the ratio;
-/// the ratio of the means would keep it, and is taken only where a pair has a zero.
+/// Two stacks with the same seed meet the same losses, so most of the noise cancels in the ratio of a pair. The ratio
+/// of the means retains this noise, and is used only if a pair has a zero.
 #[must_use]
 pub fn paired_ratio(base: &[f64], other: &[f64]) -> PairedRatio {
     let pairs = finite(base, other);
@@ -129,7 +128,7 @@ pub fn paired_ratio(base: &[f64], other: &[f64]) -> PairedRatio {
     }
 }
 
-/// A ratio with its 95 % interval: `2.00 (1.85–2.16)`; `–` where the interval of either side reaches zero.
+/// Formats a ratio with its 95 % interval: `2.00 (1.85–2.16)`, or `–` if the interval of either side reaches zero.
 #[must_use]
 pub fn times(ratio: &Ratio) -> String {
     match ratio.interval_95 {
@@ -142,7 +141,7 @@ pub fn times(ratio: &Ratio) -> String {
     }
 }
 
-/// The pairs of which both sides are finite.
+/// Returns the pairs with finite values.
 fn finite(base: &[f64], other: &[f64]) -> Vec<(f64, f64)> {
     let pairs = base.iter().copied().zip(other.iter().copied());
     pairs
@@ -154,10 +153,10 @@ fn has_zero(&(base, other): &(f64, f64)) -> bool {
     base == 0.0 || other == 0.0
 }
 
-/// A ratio and the ends of its 95 % interval.
+/// Ratio and ends of its 95 % interval.
 type Estimated = (f64, Option<(f64, f64)>);
 
-/// The geometric mean of the ratios of pairs that are all positive.
+/// Returns the geometric mean of the ratios of positive pairs.
 fn geometric(pairs: &[(f64, f64)]) -> Option<Estimated> {
     let logarithms: Vec<f64> = pairs
         .iter()
@@ -169,7 +168,7 @@ fn geometric(pairs: &[(f64, f64)]) -> Option<Estimated> {
     Some((summary.mean.exp(), interval))
 }
 
-/// The ratio of the means, with Fieller's interval.
+/// Returns the ratio of the means, with Fieller's interval.
 fn of_means(pairs: &[(f64, f64)]) -> Option<Estimated> {
     let side = |of: fn(&(f64, f64)) -> f64| mean(&pairs.iter().map(of).collect::<Vec<_>>());
     let base = side(|pair| pair.0).filter(|base| *base != 0.0)?;
@@ -177,7 +176,7 @@ fn of_means(pairs: &[(f64, f64)]) -> Option<Estimated> {
     if !ratio.is_finite() {
         return None;
     }
-    // Two sides that are the same in every pair have the ratio 1, however the base spreads.
+    // Two sides that are equal in every pair have the ratio 1, regardless of the spread of the base.
     let interval = match pairs.len() {
         1 => None,
         _ if pairs.iter().all(|(base, other)| base == other) => Some((ratio, ratio)),
@@ -186,9 +185,9 @@ fn of_means(pairs: &[(f64, f64)]) -> Option<Estimated> {
     Some((ratio, interval))
 }
 
-/// The ends of the ratios from zero on that a t-test of `other − ratio · base` does not reject at 5 %: those with
-/// `a·ratio² − 2·b·ratio + c ≤ 0`, where `a`, `b` and `c` are the squares and the product of the means less t² times their
-/// (co)variances. Where the base cannot be told from zero (`a ≤ 0`) there is no upper end.
+/// Returns the ends of the non-negative ratios that a t-test of `other − ratio · base` does not reject at 5 %: those
+/// with `a·ratio² − 2·b·ratio + c ≤ 0`, where `a`, `b` and `c` are the squares and the product of the means, minus t²
+/// times their (co)variances. If the base does not differ significantly from zero (`a ≤ 0`), there is no upper end.
 fn fieller(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
     let n = pairs.len() as f64;
     let t = t_quantile_975(pairs.len() - 1)?;
@@ -208,7 +207,8 @@ fn fieller(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
         let root = (b * b - a * c).max(0.0).sqrt();
         return Some((((b - root) / a).max(0.0), (b + root) / a));
     }
-    // Ratios on either side of zero lie outside the roots: those above are left if only they are above zero.
+    // Ratios with a base on either side of zero lie outside the roots. Only those above are kept, since ratios are not
+    // negative.
     let root = (b * b - a * c).max(0.0).sqrt();
     let above = match c > 0.0 && a < 0.0 {
         true => (b - root) / a,
@@ -217,7 +217,7 @@ fn fieller(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
     Some((above.max(0.0), f64::INFINITY))
 }
 
-/// A ratio with its interval as a summary, which is symmetric: out to the farther end.
+/// Returns a ratio as a summary with a symmetric interval that reaches to its farther end.
 fn estimate(pairs: usize, mean: f64, interval: Option<(f64, f64)>) -> Summary {
     let (min, max) = interval.unwrap_or((mean, mean));
     Summary {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_zero_ratios_are_those_of_the_pairs() {
+    fn without_zeros_the_ratio_is_that_of_the_pairs() {
         let result = paired_ratio(&[1.0, 2.0, 4.0], &[2.0, 4.0, 8.0]);
         let summary = result.ratio.unwrap();
         assert_eq!((result.pairs, result.skipped), (3, 0));
@@ -260,9 +260,9 @@ mod tests {
         close(low * high, 16.0, 1e-9);
     }
 
-    /// Four of twelve seeds got nothing across, which a mean over the other eight does not show.
+    /// Four of twelve seeds had zero goodput, which a mean over the other eight would hide.
     #[test]
-    fn a_zero_counts() {
+    fn zeros_count() {
         let base = [1.0; 12];
         let mut other = [1.2; 12];
         other[..4].fill(0.0);
@@ -274,8 +274,9 @@ mod tests {
         // 8 · 1.2 / 12.
         close(found.mean, 0.8, 1e-12);
         let (low, high) = found.interval_95.unwrap();
-        // The base has no spread, so it is the t-interval of the others' mean: of eight 1.2 and four 0 the variance is
-        // 12/11 · 1.44 · 2/9 = 0.34909, and t at 11 degrees of freedom 2.20099: 0.8 ± 2.20099 · √(0.34909/12).
+        // The base has no spread, so this is the t-interval of the other side's mean: for eight values of 1.2 and four
+        // of 0, the variance is 12/11 · 1.44 · 2/9 = 0.34909, and t with 11 degrees of freedom is 2.20099: 0.8 ±
+        // 2.20099 · √(0.34909/12).
         let half = 2.200_985 * (0.349_090_9_f64 / 12.0).sqrt();
         close(low, 0.8 - half, 1e-5);
         close(high, 0.8 + half, 1e-5);
@@ -285,7 +286,7 @@ mod tests {
         close(summary.half_width_95.unwrap(), 0.8 - low, 1e-12);
     }
 
-    /// A value on one side of a pair, drawn.
+    /// Random value of one side of a pair.
     type Draw = fn(&mut Stream) -> f64;
 
     fn zero_or(stream: &mut Stream, share: f64, value: Draw) -> f64 {
@@ -294,14 +295,15 @@ mod tests {
         if is_zero { 0.0 } else { value }
     }
 
-    /// 95 % intervals hold the truth as often as they say, from five pairs on: seeds whose goodputs spread a little or
-    /// as an exponential distribution does, of which a fifth to two fifths get nothing across.
+    /// 95 % intervals contain the true ratio as often as they should, from five pairs on. Goodputs vary little or are
+    /// exponentially distributed, and up to two fifths of them are zero.
     #[test]
     fn the_interval_covers_the_ratio() {
         let even: Draw = |stream| 1.0 + stream.unit();
         let exponential: Draw = |stream| -(1.0 - stream.unit()).ln();
         let kinds = [
-            // Share of zeros in the base, its draw; the same of the other side; the ratio of the means.
+            // Probability of zero and distribution of the base, the same for the other side, and the ratio of the
+            // means.
             (0.0, even, 0.2, even, 0.8),
             (0.0, even, 0.4, even, 0.6),
             (0.2, even, 0.3, even, 0.7 / 0.8),
@@ -328,7 +330,7 @@ mod tests {
                     let (low, high) = found.interval_95.unwrap();
                     covered += u32::from((low..=high).contains(&truth));
                 }
-                // The standard error of a share of 95 % of 1000 is 0.7 %.
+                // The standard error of 95 % of 1000 is 0.7 %.
                 let share = f64::from(covered) / 1000.0;
                 assert!(share > 0.92, "kind {kind}, {pairs} pairs: {share}");
             }
@@ -367,7 +369,7 @@ mod tests {
         assert_eq!(times(&found), "–");
         let summary = paired_ratio(&[0.0, 1.0], &[1.0, 1.0]).ratio.unwrap();
         assert_eq!(summary.half_width_95, Some(f64::INFINITY));
-        // Nothing at all may have any ratio to nothing.
+        // A ratio of two values that may both be zero is arbitrary.
         let (low, high) = ratio(&[0.0, 0.0, 1.0], &[0.0, 0.0, 3.0])
             .unwrap()
             .interval_95
@@ -376,18 +378,18 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_not_told_where_an_interval_reaches_zero() {
-        // Logarithms that spread this far have an interval of many powers of ten.
+    fn a_ratio_is_not_shown_if_an_interval_reaches_zero() {
+        // The logarithms are spread so widely that the interval covers many powers of ten.
         let base = [1.0, 1.0, 1e-5];
         let found = ratio(&base, &[2.0, 2.0, 2.0]).unwrap();
         let (low, high) = found.interval_95.unwrap();
         assert!(high / low > 1e6, "{low} {high}");
         assert_eq!((found.reaches_zero, times(&found).as_str()), (true, "–"));
-        // So it is on the other side.
+        // The same applies to the other side.
         assert_eq!(times(&ratio(&[2.0, 2.0, 2.0], &base).unwrap()), "–");
         let told = ratio(&[1.0, 1.1, 0.9], &[2.0, 2.2, 1.8]).unwrap();
         assert_eq!((told.reaches_zero, times(&told).as_str()), (false, "2.00"));
-        // Nothing against something is known.
+        // Zero relative to a certain value is known.
         let nothing = ratio(&[1.0, 1.1], &[0.0, 0.0]).unwrap();
         assert_eq!(
             (nothing.reaches_zero, times(&nothing).as_str()),
@@ -396,14 +398,14 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_ratio_has_none() {
+    fn invalid_ratios_are_none() {
         assert_eq!(ratio(&[0.0, 0.0], &[1.0, 2.0]), None);
         assert_eq!(ratio(&[], &[]), None);
         assert_eq!(ratio(&[-1.0], &[1.0]), None);
         assert_eq!(paired_ratio(&[0.0], &[1.0]).ratio, None);
         let found = ratio(&[f64::NAN, 1.0], &[1.0, 2.0]).unwrap();
         assert_eq!((found.pairs, found.mean, found.interval_95), (1, 2.0, None));
-        // The same in every pair is the same for certain.
+        // Equal values in every pair have a known ratio.
         let same = ratio(&[0.0, 3.0], &[0.0, 3.0]).unwrap();
         assert_eq!(same.interval_95, Some((1.0, 1.0)));
     }

@@ -1,4 +1,4 @@
-//! A trace as a capture file, as if taken at the sender.
+//! A trace as a capture file, as if captured at the sender.
 
 use std::io::Write;
 
@@ -8,14 +8,14 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::{Event, Fate, Flow, Sent, Trace, What};
 
-/// How long the handshake takes in the capture of a run without a round-trip sample.
+/// Duration of the handshake in the capture of a run without a round-trip sample.
 const RTT_IF_UNKNOWN: Duration = Duration::from_millis(1);
 
-/// The capture in pcapng, every segment with a comment that says why it was sent and, if it was
-/// lost, that and why.
+/// Returns the capture in pcapng format. The comment of each segment gives the reason for its transmission and, if the
+/// segment was lost, the cause.
 ///
 /// # Errors
-/// If a packet cannot be written, such as one longer than IP allows.
+/// If a packet cannot be written, for example because it is longer than IP allows.
 pub fn capture(trace: &Trace) -> Result<Vec<u8>, CaptureError> {
     let mut capture = Capture::new(Vec::new(), &trace.flow())?;
     let first = trace.sends().next().map(|(at, _)| at);
@@ -27,7 +27,7 @@ pub fn capture(trace: &Trace) -> Result<Vec<u8>, CaptureError> {
     capture.finish()
 }
 
-/// Writes a capture, event by event.
+/// Writer of a capture, event by event.
 #[derive(Debug)]
 pub(super) struct Capture<W: Write> {
     writer: CaptureWriter<W>,
@@ -51,8 +51,8 @@ impl<W: Write> Capture<W> {
         })
     }
 
-    /// The handshake, which ends when the first segment is sent and takes a round trip; to be
-    /// called before any event.
+    /// Writes the handshake, which takes a round trip and ends when the first segment is sent. Must be called before
+    /// any event.
     pub fn handshake(
         &mut self,
         first: Option<Instant>,
@@ -87,11 +87,11 @@ impl<W: Write> Capture<W> {
     }
 }
 
-/// New data that arrives needs no comment.
+/// Returns the comment of a segment. New data that arrives has none.
 fn comment(sent: &Sent) -> Option<String> {
     match (sent.why, sent.fate) {
         (SendReason::NewData, Fate::Arrived | Fate::Open) => None,
-        (why, Fate::Dropped(cause)) => Some(format!("{why}; lost on the way: {}", cause.name())),
+        (why, Fate::Dropped(cause)) => Some(format!("{why}; lost in transit: {}", cause.name())),
         (why, _) => Some(why.to_string()),
     }
 }

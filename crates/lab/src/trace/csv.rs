@@ -1,4 +1,4 @@
-//! A trace as CSV, a line per event as they come.
+//! A trace as CSV, with one line per event.
 
 use std::io::{self, Write};
 
@@ -7,8 +7,8 @@ use dupack_tcp::time::Duration;
 use super::rows::{PacketRow, WindowRow, WindowRows};
 use super::{Event, Flow, Trace};
 
-/// cwnd, ssthresh, in flight and RTT over time: a line per change, with the cause of the last
-/// window change at that time, the duplicate ACKs in a row, the textbook's inflation and the
+/// Returns cwnd, ssthresh, bytes in flight and RTT over time as CSV: one line per change, with the cause of the last
+/// window change at that time, the number of consecutive duplicate ACKs, the textbook window inflation, and the
 /// [`Phase`](super::phase::Phase).
 #[must_use]
 pub fn windows_csv(trace: &Trace) -> String {
@@ -18,7 +18,8 @@ pub fn windows_csv(trace: &Trace) -> String {
     })
 }
 
-/// Every packet: sent and why, dropped and why, arrived; every ACK with its blocks.
+/// Returns every packet as CSV: transmissions with their reasons, drops with their causes, arrivals, and ACKs with
+/// their blocks.
 #[must_use]
 pub fn packets_csv(trace: &Trace) -> String {
     text(trace, |out| {
@@ -30,11 +31,11 @@ pub fn packets_csv(trace: &Trace) -> String {
 fn text(trace: &Trace, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> String {
     const BYTES_PER_EVENT: usize = 32;
     let mut out = Vec::with_capacity(trace.events.len() * BYTES_PER_EVENT);
-    write(&mut out).expect("memory takes what is written");
-    String::from_utf8(out).expect("numbers and names are text")
+    write(&mut out).expect("writing to memory cannot fail");
+    String::from_utf8(out).expect("the output is UTF-8")
 }
 
-/// Writes `windows.csv`.
+/// Writer of `windows.csv`.
 #[derive(Debug)]
 pub(super) struct WindowsCsv<W> {
     out: W,
@@ -86,7 +87,7 @@ impl<W: Write> WindowsCsv<W> {
     }
 }
 
-/// Writes `packets.csv`.
+/// Writer of `packets.csv`.
 #[derive(Debug)]
 pub(super) struct PacketsCsv<W> {
     out: W,

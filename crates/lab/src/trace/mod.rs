@@ -1,8 +1,8 @@
-//! One flow, packet by packet: what was sent and why, what was lost and why, what came back,
-//! and what the sender made of it.
+//! Traces: the packets of one flow, with the reasons for transmissions, the causes of losses, and the state of the
+//! sender.
 //!
-//! [`Trace`] holds it in memory, to be asked; [`stream`](mod@stream) writes it to files while it
-//! happens, in memory that does not grow with the run.
+//! A [`Trace`] is kept in memory for analysis. [`stream`](mod@stream) writes a trace to files during the run, and its
+//! memory does not grow with the length of the run.
 
 mod capture;
 mod csv;
@@ -25,54 +25,54 @@ use dupack_tcp::sender::{SenderStats, WindowChange};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{ReceiverConfig, SenderConfig};
 
-/// The parameters of both ends of a flow.
+/// Configuration of both ends of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
-    /// The sender's.
+    /// Configuration of the sender.
     pub sender: SenderConfig,
-    /// The receiver's.
+    /// Configuration of the receiver.
     pub receiver: ReceiverConfig,
 }
 
 impl Flow {
-    /// Payload bytes of a full segment.
+    /// Returns the payload of a full segment in bytes.
     #[must_use]
     pub fn segment_bytes(&self) -> f64 {
         f64::from(self.sender.smss)
     }
 }
 
-/// Everything that happened to one flow, in memory.
+/// All events of one flow, in memory.
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// The stack, in its canonical spelling.
     pub stack: String,
-    /// The sender's parameters.
+    /// Configuration of the sender.
     pub sender: SenderConfig,
-    /// The receiver's parameters.
+    /// Configuration of the receiver.
     pub receiver: ReceiverConfig,
-    /// What happened, in the order of time.
+    /// Events in order of time.
     pub events: Vec<Event>,
-    /// The sender's own counters at the end.
+    /// Counters of the sender at the end.
     pub stats: SenderStats,
-    /// Stream bytes received in order at the end.
+    /// Bytes of the stream that were received in order by the end.
     pub delivered_bytes: u64,
-    /// When the run ended.
+    /// End of the run.
     pub end: Instant,
-    /// Events that were not kept, as there were too many.
+    /// Number of events that were dropped because there were too many.
     pub left_out: u64,
 }
 
-/// Something that happened.
+/// An event of a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// When it happened.
+    /// Time of the event.
     pub at: Instant,
-    /// What happened.
+    /// Kind of the event.
     pub what: What,
 }
 
-/// What happened.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum What {
@@ -80,128 +80,127 @@ pub enum What {
     Sent(Sent),
     /// The network dropped a data segment.
     DataDropped {
-        /// The packet's number: its offset in segments.
+        /// Number of the packet: its offset in segments.
         number: u64,
-        /// The transmission that was lost.
+        /// Number of the transmission.
         order: u64,
-        /// Why the network dropped it.
+        /// Cause of the drop.
         cause: DropCause,
     },
     /// A data segment reached the receiver.
     DataArrived {
-        /// The packet's number.
+        /// Number of the packet.
         number: u64,
-        /// Which transmission.
+        /// Number of the transmission.
         order: u64,
     },
     /// The receiver sent an ACK.
     AckSent {
-        /// The ACK's place in the order of sending, from 0.
+        /// Number of the ACK in the order of sending, counted from 0.
         number: u64,
-        /// What it says.
+        /// Contents of the ACK.
         ack: Ack,
     },
     /// An ACK reached the sender.
     AckArrived {
-        /// The ACK's place in the order of sending, from 0.
+        /// Number of the ACK in the order of sending, counted from 0.
         number: u64,
-        /// What it says.
+        /// Contents of the ACK.
         ack: Ack,
     },
     /// The network dropped an ACK.
     AckDropped {
-        /// The ACK's place in the order of sending, from 0.
+        /// Number of the ACK in the order of sending, counted from 0.
         number: u64,
-        /// Why the network dropped it.
+        /// Cause of the drop.
         cause: DropCause,
     },
     /// The sender's window changed.
     Window(WindowChange),
-    /// The sender had handled whatever came before at this time.
+    /// The sender finished processing all events of this time.
     State(State),
 }
 
-/// A data segment as it was sent.
+/// Transmission of a data segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// The header.
+    /// Header of the segment.
     pub segment: DataSegment,
-    /// The packet's number: its offset in segments.
+    /// Number of the packet: its offset in segments.
     pub number: u64,
-    /// The place in the order of transmissions, from 1.
+    /// Number of the transmission, counted from 1.
     pub order: u64,
-    /// Why it was sent.
+    /// Reason for the transmission.
     pub why: SendReason,
-    /// Whether it was a retransmission.
+    /// Kind of transmission: original or retransmission.
     pub repeated: Repeated,
-    /// The ECN field it was sent with, and CWR.
+    /// ECN field and CWR flag of the segment.
     pub marking: Marking,
-    /// What became of it, if the run lasted long enough to tell.
+    /// Fate of the segment, if the run lasted long enough to know it.
     pub fate: Fate,
 }
 
-/// Whether a segment had been sent before.
+/// Original transmission or retransmission of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeated {
-    /// It had not.
+    /// Original transmission.
     First,
-    /// It had, and was really lost.
+    /// Retransmission of a segment that was lost.
     Needed,
-    /// It had, and was not lost: the retransmission was needless.
+    /// Spurious retransmission: the segment was not lost.
     Needless,
 }
 
-/// What became of a segment.
+/// Fate of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fate {
-    /// It was still under way at the end.
+    /// In transit at the end.
     Open,
-    /// It arrived.
+    /// Arrived.
     Arrived,
-    /// It was dropped.
+    /// Dropped.
     Dropped(DropCause),
 }
 
-/// The sender's state after an event.
+/// State of the sender after an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct State {
     /// Congestion window in bytes.
     pub cwnd: f64,
-    /// Slow start threshold in bytes.
+    /// Slow-start threshold in bytes.
     pub ssthresh: f64,
-    /// Bytes in flight as the recovery counts them.
+    /// Bytes in flight by the recovery's count.
     pub in_flight: u64,
-    /// Bytes really in flight.
+    /// Bytes that are actually in flight.
     pub in_flight_true: u64,
-    /// The last round-trip sample.
+    /// Latest round-trip sample.
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
     /// Retransmission timeout.
     pub rto: Duration,
-    /// Duplicate ACKs in a row, as the sender counts them.
+    /// Consecutive duplicate ACKs by the sender's count.
     pub dup_acks: u32,
-    /// Bytes by which the textbook's window is larger than `cwnd`
-    /// ([`Sender::inflation`](dupack_tcp::Sender::inflation)).
+    /// Excess of the textbook window over `cwnd`, in bytes ([`Sender::inflation`](dupack_tcp::Sender::inflation)).
     pub inflation: i64,
-    /// How the window grows if nothing is lost.
+    /// Growth of the window without losses.
     pub growth: Growth,
 }
 
-/// How a window grows if nothing is lost.
+/// Growth of a window without losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// It is below the slow start threshold.
+    /// Slow start: the window is below the slow-start threshold.
     SlowStart,
-    /// It is not.
+    /// Congestion avoidance.
     Avoidance,
-    /// The control goes by a model of the path and not by the window (BBR).
+    /// By a model of the path rather than by the window (BBR).
     Model,
 }
 
 impl Trace {
-    /// The parameters of both ends.
+    /// Returns the configuration of both ends.
     #[must_use]
     pub const fn flow(&self) -> Flow {
         Flow {
@@ -210,13 +209,13 @@ impl Trace {
         }
     }
 
-    /// Payload bytes of a full segment.
+    /// Returns the payload of a full segment in bytes.
     #[must_use]
     pub fn segment_bytes(&self) -> f64 {
         f64::from(self.sender.smss)
     }
 
-    /// All data segments sent.
+    /// Returns all transmissions of data segments.
     pub fn sends(&self) -> impl Iterator<Item = (Instant, &Sent)> {
         self.events.iter().filter_map(|event| match &event.what {
             What::Sent(sent) => Some((event.at, sent)),
@@ -224,7 +223,7 @@ impl Trace {
         })
     }
 
-    /// All window changes.
+    /// Returns all window changes.
     pub fn window_changes(&self) -> impl Iterator<Item = &WindowChange> {
         self.events.iter().filter_map(|event| match &event.what {
             What::Window(change) => Some(change),
@@ -232,7 +231,7 @@ impl Trace {
         })
     }
 
-    /// The sender's states over time.
+    /// Returns the states of the sender over time.
     pub fn states(&self) -> impl Iterator<Item = (Instant, &State)> {
         self.events.iter().filter_map(|event| match &event.what {
             What::State(state) => Some((event.at, state)),
@@ -240,7 +239,7 @@ impl Trace {
         })
     }
 
-    /// The cumulative acknowledgments that reached the sender, as packets, and their blocks.
+    /// Returns the ACKs that reached the sender.
     pub fn acks(&self) -> impl Iterator<Item = (Instant, &Ack)> {
         self.events.iter().filter_map(|event| match &event.what {
             What::AckArrived { ack, .. } => Some((event.at, ack)),

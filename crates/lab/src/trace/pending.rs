@@ -1,27 +1,27 @@
-//! Events that wait until it is known what became of the segments sent.
+//! Queue of events that wait until the fate of earlier segments is known.
 //!
-//! A trace says beside each transmission whether it arrived, and a packet's loss is known only
-//! later. So events wait, in their order, for the oldest transmission that is still under way:
-//! as many as happen in about a one-way delay, however long the run is.
+//! A trace states the fate of each transmission beside it, but a loss is known only later. Events therefore wait in
+//! order for the oldest transmission in transit. Their number is that of about one one-way delay, regardless of the
+//! length of the run.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use super::{Event, Fate, What};
 
-/// The events that wait.
+/// Waiting events.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     events: VecDeque<Event>,
-    /// How many events have left: the place of the first that waits.
+    /// Number of events that have left the queue, which is the index of the first waiting event.
     left: u64,
-    /// The transmissions under way: place in the order of sending, and among the events. Window
-    /// probes all have the same place in the order of sending.
+    /// Transmissions in transit: number of the transmission, and index of the event. All window probes have the same
+    /// number of transmission.
     under_way: BTreeSet<(u64, u64)>,
 }
 
 impl Pending {
-    /// Takes an event in. One that tells of a segment's fate settles that of its transmission;
-    /// where links make copies of their own, the first news of any of them does.
+    /// Appends an event. If it reports the fate of a segment, that of the transmission is set. If a link duplicates
+    /// packets, the first report of any copy counts.
     pub fn push(&mut self, event: Event) {
         match event.what {
             What::Sent(sent) => {
@@ -47,7 +47,7 @@ impl Pending {
         }
     }
 
-    /// The next event, if all is known of it.
+    /// Removes the next event, if it is complete.
     pub fn pop_settled(&mut self) -> Option<Event> {
         let waits = |event: &Event| matches!(event.what, What::Sent(s) if s.fate == Fate::Open);
         if self.events.front().is_none_or(waits) {
@@ -56,7 +56,7 @@ impl Pending {
         self.pop()
     }
 
-    /// The next event, whatever is known of it: for the end of a run.
+    /// Removes the next event, even if it is incomplete: for the end of a run.
     pub fn pop(&mut self) -> Option<Event> {
         let event = self.events.pop_front()?;
         self.left += 1;

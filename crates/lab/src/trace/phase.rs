@@ -1,11 +1,10 @@
-//! What a sender is about, as one can tell by watching it: the same rule for every stack.
+//! Phases of a sender from an observer's point of view, by the same rule for every stack.
 //!
-//! A repair begins with the first retransmission, or with a reduction of the window for a loss, and
-//! lasts until everything is acknowledged that had been sent by then (the `recover` of RFC 6582
-//! §3.2, the RecoveryPoint of RFC 6675 §5). Whoever sends a packet again that was sent after that
-//! point has a repair that lasts longer. It is not what the sender calls its own state: Reno leaves
-//! fast recovery at the first new ACK, and Momentary has no such state at all. By one rule the
-//! repairs of all stacks can be compared.
+//! A recovery begins with the first retransmission, or with a window reduction for a loss, and lasts until all data is
+//! acknowledged that had been sent by then (`recover` of RFC 6582 §3.2, RecoveryPoint of RFC 6675 §5). A retransmission
+//! of data that was sent after this point extends the recovery. This may differ from the sender's own state: Reno
+//! leaves fast recovery at the first new ACK, and Momentary has no such state. The common rule makes the recoveries of
+//! all stacks comparable.
 
 use std::fmt;
 
@@ -14,19 +13,19 @@ use dupack_tcp::window::WindowCause;
 
 use super::{Event, Flow, Growth, Repeated, Sent, What};
 
-/// What a sender is about.
+/// Phase of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing is being repaired, and the window grows as congestion avoidance has it.
+    /// Congestion avoidance, without losses to repair.
     #[default]
     Avoidance,
-    /// Nothing is being repaired, and a model of the path says how much is sent (BBR).
+    /// Sending by a model of the path (BBR), without losses to repair.
     Model,
-    /// Nothing is being repaired, and the window is below the slow start threshold.
+    /// Slow start, without losses to repair: the window is below the slow-start threshold.
     SlowStart,
-    /// Losses are being repaired.
+    /// Recovery: losses are being repaired.
     Recovery,
-    /// The retransmission timer expired, and what was outstanding then is not yet acknowledged.
+    /// The retransmission timer expired, and the data that was outstanding then is not yet acknowledged.
     Timeout,
 }
 
@@ -42,28 +41,28 @@ impl fmt::Display for Phase {
     }
 }
 
-/// Follows the phases of a flow, event by event.
+/// Tracker of a flow's phases, event by event.
 #[derive(Clone, Debug)]
 pub struct Phases {
     flow: Flow,
-    /// Offset in the stream up to which everything is acknowledged.
+    /// Offset in the stream up to which all data is acknowledged.
     una: u64,
-    /// Offset of the end of what was sent.
+    /// Offset of the end of the data sent.
     sent: u64,
     repair: Option<Repair>,
     calm: Phase,
 }
 
-/// Losses that are being repaired.
+/// Recovery in progress.
 #[derive(Clone, Copy, Debug)]
 struct Repair {
     phase: Phase,
-    /// Over when all up to this offset is acknowledged.
+    /// Offset whose acknowledgment ends the recovery.
     point: u64,
 }
 
 impl Phases {
-    /// Of a flow of which nothing is sent yet.
+    /// Creates the tracker of a flow that has not sent anything.
     #[must_use]
     pub fn new(flow: &Flow) -> Self {
         Self {
@@ -75,13 +74,13 @@ impl Phases {
         }
     }
 
-    /// The phase after all events so far.
+    /// Returns the phase after all events so far.
     #[must_use]
     pub fn now(&self) -> Phase {
         self.repair.map_or(self.calm, |repair| repair.phase)
     }
 
-    /// Takes the next event.
+    /// Processes the next event.
     pub fn event(&mut self, event: &Event) {
         match &event.what {
             What::Sent(sent) => self.sent(sent),
@@ -129,7 +128,7 @@ impl Phases {
         self.sent = self.sent.max(end);
     }
 
-    /// A repair begins, unless there is one; a timeout begins one in any case.
+    /// Begins a recovery, unless one is in progress. A timeout always begins one.
     fn begin(&mut self, phase: Phase) {
         match self.repair {
             Some(repair) if phase == Phase::Recovery || repair.phase == phase => {}

@@ -1,25 +1,25 @@
-//! How far a flow came, and which losses by list it never came to.
+//! Progress of a flow, and the scripted losses that it did not reach.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::{Event, What};
 use crate::experiment::DropRule;
 
-/// How far a flow came.
+/// Progress of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// Data packets: one more than the highest number sent.
+    /// Number of data packets: one more than the highest number sent.
     pub packets: u64,
-    /// ACKs that the receiver sent.
+    /// Number of ACKs that the receiver sent.
     pub acks: u64,
 }
 
-/// How much of a rule came too late.
+/// Part of a rule that was not reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreached {
-    /// All that it names.
+    /// The whole rule.
     All,
-    /// A part of what it names: its end.
+    /// The end of the rule.
     End,
 }
 
@@ -32,8 +32,8 @@ impl Reach {
         }
     }
 
-    /// What of `rule` lies beyond the run, if something does. A second transmission counts as
-    /// reached if the packet is: whether there is one is up to the sender.
+    /// Returns the part of `rule` that lies beyond the run, if any. A second transmission counts as reached if the
+    /// packet was reached, because the sender decides whether there is one.
     #[must_use]
     pub fn beyond(&self, rule: &DropRule, end: Instant) -> Option<Unreached> {
         let (first, last, reached) = match *rule {
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_is_reached_wholly_or_in_part_or_not_at_all() {
+    fn a_rule_is_reached_completely_partly_or_not_at_all() {
         let reach = Reach {
             packets: 30,
             acks: 10,

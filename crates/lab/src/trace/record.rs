@@ -1,4 +1,4 @@
-//! Recording a trace.
+//! Recorder of traces.
 
 use std::collections::HashMap;
 
@@ -15,19 +15,19 @@ use dupack_tcp::time::Instant;
 use super::{Event, Fate, Flow, Growth, Repeated, Sent, State, Trace, What};
 use crate::run::{Attempt, BuildError, Interrupt, Scenario};
 
-/// The most events that a trace in memory keeps.
+/// Maximum number of events of a trace in memory.
 const MOST_EVENTS: usize = 4_000_000;
 
 impl Trace {
-    /// Runs `scenario` with `seed` and records its first flow in memory, for those who ask it
-    /// questions; [`stream`](super::stream::stream) writes one of any length. Asked to stop, or given
-    /// up by a plug-in, it records no further.
+    /// Runs `scenario` with `seed` and records its first flow in memory, for analysis.
+    /// [`stream`](super::stream::stream) writes a trace of any length. If it is interrupted, or given up by a plug-in,
+    /// the recording ends there.
     ///
     /// # Errors
     /// If the network cannot be built.
     ///
     /// # Panics
-    /// If the scenario has no TCP flow, which no checked experiment lacks.
+    /// If the scenario has no TCP flow. Every checked experiment has one.
     pub fn record(
         scenario: &Scenario,
         seed: u64,
@@ -55,7 +55,7 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Notes beside each transmission what became of it.
+    /// Sets the fate of each transmission.
     fn settle_fates(&mut self) {
         let mut fates = HashMap::new();
         for event in &self.events {
@@ -79,11 +79,11 @@ impl Trace {
     }
 }
 
-/// What every checked experiment has.
+/// Invariant of every checked experiment.
 pub(super) const HAS_A_FLOW: &str = "an experiment has at least one TCP flow";
 
 impl Flow {
-    /// That flow of a simulation.
+    /// Returns the flow with this number of a simulation.
     pub(super) fn of(simulation: &Simulation, flow: FlowId) -> Self {
         let flow = simulation.tcp(flow).expect(HAS_A_FLOW);
         Self {
@@ -93,7 +93,7 @@ impl Flow {
     }
 }
 
-/// `scenario` with senders that log their window changes.
+/// Returns `scenario` with senders that log their window changes.
 pub(super) fn logging(scenario: &Scenario) -> Scenario {
     Scenario {
         log: WindowLog::On,
@@ -101,14 +101,13 @@ pub(super) fn logging(scenario: &Scenario) -> Scenario {
     }
 }
 
-/// Takes the events of a flow, in the order of time. What becomes of a segment is not known yet
-/// when it is sent.
+/// Consumer of a flow's events in order of time. The fate of a segment is not known yet when it is sent.
 pub(super) trait Sink {
-    /// Takes one.
+    /// Processes an event.
     fn take(&mut self, event: Event);
 }
 
-/// Keeps the events, up to a limit.
+/// Stored events, up to a limit.
 #[derive(Debug, Default)]
 struct Kept {
     events: Vec<Event>,
@@ -125,7 +124,7 @@ impl Sink for Kept {
     }
 }
 
-/// Watches one flow of a simulation and hands its events on.
+/// Observer of one flow of a simulation, which passes its events on.
 #[derive(Debug)]
 pub(super) struct Recorder<S> {
     pub sink: S,

@@ -1,5 +1,5 @@
-//! A trace as rows of two tables, as its events come: every packet, and windows over time. Whoever writes them
-//! down, as text or as columns, writes the same.
+//! Rows of a trace's two tables: packets, and windows over time. Text and columnar writers share them, so both write
+//! the same.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use dupack_tcp::window::WindowCause;
 use super::phase::{Phase, Phases};
 use super::{Event, Fate, Flow, Repeated, State, What};
 
-/// What happened to a packet.
+/// Kind of event of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PacketEvent {
@@ -30,7 +30,7 @@ pub enum PacketEvent {
 }
 
 impl PacketEvent {
-    /// What it is called in tables.
+    /// Returns the name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,13 +51,13 @@ impl fmt::Display for PacketEvent {
     }
 }
 
-/// Why something happened to a packet.
+/// Reason for an event of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Why {
-    /// Why the sender sent it.
+    /// Reason for the transmission.
     Sent(SendReason),
-    /// Why the network dropped it.
+    /// Cause of the drop.
     Dropped(DropCause),
 }
 
@@ -80,28 +80,29 @@ impl fmt::Display for Fate {
     }
 }
 
-/// Something that happened to a packet: a row of `packets.csv`.
+/// Event of a packet: a row of `packets.csv`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PacketRow<'e> {
-    /// When it happened.
+    /// Time of the event.
     pub at: Instant,
-    /// What happened.
+    /// Kind of the event.
     pub event: PacketEvent,
-    /// Of a data segment, its offset in segments. Of an ACK that arrived, the first that it asks for, which is no
-    /// whole number within a segment. Of an ACK that was dropped, its place in the order of sending, from 0.
+    /// For a data segment, its offset in segments. For an ACK that arrived, the cumulative acknowledgment in segments,
+    /// which is fractional within a segment. For an ACK that was dropped, its number in the order of sending, counted
+    /// from 0.
     pub packet: f64,
-    /// Of a data segment, its place in the order of transmissions, from 1.
+    /// For a data segment, the number of the transmission, counted from 1.
     pub transmission: Option<u64>,
-    /// Why it happened, where there is a reason.
+    /// Reason for the event, if there is one.
     pub why: Option<Why>,
-    /// What became of a segment that was sent.
+    /// Fate of a transmitted segment.
     pub fate: Option<Fate>,
     sacks: &'e [SackBlock],
     offsets: Offsets,
 }
 
-/// Turns sequence numbers into offsets in segments.
+/// Conversion of sequence numbers to offsets in segments.
 #[derive(Clone, Copy, Debug)]
 struct Offsets {
     isn: SeqNumber,
@@ -115,7 +116,7 @@ impl Offsets {
 }
 
 impl<'e> PacketRow<'e> {
-    /// The row of `event`, which is one of `flow`'s; none if it concerns no packet on its way.
+    /// Returns the row of an event of `flow`, or `None` if it does not concern a packet in transit.
     #[must_use]
     pub fn of(event: &'e Event, flow: &Flow) -> Option<Self> {
         let offsets = Offsets {
@@ -164,7 +165,8 @@ impl<'e> PacketRow<'e> {
         })
     }
 
-    /// The blocks that an ACK selectively acknowledges: the first segment of each, and the first after it.
+    /// Returns the blocks that an ACK selectively acknowledges: the first segment of each, and the first segment after
+    /// it.
     pub fn sack_blocks(&self) -> impl Iterator<Item = (f64, f64)> + use<'e> {
         let (blocks, offsets) = (self.sacks, self.offsets);
         let block = move |block: &SackBlock| (offsets.of(block.start), offsets.of(block.end));
@@ -172,21 +174,21 @@ impl<'e> PacketRow<'e> {
     }
 }
 
-/// How a sender stands after something has changed: a row of `windows.csv`.
+/// State of a sender after a change: a row of `windows.csv`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct WindowRow {
-    /// Since when.
+    /// Time of the change.
     pub at: Instant,
-    /// How it stands.
+    /// State of the sender.
     pub state: State,
-    /// Why the window changed last, if it did since the row before.
+    /// Cause of the latest window change since the previous row, if there was one.
     pub cause: Option<WindowCause>,
-    /// What the sender is about.
+    /// Phase of the sender.
     pub phase: Phase,
 }
 
-/// Makes [`WindowRow`]s of a flow's events.
+/// Conversion of a flow's events to [`WindowRow`]s.
 #[derive(Clone, Debug)]
 pub struct WindowRows {
     cause: Option<WindowCause>,
@@ -195,7 +197,7 @@ pub struct WindowRows {
 }
 
 impl WindowRows {
-    /// Of a flow of which nothing has happened yet.
+    /// Creates the conversion for a flow without any events yet.
     #[must_use]
     pub fn new(flow: &Flow) -> Self {
         Self {
@@ -205,7 +207,7 @@ impl WindowRows {
         }
     }
 
-    /// The row after `event`, the next of the flow's, if something has changed.
+    /// Processes the next event of the flow. Returns a row if the state changed.
     pub fn event(&mut self, event: &Event) -> Option<WindowRow> {
         self.phases.event(event);
         match &event.what {

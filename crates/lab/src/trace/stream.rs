@@ -1,7 +1,7 @@
-//! A trace of any length: its events go to files as they come.
+//! Traces of any length, whose events are written to files during the run.
 //!
-//! What a summary needs is gathered on the way, and an [`Onlooker`] may gather more. Memory holds
-//! the events of about one round trip, however long the run is.
+//! The data of a summary is collected along the way, and an [`Onlooker`] may collect more. Memory holds the events of
+//! about one round trip, regardless of the length of the run.
 
 use std::io::{self, BufWriter, Write};
 
@@ -18,23 +18,23 @@ use super::record::{HAS_A_FLOW, Recorder, Sink, logging};
 use super::{Event, Flow, Reach, What};
 use crate::run::{Attempt, BuildError, Interrupt, Scenario};
 
-/// The most window changes that a summary holds: more than anyone reads.
+/// Maximum number of window changes in a summary.
 pub const MOST_CHANGES: usize = 1000;
 
-/// A file of a trace.
+/// File of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TraceFile {
-    /// Every packet, as CSV.
+    /// Every packet, as CSV (`packets.csv`).
     Packets,
-    /// Windows, packets in flight and round-trip times, as CSV.
+    /// Windows, bytes in flight and round-trip times, as CSV.
     Windows,
-    /// The capture, as pcapng.
+    /// Capture, as pcapng.
     Capture,
 }
 
 impl TraceFile {
-    /// Its usual name.
+    /// Returns the usual file name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -45,34 +45,34 @@ impl TraceFile {
     }
 }
 
-/// Where the files of a trace go. They are buffered here.
+/// Destinations of the files of a trace. Writes are buffered.
 #[derive(Debug)]
 pub struct Outputs<W> {
-    /// For [`TraceFile::Packets`]: every packet.
+    /// Destination of [`TraceFile::Packets`].
     pub packets: W,
-    /// For [`TraceFile::Windows`]: windows over time.
+    /// Destination of [`TraceFile::Windows`].
     pub windows: W,
-    /// For [`TraceFile::Capture`]: the capture.
+    /// Destination of [`TraceFile::Capture`].
     pub capture: W,
 }
 
-/// Why a trace could not be written.
+/// Error in writing a trace.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
-    /// There is nothing to trace.
+    /// The network cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// A file did not take it.
+    /// A file cannot be written.
     #[error("cannot write {}", file.name())]
     Write {
-        /// Which file.
+        /// The file.
         file: TraceFile,
-        /// What the system says.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
-    /// A packet has no place in a capture, such as one longer than IP allows.
+    /// A packet cannot be captured, for example because it is longer than IP allows.
     #[error("cannot write {}", TraceFile::Capture.name())]
     Capture(#[source] CaptureError),
 }
@@ -86,42 +86,41 @@ impl From<CaptureError> for StreamError {
     }
 }
 
-/// An error of the system, with the file that it concerns.
+/// Creates the error for a file from that of the system.
 fn failed(file: TraceFile) -> impl FnOnce(io::Error) -> StreamError {
     move |source| StreamError::Write { file, source }
 }
 
-/// What is left in memory of a trace that went to files.
+/// Summary of a trace that was written to files.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Account {
     /// The stack, in its canonical spelling.
     pub stack: String,
-    /// The parameters of both ends.
+    /// Configuration of both ends.
     pub flow: Flow,
-    /// The sender's own counters at the end.
+    /// Counters of the sender at the end.
     pub stats: SenderStats,
-    /// Stream bytes received in order at the end.
+    /// Bytes of the stream that were received in order by the end.
     pub delivered_bytes: u64,
-    /// When the run ended.
+    /// End of the run.
     pub end: Instant,
-    /// The first [`MOST_CHANGES`] window changes, save those of slow start and of congestion
-    /// avoidance.
+    /// The first [`MOST_CHANGES`] window changes, without those of slow start and congestion avoidance.
     pub changes: Vec<WindowChange>,
-    /// How many more there were.
+    /// Number of further window changes.
     pub more_changes: u64,
-    /// How far the flow came: what a list of losses could have named.
+    /// Progress of the flow, to be compared with loss scripts.
     pub reach: Reach,
 }
 
-/// Sees the events of a trace in the order of time while they are written, such as to draw them. A
-/// pair of onlookers is one.
+/// Observer of a trace's events in order of time while they are written, for example to draw them. A pair of onlookers
+/// is an onlooker.
 pub trait Onlooker {
-    /// Called once, before the first event: the flow, and its first estimate of the round-trip
-    /// time if it ever had one.
+    /// Called once before the first event, with the flow and its first estimate of the round-trip time, if there is
+    /// one.
     fn begin(&mut self, flow: &Flow, srtt: Option<Duration>);
 
-    /// Takes the next event.
+    /// Processes the next event.
     fn event(&mut self, event: &Event);
 }
 
@@ -137,16 +136,15 @@ impl<A: Onlooker, B: Onlooker> Onlooker for (A, B) {
     }
 }
 
-/// Runs `scenario` with `seed` and writes what happens to one of its flows, by its place from 0
-/// ([`Scenario::tcp_flows`]), while it happens. Asked to stop, or given up by a plug-in, it ends the
-/// files there.
+/// Runs `scenario` with `seed` and writes the events of one of its flows during the run. `flow` is its index
+/// ([`Scenario::tcp_flows`]). If the run is interrupted, or given up by a plug-in, the files end there.
 ///
-/// Nothing is written before the first round-trip sample, as a capture begins with a handshake,
-/// which takes as long. A transmission and what comes after it is written when its fate is known;
-/// where a link makes copies of packets, when that of any copy is.
+/// Writing starts with the first round-trip sample, because a capture begins with a handshake of that duration. A
+/// transmission and the events after it are written when its fate is known. If a link duplicates packets, the fate of
+/// the first copy counts.
 ///
 /// # Errors
-/// If the network cannot be built, or a file does not take what is written: the run ends then.
+/// If the network cannot be built, or a file cannot be written, which ends the run.
 ///
 /// # Panics
 /// If the scenario has no such TCP flow.
@@ -160,7 +158,7 @@ pub fn stream<W: Write, O: Onlooker>(
     trace(scenario, (seed, flow), Some(outputs), onlooker, interrupt)
 }
 
-/// As [`stream`], but writes nothing: for what the onlooker makes of it.
+/// Works like [`stream`], but passes the events to the onlooker only.
 ///
 /// # Errors
 /// If the network cannot be built.
@@ -215,7 +213,7 @@ fn trace<W: Write, O: Onlooker>(
     recorder.sink.finish(stats, delivered_bytes, end)
 }
 
-/// As [`follow`], and ends soon after `until`.
+/// Works like [`follow`], and ends soon after `until`.
 ///
 /// # Errors
 /// If the network cannot be built.
@@ -237,7 +235,7 @@ pub fn watch<O: Onlooker>(
     follow(scenario, run, &mut onlooker, &enough)
 }
 
-/// Asks for the end of a run after a time.
+/// Onlooker that interrupts a run after a time.
 struct Until<'o, O> {
     onlooker: &'o mut O,
     until: Instant,
@@ -257,7 +255,7 @@ impl<O: Onlooker> Onlooker for Until<'_, O> {
     }
 }
 
-/// Takes the events of a run, and writes those of which all is known.
+/// Onlooker that writes events once they are complete.
 struct Writing<'i, W: Write, O: Onlooker> {
     files: Option<Files<W>>,
     stack: String,
@@ -269,22 +267,22 @@ struct Writing<'i, W: Write, O: Onlooker> {
     changes: Vec<WindowChange>,
     more_changes: u64,
     reach: Reach,
-    /// The first error.
+    /// First error.
     outcome: Result<(), StreamError>,
-    /// Asked when there is an error: the run is of no use any more.
+    /// Interrupt that is requested on an error, because the run is then useless.
     failure: &'i Interrupt,
 }
 
-/// Whether the handshake is written.
+/// State of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Not yet.
+    /// Not yet written.
     Before,
-    /// It is, and the onlooker has begun.
+    /// Written, and the onlooker has begun.
     Begun,
 }
 
-/// What must be known before anything is written.
+/// Information that is needed before anything is written.
 #[derive(Clone, Copy, Debug, Default)]
 struct Start {
     first_send: Option<Instant>,
@@ -346,7 +344,7 @@ impl<W: Write, O: Onlooker> Writing<'_, W, O> {
         }
     }
 
-    /// Before the first event, writes the handshake and lets the onlooker begin.
+    /// Before the first event, writes the handshake and calls the onlooker's `begin`.
     fn begin(&mut self) -> Result<(), StreamError> {
         if self.stage == Stage::Begun {
             return Ok(());

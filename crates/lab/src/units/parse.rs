@@ -1,54 +1,54 @@
-//! Reading and printing a number with a unit, exactly, and saying what is wrong with it.
+//! Exact parsing and printing of numbers with units, with descriptions of errors.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// Text that is not the quantity it should be.
+/// Error in the text of a quantity.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{}` {problem}: write {}", shown(.text), legible(.remedy))]
 pub struct UnitError {
-    /// The text as it was given.
+    /// The text.
     pub text: String,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: Problem,
-    /// What to write instead, as exactly as it can be told.
+    /// Suggested text, as specific as possible.
     pub remedy: String,
 }
 
-/// What can be wrong with a quantity.
+/// Problem with the text of a quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// Nothing there but blanks.
+    /// Empty or blank.
     Empty,
-    /// It does not begin with a number.
+    /// No number at the beginning.
     NotANumber,
-    /// A number alone, where the unit decides.
+    /// A number without the necessary unit.
     NoUnit,
-    /// A rate without its "per second".
+    /// A rate without "per second".
     NoTimeUnit,
     /// A prefix without the `B` for bytes.
     NoByteSign,
-    /// Bytes where bits are wanted.
+    /// Bytes instead of bits.
     CountsBytes,
-    /// Bits where bytes are wanted.
+    /// Bits instead of bytes.
     CountsBits,
-    /// A unit that can be read in two ways.
+    /// An ambiguous unit.
     Ambiguous,
-    /// A unit, given here, that this quantity does not have.
+    /// A unit that this quantity does not have.
     UnknownUnit(String),
-    /// `1,5` for `1.5`.
+    /// A comma instead of a decimal point: `1,5`.
     DecimalComma,
-    /// `1e3` where only plain decimals are read.
+    /// An exponent (`1e3`) where only plain decimals are accepted.
     Exponent,
-    /// Below zero.
+    /// A negative number.
     Negative,
-    /// Above what the quantity can hold.
+    /// A number above the maximum of the quantity.
     TooLarge,
-    /// Finer than the quantity's step.
+    /// A number finer than the resolution of the quantity.
     TooFine,
-    /// A bare number that may be a share or a percentage.
+    /// A bare number that may be a fraction or a percentage.
     ShareOrPercentage,
     /// A fraction above one.
     AboveOne,
@@ -66,7 +66,7 @@ impl fmt::Display for Problem {
             Self::NoByteSign => "does not say that it counts bytes",
             Self::CountsBytes => "counts bytes, not bits",
             Self::CountsBits => "counts bits, not bytes",
-            Self::Ambiguous => "can be read in two ways",
+            Self::Ambiguous => "is ambiguous",
             Self::UnknownUnit(unit) => {
                 return write!(f, "has the unknown unit `{}`", shown(unit));
             }
@@ -74,8 +74,8 @@ impl fmt::Display for Problem {
             Self::Exponent => "has an exponent",
             Self::Negative => "is negative",
             Self::TooLarge => "is too large",
-            Self::TooFine => "is finer than can be held",
-            Self::ShareOrPercentage => "could be a share or a percentage",
+            Self::TooFine => "is finer than the resolution",
+            Self::ShareOrPercentage => "could be a fraction or a percentage",
             Self::AboveOne => "is above 1",
             Self::AboveHundredPercent => "is above 100%",
         })
@@ -92,7 +92,7 @@ impl UnitError {
     }
 }
 
-/// Hostile or pasted text must not fill the screen.
+/// Shortens and escapes text for messages, because it may be hostile or pasted.
 fn shown(text: &str) -> String {
     const CHARS_MAX: usize = 40;
     let mut shown: String = text
@@ -106,7 +106,7 @@ fn shown(text: &str) -> String {
     shown
 }
 
-/// A remedy repeats parts of the text, so the same holds for it.
+/// Shortens and escapes a suggestion, because it repeats parts of the text.
 fn legible(remedy: &str) -> String {
     const CHARS_MAX: usize = 80;
     remedy
@@ -116,11 +116,11 @@ fn legible(remedy: &str) -> String {
         .collect()
 }
 
-/// One unit of a family and what it is worth in the family's base unit.
+/// Unit of a family, with its value in the base unit.
 pub(super) struct Unit {
     pub(super) name: &'static str,
     factor: u64,
-    /// Whether `Display` may use it.
+    /// `true` if `Display` may use the unit.
     printed: bool,
 }
 
@@ -133,7 +133,7 @@ impl Unit {
         }
     }
 
-    /// A unit that is read but never printed.
+    /// Creates a unit that is parsed but never printed.
     pub(super) const fn alias(name: &'static str, factor: u64) -> Self {
         Self {
             name,
@@ -143,29 +143,29 @@ impl Unit {
     }
 }
 
-/// The units of one quantity, and how its mistakes are explained.
+/// Units of a quantity, and the explanations of its errors.
 pub(super) struct Family {
     pub(super) units: &'static [Unit],
-    /// What is proposed where the text gives no hint.
+    /// Suggested unit if the text gives no hint.
     pub(super) default_unit: &'static str,
-    /// What is proposed for a number alone.
+    /// Suggested unit for a bare number.
     pub(super) bare_unit: &'static str,
-    /// The step of the quantity, for messages.
+    /// Resolution of the quantity, for messages.
     pub(super) finest: &'static str,
-    /// Whether a bare `0` is ambiguous.
+    /// `true` if a bare `0` is ambiguous.
     pub(super) zero_needs_unit: bool,
-    /// Recognises well-known slips in a (number, unit): the problem and the remedy.
+    /// Recognises common mistakes in a number and its unit, and returns the problem and the suggestion.
     pub(super) diagnose: fn(&str, &str) -> Option<(Problem, String)>,
 }
 
-/// A plain decimal, split where its point is.
+/// A plain decimal, split at its point.
 struct Decimal<'t> {
     whole: &'t str,
     fraction: &'t str,
 }
 
 impl Family {
-    /// The value of `text` in the family's base unit.
+    /// Parses `text` to a value in the base unit.
     pub(super) fn parse(&self, text: &str) -> Result<u64, UnitError> {
         let example = || format!("for example 10{}", self.default_unit);
         let trimmed = text.trim();
@@ -203,7 +203,7 @@ impl Family {
         }
     }
 
-    /// What is wrong with a unit that is none of the family's.
+    /// Returns the error for a unit outside the family.
     fn explain(&self, text: &str, number: &str, unit: &str) -> UnitError {
         if let Some((fraction, rest)) = unit.strip_prefix(',').map(split)
             && !fraction.is_empty()
@@ -235,8 +235,8 @@ impl Family {
         )
     }
 
-    /// The shortest exact text for `value`: of two equally short, the one in the larger unit,
-    /// and never one that begins with `0.`, which nobody reads at a glance.
+    /// Returns the shortest exact text for `value`. Of two texts with equal length, the one with the larger unit is
+    /// used. Texts that begin with `0.` are never used, because they are hard to read.
     pub(super) fn print(&self, value: u64) -> String {
         self.units
             .iter()
@@ -253,7 +253,7 @@ impl Family {
 }
 
 impl<'t> Decimal<'t> {
-    /// Splits digits with at most one point among them; insignificant zeros are dropped.
+    /// Splits a decimal with at most one point, and drops insignificant zeros.
     fn read(number: &'t str) -> Option<Self> {
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -268,10 +268,10 @@ impl<'t> Decimal<'t> {
         self.whole.is_empty() && self.fraction.is_empty()
     }
 
-    /// The decimal times `factor`, which must be a whole number that fits.
+    /// Multiplies the decimal by `factor`. The result must be a whole number that fits.
     fn times(&self, factor: u64) -> Result<u64, Problem> {
-        // No u64 has more digits, and no factor here has more than 12 factors of ten (or 40 of
-        // two, a tenth of a TiB not being whole): longer text cannot be exact.
+        // No u64 has more digits. No factor here has more than 12 factors of ten (or 40 of two, since a tenth of a TiB
+        // is not whole), so longer text cannot be exact.
         const WHOLE_DIGITS_MAX: usize = 20;
         const FRACTION_DIGITS_MAX: usize = 20;
         if self.whole.len() > WHOLE_DIGITS_MAX {
@@ -301,7 +301,7 @@ impl<'t> Decimal<'t> {
     }
 }
 
-/// Splits a text into its leading number and what follows it.
+/// Splits a text into its leading number and the rest.
 fn split(text: &str) -> (&str, &str) {
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -310,7 +310,7 @@ fn split(text: &str) -> (&str, &str) {
     (number, unit.trim())
 }
 
-/// The number at the head of `text`, as written; `10` where there is none.
+/// Returns the number at the start of `text` as written, or `10` if there is none.
 pub(super) fn number_of(text: &str) -> &str {
     match split(text.trim()).0 {
         "" => "10",
@@ -318,17 +318,17 @@ pub(super) fn number_of(text: &str) -> &str {
     }
 }
 
-/// What follows the number in `text`.
+/// Returns the text after the number.
 pub(super) fn unit_of(text: &str) -> &str {
     split(text.trim()).1
 }
 
-/// The unit that `given` is probably a slip for.
+/// Returns the unit that `given` most likely stands for.
 pub(super) fn nearest<'u>(
     given: &str,
     units: impl Iterator<Item = &'u Unit> + Clone,
 ) -> Option<&'static str> {
-    // Distances are quadratic in the length: a pasted page is no slip of the pen.
+    // The distance has quadratic cost, and long text is not a typing error.
     if given.is_empty() || given.len() > 16 {
         return None;
     }
@@ -345,7 +345,7 @@ pub(super) fn nearest<'u>(
     same.or_else(close).map(|unit| unit.name)
 }
 
-/// `value / factor` as an exact decimal. Every factor is of the form 2ᵃ·5ᵇ, so it ends.
+/// Returns `value / factor` as an exact decimal. Every factor is of the form 2ᵃ·5ᵇ, so the decimal is finite.
 fn quotient(value: u64, factor: u64) -> String {
     let mut text = (value / factor).to_string();
     let mut rest = u128::from(value % factor);
@@ -360,7 +360,7 @@ fn quotient(value: u64, factor: u64) -> String {
     text
 }
 
-/// The fraction that `text` names: a percentage, or a bare fraction.
+/// Parses a percentage or a bare fraction.
 pub(super) fn probability(text: &str) -> Result<f64, UnitError> {
     let error = |problem, remedy: &str| Err(UnitError::new(text, problem, remedy));
     let trimmed = text.trim();
@@ -377,12 +377,12 @@ pub(super) fn probability(text: &str) -> Result<f64, UnitError> {
             &format!("\"{}\"", trimmed.replace(',', ".")),
         );
     }
-    // `inf` and `nan` are numbers to Rust, but not here.
+    // Rust parses `inf` and `nan` as numbers, but these are not valid here.
     let plain = number
         .bytes()
         .all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte))
         && !number.starts_with('+');
-    // Moving the point in the text keeps `0.1%` the double nearest to 0.001.
+    // Shifting the point in the text gives the double that is nearest to 0.001 for `0.1%`.
     let fraction = match (plain, percent) {
         (false, _) => None,
         (true, false) => number.parse::<f64>().ok(),
@@ -400,7 +400,7 @@ pub(super) fn probability(text: &str) -> Result<f64, UnitError> {
         return error(Problem::NotANumber, "a percentage, for example \"1%\"");
     };
     if (0.0..=1.0).contains(&fraction) && !number.starts_with('-') {
-        // With an exponent nobody means a percentage.
+        // A number with an exponent is never meant as a percentage.
         if !percent && fraction > 0.0 && !number.contains(['e', 'E']) {
             let remedy = format!("{} or {number}%", print_probability(fraction));
             return error(Problem::ShareOrPercentage, &remedy);
@@ -426,7 +426,7 @@ fn percent_to_fraction(number: &str) -> Option<f64> {
     format!("{mantissa}e{exponent}").parse().ok()
 }
 
-/// Why `fraction`, read from `text`, is no probability.
+/// Returns the error for `fraction`, parsed from `text`, that is not a probability.
 pub(super) fn bad_fraction(text: &str, fraction: f64) -> UnitError {
     let fine = "a percentage, for example \"1%\"";
     if fraction.is_nan() {
@@ -440,13 +440,13 @@ pub(super) fn bad_fraction(text: &str, fraction: f64) -> UnitError {
     }
 }
 
-/// A percentage while that is readable, an exponent below one in a million.
+/// Formats a percentage while that is readable, and an exponent below one in a million.
 pub(super) fn print_probability(fraction: f64) -> String {
     const PERCENT_MIN: f64 = 1e-6;
     if fraction != 0.0 && fraction < PERCENT_MIN {
         return format!("{fraction:e}");
     }
-    // `{:e}` gives the shortest digits that read back; shift their point by two places.
+    // `{:e}` gives the shortest digits that parse to the same value. Their point is shifted by two places.
     let scientific = format!("{fraction:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();

@@ -1,4 +1,4 @@
-//! What is read, what is printed, and what is said about everything else.
+//! Tests of accepted text, printed text, and error messages.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn message<T: FromStr<Err = UnitError> + fmt::Debug>(text: &str) -> String {
 }
 
 #[test]
-fn reads_rates() {
+fn parses_rates() {
     let bits = |text: &str| text.parse::<Rate>().map(Rate::as_bits_per_second);
     assert_eq!(bits("10Mbit/s"), Ok(10_000_000));
     assert_eq!(bits("10Mbps"), Ok(10_000_000));
@@ -18,7 +18,7 @@ fn reads_rates() {
 }
 
 #[test]
-fn reads_delays() {
+fn parses_delays() {
     let nanos = |text: &str| text.parse::<Delay>().map(Delay::as_nanos);
     assert_eq!(nanos("20ms"), Ok(20_000_000));
     assert_eq!(nanos("200us"), Ok(200_000));
@@ -32,7 +32,7 @@ fn reads_delays() {
 }
 
 #[test]
-fn reads_byte_counts_and_buffers() {
+fn parses_byte_counts_and_buffers() {
     let bytes = |text: &str| text.parse::<ByteCount>().map(ByteCount::as_bytes);
     assert_eq!(bytes("20MB"), Ok(20_000_000));
     assert_eq!(bytes("64KiB"), Ok(65_536));
@@ -45,7 +45,7 @@ fn reads_byte_counts_and_buffers() {
 }
 
 #[test]
-fn reads_probabilities() {
+fn parses_probabilities() {
     let fraction = |text: &str| text.parse::<Probability>().map(Probability::as_fraction);
     assert_eq!(fraction("1%"), Ok(0.01));
     assert_eq!(fraction("0.1 %"), Ok(0.001));
@@ -54,21 +54,21 @@ fn reads_probabilities() {
     assert_eq!(fraction("100%"), Ok(1.0));
 }
 
-/// In files as in flags: nobody can tell what `0.5` means.
+/// In files and flags alike, `0.5` is ambiguous.
 #[test]
-fn a_bare_number_is_no_probability() {
+fn a_bare_number_is_not_a_probability() {
     assert_eq!(
         message::<Probability>("0.01"),
-        "`0.01` could be a share or a percentage: write 1% or 0.01%"
+        "`0.01` could be a fraction or a percentage: write 1% or 0.01%"
     );
     assert_eq!(
         message::<Probability>("1"),
-        "`1` could be a share or a percentage: write 100% or 1%"
+        "`1` could be a fraction or a percentage: write 100% or 1%"
     );
 }
 
 #[test]
-fn a_bare_number_of_bytes_is_asked_for_as_bytes() {
+fn a_bare_number_of_bytes_needs_a_unit() {
     assert_eq!(
         message::<ByteCount>("1448"),
         "`1448` has no unit: write 1448B"
@@ -102,7 +102,7 @@ fn prints_the_shortest_exact_form() {
 }
 
 #[test]
-fn what_is_printed_reads_back() {
+fn printed_values_parse_to_the_same_value() {
     let mut value = 1_u64;
     for step in 0..2_000_u64 {
         value = value
@@ -125,7 +125,7 @@ fn what_is_printed_reads_back() {
 }
 
 #[test]
-fn says_what_was_meant() {
+fn errors_suggest_a_correction() {
     assert_eq!(
         message::<Rate>("10Mb"),
         "`10Mb` has no time unit: write 10Mbit/s"
@@ -154,7 +154,7 @@ fn says_what_was_meant() {
     assert_eq!(message::<Delay>("20"), "`20` has no unit: write 20ms");
     assert_eq!(
         message::<Delay>("20m"),
-        "`20m` can be read in two ways: write 20ms or 20min"
+        "`20m` is ambiguous: write 20ms or 20min"
     );
     assert_eq!(
         message::<Delay>("20msec"),
@@ -166,7 +166,7 @@ fn says_what_was_meant() {
     );
     assert_eq!(
         message::<Delay>("0.5ns"),
-        "`0.5ns` is finer than can be held: write a multiple of 1ns"
+        "`0.5ns` is finer than the resolution: write a multiple of 1ns"
     );
     assert_eq!(
         message::<Delay>("1e3ms"),
@@ -204,7 +204,7 @@ fn says_what_was_meant() {
 }
 
 #[test]
-fn nasty_text_is_an_error_and_never_a_panic() {
+fn hostile_text_is_an_error_and_never_a_panic() {
     let long = "9".repeat(100_000);
     let nasty = [
         "",
@@ -289,7 +289,7 @@ struct Link {
 }
 
 #[test]
-fn files_read_and_write_units() {
+fn files_parse_and_print_units() {
     let text = "rate = \"10Mbit/s\"\ndelay = \"20ms\"\nloss = \"1%\"\nqueue = \"50pkt\"\ntransfer = \"20MB\"\n";
     let link: Link = toml::from_str(text).expect("valid");
     assert_eq!(toml::to_string(&link).expect("serialisable"), text);

@@ -1,15 +1,14 @@
-//! The order of events: by time, then by insertion.
+//! Order of events: by time, then by insertion.
 
 use dupack_tcp::time::Instant;
 
 use crate::ids::EventSlot;
 
-/// The place of something in the total order of insertions: the tie-breaker among events due at
-/// the same nanosecond.
+/// Position in the total order of insertions: the tie-breaker among events that are due at the same nanosecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InsertionNumber(pub u64);
 
-/// When a slot is due: nanoseconds, then insertion number above the slot's own number.
+/// Due time of a slot: nanoseconds, then insertion number in the bits above the slot's own number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) time: u64,
@@ -31,12 +30,13 @@ impl Key {
         }
     }
 
-    /// Both parts as one number.
+    /// Returns both parts as one number.
     pub(super) const fn wide(self) -> u128 {
         (self.time as u128) << 64 | self.number_and_slot as u128
     }
 
-    /// Whether it comes before `other`. Where that is seldom so, the times alone say it.
+    /// Returns `true` if the key comes before `other`. Comparing the times first is cheaper where the result is rarely
+    /// `true`.
     #[inline(always)]
     pub(super) const fn precedes(self, other: Self) -> bool {
         self.time <= other.time && self.wide() < other.wide()
@@ -46,7 +46,7 @@ impl Key {
         EventSlot(self.number_and_slot as u32 & ((1 << SLOT_BITS) - 1))
     }
 
-    /// The time of an entry that is pending.
+    /// Returns the due time; `None` for [`NOTHING`].
     pub(super) fn due(self) -> Option<Instant> {
         (self != NOTHING).then_some(Instant::from_nanos(self.time))
     }

@@ -1,34 +1,34 @@
-//! Pending entries in a row, the next one in front: for a few links it beats every tree.
+//! Sorted row of pending entries, the next one first. For a few links it is faster than any tree.
 //!
-//! An entry is taken in front. One that takes its place looks for its own from the front on, for a
-//! busy link's next packet is seldom far behind; a new one from the back on, for it has a whole
-//! link to cross. So both move few others, and all that a step costs is a comparison and a copy.
+//! Entries are removed at the front. An entry that replaces the first is inserted by a search from the front, since the
+//! next packet of a busy link is usually due soon. A new entry is inserted by a search from the back, since its packet
+//! has yet to cross a whole link. Both move few other entries, and each step costs a comparison and a copy.
 
 use dupack_tcp::time::Instant;
 
 use super::key::{Key, NOTHING};
 use crate::ids::EventSlot;
 
-/// At most [`MAX_ENTRIES`], in ascending order.
+/// At most [`MAX_ENTRIES`] entries in ascending order.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// The place behind the last entry holds [`NOTHING`].
+    /// The entries; the place behind the last one holds [`NOTHING`].
     places: Box<[Key; PLACES]>,
-    /// The place of the first entry.
+    /// Index of the first entry.
     head: usize,
     len: usize,
 }
 
-/// The most entries that a row has room for. With so many, all links busy, it was still measured
-/// faster than the wheel.
+/// Maximum number of entries in a row. With this many, and all links busy, the row was still faster than the wheel in
+/// measurements.
 pub(super) const MAX_ENTRIES: usize = 127;
 
-/// The row wanders through its places and returns to the first one when it has reached the last:
-/// seldom enough that moving it costs nothing.
+/// Number of places. The row moves forward through the places and is copied back to the start when it reaches the end,
+/// which is rare enough that the copy costs nothing.
 const PLACES: usize = 2 * (MAX_ENTRIES + 1);
 
 impl Row {
-    /// One without entries.
+    /// Creates an empty row.
     pub(super) fn new() -> Self {
         Self {
             places: Box::new([NOTHING; PLACES]),
@@ -37,13 +37,13 @@ impl Row {
         }
     }
 
-    /// The smallest key.
+    /// Returns the smallest key.
     #[inline(always)]
     pub(super) fn first(&self) -> Key {
         self.places[self.head]
     }
 
-    /// Puts `key` in the place of the first entry, of which there is one.
+    /// Replaces the first entry by `key`. The row must not be empty.
     #[inline(always)]
     pub(super) fn replace_first(&mut self, key: Key) {
         let row = &mut self.places[self.head..self.head + self.len];
@@ -60,14 +60,14 @@ impl Row {
         *place = key;
     }
 
-    /// Takes the first entry out, of which there is one.
+    /// Removes the first entry. The row must not be empty.
     #[inline(always)]
     pub(super) fn drop_first(&mut self) {
         self.head += 1;
         self.len -= 1;
     }
 
-    /// Adds the entry of a slot that has none.
+    /// Adds an entry for a slot that has none.
     #[inline(always)]
     pub(super) fn add(&mut self, key: Key) {
         if self.head + self.len == PLACES - 1 {
@@ -96,7 +96,7 @@ impl Row {
         self.head = 0;
     }
 
-    /// Takes the entry of `slot` out, if there is one, wherever it stands.
+    /// Removes the entry of `slot`, if there is one.
     pub(super) fn remove(&mut self, slot: EventSlot) {
         if let Some(n) = self.find(slot) {
             let end = self.head + self.len;
@@ -106,7 +106,7 @@ impl Row {
         }
     }
 
-    /// When `slot` is due.
+    /// Returns the time at which `slot` is due.
     pub(super) fn pending(&self, slot: EventSlot) -> Option<Instant> {
         self.places[self.head + self.find(slot)?].due()
     }

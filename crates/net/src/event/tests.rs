@@ -1,4 +1,4 @@
-//! The queue against a model, and at its edges.
+//! Tests of the queue against a model, and of its limits.
 
 use super::*;
 use crate::random::Stream;
@@ -42,7 +42,7 @@ fn an_entry_can_be_moved_both_ways() {
     assert_eq!(queue.earliest(), Some((at(10), EventSlot(1))));
 }
 
-/// The queue beside a list in which one looks for the smallest.
+/// The queue beside a list that is searched for its smallest entry.
 struct Compared {
     queue: EventQueue,
     model: Vec<Option<(u64, u64)>>,
@@ -84,10 +84,10 @@ impl Compared {
 }
 
 #[test]
-fn it_agrees_with_a_sorted_list() {
-    // Times go back and forth, and often are the same.
+fn the_queue_agrees_with_a_sorted_list() {
+    // Times move back and forth and are often equal.
     let mut stream = Stream::derive(3, "event queue");
-    // With the wheel for some slots, for all, and for none; and the same with the row.
+    // The wheel holds some slots, all, or none; then the same for the row.
     let wheels = [(0, 37, 50), (0, 20, 50), (0, 0, 50), (0, 20, 100_000_000)];
     let rows = [(37, 0, 50), (20, 0, 50), (20, 0, 100_000_000)];
     for (in_row, on_wheel, span) in wheels.into_iter().chain(rows) {
@@ -105,9 +105,9 @@ fn it_agrees_with_a_sorted_list() {
 }
 
 #[test]
-fn it_agrees_with_a_sorted_list_while_time_goes_on() {
-    // As a run uses it; the pace changes by powers of ten, so the wheel is refitted, and what is
-    // due late lies in the tree for a while.
+fn the_queue_agrees_with_a_sorted_list_as_time_advances() {
+    // The usage pattern of a run. The pace changes by powers of ten, so that the wheel is refitted, and late entries
+    // are in the tree for a while.
     let mut stream = Stream::derive(4, "event queue");
     let mut compared = Compared::new(0, 20, 10);
     let mut now = 0;
@@ -117,14 +117,14 @@ fn it_agrees_with_a_sorted_list_while_time_goes_on() {
     let mut refits = 0;
     for step in 0..60_000 {
         let width = compared.queue.near.width_ns();
-        let (time, slot) = compared.check().expect("there is always something");
+        let (time, slot) = compared.check().expect("an entry is always pending");
         refits += u32::from(compared.queue.near.width_ns() != width);
         assert!(time.as_nanos() >= now);
         now = time.as_nanos();
         let reach = 10_u64.pow(2 + (step / 10_000) % 6);
         let late = if stream.below(10) == 0 { 100_000 } else { 1 };
         compared.set(slot.index(), now + stream.below(reach) * late);
-        // Another is moved, or nothing is pending for a while.
+        // Another entry is moved or removed.
         let other = stream.below(30) as usize;
         match stream.below(3) {
             0 if other != slot.index() => compared.clear(other),
@@ -136,14 +136,14 @@ fn it_agrees_with_a_sorted_list_while_time_goes_on() {
 }
 
 #[test]
-fn a_row_agrees_with_a_sorted_list_while_time_goes_on() {
-    // As a run uses it: who is due moves on or has nothing more, and others are added.
+fn a_row_agrees_with_a_sorted_list_as_time_advances() {
+    // The usage pattern of a run: the slot that is due moves on or becomes idle, and others are added.
     let mut stream = Stream::derive(5, "event queue");
     for links in [1, 2, 20, row::MAX_ENTRIES] {
         let mut compared = Compared::new(links, 0, 5);
         compared.set(0, 0);
         for step in 0..20_000 {
-            let (time, first) = compared.check().expect("there is always something");
+            let (time, first) = compared.check().expect("an entry is always pending");
             let number = compared.queue.number();
             let span = if step % 3000 < 1500 { 3 } else { 1000 };
             let due = time.as_nanos() + stream.below(span);

@@ -1,33 +1,31 @@
-//! A winner tree (Knuth, TAOCP vol. 3 §5.4.1) of degree four: the leaves are the slots' keys,
-//! every inner node holds the smallest of four, the root the next event. Setting a key walks one
-//! path upwards; each step reads one cache line and takes no branch that depends on the order of
-//! keys, which a binary heap cannot avoid.
+//! Winner tree of degree four (Knuth, TAOCP vol. 3 §5.4.1). The leaves are the slots' keys, every inner node holds the
+//! smallest of four, and the root is the next event. Setting a key walks one path upwards; each step reads one cache
+//! line and has no branch that depends on the order of keys, which a binary heap cannot avoid.
 
 use core::hint::select_unpredictable;
 
 use super::key::{Key, NOTHING};
 use crate::ids::EventSlot;
 
-/// Any number of slots, one key each, and the smallest key of all.
+/// One key per slot, for any number of slots, and the smallest key of all.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
-    /// Element `k` of group `g` is the smallest of group `4g + 1 + k`; the last groups hold the
-    /// slots themselves.
+    /// Element `k` of group `g` is the smallest key of group `4g + 1 + k`; the last groups hold the slots' own keys.
     groups: Vec<Group>,
-    /// The first of those last groups.
+    /// Index of the first of these last groups.
     leaves: usize,
-    /// The smallest of group 0.
+    /// Smallest key of group 0.
     first: Key,
 }
 
-/// Four keys: a cache line.
+/// Four keys, which fill a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Group([Key; 4]);
 
 impl Key {
-    /// The smaller of two. Which one it is, is a coin toss: a branch would be mispredicted at
-    /// every other step.
+    /// Returns the smaller key, without a branch: the outcome is random, so a branch would be mispredicted at every
+    /// other step.
     fn min(self, other: Self) -> Self {
         let less = other.wide() < self.wide();
         Self {
@@ -42,7 +40,7 @@ impl Key {
 }
 
 impl Tree {
-    /// One in which nothing is pending.
+    /// Creates a tree without pending entries.
     pub(super) fn new(slots: usize) -> Self {
         let leaf_groups = slots.div_ceil(4).max(1);
         let (mut leaves, mut width) = (0, 1);
@@ -57,18 +55,18 @@ impl Tree {
         }
     }
 
-    /// The key of `slot`.
+    /// Returns the key of `slot`.
     pub(super) fn key(&self, slot: EventSlot) -> Key {
         self.groups[self.leaves + slot.index() / 4].0[slot.index() % 4]
     }
 
-    /// The smallest key.
+    /// Returns the smallest key.
     #[inline]
     pub(super) const fn first(&self) -> Key {
         self.first
     }
 
-    /// Makes `key` that of `slot`.
+    /// Sets the key of `slot`.
     pub(super) fn replace(&mut self, slot: EventSlot, key: Key) {
         let mut group = self.leaves + slot.index() / 4;
         let mut element = slot.index() % 4;
@@ -79,7 +77,7 @@ impl Tree {
                 return;
             }
             keys[element] = winner;
-            // The three others do not depend on the step before: only the last comparison waits.
+            // The other three keys do not depend on the previous step: only the last comparison waits for it.
             let others = keys[element ^ 1]
                 .min(keys[element ^ 2])
                 .min(keys[element ^ 3]);

@@ -1,10 +1,9 @@
-//! A wheel of time (Varghese and Lauck, SOSP 1987): near events in buckets of equal width.
+//! Timing wheel (Varghese and Lauck, SOSP 1987): near events in buckets of equal width.
 //!
-//! A bucket holds what is due within its width, as a list through the slots; bit maps say which
-//! buckets hold anything. The first event is the smallest of the first such bucket. The width
-//! follows the mean distance between events, so that few buckets hold more than one of them, and
-//! neither setting nor taking an event depends on how many there are: a few dozen instructions
-//! and two cache lines.
+//! A bucket holds the entries that are due within its width, as a list linked through the slots. Bit maps mark the
+//! buckets that are not empty. The first event is the smallest entry of the first bucket that is not empty. The width
+//! follows the mean distance between events, so that few buckets hold more than one. The cost of setting and removing
+//! an entry therefore does not depend on the number of events: a few dozen instructions and two cache lines.
 
 use dupack_tcp::time::Instant;
 
@@ -15,18 +14,17 @@ use crate::ids::EventSlot;
 #[derive(Clone, Debug)]
 pub(super) struct Wheel {
     entries: Vec<Entry>,
-    /// The first slot in each bucket.
+    /// First slot of each bucket.
     heads: Box<[u32; BUCKETS]>,
-    /// Which buckets hold anything, 64 to a word …
+    /// Bit map of the buckets that are not empty, 64 to a word.
     words: [u64; WORDS],
-    /// … and which words are not zero.
+    /// Bit map of the words that are not zero.
     summary: u64,
-    /// The bucket of the present, counted from time zero; what is earlier is not for the wheel.
+    /// Current bucket, counted from time zero; earlier entries are not accepted.
     present: u64,
-    /// A bucket is 2^`shift` ns wide.
+    /// Binary logarithm of the width of a bucket in ns.
     shift: u32,
-    /// The smallest key, if it has been asked for since that changed: it is in no bucket, as it
-    /// is about to be replaced.
+    /// Smallest key, if it was asked for since the last change. It is in no bucket, because it is about to be replaced.
     first: Option<Key>,
     pace: Pace,
 }
@@ -34,42 +32,42 @@ pub(super) struct Wheel {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     key: Key,
-    /// The next slot in the bucket.
+    /// Next slot in the bucket.
     next: u32,
 }
 
-/// How closely events have followed each other of late.
+/// Recent rate of events.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
-    /// Events still to come before the width is looked at again.
+    /// Number of events until the width is checked again.
     left: u64,
-    /// When it was looked at last, in ns.
+    /// Time of the last check in ns.
     since: u64,
 }
 
 const WORDS: usize = 64;
 const BUCKETS: usize = WORDS * 64;
 
-/// Ends the list of a bucket.
+/// End of a bucket's list.
 const END: u32 = u32::MAX;
 
-/// Width of a bucket before anything is known: 4 µs.
+/// Initial width of a bucket: 4 µs.
 const FIRST_SHIFT: u32 = 12;
 
-/// The greatest width: a turn lasts 2⁵² ns, 52 days.
+/// Maximum width of a bucket: a turn of the wheel lasts 2⁵² ns, 52 days.
 const MAX_SHIFT: u32 = 40;
 
-/// Buckets per event: enough that two events seldom share one, nor a word of the bit map; a list that
-/// holds one entry or two with equal chance would be mispredicted at every other step.
+/// Buckets per event: enough that two events rarely share a bucket or a word of the bit map. If a list held one entry
+/// or two with equal chance, its branch would be mispredicted at every other step.
 const PER_EVENT: u64 = 8;
 
-/// Events between two looks at the width, and one more for every so many slots, as all are moved
-/// if it changes.
+/// Number of events between two checks of the width. Slots add to it, since a change of the width moves all entries:
+/// one event for every `SLOTS_PER_EVENT` slots.
 const EVENTS_PER_LOOK: u64 = 4096;
 const SLOTS_PER_EVENT: u64 = 4;
 
 impl Wheel {
-    /// One in which nothing is pending.
+    /// Creates a wheel without pending entries.
     pub(super) fn new(slots: usize) -> Self {
         Self {
             entries: vec![
@@ -92,14 +90,14 @@ impl Wheel {
         }
     }
 
-    /// Whether an entry due at `at` may be inserted.
+    /// Returns `true` if an entry due at `at` may be inserted.
     #[inline]
     pub(super) const fn reaches(&self, at: Instant) -> bool {
-        // Wraps to a great number if it is earlier than the present.
+        // The difference wraps to a large number if `at` is before the current bucket.
         (at.as_nanos() >> self.shift).wrapping_sub(self.present) < BUCKETS as u64
     }
 
-    /// The key of a slot that has an entry.
+    /// Returns the key of a slot that has an entry.
     pub(super) fn key(&self, slot: EventSlot) -> Key {
         self.entries[slot.index()].key
     }
@@ -132,7 +130,7 @@ impl Wheel {
         }
     }
 
-    /// Takes a slot out of its bucket.
+    /// Removes a slot from its bucket.
     #[inline]
     fn unlink(&mut self, slot: EventSlot) {
         let Entry { key, next } = self.entries[slot.index()];
@@ -153,7 +151,7 @@ impl Wheel {
         }
     }
 
-    /// The smallest key.
+    /// Returns the smallest key.
     #[inline]
     pub(super) fn first(&mut self) -> Key {
         match self.first {
@@ -162,8 +160,8 @@ impl Wheel {
         }
     }
 
-    /// It is `now`, and nothing is pending for earlier. Whether it is time to
-    /// [refit](Self::refit) the wheel.
+    /// Moves on to `now`, the time of the earliest entry. Returns `true` if it is time to [refit](Self::refit) the
+    /// wheel.
     #[inline]
     pub(super) const fn turn(&mut self, now: Instant) -> bool {
         self.present = now.as_nanos() >> self.shift;
@@ -171,9 +169,9 @@ impl Wheel {
         self.pace.left == 0
     }
 
-    /// Fits the width to the pace of late: the greatest power of two within an eighth of the
-    /// mean distance between events. Answers with the keys of all entries if that changes it: they are out then,
-    /// and may be inserted again as far as the wheel reaches.
+    /// Fits the width to the recent pace: the greatest power of two within an eighth of the mean distance between
+    /// events. If this changes the width, removes all entries and returns their keys; those that the wheel still
+    /// reaches may be inserted again.
     pub(super) fn refit(&mut self) -> Vec<Key> {
         let events = EVENTS_PER_LOOK + self.entries.len() as u64 / SLOTS_PER_EVENT;
         let now = self.present << self.shift;
@@ -205,7 +203,7 @@ impl Wheel {
         keys
     }
 
-    /// The width of a bucket.
+    /// Returns the width of a bucket.
     #[cfg(test)]
     pub(super) const fn width_ns(&self) -> u64 {
         1 << self.shift
@@ -226,7 +224,7 @@ impl Wheel {
         first
     }
 
-    /// The first bucket from the present on that holds anything, once around.
+    /// Returns the first bucket that is not empty, in the order of time.
     #[inline]
     fn first_bucket(&self) -> Option<usize> {
         let present = self.present as usize % BUCKETS;
@@ -235,7 +233,7 @@ impl Wheel {
         if rest != 0 {
             return Some(present + rest.trailing_zeros() as usize);
         }
-        // Words from the next one on, and at last this one again for the bits before.
+        // Searches the following words, and finally the current word again for the bits before the current one.
         let later = self.summary & (u64::MAX << word << 1);
         let summary = if later != 0 { later } else { self.summary };
         if summary == 0 {

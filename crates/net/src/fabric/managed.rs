@@ -1,5 +1,4 @@
-//! Links whose queue is managed, in the fabric: each has a slot for its transmitter beside the one
-//! for its far end.
+//! Managed queues in the fabric: their links have an event slot for the transmitter and another for the far end.
 
 use dupack_tcp::time::Duration;
 
@@ -10,8 +9,8 @@ use crate::link::{DropCause, Offer, Verdict};
 use crate::observer::{Happening, Observer};
 
 impl Fabric {
-    /// As [`offer`](Self::offer), to a link with a managed queue. What it drops beside the packet
-    /// that is offered is told by the next steps.
+    /// As [`offer`](Self::offer), to a link with a managed queue. If the queue drops other packets than the offered
+    /// one, the next steps report them.
     #[cold]
     #[inline(never)]
     pub(super) fn offer_managed<O: Observer>(
@@ -32,7 +31,7 @@ impl Fabric {
                 Err(cause)
             }
             Verdict::Accepted { .. } | Verdict::Marked { .. } => {
-                // How long it will wait nobody knows.
+                // The wait is not known yet.
                 let wait = Duration::ZERO;
                 self.tell(offer.packet, Happening::Queued { link, wait }, observer);
                 Ok(())
@@ -40,15 +39,14 @@ impl Fabric {
         }
     }
 
-    /// Handles a managed queue that is due: a packet goes on its way, or one that the queue has
-    /// dropped is told.
+    /// Handles a managed queue that is due: transmits a packet, or reports one that the queue has dropped.
     #[inline(never)]
     pub(super) fn serve_managed<O: Observer>(
         &mut self,
         queue: u32,
         observer: &mut O,
     ) -> Option<Step> {
-        let id = self.managed[queue as usize];
+        let id = self.transmitters.managed[queue as usize];
         let link = &mut self.links[id.index()];
         if link.next_transmission().is_some_and(|at| at <= self.now) {
             let number = self.events.number();
@@ -63,7 +61,7 @@ impl Fabric {
         Some(Step::Dropped(packet, cause))
     }
 
-    /// Comes back to the far end for the packet that went under `number`, if it is the next.
+    /// Schedules the far end for the packet with insertion `number`, if it arrives next.
     fn await_first(&mut self, id: LinkId, number: InsertionNumber) {
         if let Some((at, first)) = self.links[id.index()].next_arrival()
             && first == number
@@ -78,9 +76,9 @@ impl Fabric {
         }
     }
 
-    /// Comes back to the queue for its next transmission, or at once for what it has dropped.
+    /// Schedules the next transmission of the queue, or an immediate event if the queue has dropped packets.
     fn await_managed(&mut self, id: LinkId, queue: u32) {
-        let slot = EventSlot((self.links.len() + self.radios.media.len()) as u32 + queue);
+        let slot = EventSlot((self.links.len() + self.transmitters.media.len()) as u32 + queue);
         let link = &self.links[id.index()];
         let next = if link.has_drops() {
             Some(self.now)

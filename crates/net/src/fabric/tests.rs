@@ -1,4 +1,4 @@
-//! Packets over two hops, timers, and what becomes of them.
+//! Tests of packets over two hops, of timers, and of drops.
 
 use super::*;
 use crate::histogram::Histogram;
@@ -32,12 +32,12 @@ fn two_hops(first: LinkConfig, second: LinkConfig) -> (Fabric, Hop) {
     (fabric, map.first_hop(route))
 }
 
-/// A byte per microsecond and 100 µs of delay.
+/// A link with 1 byte per microsecond and a delay of 100 µs.
 fn slow() -> LinkConfig {
     LinkConfig::rate(BitRate::from_mbps(8), Duration::from_micros(100))
 }
 
-/// Everything that happens, as (µs, what, packet number or timer).
+/// Runs the fabric until it is idle. Returns all events as (µs, kind, packet number or timer).
 fn events(fabric: &mut Fabric) -> Vec<(u64, &'static str, u64)> {
     let mut seen = Vec::new();
     loop {
@@ -70,9 +70,9 @@ fn packets_are_stored_and_forwarded() {
     assert_eq!(fabric.packets().live(), 0);
 }
 
-/// What leaves a link at rest does not depend on whether anybody's waiting is recorded there.
+/// Recording the waits at an idle link does not change its departures.
 #[test]
-fn whoever_records_waits_delays_nobody() {
+fn recording_waits_delays_no_packet() {
     let run = |waits| {
         let timed = LinkConfig { waits, ..slow() };
         let (mut fabric, start) = two_hops(slow(), timed);
@@ -85,7 +85,7 @@ fn whoever_records_waits_delays_nobody() {
     };
     let (seen, counters, none) = run(WaitRecording::Off);
     assert_eq!((seen.len(), none), (5, None));
-    // They are datagrams: neither data of TCP nor ACKs.
+    // The packets are datagrams: neither TCP data nor ACKs.
     let others = [(WaitRecording::Data, 0), (WaitRecording::All, 5)];
     for (waits, recorded) in others {
         assert_eq!(run(waits), (seen.clone(), counters, Some(recorded)));
@@ -93,15 +93,15 @@ fn whoever_records_waits_delays_nobody() {
 }
 
 #[test]
-fn a_packet_may_end_at_the_second_link() {
+fn a_packet_may_be_dropped_at_the_second_link() {
     let tight =
         LinkConfig::rate(BitRate::from_mbps(4), Duration::ZERO).with_queue(QueueLimit::Packets(1));
     let (mut fabric, start) = two_hops(slow(), tight);
     for n in 0..4 {
         fabric.send(packet(n), start, &mut Unobserved).unwrap();
     }
-    // They reach b at 1100, 2100, 3100, 4100 µs; each takes 2000 µs from there. At 3100 one
-    // transmission has just begun and none waits; at 4100 packet 2 waits, so 3 is dropped.
+    // The packets reach b at 1100, 2100, 3100 and 4100 µs; each takes 2000 µs from there. At 3100 µs one transmission
+    // has just begun and no packet waits; at 4100 µs packet 2 waits, so packet 3 is dropped.
     let expected = [
         (3100, "delivered", 0),
         (4100, "dropped", 3),
@@ -113,7 +113,7 @@ fn a_packet_may_end_at_the_second_link() {
 }
 
 #[test]
-fn a_first_link_refuses_on_the_spot() {
+fn the_first_link_drops_at_once() {
     let (mut fabric, start) = two_hops(slow().with_queue(QueueLimit::Packets(1)), slow());
     let mut send = |n| fabric.send(packet(n), start, &mut Unobserved);
     assert_eq!(send(0), Ok(()));
@@ -123,10 +123,10 @@ fn a_first_link_refuses_on_the_spot() {
 }
 
 #[test]
-fn what_is_due_together_happens_in_the_order_of_insertion() {
+fn simultaneous_events_happen_in_the_order_of_insertion() {
     let (mut fabric, start) = two_hops(slow(), LinkConfig::pure_delay(Duration::ZERO));
-    // The packet enters first, then timer 1, then timer 0; all are due at 1100 µs. The
-    // second hop takes no time, but the packet enters it later than the timers were set.
+    // The packet enters first, then timer 1, then timer 0; all are due at 1100 µs. The second hop takes no time, but
+    // the packet enters it after the timers were set.
     fabric.send(packet(0), start, &mut Unobserved).unwrap();
     fabric.set_timer(TimerId(1), at(1100));
     fabric.set_timer(TimerId(0), at(1100));
@@ -149,7 +149,7 @@ fn a_lazy_timer_moves_forward_only() {
 }
 
 #[test]
-fn copies_made_by_a_link_are_packets_of_their_own() {
+fn copies_made_by_a_link_are_separate_packets() {
     let mut twice = slow();
     twice.impairments.duplication = Some(Duplication {
         probability: Probability::ALWAYS,
@@ -157,14 +157,14 @@ fn copies_made_by_a_link_are_packets_of_their_own() {
     });
     let (mut fabric, start) = two_hops(twice.clone(), twice);
     fabric.send(packet(5), start, &mut Unobserved).unwrap();
-    // The copies leave b's transmitter at 2100 and 3100 µs and double once more.
+    // The copies leave b's transmitter at 2100 and 3100 µs and are duplicated again.
     let times: Vec<u64> = events(&mut fabric).iter().map(|event| event.0).collect();
     assert_eq!(times, [2200, 2210, 3200, 3210]);
     assert_eq!(fabric.packets().live(), 0);
 }
 
 #[test]
-fn time_stops_where_it_is_told_to() {
+fn time_stops_at_the_given_limit() {
     let (mut fabric, start) = two_hops(slow(), slow());
     fabric.send(packet(0), start, &mut Unobserved).unwrap();
     assert_eq!(fabric.step(at(2199), &mut Unobserved), Step::Idle);

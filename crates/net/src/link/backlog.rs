@@ -1,14 +1,14 @@
-//! The packets that wait for their transmission to begin: what a queue limit counts.
+//! Packets that wait for their transmission to begin: the queue that the limit applies to.
 //!
-//! The packet in transmission is not among them, as in ns-2: a link with a limit of *n* packets
-//! holds *n* + 1. A packet whose transmission begins at this very nanosecond no longer waits.
+//! The packet in transmission is not included, as in ns-2: a link with a limit of *n* packets holds *n* + 1. A packet
+//! whose transmission begins at the current nanosecond no longer waits.
 
 use std::collections::VecDeque;
 
 use dupack_tcp::time::Instant;
 
-/// Waiting packets, first-in first-out. Their departures are known in advance, so nobody has to
-/// tell the backlog that one has left: it looks when it is asked.
+/// Waiting packets, first-in first-out. Their departure times are known in advance, so the backlog removes departed
+/// packets by itself when it is queried.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Backlog {
     waiting: VecDeque<Waiting>,
@@ -22,7 +22,7 @@ struct Waiting {
 }
 
 impl Backlog {
-    /// Forgets the packets whose transmission has begun at `now`.
+    /// Removes the packets whose transmission has begun at `now`.
     #[inline]
     pub(super) fn advance(&mut self, now: Instant) {
         while let Some(first) = self.waiting.front() {
@@ -41,12 +41,12 @@ impl Backlog {
         self.waiting.push_back(Waiting { start, bytes });
     }
 
-    /// Packets waiting.
+    /// Returns the number of waiting packets.
     pub(super) fn packets(&self) -> u64 {
         self.waiting.len() as u64
     }
 
-    /// Bytes waiting.
+    /// Returns the number of waiting bytes.
     pub(super) const fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -1,4 +1,4 @@
-//! What a link is made of: transmitter, delay, queue, losses, impairments, outages.
+//! Configuration of a link: transmitter, delay, queue, losses, impairments, outages.
 
 use dupack_tcp::time::Duration;
 
@@ -17,99 +17,98 @@ use super::schedule::{Queued, ScheduleConfig};
 use crate::ids::FlowId;
 use crate::units::{BitRate, Probability};
 
-/// One direction of a link.
+/// Configuration of one direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LinkConfig {
-    /// How fast packets go out.
+    /// Transmission rate.
     pub service: ServiceConfig,
     /// Propagation delay, from the end of the transmission to the arrival.
     pub delay: Duration,
-    /// How many packets may wait.
+    /// Buffer and queue discipline.
     pub queue: QueueConfig,
-    /// Loss models; all are consulted for every packet.
+    /// Loss models; each one sees every packet.
     pub losses: Vec<LossConfig>,
     /// Jitter, reordering, duplication.
     pub impairments: ImpairmentConfig,
-    /// When the link is down.
+    /// Times at which the link is down.
     pub outages: Vec<TimeWindow>,
-    /// Of how many ACKs of a flow one passes; `None` if all do. An ACK that says more than how far
-    /// the data came passes in any case.
+    /// One of this many ACKs of a flow passes; `None` if all do. An ACK that carries more information than the
+    /// acknowledged data always passes.
     pub thin_acks: Option<u32>,
-    /// How rate and delay change; only with a rate.
+    /// Changes of rate and delay; only for a link with a rate.
     pub schedule: Option<ScheduleConfig>,
-    /// Whose waiting times go into the link's histogram.
+    /// Packets whose waiting times are recorded in the link's histogram.
     pub waits: WaitRecording,
 }
 
-/// How fast packets go out.
+/// Transmission rate of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServiceConfig {
-    /// At once: a pure delay.
+    /// Transmits at once: a pure delay.
     Unlimited,
-    /// At a constant rate.
+    /// Transmits at a constant rate.
     Rate(BitRate),
-    /// At the opportunities of a recorded trace.
+    /// Transmits at the opportunities of a recorded trace.
     Trace(DeliveryTrace),
 }
 
-/// How many packets may wait for their transmission to begin, and who is dropped.
+/// Buffer and discipline of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueConfig {
-    /// The buffer. The packet in transmission is not in it.
+    /// Size of the buffer, without the packet in transmission.
     pub limit: QueueLimit,
-    /// Who is dropped before the buffer is full.
+    /// Queue discipline: decides which packets are dropped or marked before the buffer is full.
     pub discipline: Discipline,
 }
 
-/// The size of a buffer.
+/// Size of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
-    /// No limit. Memory then grows with an overload that does not react, such as datagrams.
+    /// No limit. Under an overload that does not react, such as datagrams, memory grows.
     Unlimited,
-    /// So many packets.
+    /// This number of packets.
     Packets(u64),
-    /// So many bytes.
+    /// This number of bytes.
     Bytes(u64),
 }
 
-/// Who is dropped before the buffer is full.
+/// Queue discipline: decides which packets are dropped or marked before the buffer is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Discipline {
-    /// Nobody: packets are dropped when it is full, those that come then.
+    /// Drops only packets that arrive when the buffer is full.
     #[default]
     DropTail,
     /// Random early detection.
     Red(RedConfig),
     /// Controlled delay.
     CoDel(CoDelConfig),
-    /// A line for each flow, with CoDel in each.
+    /// A queue for each flow, each with CoDel.
     FqCoDel(FqCoDelConfig),
     /// Proportional integral controller enhanced.
     Pie(PieConfig),
-    /// Two lines, for L4S and for the rest, under a coupled controller.
+    /// Two queues, for L4S and for classic traffic, under a coupled controller.
     DualPi2(DualPi2Config),
-    /// A token bucket that drops what does not conform, before a DropTail queue.
+    /// A token bucket that drops non-conforming packets, before a DropTail queue.
     Policer(TokenBucketConfig),
-    /// A token bucket for which packets wait.
+    /// A token bucket that delays non-conforming packets.
     Shaper(TokenBucketConfig),
-    /// A shaper without bursts, fairness among hosts and flows, COBALT in each line.
+    /// A shaper without bursts, fairness among hosts and flows, COBALT in each queue.
     Cake(CakeConfig),
-    /// Nobody but ACKs that still wait when a later one of their flow says more, and those that come
-    /// when it is full.
+    /// Drops waiting ACKs that a later one of their flow supersedes, and packets that arrive when the buffer is full.
     AckFilter,
 }
 
 impl Discipline {
-    /// Whether the queue decides when packets leave, and not only when they come.
+    /// Returns `true` if the queue also decides when packets leave it.
     #[must_use]
     pub const fn is_managed(&self) -> bool {
         !matches!(self, Self::DropTail | Self::Red(_) | Self::Policer(_))
     }
 
-    /// What is wrong with its parameters, if anything is.
+    /// Returns the fault in the parameters, if there is one.
     #[must_use]
     pub fn fault(&self) -> Option<LinkFault> {
         match self {
@@ -127,22 +126,22 @@ impl Discipline {
     }
 }
 
-/// Whose waiting times (arrival to start of transmission) a link records.
+/// Packets whose waiting times (arrival to start of transmission) a link records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaitRecording {
-    /// Nobody's: there is no histogram.
+    /// No packets: there is no histogram.
     #[default]
     Off,
-    /// TCP data packets'.
+    /// TCP data packets.
     Data,
-    /// TCP data packets' of one flow: where each flow has a queue of its own, flows wait differently.
+    /// TCP data packets of one flow, since flows wait differently if each has its own queue.
     DataOf(FlowId),
-    /// Every packet's.
+    /// All packets.
     All,
 }
 
 impl LinkConfig {
-    /// A clean link with an unlimited DropTail queue.
+    /// Creates a link without impairments, with an unlimited DropTail queue.
     #[must_use]
     pub const fn new(service: ServiceConfig, delay: Duration) -> Self {
         Self {
@@ -165,40 +164,40 @@ impl LinkConfig {
         }
     }
 
-    /// A clean link of constant rate.
+    /// Creates a link of constant rate without impairments.
     #[must_use]
     pub const fn rate(rate: BitRate, delay: Duration) -> Self {
         Self::new(ServiceConfig::Rate(rate), delay)
     }
 
-    /// A clean link that only delays.
+    /// Creates a link without impairments that only delays.
     #[must_use]
     pub const fn pure_delay(delay: Duration) -> Self {
         Self::new(ServiceConfig::Unlimited, delay)
     }
 
-    /// This link with room for `limit`.
+    /// Sets the size of the buffer.
     #[must_use]
     pub fn with_queue(mut self, limit: QueueLimit) -> Self {
         self.queue.limit = limit;
         self
     }
 
-    /// This link with random early detection.
+    /// Sets the queue discipline to random early detection.
     #[must_use]
     pub fn with_red(mut self, red: RedConfig) -> Self {
         self.queue.discipline = Discipline::Red(red);
         self
     }
 
-    /// This link with another way to queue.
+    /// Sets the queue discipline.
     #[must_use]
     pub const fn with_discipline(mut self, discipline: Discipline) -> Self {
         self.queue.discipline = discipline;
         self
     }
 
-    /// This link with another loss model: before the queue, for every packet.
+    /// Adds a loss model before the queue, for every packet.
     #[must_use]
     pub fn with_loss(mut self, model: LossModel) -> Self {
         self.losses.push(LossConfig {
@@ -209,26 +208,26 @@ impl LinkConfig {
         self
     }
 
-    /// This link losing each packet with probability `p` before the queue.
+    /// Adds a random loss of probability `p` before the queue.
     #[must_use]
     pub fn with_bernoulli(self, p: Probability) -> Self {
         self.with_loss(LossModel::Bernoulli(p))
     }
 
-    /// This link with a histogram of waiting times.
+    /// Enables the histogram of waiting times.
     #[must_use]
     pub fn recording_waits(mut self, waits: WaitRecording) -> Self {
         self.waits = waits;
         self
     }
 
-    /// Whether packets may arrive in another order than they were sent in.
+    /// Returns `true` if packets may be reordered.
     pub(super) fn reorders(&self) -> bool {
         let overtaking = |schedule: &ScheduleConfig| schedule.order == JitterOrder::Overtaking;
         self.impairments.reorders() || self.schedule.as_ref().is_some_and(overtaking)
     }
 
-    /// What is wrong with this configuration, if anything is.
+    /// Returns the fault in this configuration, if there is one.
     #[must_use]
     pub fn fault(&self) -> Option<LinkFault> {
         if matches!(
@@ -261,7 +260,7 @@ impl LinkConfig {
     }
 }
 
-/// Why a link cannot be built.
+/// Reason why a link cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinkFault {
@@ -271,76 +270,76 @@ pub enum LinkFault {
     RedParameters,
     /// RED on a link whose queue is always empty.
     RedWithoutQueue,
-    /// A managed queue on a link whose queue is always empty.
+    /// Managed queue on a link whose queue is always empty.
     ManagedWithoutQueue,
     /// CoDel's target or interval are out of range.
     CoDelParameters,
-    /// FQ-CoDel's numbers or its CoDel are out of range.
+    /// FQ-CoDel's numbers or its CoDel parameters are out of range.
     FqCoDelParameters,
     /// PIE's times, weights or probabilities are out of range.
     PieParameters,
     /// DualPI2's times, coupling or share are out of range.
     DualPi2Parameters,
-    /// CAKE's times, quantum or lines are out of range.
+    /// CAKE's times, quantum or queues are out of range.
     CakeParameters,
-    /// A token bucket that holds nothing.
+    /// The token bucket has size zero.
     NoBucket,
-    /// Changes of a rate that the link does not have.
+    /// Schedule for a link without a rate.
     ScheduleWithoutRate,
-    /// Changes that follow each other too fast, leave no time to send, or draw from nothing.
+    /// Steps that follow each other too fast, leave no time to transmit, or have an empty range.
     ScheduleParameters,
-    /// A managed queue that is to lose what waits.
+    /// Managed queue with a step that loses waiting packets.
     ManagedAndLost,
 }
 
 impl LinkFault {
-    /// What is wrong, and the remedy.
+    /// Returns the fault and its remedy.
     #[must_use]
     pub const fn explain(self) -> &'static str {
         match self {
-            Self::NoBuffer => "its queue holds nothing: give it room for at least one packet",
+            Self::NoBuffer => "its queue limit is zero: give it room for at least one packet",
             Self::RedParameters => {
-                "its RED parameters make no sense: they need 0 <= min < max, 0 < max_p <= 1, \
+                "its RED parameters are invalid: expected 0 <= min < max, 0 < max_p <= 1, \
                  0 < w_q <= 1 and a mean packet size above zero"
             }
             Self::RedWithoutQueue => {
-                "it has RED but transmits at once, so no queue ever builds: give it a rate"
+                "it has RED but transmits at once, so its queue is always empty: give it a rate"
             }
             Self::ManagedWithoutQueue => {
-                "it manages its queue but transmits at once, so no queue ever builds: give it a rate"
+                "its queue is managed but it transmits at once, so the queue is always empty: give it a \
+                 rate"
             }
             Self::CoDelParameters => {
-                "its CoDel parameters make no sense: they need 0 < target <= interval"
+                "its CoDel parameters are invalid: expected 0 < target <= interval"
             }
             Self::FqCoDelParameters => {
-                "its FQ-CoDel parameters make no sense: they need 0 < target <= interval, a quantum \
+                "its FQ-CoDel parameters are invalid: expected 0 < target <= interval, a quantum \
                  and a batch above zero, and 1 to 65536 flows"
             }
             Self::PieParameters => {
-                "its PIE parameters make no sense: they need a target, an update interval, alpha and \
+                "its PIE parameters are invalid: expected a target, an update interval, alpha and \
                  beta above zero, probabilities from 0 to 1, and a threshold of 1 to 65536 bytes"
             }
             Self::DualPi2Parameters => {
-                "its DualPI2 parameters make no sense: they need a target, a longest round trip and \
+                "its DualPI2 parameters are invalid: expected a target, a maximum round-trip time and \
                  an update interval above zero, a coupling of at least 1, and a classic share of \
                  at most a half"
             }
             Self::CakeParameters => {
-                "its CAKE parameters make no sense: they need 0 < target <= interval, a quantum and ways \
+                "its CAKE parameters are invalid: expected 0 < target <= interval, a quantum and ways \
                  above zero, and 1 to 65536 lines, a multiple of the ways"
             }
-            Self::NoBucket => "its token bucket holds nothing: give it a burst above zero",
+            Self::NoBucket => "its token bucket has size zero: give it a burst above zero",
             Self::ScheduleWithoutRate => {
-                "it changes in the course of the run, and has no rate that could: give it a rate \
-                 instead of a trace"
+                "it changes during the run but has no rate: give it a rate instead of a trace"
             }
             Self::ScheduleParameters => {
-                "its changes make no sense: what is repeated needs at least 10 us and gaps that are \
-                 shorter than that, and the greatest rate or delay is no less than the least"
+                "its changes are invalid: a repeated change needs an interval of at least 10 us and a \
+                 gap shorter than the interval, and no maximum may be below its minimum"
             }
             Self::ManagedAndLost => {
-                "it loses what waits at a change, and its queue is managed: keep what waits, or give \
-                 it a FIFO"
+                "a change loses the packets that wait in its managed queue: keep these packets, or give \
+                 the link a FIFO"
             }
         }
     }

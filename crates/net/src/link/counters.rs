@@ -1,6 +1,6 @@
-//! Why packets end, and what a link counts.
+//! Causes of drops, and counters of a link.
 
-/// The true cause of a packet's end.
+/// True cause of a packet's drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum DropCause {
@@ -8,33 +8,32 @@ pub enum DropCause {
     QueueFull,
     /// RED dropped it by chance.
     RedEarly,
-    /// RED's average was so high that it dropped everything.
+    /// RED's average was so high that all packets were dropped.
     RedForced,
-    /// A loss model took it.
+    /// A loss model dropped it.
     Random,
     /// A loss script named it.
     Script,
-    /// The retry limit on a shared channel, reached mostly because of other transmissions.
+    /// Retry limit on a shared channel, reached mostly because of other transmissions.
     Collision,
     /// The link was down.
     LinkDown,
-    /// The retry limit on a shared channel, reached mostly because of corrupted frames.
+    /// Retry limit on a shared channel, reached mostly because of corrupted frames.
     FrameError,
-    /// An active queue management other than RED dropped it: CoDel, PIE, PI2, BLUE, or what thins
-    /// ACKs.
+    /// An active queue management other than RED dropped it: CoDel, PIE, PI2, BLUE, or ACK thinning.
     Aqm,
-    /// The buffer was full, and its flow took most of it.
+    /// The buffer was full, and the packet's flow occupied most of it.
     FattestFlow,
-    /// It did not conform to a token bucket.
+    /// The packet did not conform to a token bucket.
     Policed,
 }
 
-/// What a loss says about the path.
+/// Nature of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LossNature {
-    /// More traffic than the path carries.
+    /// Congestion: more traffic than the path can carry.
     Congestion,
-    /// Something else; "wireless" in the literature on loss differentiation.
+    /// Other causes; called "wireless" in the literature on loss differentiation.
     Wireless,
 }
 
@@ -54,8 +53,8 @@ impl DropCause {
         Self::Policed,
     ];
 
-    /// What the loss says about the path: drops by a queue are congestion, and so are collisions,
-    /// for fewer packets on the channel would collide less. All others are not.
+    /// Returns the nature of the loss. Drops by a queue are congestion, and so are collisions, since fewer packets on
+    /// the channel would collide less. All others are not.
     #[must_use]
     pub const fn nature(self) -> LossNature {
         match self {
@@ -70,7 +69,7 @@ impl DropCause {
         }
     }
 
-    /// The cause's name in reports.
+    /// Returns the name of the cause in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -89,7 +88,7 @@ impl DropCause {
     }
 }
 
-/// How many packets were dropped for each cause.
+/// Number of drops for each cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DropCounts([u64; DropCause::ALL.len()]);
 
@@ -99,13 +98,13 @@ impl DropCounts {
         self.0[cause as usize] += 1;
     }
 
-    /// Drops for `cause`.
+    /// Returns the number of drops for `cause`.
     #[must_use]
     pub const fn of(&self, cause: DropCause) -> u64 {
         self.0[cause as usize]
     }
 
-    /// Drops of a nature.
+    /// Returns the number of drops of a nature.
     #[must_use]
     pub fn of_nature(&self, nature: LossNature) -> u64 {
         let causes = DropCause::ALL.into_iter();
@@ -115,49 +114,48 @@ impl DropCounts {
             .sum()
     }
 
-    /// All drops.
+    /// Returns the number of all drops.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// The drops since `earlier` was counted.
+    /// Returns the drops since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self(core::array::from_fn(|i| self.0[i] - earlier.0[i]))
     }
 }
 
-/// What has passed through a link. In memory the fields stand in this order: those that every
-/// packet changes are the first.
+/// Counters of a link. The fields are stored in this order: those that every packet changes come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 #[non_exhaustive]
 pub struct LinkCounters {
     /// Packets offered.
     pub offered_packets: u64,
-    /// Packets transmitted and either arrived or lost on the wire, second copies not counted.
+    /// Packets transmitted and either arrived or lost on the wire, without second copies.
     pub carried_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub carried_bytes: u64,
     /// Packets delivered twice.
     pub duplicated_packets: u64,
-    /// Drops, those on the wire included.
+    /// Drops, including those on the wire.
     pub drops: DropCounts,
-    /// The most packets that waited at once; not reset by differences.
+    /// Maximum number of packets that waited at once; not reset by differences.
     pub backlog_max_packets: u64,
-    /// Packets marked with congestion (RFC 3168 §7) instead of being dropped.
+    /// Packets marked with congestion experienced (RFC 3168 §7) instead of being dropped.
     pub marked_packets: u64,
 }
 
 impl LinkCounters {
-    /// Counts a packet of so many bytes that was transmitted.
+    /// Counts a transmitted packet of `bytes` bytes.
     pub(crate) const fn carried(&mut self, bytes: u32) {
         self.carried_packets += 1;
         self.carried_bytes += bytes as u64;
     }
 
-    /// What has passed since `earlier` was read.
+    /// Returns the counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {

@@ -1,47 +1,47 @@
 //! Recorded link traces in Mahimahi's format (Netravali et al., USENIX ATC 2015, §4.1).
 //!
-//! A text file with one number per line: the millisecond at which the link could have delivered
-//! one 1500-byte packet. The times do not decrease; several equal ones mean several packets in
-//! that millisecond. The last time is also the period after which the trace repeats.
+//! A trace is a text file with one number per line: the millisecond at which the link could have delivered one
+//! 1500-byte packet. The times do not decrease; repeated times mean several packets in that millisecond. The last time
+//! is also the period after which the trace repeats.
 
 use core::fmt;
 use std::sync::Arc;
 
-/// Bytes that one delivery opportunity carries.
+/// Number of bytes that one delivery opportunity carries.
 pub const OPPORTUNITY_BYTES: u32 = 1500;
 
-/// A validated trace; clones share the same memory.
+/// A validated trace; clones share its memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveryTrace {
     /// Milliseconds since the start of the trace, non-decreasing, never empty, the last nonzero.
     times_ms: Arc<[u32]>,
-    /// The millisecond of the trace at which a link is at time zero; less than the period.
+    /// Millisecond of the trace at the link's time zero; less than the period.
     begin_ms: u32,
 }
 
-/// Why a text is not a trace, and what to do about it.
+/// Error in a trace, with its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// There is no line.
+    /// The trace has no line.
     Empty,
     /// A line is not a number of milliseconds.
     NotMilliseconds {
         /// Line number, from 1.
         line: usize,
-        /// What stands there, shortened.
+        /// The line's text, shortened.
         text: String,
     },
-    /// A time is earlier than the one before.
+    /// A time is earlier than the previous one.
     Decreasing {
         /// Line number, from 1.
         line: usize,
-        /// The time on that line, in milliseconds.
+        /// Time on this line, in milliseconds.
         time_ms: u32,
-        /// The time on the line before, in milliseconds.
+        /// Time on the previous line, in milliseconds.
         before_ms: u32,
     },
-    /// The last time is zero, and so would be the period.
+    /// The last time is zero, so the period would be zero.
     ZeroPeriod {
         /// Line number of the last line, from 1.
         line: usize,
@@ -53,7 +53,7 @@ impl fmt::Display for TraceError {
         match self {
             Self::Empty => write!(
                 f,
-                "the trace is empty: it needs at least one line with the millisecond of a \
+                "the trace is empty: expected at least one line with the millisecond of a \
                  delivery opportunity"
             ),
             Self::NotMilliseconds { line, text } => write!(
@@ -74,7 +74,7 @@ impl fmt::Display for TraceError {
             Self::ZeroPeriod { line } => write!(
                 f,
                 "the trace ends at 0 ms on line {line}, so its period would be zero: end it with \
-                 the time at which it shall repeat"
+                 the time at which it repeats"
             ),
         }
     }
@@ -83,11 +83,11 @@ impl fmt::Display for TraceError {
 impl core::error::Error for TraceError {}
 
 impl DeliveryTrace {
-    /// Reads a trace file's text.
+    /// Parses the text of a trace file.
     ///
     /// # Errors
     ///
-    /// If it is not in the format; the error names the line and the remedy.
+    /// Returns an error that names the line and the remedy if the text is not in the format.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let mut times_ms = Vec::new();
         for (index, line) in text.lines().enumerate() {
@@ -103,11 +103,12 @@ impl DeliveryTrace {
         Self::new(times_ms)
     }
 
-    /// A trace with an opportunity at each of `times_ms`.
+    /// Creates a trace with an opportunity at each of `times_ms`.
     ///
     /// # Errors
     ///
-    /// If there is none, they decrease, or the last is zero; lines are counted as in a file.
+    /// Returns an error if there are no times, if they decrease, or if the last is zero; lines are counted as in a
+    /// file.
     pub fn new(times_ms: Vec<u32>) -> Result<Self, TraceError> {
         for (index, pair) in times_ms.windows(2).enumerate() {
             if pair[1] < pair[0] {
@@ -130,39 +131,39 @@ impl DeliveryTrace {
         }
     }
 
-    /// The same trace, of which a link sees what comes from `begin_ms` milliseconds on: after its end
-    /// it goes on with its start, as ever. A time beyond the period is one of a repetition.
+    /// Returns the trace with time zero moved to `begin_ms` milliseconds. After its end it continues with its start, as
+    /// always. A time beyond the period is taken modulo the period.
     #[must_use]
     pub fn beginning_at(mut self, begin_ms: u64) -> Self {
-        // The remainder is below a period of 32 bits.
+        // The remainder is smaller than a period of 32 bits.
         self.begin_ms = (begin_ms % u64::from(self.period_ms())) as u32;
         self
     }
 
-    /// The millisecond of the trace at which a link is at time zero.
+    /// Returns the millisecond of the trace at the link's time zero.
     #[must_use]
     pub const fn begin_ms(&self) -> u32 {
         self.begin_ms
     }
 
-    /// The opportunities of one period, in milliseconds from its start.
+    /// Returns the opportunities of one period, in milliseconds from its start.
     #[must_use]
     pub fn times_ms(&self) -> &[u32] {
         &self.times_ms
     }
 
-    /// The opportunities of one period, in memory shared with other clones.
+    /// Returns the opportunities of one period, in memory shared with other clones.
     pub(super) fn into_times(self) -> Arc<[u32]> {
         self.times_ms
     }
 
-    /// After how many milliseconds the trace repeats; never zero.
+    /// Returns the period in milliseconds; never zero.
     #[must_use]
     pub fn period_ms(&self) -> u32 {
         self.times_ms.last().copied().unwrap_or(1)
     }
 
-    /// The mean rate in bit/s if every opportunity is used.
+    /// Returns the mean rate in bit/s if every opportunity is used.
     #[must_use]
     pub fn mean_rate_bps(&self) -> f64 {
         let bits = self.times_ms.len() as f64 * f64::from(OPPORTUNITY_BYTES) * 8.0;
@@ -175,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_good_trace_is_read() {
+    fn a_valid_trace_is_parsed() {
         let trace = DeliveryTrace::parse("0\n3\r\n3\n 10 \n").unwrap();
         assert_eq!(trace.times_ms(), [0, 3, 3, 10]);
         assert_eq!(trace.period_ms(), 10);
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_quoted_in_part() {
+    fn a_long_line_is_quoted_partially() {
         let long = "x".repeat(1_000_000);
         assert!(DeliveryTrace::parse(&long).unwrap_err().to_string().len() < 300);
     }

@@ -1,4 +1,4 @@
-//! What most links do without: outages, loss models, RED, impairments.
+//! Optional parts of a link: outages, loss models, RED, impairments.
 
 use dupack_tcp::segment::Bit;
 use dupack_tcp::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use super::red::Red;
 use super::thinning::Thinning;
 use crate::random::Stream;
 
-/// Everything on a link that may drop, delay or copy packets, except its queue limit.
+/// All parts of a link that may drop, delay or copy packets, except its queue limit.
 #[derive(Clone, Debug)]
 pub(super) struct Extras {
     outages: Option<Outages>,
@@ -26,36 +26,36 @@ pub(super) struct Extras {
     red: Option<Red>,
     losses_after: Vec<Loss>,
     impairments: Option<Impairments>,
-    /// RED marks the packet that it decided on last.
+    /// Set if RED marks the last packet that it decided on.
     marked: Bit,
     managed: Option<Box<Managed>>,
     manner: Manner,
 }
 
-/// How packets leave.
+/// Departure order and timing of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manner {
     /// First-in first-out, at once or at the link's rate.
     Fifo,
-    /// As a managed queue says.
+    /// As a managed queue decides.
     Managed,
     /// First-in first-out, at a rate that changes.
     Scheduled,
 }
 
-/// What happens to a packet on the wire.
+/// Passage of a packet over the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Passage {
-    /// When it arrives, or would have.
+    /// Time of the arrival, even if the packet is lost.
     pub(super) arrival: Instant,
-    /// Whether it is lost on the way.
+    /// Cause of a loss on the wire.
     pub(super) lost: Option<DropCause>,
-    /// When its second copy arrives, if there is one.
+    /// Arrival time of the second copy.
     pub(super) second_copy: Option<Instant>,
 }
 
 impl Extras {
-    /// What `config` asks for; `None` if that is nothing.
+    /// Creates the parts that `config` needs; `None` if it needs none.
     pub(super) fn new(config: &LinkConfig, seed: u64, name: &str) -> Option<Self> {
         let losses_at = |placement| {
             let all = config.losses.iter().enumerate();
@@ -84,7 +84,7 @@ impl Extras {
         })
     }
 
-    /// Whether `config` asks for anything of this.
+    /// Returns `true` if `config` needs any of these parts.
     pub(super) fn wanted(config: &LinkConfig) -> bool {
         let impaired = config.impairments != ImpairmentConfig::default();
         let unreliable = !config.outages.is_empty() || !config.losses.is_empty();
@@ -92,8 +92,7 @@ impl Extras {
         unreliable || other || impaired || config.queue.discipline != Discipline::DropTail
     }
 
-    /// Why a packet does not get as far as the queue, if it does not. The transmitter is idle
-    /// from `idle_from` on.
+    /// Returns the cause if a packet is dropped before the queue. The transmitter is idle from `idle_from` on.
     #[inline(always)]
     pub(super) fn refuse(
         &mut self,
@@ -126,29 +125,29 @@ impl Extras {
         (!self.marked.is_set()).then_some(cause)
     }
 
-    /// How packets leave.
+    /// Returns the departure order and timing of packets.
     #[inline(always)]
     pub(super) const fn manner(&self) -> Manner {
         self.manner
     }
 
-    /// The managed queue, if there is one.
+    /// Returns the managed queue, if there is one.
     #[inline(always)]
     pub(super) fn managed(&self) -> Option<&Managed> {
         self.managed.as_deref()
     }
 
-    /// The managed queue, if there is one.
+    /// Returns the managed queue, if there is one.
     pub(super) fn managed_mut(&mut self) -> Option<&mut Managed> {
         self.managed.as_deref_mut()
     }
 
-    /// Whether the packet that was offered last is marked.
+    /// Returns whether the last offered packet is marked, and clears the mark.
     pub(super) fn take_mark(&mut self) -> Bit {
         core::mem::take(&mut self.marked)
     }
 
-    /// A packet that was not refused found the buffer full.
+    /// Notes that a packet was not refused but found the buffer full.
     pub(super) const fn overflowed(&mut self) {
         self.marked = Bit::Clear;
         if let Some(red) = &mut self.red {
@@ -156,12 +155,12 @@ impl Extras {
         }
     }
 
-    /// Whether anything can happen to a packet on the wire.
+    /// Returns `true` if packets may be lost, delayed or copied on the wire.
     pub(super) const fn touches_wire(&self) -> bool {
         self.impairments.is_some() || !self.losses_after.is_empty()
     }
 
-    /// What happens to an accepted packet that an ideal wire would deliver at `ideal`.
+    /// Returns the passage of an accepted packet that an ideal wire would deliver at `ideal`.
     pub(super) fn pass(&mut self, now: Instant, ideal: Instant, packet: &Offer) -> Passage {
         let (arrival, second_copy) = match &mut self.impairments {
             None => (ideal, None),
@@ -174,13 +173,14 @@ impl Extras {
         }
     }
 
-    /// RED's average queue, if there is RED.
+    /// Returns RED's average queue, if there is RED.
     pub(super) fn red_average(&self) -> Option<f64> {
         self.red.as_ref().map(Red::average)
     }
 }
 
-/// The first model that takes the packet; all of them see it. Most links with losses have one.
+/// Returns the cause of the first model that drops the packet; all models see it. Most links with losses have one
+/// model.
 #[inline(always)]
 fn first_taker(losses: &mut [Loss], now: Instant, packet: &Offer) -> Option<DropCause> {
     match losses {

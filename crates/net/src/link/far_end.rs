@@ -1,4 +1,4 @@
-//! The packets under way on a link, in the order of their arrival at its far end.
+//! Packets in transit on a link, in the order of their arrival at its far end.
 
 use core::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -11,31 +11,31 @@ use crate::event::InsertionNumber;
 use crate::packet::{PacketHandle, PacketKind};
 use crate::route::Hop;
 
-/// A packet that a link has accepted. Ordered by arrival, then insertion; of two copies that
-/// arrive together, the one that leaves the packet in place comes first.
+/// A packet that a link has accepted. Ordered by arrival, then insertion; of two copies that arrive together, the one
+/// that leaves the packet in place comes first.
 ///
-/// It says all that a plain link further on has to know, so that the packet itself, which may
-/// have left the cache, is not looked at on its way.
+/// A flight contains everything that the following plain links need, so that the packet itself, which may have left the
+/// cache, is not read on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flight {
-    /// When it reaches the far end.
+    /// Arrival time at the far end.
     pub arrival: Instant,
-    /// The insertion number it was offered with.
+    /// Insertion number of its offer.
     pub number: InsertionNumber,
     /// The packet.
     pub packet: PacketHandle,
-    /// Where on its route it is, as it was offered.
+    /// Position on its route at the offer.
     pub hop: Hop,
-    /// Its size on the wire.
+    /// Size on the wire in bytes.
     pub bytes: u32,
-    /// Its kind.
+    /// Kind of packet.
     pub kind: PacketKind,
-    /// What arrives.
+    /// Fate at the far end.
     pub fate: Fate,
 }
 
 impl Flight {
-    /// A packet that arrives at `arrival`, whole.
+    /// Creates the flight of a packet that arrives intact at `arrival`.
     #[inline]
     pub(super) const fn of(offer: &Offer, number: InsertionNumber, arrival: Instant) -> Self {
         Self {
@@ -63,25 +63,25 @@ impl PartialOrd for Flight {
     }
 }
 
-/// What becomes of a packet at a link's far end.
+/// Fate of a packet at a link's far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fate {
-    /// The first copy of a duplicated packet arrives. The packet itself is still under way as
-    /// the second copy: forward a clone of it.
+    /// The first copy of a duplicated packet arrives. The packet itself is still in transit as the second copy: forward
+    /// a clone of it.
     FirstOfTwo,
     /// The packet arrives.
     Arrived,
-    /// The packet was lost on the wire, having consumed its transmission time.
+    /// The packet was lost on the wire, after its transmission.
     Lost(DropCause),
 }
 
-/// First-in first-out unless the wire reorders.
+/// Packets in transit, first-in first-out unless the wire reorders.
 #[derive(Clone, Debug)]
 pub(super) struct FarEnd {
-    /// On a wire that keeps the order all flights, on one that does not the first.
+    /// All flights on a wire that preserves the order; the first flight on one that does not.
     ring: Ring,
-    /// The others on a wire that does not keep the order.
-    // Boxed, as hardly any link has one and all of them have room for a pointer.
+    /// The other flights on a wire that does not preserve the order.
+    // Boxed because few links have one, while all have room for a pointer.
     #[allow(clippy::box_collection)]
     rest: Option<Box<BinaryHeap<Reverse<Flight>>>>,
 }
@@ -102,7 +102,7 @@ impl FarEnd {
         }
     }
 
-    /// As [`push`](Self::push), on a wire of which the caller knows that it keeps the order.
+    /// As [`push`](Self::push), on a wire that is known to preserve the order.
     #[inline(always)]
     pub(super) fn push_last(&mut self, flight: Flight) {
         debug_assert!(self.rest.is_none());
@@ -114,7 +114,7 @@ impl FarEnd {
         self.ring.first()
     }
 
-    /// Forgets the first, of which there is one.
+    /// Removes the first flight. There must be one.
     #[inline(always)]
     pub(super) fn drop_first(&mut self) {
         self.ring.drop_first();
@@ -131,17 +131,17 @@ impl FarEnd {
     }
 }
 
-/// First-in first-out, in as many places as a power of two, so that places are counted with a
-/// mask: a packet is added and taken on every hop.
+/// Ring buffer. The number of places is a power of two, so that an index is computed with a mask: a packet is added and
+/// removed on every hop.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ring {
     places: Vec<Flight>,
-    /// The place of the first, counted on and on.
+    /// Index of the first flight, modulo the number of places.
     head: u32,
     len: u32,
 }
 
-/// Places that a ring begins with.
+/// Initial number of places of a ring.
 const FIRST_PLACES: usize = 4;
 
 impl Ring {
@@ -167,7 +167,7 @@ impl Ring {
         }
     }
 
-    /// Keeps the first of all here and the rest there.
+    /// Keeps the earliest flight in the ring and the others in `rest`.
     #[inline(never)]
     fn push_in_order(&mut self, flight: Flight, rest: &mut BinaryHeap<Reverse<Flight>>) {
         match self.first().copied() {
@@ -181,14 +181,14 @@ impl Ring {
         }
     }
 
-    /// Forgets the first, of which there is one.
+    /// Removes the first flight. There must be one.
     #[inline(always)]
     fn drop_first(&mut self) {
         self.head = self.head.wrapping_add(1);
         self.len -= 1;
     }
 
-    /// Doubles the places; `any` flight fills the new ones.
+    /// Doubles the number of places; `any` flight fills the new ones.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, any: Flight) {
@@ -207,8 +207,8 @@ mod tests {
     use crate::packet::PacketHandle;
 
     #[test]
-    fn a_ring_gives_back_what_was_put_in_whatever_its_size() {
-        // Three in, two out: it grows while its head stands anywhere.
+    fn a_ring_preserves_flights_of_any_number() {
+        // Three in, two out: the ring grows with its head at any place.
         let mut far_end = FarEnd::new(false);
         let mut taken = 0;
         for n in 0..3000 {

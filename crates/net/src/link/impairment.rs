@@ -1,17 +1,17 @@
-//! What happens to packets between transmitter and far end: jitter, reordering, duplication.
+//! Impairments between the transmitter and the far end: jitter, reordering, duplication.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::random::Stream;
 use crate::units::Probability;
 
-/// The impairments of a link's wire; the default is none.
+/// Impairments of a link's wire. The default is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ImpairmentConfig {
     /// Extra delay for every packet.
     pub jitter: Option<Jitter>,
-    /// Extra delay for some packets, which the others overtake.
+    /// Extra delay for some packets, so that others overtake them.
     pub reordering: Option<Reordering>,
     /// A second copy of some packets.
     pub duplication: Option<Duplication>,
@@ -20,67 +20,67 @@ pub struct ImpairmentConfig {
 /// Random extra delay for every packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jitter {
-    /// How much.
+    /// Distribution of the extra delay.
     pub distribution: JitterDistribution,
-    /// Whether packets may overtake each other for it.
+    /// Order of packets.
     pub order: JitterOrder,
 }
 
-/// The distribution of the extra delay.
+/// Distribution of an extra delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum JitterDistribution {
     /// Uniform in `[0, max]`.
     Uniform {
-        /// The largest extra delay.
+        /// Maximum extra delay.
         max: Duration,
     },
     /// Exponentially distributed.
     Exponential {
-        /// The mean extra delay.
+        /// Mean extra delay.
         mean: Duration,
     },
-    /// Normal, negative values taken as zero.
+    /// Normally distributed, with negative values replaced by zero.
     Normal {
-        /// The mean of the untruncated distribution.
+        /// Mean of the untruncated distribution.
         mean: Duration,
-        /// Its standard deviation.
+        /// Standard deviation of the untruncated distribution.
         deviation: Duration,
     },
 }
 
-/// Whether jitter reorders.
+/// Effect of jitter on the order of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JitterOrder {
-    /// A packet arrives no earlier than the one before it.
+    /// A packet arrives no earlier than the previous one.
     #[default]
     Preserved,
-    /// A packet with less extra delay overtakes.
+    /// A packet with less extra delay overtakes others.
     Overtaking,
 }
 
-/// Holds some packets back, so that later ones overtake them.
+/// Delays some packets, so that later ones overtake them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reordering {
-    /// The share of packets held back.
+    /// Fraction of packets that are delayed.
     pub probability: Probability,
-    /// The least extra delay of such a packet.
+    /// Minimum extra delay of such a packet.
     pub delay_min: Duration,
-    /// The greatest; the delay is uniform between the two.
+    /// Maximum extra delay; the delay is uniform between the two.
     pub delay_max: Duration,
 }
 
-/// Delivers some packets twice.
+/// Duplicates some packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Duplication {
-    /// The share of packets delivered twice.
+    /// Fraction of packets that are duplicated.
     pub probability: Probability,
-    /// How long after the first copy the second arrives.
+    /// Time from the arrival of the first copy to that of the second.
     pub lag: Duration,
 }
 
 impl ImpairmentConfig {
-    /// Whether packets may arrive in another order than they were sent in.
+    /// Returns `true` if packets may be reordered.
     #[must_use]
     pub fn reorders(&self) -> bool {
         self.reordering.is_some()
@@ -93,7 +93,7 @@ impl ImpairmentConfig {
     }
 }
 
-/// Impairments at work; each kind draws from its own stream.
+/// Impairments at run time; each kind draws from its own stream.
 #[derive(Clone, Debug)]
 pub(super) struct Impairments {
     config: ImpairmentConfig,
@@ -115,8 +115,8 @@ impl Impairments {
         }
     }
 
-    /// When a packet arrives that an ideal wire would deliver at `ideal`, and when its second
-    /// copy does, if there is one.
+    /// Returns the arrival time of a packet that an ideal wire would deliver at `ideal`, and of its second copy, if
+    /// there is one.
     pub(super) fn pass(&mut self, ideal: Instant) -> (Instant, Option<Instant>) {
         let mut arrival = ideal;
         if let Some(jitter) = self.config.jitter {
@@ -127,7 +127,7 @@ impl Impairments {
             }
         }
         if let Some(reordering) = self.config.reordering {
-            // Both are always drawn: the fate of one packet does not shift another's.
+            // Both are always drawn, so that the fate of one packet does not affect another's.
             let held_back = self.reordering.chance(reordering.probability);
             let delay = self
                 .reordering
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_stays_in_its_range_and_keeps_order_if_told_to() {
+    fn jitter_is_in_its_range_and_may_preserve_order() {
         let with = |order| {
             arrivals(ImpairmentConfig {
                 jitter: Some(Jitter {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_asked_for_is_held_back() {
+    fn the_configured_fraction_is_delayed() {
         let passages = arrivals(ImpairmentConfig {
             reordering: Some(Reordering {
                 probability: Probability::clamped(0.1),
@@ -215,7 +215,7 @@ mod tests {
             ..ImpairmentConfig::default()
         });
         let held_back = (0..).zip(&passages).filter(|(n, p)| p.0 > at(100 * n));
-        // 1000 · 0.1, deviation √90 = 9.5.
+        // Mean 1000 · 0.1, standard deviation √90 = 9.5.
         let count = held_back.clone().count();
         assert!((62..=138).contains(&count), "{count}");
         for (n, passage) in held_back {
@@ -235,7 +235,7 @@ mod tests {
         });
         let twice = passages.iter().filter_map(|p| Some((p, p.1?)));
         let count = twice.clone().count();
-        // 500, deviation √250 = 16.
+        // Mean 500, standard deviation √250 = 16.
         assert!((436..=564).contains(&count), "{count}");
         for (passage, second) in twice {
             assert_eq!(second.since(passage.0), Duration::from_micros(70));

@@ -1,7 +1,7 @@
-//! Loss models: which packets vanish for reasons other than a full queue.
+//! Loss models: losses for other reasons than a full queue.
 //!
-//! A link may have several, each with its own random stream. Every model sees every packet that
-//! passes its filter and reaches its place, whatever the other models say of it.
+//! A link may have several models, each with its own random stream. Every model sees every packet that passes its
+//! filter and reaches its place, even if another model drops the packet.
 
 mod gilbert_elliott;
 mod script;
@@ -22,54 +22,53 @@ use crate::units::Probability;
 /// A loss model at a place on a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LossConfig {
-    /// Which packets are lost.
+    /// Loss model.
     pub model: LossModel,
-    /// Where on the link.
+    /// Place on the link.
     pub placement: LossPlacement,
-    /// Which packets the model sees.
+    /// Packets that the model sees.
     pub filter: PacketFilter,
 }
 
-/// Which packets are lost.
+/// Loss model: decides which packets are lost.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LossModel {
-    /// Each packet independently, with the same probability.
+    /// Loses each packet independently, with the same probability.
     Bernoulli(Probability),
-    /// In bursts, by a two-state chain that moves once per packet.
+    /// Loses packets in bursts, by a two-state chain that moves once per packet.
     GilbertElliott(GilbertElliott),
-    /// In bursts, by a two-state chain that moves with time.
+    /// Loses packets in bursts, by a two-state chain that moves with time.
     GilbertElliottTimed(GilbertElliottTimed),
-    /// Exactly these packets.
+    /// Loses exactly the given packets.
     Script(LossScript),
 }
 
-/// Where on the link packets are lost.
+/// Place of a loss model on the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossPlacement {
-    /// Before the queue: a lost packet occupies neither buffer nor transmitter (where ns-2's
-    /// `lossmodel` stands).
+    /// Before the queue: a lost packet occupies neither buffer nor transmitter (the place of ns-2's `lossmodel`).
     #[default]
     BeforeQueue,
-    /// After the transmitter: a lost packet has waited and consumed its transmission time, and
-    /// vanishes where it would have arrived (a wireless channel).
+    /// After the transmitter: a lost packet has waited and consumed its transmission time, and disappears at its
+    /// arrival time (a wireless channel).
     AfterTransmission,
 }
 
-/// Which packets a model sees.
+/// Packets that a loss model sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PacketFilter {
-    /// All of them.
+    /// All packets.
     #[default]
     All,
-    /// TCP data only.
+    /// TCP data packets only.
     DataOnly,
     /// TCP acknowledgments only.
     AcksOnly,
 }
 
 impl PacketFilter {
-    /// Whether packets of `kind` pass.
+    /// Returns `true` if packets of `kind` pass the filter.
     #[must_use]
     pub const fn passes(self, kind: PacketKind) -> bool {
         match self {
@@ -80,7 +79,7 @@ impl PacketFilter {
     }
 }
 
-/// A loss model at work.
+/// A loss model at run time.
 #[derive(Clone, Debug)]
 pub(super) struct Loss {
     state: LossState,
@@ -111,7 +110,7 @@ impl Loss {
         }
     }
 
-    /// Whether the model takes this packet, and under which name.
+    /// Returns the cause of the drop if the model drops this packet.
     #[inline(always)]
     pub(super) fn takes(&mut self, now: Instant, packet: &Offer) -> Option<DropCause> {
         if !self.filter.passes(packet.kind) {

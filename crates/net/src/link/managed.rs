@@ -1,4 +1,4 @@
-//! A link whose queue is managed: what it does beside a link with a FIFO.
+//! Operations of a link with a managed queue.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::queue::{Fallout, Manage, Queue};
 use crate::event::InsertionNumber;
 use crate::packet::PacketHandle;
 
-/// The queue, and when it is asked next.
+/// The queue, and the time of its next transmission.
 #[derive(Clone, Debug)]
 pub(super) struct Managed {
     queue: Queue,
@@ -21,7 +21,7 @@ pub(super) struct Managed {
 }
 
 impl Managed {
-    /// What `config` asks for; `None` if that is a FIFO.
+    /// Creates the managed queue of `config`; `None` if its queue is a FIFO.
     pub(super) fn new(config: &QueueConfig, seed: u64, name: &str) -> Option<Self> {
         Some(Self {
             queue: Queue::new(config, seed, name)?,
@@ -32,22 +32,22 @@ impl Managed {
 }
 
 impl Link {
-    /// Whether the link acts by itself, at [`next_transmission`](Self::next_transmission).
+    /// Returns `true` if the link acts by itself, at [`next_transmission`](Self::next_transmission).
     #[inline(always)]
     #[must_use]
     pub fn is_managed(&self) -> bool {
         self.managed().is_some()
     }
 
-    /// When a managed queue is to be asked for its next packet; `None` for a FIFO, and if nothing
+    /// Returns the time at which a managed queue must be asked for its next packet; `None` for a FIFO, and if no packet
     /// waits.
     #[must_use]
     pub fn next_transmission(&self) -> Option<Instant> {
         self.managed()?.next
     }
 
-    /// Lets the transmitter, at the time that [`next_transmission`](Self::next_transmission) says,
-    /// take the next packet, which arrives under `number` as if it had been offered with it.
+    /// Transmits the next packet at the time that [`next_transmission`](Self::next_transmission) returned. The packet
+    /// arrives under `number`, as if it had been offered with it.
     pub fn transmit(&mut self, now: Instant, number: InsertionNumber) {
         let Some(managed) = self.managed_mut() else {
             return;
@@ -65,37 +65,37 @@ impl Link {
         self.plan_transmission(now);
     }
 
-    /// Tells a queue that is fair among hosts whose the flows are, by their numbers.
+    /// Assigns hosts to flows, by flow number, for a queue that is fair among hosts.
     pub fn know_hosts(&mut self, hosts: &[Hosts]) {
         if let Some(managed) = self.managed_mut() {
             managed.queue.know_hosts(hosts);
         }
     }
 
-    /// A packet that the managed queue has dropped after it was accepted, and why. Call until it
-    /// is `None`, after every offer and transmission.
+    /// Returns a packet that the managed queue has dropped after accepting it, and the cause. Call until it returns
+    /// `None`, after every offer and transmission.
     pub fn take_drop(&mut self) -> Option<(PacketHandle, DropCause)> {
         let (packet, cause) = self.managed_mut()?.fallout.dropped.pop_front()?;
         self.counters.drops.add(cause);
         Some((packet, cause))
     }
 
-    /// Whether [`take_drop`](Self::take_drop) has something to say.
+    /// Returns `true` if [`take_drop`](Self::take_drop) would return a packet.
     #[must_use]
     pub fn has_drops(&self) -> bool {
         let managed = self.managed();
         managed.is_some_and(|managed| !managed.fallout.dropped.is_empty())
     }
 
-    /// A packet into whose ECN field CE is to be written. Call until it is `None`, after every
-    /// offer and transmission.
+    /// Returns a packet whose ECN field must be set to CE. Call until it returns `None`, after every offer and
+    /// transmission.
     pub fn take_mark(&mut self) -> Option<PacketHandle> {
         let packet = self.managed_mut()?.fallout.marked.pop()?;
         self.counters.marked_packets += 1;
         Some(packet)
     }
 
-    /// As [`offer`](Self::offer), on a link with a managed queue.
+    /// As [`offer`](Self::offer), for a link with a managed queue.
     #[cold]
     #[inline(never)]
     pub(super) fn offer_managed(
@@ -109,7 +109,7 @@ impl Link {
             return Verdict::Dropped(cause);
         }
         self.plan_transmission(now);
-        // An idle transmitter takes it at once, so that it does not count as one that waits.
+        // An idle transmitter takes the packet at once, so that it is not counted as waiting.
         if self.next_transmission() == Some(now) {
             self.transmit(now, number);
         }
@@ -121,7 +121,7 @@ impl Link {
         }
     }
 
-    /// Puts a packet into the queue, if it gets that far and finds room.
+    /// Enqueues a packet, unless it is dropped before the queue or by it.
     fn admit(&mut self, now: Instant, packet: &Offer) -> Result<(), DropCause> {
         let idle_from = self.service.idle_from();
         let Some(extras) = &mut self.extras else {
@@ -143,7 +143,7 @@ impl Link {
         managed.queue.enqueue(now, waiting, &mut managed.fallout)
     }
 
-    /// Finds out when the queue is to be asked next.
+    /// Determines when the queue must be asked next.
     fn plan_transmission(&mut self, now: Instant) {
         let ready = self.managed().and_then(|managed| managed.queue.ready(now));
         let next = ready.map(|ready| self.service.free_from(ready.max(now)));
@@ -152,7 +152,7 @@ impl Link {
         }
     }
 
-    /// Packets and bytes that wait in a managed queue.
+    /// Returns the packets and bytes that wait in a managed queue.
     pub(super) fn managed_backlog(&self) -> Option<(u64, u64)> {
         let store = self.managed()?.queue.store();
         Some((store.packets(), store.bytes()))

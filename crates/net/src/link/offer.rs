@@ -1,4 +1,4 @@
-//! What a link is given, and what it answers.
+//! Input and output of a link: the offered packet and the verdict.
 
 use dupack_tcp::segment::Codepoint;
 use dupack_tcp::seq::SeqNumber;
@@ -12,22 +12,22 @@ use crate::route::Hop;
 /// A packet as a link sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// What the link will give out at the far end.
+    /// Handle that the link returns at the far end.
     pub packet: PacketHandle,
-    /// Where on its route the packet is; the link hands it back.
+    /// Position on the packet's route, which the link returns at the far end.
     pub hop: Hop,
-    /// The packet's kind, for filters and scripts.
+    /// Kind of packet, for filters and scripts.
     pub kind: PacketKind,
-    /// Its flow, for scripts.
+    /// Flow of the packet, for scripts.
     pub flow: FlowId,
-    /// Its number within flow and kind, for scripts.
+    /// Number of the packet within its flow and kind, for scripts.
     pub number: u64,
-    /// Its size on the wire.
+    /// Size on the wire in bytes.
     pub bytes: u32,
-    /// What it acknowledges, if it is an ACK that says nothing else: no SACK blocks, no echo of
-    /// congestion.
+    /// Acknowledged sequence number of a plain ACK, which has no SACK blocks and no echo of congestion; `None` for
+    /// other packets.
     pub acknowledges: Option<SeqNumber>,
-    /// Its ECN field: RED with `ecn` marks what is ECN-capable instead of dropping it.
+    /// ECN field of the packet. RED with `ecn` marks ECN-capable packets instead of dropping them.
     pub ecn: Codepoint,
 }
 
@@ -46,20 +46,20 @@ impl Default for Offer {
     }
 }
 
-/// What a link makes of an offered packet.
+/// Verdict on an offered packet.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is on its way; come back for it at [`Link::next_arrival`](super::Link::next_arrival).
+    /// The packet was accepted; take it at [`Link::next_arrival`](super::Link::next_arrival).
     Accepted {
-        /// How long it waits for its transmission to begin.
+        /// Waiting time until its transmission begins.
         wait: Duration,
     },
-    /// The same, and it is marked: CE is to be written into its ECN field.
+    /// The packet was accepted and marked: its ECN field must be set to CE.
     Marked {
-        /// How long it waits for its transmission to begin.
+        /// Waiting time until its transmission begins.
         wait: Duration,
     },
-    /// It is gone, and the link knows nothing of it any more.
+    /// The packet was dropped, and the link keeps no state about it.
     Dropped(DropCause),
 }

@@ -1,9 +1,8 @@
-//! A transmitter that follows a recorded trace.
+//! Transmitter that follows a recorded trace.
 //!
-//! Each opportunity carries up to 1500 bytes. A packet may need several; what a packet leaves of
-//! an opportunity serves the packets queued behind it, provided that they were there when the
-//! opportunity came. An opportunity that finds nobody waiting is wasted: a packet offered in its
-//! very millisecond comes too late (Mahimahi's `LinkQueue` does the same).
+//! Each opportunity carries up to 1500 bytes. A packet may need several. The rest of an opportunity serves the packets
+//! queued behind, provided that they were waiting when the opportunity came. An opportunity without a waiting packet is
+//! wasted: a packet offered in the same millisecond comes too late (Mahimahi's `LinkQueue` behaves the same way).
 
 use std::sync::Arc;
 
@@ -12,24 +11,24 @@ use dupack_tcp::time::Instant;
 use super::delivery_trace::{DeliveryTrace, OPPORTUNITY_BYTES};
 use super::transmission::Transmission;
 
-/// The position in a repeating trace.
+/// Position in a repeating trace.
 #[derive(Clone, Debug)]
 pub(super) struct OpportunityClock {
-    /// The opportunities of one period, the last of which is its length.
+    /// Opportunities of one period; the last is the length of the period.
     times_ms: Arc<[u32]>,
-    /// The link's time zero, on the trace's own clock.
+    /// The link's time zero, on the trace's clock.
     begin_ms: u32,
-    /// What is left of the opportunity used last.
+    /// Unused bytes of the current opportunity.
     left_bytes: u32,
-    /// Start of the current repetition, on the trace's own clock.
+    /// Start of the current repetition, on the trace's clock.
     lap_start_ms: u64,
-    /// The next opportunity not yet looked at, in this repetition.
+    /// Index of the next opportunity in this repetition.
     next: usize,
-    /// The opportunity used last.
+    /// The last opportunity that was used.
     current: Instant,
 }
 
-/// So many opportunities are passed over one by one before a binary search is worth it.
+/// Number of opportunities that are skipped one by one before a binary search is used.
 const STEPS_BEFORE_SEARCH: u32 = 8;
 const NANOS_PER_MS: u64 = 1_000_000;
 
@@ -40,7 +39,7 @@ impl OpportunityClock {
         Self {
             begin_ms,
             lap_start_ms: 0,
-            // The last time equals the period and so exceeds the beginning: the index is valid.
+            // The last time equals the period and so exceeds `begin_ms`: the index is valid.
             next: times_ms.partition_point(|&time| time < begin_ms),
             current: Instant::ZERO,
             left_bytes: 0,
@@ -48,7 +47,7 @@ impl OpportunityClock {
         }
     }
 
-    /// The last opportunity that is spoken for.
+    /// Returns the last opportunity that is booked.
     pub(super) const fn idle_from(&self) -> Instant {
         self.current
     }
@@ -81,7 +80,7 @@ impl OpportunityClock {
         self.advance();
     }
 
-    /// The next opportunity, on the trace's own clock.
+    /// Returns the next opportunity, on the trace's clock.
     fn next_ms(&self) -> u64 {
         self.lap_start_ms + u64::from(self.times_ms[self.next])
     }
@@ -94,9 +93,9 @@ impl OpportunityClock {
         }
     }
 
-    /// Passes over every opportunity up to and including `now`.
+    /// Skips all opportunities up to and including `now`.
     fn skip_to_after(&mut self, now: Instant) {
-        // An opportunity at t ms lies after `now` exactly if t exceeds its whole milliseconds.
+        // An opportunity at t ms is after `now` if and only if t exceeds its whole milliseconds.
         let now_ms = u64::from(self.begin_ms) + now.as_nanos() / NANOS_PER_MS;
         for _ in 0..STEPS_BEFORE_SEARCH {
             if self.next_ms() > now_ms {
@@ -144,26 +143,26 @@ mod tests {
 
     #[test]
     fn full_packets_take_one_opportunity_each_and_the_trace_repeats() {
-        // Period 10: 2, 5, 5, 10, then 12, 15, 15, 20, …
+        // Period 10 ms: 2, 5, 5, 10, then 12, 15, 15, 20, …
         let mut clock = clock(&[2, 5, 5, 10]);
         let times = [(); 7].map(|()| book_ms(&mut clock, ms(0), 1500).1);
         assert_eq!(times, [2, 5, 5, 10, 12, 15, 15]);
     }
 
     #[test]
-    fn it_may_begin_in_the_middle_and_goes_on_from_the_end_to_the_start() {
+    fn a_trace_may_begin_in_the_middle_and_wraps_around() {
         let begun = |begin_ms| {
             let trace = DeliveryTrace::new(vec![2, 5, 5, 10]).unwrap();
             OpportunityClock::new(trace.beginning_at(begin_ms))
         };
-        // From 5 ms on: 10, 12, 15, 15, 20, … of which 5 are taken off. Those at 5 ms are over.
+        // From 5 ms on: 10, 12, 15, 15, 20, … minus 5. The opportunities at 5 ms have passed.
         let times =
             |mut clock: OpportunityClock| [(); 5].map(|()| book_ms(&mut clock, ms(0), 1500).1);
         assert_eq!(times(begun(5)), [5, 7, 10, 10, 15]);
-        // A whole period later it is the same trace.
+        // A whole period later the trace is the same.
         assert_eq!(times(begun(15)), times(begun(5)));
         assert_eq!(times(begun(10)), times(begun(0)));
-        // What is offered later finds the same opportunities, however far the silence was skipped.
+        // A later packet finds the same opportunities, however many were skipped.
         for now in 0..100 {
             let mut clock = begun(4);
             let expected = (0..20_u64)
@@ -181,21 +180,21 @@ mod tests {
     #[test]
     fn small_packets_share_an_opportunity_if_they_were_waiting() {
         let mut clock = clock(&[2, 5, 10]);
-        // 600 + 600 of the 1500 bytes at 2 ms; of the third packet 300 bytes fit, the other 300
-        // go at 5 ms, where 1200 bytes remain.
+        // 600 + 600 of the 1500 bytes at 2 ms; 300 bytes of the third packet fit, the other 300 are sent at 5 ms, where
+        // 1200 bytes remain.
         assert_eq!(book_ms(&mut clock, ms(0), 600), (2, 2));
         assert_eq!(book_ms(&mut clock, ms(0), 600), (2, 2));
         assert_eq!(book_ms(&mut clock, ms(1), 600), (2, 5));
-        // Offered at 3 ms, before the opportunity at 5 ms: shares it.
+        // Offered at 3 ms, before the opportunity at 5 ms: shares this opportunity.
         assert_eq!(book_ms(&mut clock, ms(3), 1200), (5, 5));
         assert_eq!(book_ms(&mut clock, ms(3), 1), (10, 10));
     }
 
     #[test]
-    fn what_is_left_of_a_past_opportunity_is_lost() {
+    fn the_rest_of_a_past_opportunity_is_lost() {
         let mut clock = clock(&[2, 5, 10]);
         assert_eq!(book_ms(&mut clock, ms(0), 100), (2, 2));
-        // At 2 ms the opportunity of 2 ms is over, although 1400 bytes of it were unused.
+        // At 2 ms the opportunity of 2 ms has passed, although 1400 bytes of it were unused.
         assert_eq!(book_ms(&mut clock, ms(2), 100), (5, 5));
     }
 
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_silence_is_skipped_to_the_same_place_as_step_by_step() {
+    fn skipping_a_long_silence_agrees_with_single_steps() {
         let times: Vec<u32> = (1..=50).map(|n| n * 3 % 100 + n).map(|n| n / 2).collect();
         let mut sorted = times;
         sorted.sort_unstable();
@@ -227,13 +226,13 @@ mod tests {
     #[test]
     fn a_time_of_zero_coincides_with_the_end_of_the_period() {
         let mut clock = clock(&[0, 4]);
-        // The opportunity at 0 ms is over at 0 ms.
+        // At 0 ms the opportunity of 0 ms has passed.
         let times = [(); 5].map(|()| book_ms(&mut clock, ms(0), 1500).1);
         assert_eq!(times, [4, 4, 8, 8, 12]);
     }
 
     #[test]
-    fn between_milliseconds_the_next_one_counts() {
+    fn a_time_between_milliseconds_uses_the_next_one() {
         let mut clock = clock(&[1, 2]);
         let now = Instant::from_nanos(1_000_001);
         assert_eq!(book_ms(&mut clock, now, 1500), (2, 2));

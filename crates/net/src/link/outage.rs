@@ -1,28 +1,28 @@
-//! Times at which a link is down: what is offered then is dropped; what is under way arrives.
+//! Link outages: packets offered during an outage are dropped; packets in transit arrive.
 
 use dupack_tcp::time::Instant;
 
-/// A half-open interval of time, `[from, to)`.
+/// Half-open interval of time, `[from, to)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeWindow {
-    /// First instant inside.
+    /// First instant inside the interval.
     pub from: Instant,
-    /// First instant no longer inside.
+    /// First instant after the interval.
     pub to: Instant,
 }
 
 impl TimeWindow {
-    /// Whether `at` lies inside.
+    /// Returns `true` if `at` lies in the interval.
     #[must_use]
     pub fn contains(&self, at: Instant) -> bool {
         self.from <= at && at < self.to
     }
 }
 
-/// The outages of one link and how far time has come.
+/// Outages of one link, and the number that are over.
 #[derive(Clone, Debug)]
 pub(super) struct Outages {
-    /// By start; those already over are at the front and skipped.
+    /// Sorted by start; those at the front that are over are skipped.
     windows: Vec<TimeWindow>,
     over: usize,
 }
@@ -34,7 +34,7 @@ impl Outages {
         Self { windows, over: 0 }
     }
 
-    /// Whether the link is down at `now`; calls come in the order of time.
+    /// Returns `true` if the link is down at `now`. Calls must be in the order of time.
     pub(super) fn down(&mut self, now: Instant) -> bool {
         while let Some(window) = self.windows.get(self.over) {
             if window.to > now {
@@ -42,7 +42,7 @@ impl Outages {
             }
             self.over += 1;
         }
-        // An early window that lasts long may stand before short ones that are over.
+        // A long window may precede short ones that are over.
         self.windows[self.over..]
             .iter()
             .take_while(|window| window.from <= now)
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_may_overlap_and_come_in_any_order() {
+    fn outages_may_overlap_in_any_order() {
         let window = |from, to| TimeWindow {
             from: Instant::from_nanos(from),
             to: Instant::from_nanos(to),

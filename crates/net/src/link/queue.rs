@@ -1,8 +1,8 @@
-//! Managed queues: those that decide when a packet leaves, and not only when it comes.
+//! Managed queues: queue disciplines that also decide when a packet leaves.
 //!
-//! A FIFO's packets have their whole future when they are accepted. Here a packet may be dropped
-//! at the head (CoDel), overtaken by another flow's (FQ-CoDel, CAKE, DualPI2), or held back by a
-//! shaper, so the link asks for the next packet when its transmitter is free:
+//! In a FIFO the complete schedule of a packet is known when it is accepted. In a managed queue a packet may be dropped
+//! at the head (CoDel), overtaken by packets of other flows (FQ-CoDel, CAKE, DualPI2), or held back by a shaper. So the
+//! link asks the queue for the next packet when its transmitter becomes free:
 //!
 //! ```text
 //!            tail drop, PIE, policer     CoDel, PI2, schedulers
@@ -11,12 +11,11 @@
 //!                      └────────────▶ Fallout ◀─────────┘
 //! ```
 //!
-//! A discipline is sans-I/O, as the link is. What has a clock of its own (PIE and PI2 update their
-//! probability every few milliseconds) needs no event: such an update reads nothing but the queue
-//! and the time, and the queue changes only when a packet comes or goes, so all updates that are
-//! due are made up for just before, each with the time that it was due at.
+//! A discipline is sans-I/O, like the link. Periodic updates need no event (PIE and PI2 update their probability every
+//! few milliseconds): an update reads only the queue and the time, and the queue changes only when a packet arrives or
+//! leaves, so overdue updates are applied before the queue changes, each with its own due time.
 //!
-//! What becomes of packets other than the one that is offered or sent is in [`Fallout`].
+//! Drops and marks of packets other than the one that is offered or sent are collected in [`Fallout`].
 
 pub(super) mod ack_filter;
 pub(super) mod cake;
@@ -48,9 +47,9 @@ use super::config::{Discipline, QueueConfig};
 use super::counters::DropCause;
 use crate::packet::PacketHandle;
 
-/// What a managed queue does.
+/// Operations of a managed queue.
 pub(super) trait Manage {
-    /// Takes in a packet that came at `now`, or says why not.
+    /// Enqueues a packet that arrived at `now`, or returns the cause of its drop.
     fn enqueue(
         &mut self,
         now: Instant,
@@ -58,18 +57,18 @@ pub(super) trait Manage {
         fallout: &mut Fallout,
     ) -> Result<(), DropCause>;
 
-    /// The packet to send at `now`, if there is one, and if it may go.
+    /// Returns the packet to send at `now`, if one waits and may leave.
     fn dequeue(&mut self, now: Instant, fallout: &mut Fallout) -> Option<Waiting>;
 
-    /// When a packet may go, if none comes before: at once, unless a shaper holds them back;
-    /// `None` if none waits.
+    /// Returns the time at which a packet may leave if none arrives before: `now`, unless a shaper delays it; `None` if
+    /// no packet waits.
     fn ready(&self, now: Instant) -> Option<Instant>;
 
-    /// The transmitter was free since then, and nobody waited. It is told when the next packet comes, before
-    /// that is taken in: nothing else happens meanwhile.
+    /// Notes that the transmitter has been idle since `since` and no packet waited. Called when the next packet
+    /// arrives, before it is enqueued; nothing else happens in between.
     fn rest(&mut self, _since: Instant) {}
 
-    /// Those that wait.
+    /// Returns the waiting packets.
     fn store(&self) -> &Store;
 }
 
@@ -77,7 +76,7 @@ pub(super) trait Manage {
 #[derive(Clone, Debug)]
 pub(super) enum Queue {
     CoDel(CoDelQueue),
-    // Boxed, as they are much larger than the others.
+    // Boxed because they are much larger than the others.
     FqCoDel(Box<FqCoDelQueue>),
     Pie(Box<PieQueue>),
     DualPi2(Box<DualPi2Queue>),
@@ -86,7 +85,7 @@ pub(super) enum Queue {
     AckFilter(AckFilter),
 }
 
-/// Calls the discipline inside, whichever it is.
+/// Calls a method of the discipline inside.
 macro_rules! inside {
     ($queue:expr, $inner:ident => $call:expr) => {
         match $queue {
@@ -102,7 +101,7 @@ macro_rules! inside {
 }
 
 impl Queue {
-    /// The queue of a link called `name` in the run with `seed`, if it is a managed one.
+    /// Creates the queue of the link called `name` in the run with `seed`, if it is managed.
     pub(super) fn new(config: &QueueConfig, seed: u64, name: &str) -> Option<Self> {
         let limit = config.limit;
         Some(match config.discipline {
@@ -127,7 +126,7 @@ impl Queue {
 }
 
 impl Queue {
-    /// Tells it whose the flows are, if that makes a difference.
+    /// Assigns hosts to flows, if the discipline uses them.
     pub(super) fn know_hosts(&mut self, hosts: &[Hosts]) {
         if let Self::Cake(cake) = self {
             cake.know_hosts(hosts);
@@ -162,7 +161,7 @@ impl Manage for Queue {
     }
 }
 
-/// What a discipline has done to packets, and the link's owner has not heard of yet.
+/// Drops and marks of a discipline that the owner of the link has not yet fetched.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fallout {
     pub(super) dropped: VecDeque<(PacketHandle, DropCause)>,
@@ -175,7 +174,7 @@ impl Fallout {
         self.dropped.push_back((packet.offer.packet, cause));
     }
 
-    /// Marks a packet, which is ECN-capable.
+    /// Marks a packet, which must be ECN-capable.
     pub(super) fn mark(&mut self, packet: &mut Waiting) {
         debug_assert!(packet.is_capable());
         packet.offer.ecn = Codepoint::Ce;

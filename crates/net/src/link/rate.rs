@@ -1,23 +1,22 @@
-//! A transmitter of constant rate, exact to the fraction of a nanosecond.
+//! Transmitter of constant rate, exact to a fraction of a nanosecond.
 //!
-//! `8·10⁹·size/rate` is rarely whole (a 1000-byte packet takes 2666666.67 ns at 3 Mbit/s).
-//! The remainder is carried from one packet to the next of a busy period, so that a saturated
-//! link carries exactly its rate however long it runs.
+//! `8·10⁹·size/rate` is rarely whole (a 1000-byte packet takes 2666666.67 ns at 3 Mbit/s). The remainder is carried
+//! from one packet to the next of a busy period, so that a saturated link carries exactly its rate over any duration.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::transmission::Transmission;
 use crate::units::BitRate;
 
-/// The transmitter's clock.
+/// Clock of the transmitter.
 #[derive(Clone, Debug)]
 pub(crate) struct RateClock {
     rate: u64,
-    /// The transmitter is idle from here on: whole nanoseconds …
+    /// Time from which the transmitter is idle: whole nanoseconds.
     idle_from: Instant,
-    /// … and a fraction, in units of 1/rate ns.
+    /// Fraction of a nanosecond that belongs to `idle_from`, in units of 1/rate ns.
     carry: u64,
-    /// The transmission time of the packet size seen last: a division saved per packet.
+    /// Transmission time of the last packet size; saves a division per packet.
     cached: TransmissionTime,
 }
 
@@ -42,7 +41,7 @@ impl RateClock {
         }
     }
 
-    /// The instant from which the transmitter has nothing to do.
+    /// Returns the time from which the transmitter is idle.
     pub(super) const fn idle_from(&self) -> Instant {
         self.idle_from
     }
@@ -58,7 +57,7 @@ impl RateClock {
             self.cached = TransmissionTime::of(bytes, self.rate);
         }
         let start = self.idle_from;
-        // Both are below the rate, so their sum is below twice that.
+        // Both are below the rate, so their sum is below twice the rate.
         let missing = self.rate - self.cached.remainder;
         let whole = u64::from(self.carry >= missing);
         self.carry = if whole == 1 {
@@ -95,8 +94,8 @@ mod tests {
     }
 
     #[test]
-    fn thirds_of_a_nanosecond_add_up() {
-        // 1000 B at 3 Mbit/s take 2666666 2/3 ns: ends at 2666666.67, 5333333.33, 8000000.
+    fn fractions_of_a_nanosecond_accumulate() {
+        // 1000 B at 3 Mbit/s take 2666666 2/3 ns: the transmissions end at 2666666.67, 5333333.33 and 8000000 ns.
         let mut clock = RateClock::new(BitRate::from_mbps(3));
         let ends = [(); 3].map(|()| clock.book(at(0), 1000).end.as_nanos());
         assert_eq!(ends, [2_666_666, 5_333_333, 8_000_000]);
@@ -104,7 +103,7 @@ mod tests {
 
     #[test]
     fn an_hour_of_saturation_carries_the_rate_exactly() {
-        // 7 Mbit/s · 3600 s / 8 bit = 3.15·10⁹ B = 2.1·10⁶ packets of 1500 B, to the nanosecond.
+        // 7 Mbit/s · 3600 s / 8 bit = 3.15·10⁹ B = 2.1·10⁶ packets of 1500 B, exact to the nanosecond.
         let mut clock = RateClock::new(BitRate::from_mbps(7));
         let mut end = at(0);
         for _ in 0..2_100_000 {
@@ -117,7 +116,7 @@ mod tests {
     fn an_idle_transmitter_starts_at_once_and_forgets_its_fraction() {
         let mut clock = RateClock::new(BitRate::from_mbps(3));
         clock.book(at(0), 1000);
-        // Idle from 2666666.67 on: at 2666666 it is still busy, at 2666667 it is not.
+        // Idle from 2666666.67 ns on: still busy at 2666666 ns, idle at 2666667 ns.
         let booked = clock.clone().book(at(2_666_666), 1000);
         assert_eq!((booked.start, booked.end), (at(2_666_666), at(5_333_333)));
         let booked = clock.book(at(2_666_667), 1000);
@@ -127,7 +126,7 @@ mod tests {
 
     #[test]
     fn sizes_may_alternate() {
-        // 8 Mbit/s is a byte per microsecond.
+        // 8 Mbit/s is 1 byte per microsecond.
         let mut clock = RateClock::new(BitRate::from_mbps(8));
         let ends = [1000, 40, 1000, 40].map(|bytes| clock.book(at(0), bytes).end.as_nanos());
         assert_eq!(ends, [1_000_000, 1_040_000, 2_040_000, 2_080_000]);

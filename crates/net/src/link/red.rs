@@ -1,15 +1,13 @@
 //! Random early detection (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993), dropping or marking.
 //!
-//! On each arrival the average queue is updated, `avg ← (1 − w)·avg + w·q`, or, if the link was
-//! idle, aged as if `m` small packets had arrived at an empty queue: `avg ← (1 − w)^m·avg` (§4).
-//! Between the thresholds a packet is dropped with `p_a = p_b / (1 − count·p_b)`, which spreads
-//! drops evenly (§7, method 2); above them always. The gentle variant (Floyd, 2000) lets `p_b`
-//! rise from `max_p` to 1 between `max_threshold` and twice that.
+//! On each arrival the average queue is updated, `avg ← (1 − w)·avg + w·q`. If the link was idle, the average is aged
+//! as if `m` small packets had arrived at an empty queue: `avg ← (1 − w)^m·avg` (§4). Between the thresholds a packet
+//! is dropped with `p_a = p_b / (1 − count·p_b)`, which spreads drops evenly (§7, method 2); above them it is always
+//! dropped. In the gentle variant (Floyd, 2000) `p_b` rises from `max_p` to 1 between `max_threshold` and twice that.
 //!
-//! With ECN, packets whose ends understand it are marked where others are dropped (RFC 3168 §7), but
-//! for those that the average leaves no choice: they are dropped.
+//! With ECN, ECN-capable packets are marked instead of dropped (RFC 3168 §7), except where the average forces a drop.
 //!
-//! The queue that is averaged is the [backlog](super): the packet in transmission does not count.
+//! The averaged queue is the [backlog](super), without the packet in transmission.
 
 use dupack_tcp::segment::Codepoint;
 use dupack_tcp::time::{Duration, Instant};
@@ -22,50 +20,49 @@ use crate::random::Stream;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RedConfig {
-    /// What queue and thresholds are counted in.
+    /// Unit of the queue and the thresholds.
     pub unit: RedUnit,
-    /// `min_th`: below this average nothing is dropped.
+    /// `min_th`: no packet is dropped below this average.
     pub min_threshold: f64,
-    /// `max_th`: from here on everything is dropped, or the gentle slope begins.
+    /// `max_th`: above this average all packets are dropped, or the gentle slope begins.
     pub max_threshold: f64,
-    /// `max_p`: the drop probability reached at `max_threshold`.
+    /// `max_p`: drop probability at `max_threshold`.
     pub max_probability: f64,
-    /// `w_q`: the weight of the present queue in the average.
+    /// `w_q`: weight of the current queue in the average.
     pub weight: f64,
-    /// What happens above `max_threshold`.
+    /// Behaviour above `max_threshold`.
     pub above: RedAbove,
-    /// Mean packet size: the size of the small packets of the idle-time correction, and what a
-    /// packet's own size is compared with if the unit is bytes.
+    /// Mean packet size: the size of the small packets in the idle-time correction, and the reference for the packet's
+    /// own size if the unit is bytes.
     pub mean_packet_bytes: u32,
-    /// What becomes of ECN-capable packets.
+    /// Treatment of ECN-capable packets.
     pub capable: Capable,
-    /// Whose details it has.
+    /// Implementation to follow in details.
     pub like: RedLike,
 }
 
-/// Whose details RED has, beyond what the papers say.
+/// Implementation that RED follows in details that the papers leave open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RedLike {
-    /// The paper's of 1993.
+    /// The paper of 1993.
     #[default]
     Paper,
-    /// Those of ns-2, which ns-3 has, too: a packet that finds at most one other waiting passes,
-    /// whatever the average of the past says, and so does the next that finds more; and a packet
-    /// that comes after an idle time ages the average once more.
+    /// ns-2, like ns-3: a packet that finds at most one other packet waiting passes, whatever the average is, and so
+    /// does the next one that finds more; and a packet that arrives after an idle time ages the average once more.
     Ns2,
 }
 
-/// What RED does with ECN-capable packets that it would drop early.
+/// Treatment of ECN-capable packets that would be dropped early.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Capable {
-    /// Drops them as all others.
+    /// Drops them like all others.
     #[default]
     Drop,
     /// Marks them (RFC 3168 §7).
     Mark,
 }
 
-/// What RED counts.
+/// Unit in which RED counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RedUnit {
@@ -76,11 +73,11 @@ pub enum RedUnit {
     Bytes,
 }
 
-/// What RED does above `max_threshold`.
+/// Behaviour of RED above `max_threshold`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RedAbove {
-    /// Drops everything, as in 1993.
+    /// Drops all packets, as in 1993.
     DropAll,
     /// Raises the probability to 1 at twice the threshold ("gentle").
     #[default]
@@ -88,7 +85,7 @@ pub enum RedAbove {
 }
 
 impl RedConfig {
-    /// The thresholds in packets, with `max_p` 0.1, `w_q` 0.002, gentle, and 1000-byte packets.
+    /// Creates a configuration with thresholds in packets, `max_p` 0.1, `w_q` 0.002, gentle, and 1000-byte packets.
     #[must_use]
     pub const fn packets(min_threshold: f64, max_threshold: f64) -> Self {
         Self {
@@ -104,8 +101,8 @@ impl RedConfig {
         }
     }
 
-    /// Whether the parameters make sense: `0 ≤ min < max`, `0 < max_p ≤ 1`, `0 < w_q ≤ 1`, and a
-    /// mean packet that is not empty.
+    /// Returns `true` if the parameters are valid: `0 ≤ min < max`, `0 < max_p ≤ 1`, `0 < w_q ≤ 1`, and a mean packet
+    /// size above zero.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         let in_unit = |value: f64| value > 0.0 && value <= 1.0;
@@ -118,14 +115,14 @@ impl RedConfig {
     }
 }
 
-/// RED at work.
+/// RED at run time.
 #[derive(Clone, Debug)]
 pub(super) struct Red {
     config: RedConfig,
-    /// Transmission time of a packet of the mean size: one step of ageing while idle.
+    /// Transmission time of a packet of the mean size: one ageing step while idle.
     step: Duration,
     average: f64,
-    /// Packets accepted since the last drop while between the thresholds; −1 below them.
+    /// Packets accepted since the last drop while the average is between the thresholds; −1 below them.
     count: i64,
     stream: Stream,
 }
@@ -141,12 +138,12 @@ impl Red {
         }
     }
 
-    /// The average queue, in the configured unit.
+    /// Returns the average queue in the configured unit.
     pub(super) const fn average(&self) -> f64 {
         self.average
     }
 
-    /// Decides on a packet of `bytes`. `idle_since` is when the link ran out of work, if it has.
+    /// Decides on a packet of `bytes`. `idle_since` is the time at which the link became idle, if it is.
     pub(super) fn decide(
         &mut self,
         now: Instant,
@@ -185,12 +182,12 @@ impl Red {
         Some(DropCause::RedEarly)
     }
 
-    /// Whether RED marks the packet for which it has decided on a drop, `cause`.
+    /// Returns `true` if RED marks the packet instead of dropping it for `cause`.
     pub(super) fn marks(&self, cause: DropCause, ecn: Codepoint) -> bool {
         cause == DropCause::RedEarly && ecn.is_capable() && self.config.capable == Capable::Mark
     }
 
-    /// A packet that RED accepted was dropped for want of buffer.
+    /// Notes that a packet that RED accepted was dropped because the buffer was full.
     pub(super) const fn overflowed(&mut self) {
         self.count = 0;
     }
@@ -212,7 +209,7 @@ impl Red {
         self.average += weight * (queue as f64 - self.average);
     }
 
-    /// `p_b` at the present average.
+    /// Returns `p_b` at the current average.
     fn marking_probability(&self) -> f64 {
         let RedConfig {
             min_threshold: min,
@@ -233,7 +230,7 @@ impl Red {
     }
 }
 
-/// `p_a`: the probability that makes the gaps between drops uniform.
+/// Returns `p_a`, the probability that makes the gaps between drops uniform.
 fn spread(p_b: f64, count: i64) -> f64 {
     let rest = 1.0 - count.max(0) as f64 * p_b;
     if rest <= p_b { 1.0 } else { p_b / rest }
@@ -272,13 +269,13 @@ mod tests {
         assert!((red.average() - 6.0).abs() < 1e-12);
         red.decide(at(0), None, &backlog(0), 1000);
         assert!((red.average() - 3.0).abs() < 1e-12);
-        // Idle for 450 µs: four whole steps of 100 µs, 3/16.
+        // Idle for 450 µs: four whole steps of 100 µs give 3/16.
         red.decide(at(1450), Some(at(1000)), &backlog(0), 1000);
         assert!((red.average() - 0.1875).abs() < 1e-12);
     }
 
     #[test]
-    fn the_probability_rises_in_two_slopes() {
+    fn the_probability_has_two_slopes() {
         let mut red = red(RedConfig::packets(5.0, 15.0));
         let mut at_average = |average: f64| {
             red.average = average;
@@ -296,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn ns2_spares_packets_that_find_a_short_queue() {
+    fn ns2_passes_packets_that_find_a_short_queue() {
         let mut red = red(RedConfig {
             like: RedLike::Ns2,
             weight: 0.5,
@@ -305,19 +302,19 @@ mod tests {
         // Far above twice 2: 0.5·16 = 8.
         let decided = red.decide(at(0), None, &backlog(16), 1000);
         assert_eq!(decided, Some(DropCause::RedForced));
-        // 4 + 0.5, still far above; but only one waits.
+        // 4 + 0.5, still far above, but only one packet waits.
         assert_eq!(red.decide(at(0), None, &backlog(1), 1000), None);
-        // 2.25 + 1, on the gentle slope: the first after that passes, whatever is drawn.
+        // 2.25 + 1, on the gentle slope: the first packet after that passes, whatever is drawn.
         assert_eq!(red.decide(at(0), None, &backlog(2), 1000), None);
-        // Idle for 450 µs: four steps and its own, 1/32 of 3.25.
+        // Idle for 450 µs: four steps and its own give 1/32 of 3.25.
         red.decide(at(1450), Some(at(1000)), &backlog(0), 1000);
         assert!((red.average() - 3.25 / 32.0).abs() < 1e-12);
     }
 
     #[test]
     fn gaps_between_drops_are_uniform() {
-        // With p_b held at 0.1 a gap is uniform on 1…10 (§7, method 2): mean 5.5, never more
-        // than 10; but the first packet after a drop has count 1, so 9 gaps, 1…9, mean 5.
+        // With p_b held at 0.1 a gap is uniform on 1…10 (§7, method 2): mean 5.5, maximum
+        // 10. But the first packet after a drop has count 1, so gaps are 1…9, with mean 5.
         let mut red = red(RedConfig {
             weight: 1.0,
             max_probability: 0.2,
@@ -362,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_recognised() {
+    fn invalid_parameters_are_detected() {
         let good = RedConfig::packets(5.0, 15.0);
         assert!(good.is_valid());
         assert!(!RedConfig::packets(15.0, 5.0).is_valid());

@@ -1,18 +1,18 @@
-//! A link that changes while it runs: steps of its rate and its delay, gaps, and a duty cycle.
+//! Links that change during a run: steps of rate and delay, gaps, and a duty cycle.
 //!
-//! A [`Step`] says when it happens, whether it happens again, and what is other from then on. A gap is
-//! a time in which nothing leaves: packets wait for its end. So three things of today's paths are one:
+//! A [`Step`] sets its time, its repetition, and the new values. During a gap no packet leaves: packets wait for its
+//! end. This covers three properties of current paths:
 //!
-//! * a sudden change of the path, which RFC 9743 asks for: a step of rate or delay;
-//! * a handover: a step with a gap, which may lose what waits; repeated, with the new delay drawn anew
-//!   each time, it is the grid that is seen on Starlink, whose terminals change satellites every 15 s
+//! * a sudden change of the path, as RFC 9743 requires: a step of rate or delay;
+//! * a handover: a step with a gap, which may lose waiting packets. Repeated, with a new random delay
+//!   each time, it models Starlink, whose terminals change satellites every 15 s
 //!   (G. Huston, "A Transport Protocol's View of Starlink", The ISP Column, May 2024);
 //! * a duty cycle: a gap in every period.
 //!
-//! The whole course of a link is known beforehand, so a packet's departure still is when it is
-//! accepted, and the link needs no event of its own. A packet that is in transmission when the rate
-//! changes goes on at the new one. Its propagation delay is that of the moment in which its last bit
-//! leaves. Times are exact: what a transmission leaves of a nanosecond is carried to the next packet.
+//! All changes of a link are known in advance, so the departure of a packet is still known when it is accepted, and the
+//! link needs no event of its own. A packet that is in transmission when the rate changes continues at the new rate.
+//! Its propagation delay is the delay at the moment when its last bit leaves. Times are exact: fractions of a
+//! nanosecond are carried to the next packet.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -21,48 +21,48 @@ use super::transmission::Transmission;
 use crate::random::Stream;
 use crate::units::BitRate;
 
-/// The changes of a link in the course of a run.
+/// Changes of a link during a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScheduleConfig {
-    /// What happens; of what happens at the same time, what stands first comes first.
+    /// Steps. Steps at the same time happen in the order of this list.
     pub steps: Vec<Step>,
-    /// Whether packets that leave after a step to a shorter delay overtake those that left before.
+    /// Order of packets after a step to a shorter delay: they arrive in order or overtake.
     pub order: JitterOrder,
-    /// What the steps' random values depend on. Both directions of a wire have the same, so that
-    /// they change alike.
+    /// Seed of the steps' random values. Both directions of a wire have the same seed, so that they change in the same
+    /// way.
     pub draws: u64,
 }
 
-/// What happens to a link at some time.
+/// A change of a link at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Step {
-    /// When it happens first.
+    /// Time of the first occurrence.
     pub at: Instant,
-    /// After how long it happens again, and again; `None` if it does not.
+    /// Interval after which the step repeats; `None` if it does not.
     pub every: Option<Duration>,
-    /// The rate from then on; `None` if it stays.
+    /// New rate; `None` if it does not change.
     pub rate: Option<Span<BitRate>>,
-    /// The propagation delay from then on; `None` if it stays.
+    /// New propagation delay; `None` if it does not change.
     pub delay: Option<Span<Duration>>,
-    /// For how long nothing leaves.
+    /// Duration in which no packet leaves.
     pub gap: Duration,
-    /// What becomes of what has not left.
+    /// Fate of packets that have not left.
     pub queued: Queued,
 }
 
-/// A value between two, drawn evenly each time that it is asked for.
+/// Range of values, from which a value is drawn uniformly at each use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span<T> {
-    /// The least.
+    /// Minimum.
     pub min: T,
-    /// The greatest.
+    /// Maximum.
     pub max: T,
 }
 
 impl<T: Copy> Span<T> {
-    /// Always `value`.
+    /// Creates a range that contains only `value`.
     #[must_use]
     pub const fn of(value: T) -> Self {
         Self {
@@ -72,18 +72,18 @@ impl<T: Copy> Span<T> {
     }
 }
 
-/// What becomes of packets that wait or are in transmission when a step happens.
+/// Fate of packets that wait or are in transmission when a step happens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Queued {
-    /// They leave later.
+    /// The packets leave later.
     #[default]
     Kept,
-    /// They are lost.
+    /// The packets are lost.
     Lost,
 }
 
 impl Step {
-    /// Nothing, at `at`.
+    /// Creates a step at `at` that changes nothing.
     #[must_use]
     pub const fn at(at: Instant) -> Self {
         Self {
@@ -98,7 +98,7 @@ impl Step {
 }
 
 impl ScheduleConfig {
-    /// These steps, after which packets keep their order.
+    /// Creates a schedule of `steps` after which packets keep their order.
     #[must_use]
     pub const fn new(steps: Vec<Step>) -> Self {
         Self {
@@ -108,7 +108,7 @@ impl ScheduleConfig {
         }
     }
 
-    /// A link that lets packets leave for the first `on` of every `period`.
+    /// Returns a step for a link that transmits in the first `on` of every `period`.
     #[must_use]
     pub fn duty(period: Duration, on: Duration) -> Step {
         Step {
@@ -118,7 +118,8 @@ impl ScheduleConfig {
         }
     }
 
-    /// Whether it can be: steps that are repeated take time, and leave time in which packets leave.
+    /// Returns `true` if the schedule is possible: repeated steps need a minimum interval, and must leave time to
+    /// transmit.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         let repeated = || self.steps.iter().filter_map(|s| Some((s, s.every?)));
@@ -133,34 +134,34 @@ impl ScheduleConfig {
     }
 }
 
-/// The least time after which a step may happen again: steps are walked through one by one.
+/// Minimum interval after which a step may repeat, because steps are processed one by one.
 const SHORTEST_PERIOD: Duration = Duration::from_micros(10);
 
-/// A bit that leaves at 1 bit/s takes 10⁹ of these: what a rate of 1 bit/s does in a nanosecond.
+/// Work of one byte: a rate of 1 bit/s does one unit of work per nanosecond, so that one bit takes 10⁹ units.
 const WORK_PER_BYTE: u128 = 8_000_000_000;
 
-/// A transmitter whose rate changes, and the delay behind it.
+/// Transmitter with a variable rate, and the delay behind it.
 #[derive(Clone, Debug)]
 pub(super) struct ScheduledClock {
     walk: Walk,
-    /// As it was at the start: for what the link could have carried.
+    /// Initial state, for computing the capacity of the link.
     start: Walk,
     order: JitterOrder,
-    /// The transmitter has nothing to do from here on …
+    /// Time from which the transmitter is idle: whole nanoseconds.
     idle_from: Instant,
-    /// … but for a part of a nanosecond's work.
+    /// Remaining work of a fraction of a nanosecond.
     rest: u128,
-    /// The last step that loses what has not left by then, of those that somebody waits for.
+    /// Last step that loses packets that have not left by then, among those that packets have waited for.
     cleared: Instant,
     last_arrival: Instant,
 }
 
-/// What a link does with a packet that it has accepted.
+/// Schedule of a packet that the link has accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Booked {
     pub(super) transmission: Transmission,
     pub(super) arrival: Instant,
-    /// Whether a step takes it before it has left.
+    /// `true` if a step loses the packet before it has left.
     pub(super) lost: bool,
 }
 
@@ -182,7 +183,7 @@ impl ScheduledClock {
         self.idle_from
     }
 
-    /// Whether a packet offered at `now` has to wait.
+    /// Returns `true` if a packet offered at `now` has to wait.
     pub(super) fn would_wait(&mut self, now: Instant) -> bool {
         if self.idle_from > now {
             return true;
@@ -191,7 +192,8 @@ impl ScheduledClock {
         self.walk.shut_until > now
     }
 
-    /// When a transmission may begin, at `now` or later: of a link that keeps what waits.
+    /// Returns the earliest time from `now` on at which a transmission may begin, for a link that keeps waiting
+    /// packets.
     pub(super) fn free_from(&mut self, now: Instant) -> Instant {
         let mut free = self.idle_from.max(now);
         loop {
@@ -242,12 +244,12 @@ impl ScheduledClock {
         }
     }
 
-    /// When a packet whose last bit has just left arrives.
+    /// Returns the arrival time of a packet whose last bit has just left.
     pub(super) fn arrival_of(&mut self, transmission: Transmission) -> Instant {
         self.arrive(transmission.start, transmission.end).arrival
     }
 
-    /// A packet that a step at `cleared` takes.
+    /// Books a packet that a step at `cleared` loses.
     fn lose(&mut self, start: Instant, cleared: Instant) -> Booked {
         self.cleared = cleared;
         self.idle_from = cleared;
@@ -271,7 +273,7 @@ impl ScheduledClock {
         }
     }
 
-    /// What the link can carry on average from `from` to `to`, in bit/s.
+    /// Returns the mean capacity of the link from `from` to `to`, in bit/s.
     pub(super) fn mean_rate_bps(&self, from: Instant, to: Instant) -> f64 {
         let mut walk = self.start.clone();
         let (mut here, mut bits) = (from, 0.0);
@@ -287,7 +289,7 @@ impl ScheduledClock {
     }
 }
 
-/// The state of the link at a time that moves on.
+/// State of the link at the current time.
 #[derive(Clone, Debug)]
 struct Walk {
     steps: Vec<Pending>,
@@ -300,8 +302,8 @@ struct Walk {
 struct Pending {
     step: Step,
     next: Instant,
-    /// One for the rate and one for the delay: a direction that has no part in the one draws the
-    /// same of the other.
+    /// Separate streams for rate and delay: a direction that does not use one of them draws the same values of the
+    /// other.
     rates: Stream,
     delays: Stream,
 }
@@ -322,7 +324,7 @@ impl Walk {
         }
     }
 
-    /// Does all that happens by `now`. The time of the first step of these that loses what waits.
+    /// Applies all steps up to `now`. Returns the time of the first of them that loses waiting packets.
     fn go_to(&mut self, now: Instant) -> Option<Instant> {
         let mut cleared = None;
         while let Some(n) = self.first_due(now) {
@@ -348,14 +350,14 @@ impl Walk {
         cleared
     }
 
-    /// The step that happens next, if it is due.
+    /// Returns the index of the next step, if it is due.
     fn first_due(&self, now: Instant) -> Option<usize> {
         let steps = self.steps.iter().enumerate();
         let due = steps.filter(|(_, pending)| pending.next <= now);
         due.min_by_key(|(_, pending)| pending.next).map(|(n, _)| n)
     }
 
-    /// When something is other than at `here`.
+    /// Returns the time of the next change after `here`.
     fn next_change(&self, here: Instant) -> Instant {
         let next = self.steps.iter().map(|pending| pending.next).min();
         let next = next.unwrap_or(Instant::FAR_FUTURE);

@@ -1,4 +1,4 @@
-//! A link whose rate and delay change: what it does beside one that stays as it is.
+//! Operations of a link with a variable rate and delay.
 
 use dupack_tcp::time::Instant;
 
@@ -11,8 +11,8 @@ use super::transmission::Transmission;
 use crate::event::InsertionNumber;
 
 impl Link {
-    /// As [`offer`](Self::offer), on a link whose rate changes. What a change takes from the queue
-    /// is told at the far end, as is all that is lost on the wire.
+    /// As [`offer`](Self::offer), for a link with a variable rate. Packets that a step removes from the queue are
+    /// reported at the far end, like all losses on the wire.
     #[inline(never)]
     pub(super) fn offer_scheduled(
         &mut self,
@@ -57,7 +57,7 @@ impl Link {
         Verdict::Accepted { wait }
     }
 
-    /// When a packet that was on the transmitter arrives at the far end of an ideal wire.
+    /// Returns the arrival time of a transmitted packet at the far end of an ideal wire.
     pub(super) fn far_end_at(&mut self, transmission: Transmission) -> Instant {
         match &mut self.service {
             Service::Scheduled(clock) => clock.arrival_of(transmission),
@@ -65,7 +65,7 @@ impl Link {
         }
     }
 
-    /// What the link can carry on average from `from` to `to`, in bit/s, if its rate changes.
+    /// Returns the mean capacity of the link from `from` to `to`, in bit/s, if its rate varies.
     #[must_use]
     pub fn mean_rate_bps(&self, from: Instant, to: Instant) -> Option<f64> {
         match &self.service {

@@ -1,4 +1,4 @@
-//! What a link's transmitter does with time: constant rate, recorded trace, or none at all.
+//! Transmitter of a link: constant rate, variable rate, recorded trace, or none.
 
 use dupack_tcp::time::Instant;
 
@@ -9,18 +9,17 @@ use super::rate::RateClock;
 use super::schedule::ScheduledClock;
 use super::transmission::Transmission;
 
-/// The transmitter. All kinds serve first-in first-out, so a packet's times are known when it
-/// is accepted.
+/// The transmitter. All kinds are first-in first-out, so a packet's times are known when it is accepted.
 #[derive(Clone, Debug)]
 pub(super) enum Service {
     Unlimited,
-    /// At a constant rate, on a link that has nothing but a rate, a delay and a queue.
+    /// Constant rate, on a link with only a rate, a delay and a queue.
     Plain(RateClock),
-    /// At a constant rate, on a link that is plain but records how long data packets wait.
+    /// Constant rate, on a plain link that records the waiting times of data packets.
     Timed(RateClock),
-    /// At a constant rate, on a link that drops, delays, copies or records by rules of its own.
+    /// Constant rate, on a link that drops, delays, copies or records packets in other ways.
     Rate(RateClock),
-    /// At a rate that changes.
+    /// Variable rate.
     Scheduled(Box<ScheduledClock>),
     Trace(OpportunityClock),
 }
@@ -46,8 +45,7 @@ impl Service {
         }
     }
 
-    /// Books a transmission of `bytes` for a packet offered at `now`; calls come in the order
-    /// of time.
+    /// Books a transmission of `bytes` for a packet offered at `now`. Calls must be in the order of time.
     #[inline(always)]
     pub(super) fn book(&mut self, now: Instant, bytes: u32) -> Transmission {
         match self {
@@ -61,7 +59,7 @@ impl Service {
         }
     }
 
-    /// The instant from which the transmitter has nothing to do, as far as is known.
+    /// Returns the time from which the transmitter is idle, as far as is known.
     #[inline(always)]
     pub(super) fn idle_from(&self) -> Instant {
         match self {
@@ -72,19 +70,18 @@ impl Service {
         }
     }
 
-    /// When a transmission may begin, at `now` or later, for a packet that waits already.
+    /// Returns the earliest time from `now` on at which the transmission of a packet that already waits may begin.
     pub(super) fn free_from(&mut self, now: Instant) -> Instant {
         match self {
             Self::Scheduled(clock) => clock.free_from(now),
-            // An opportunity that is just there serves those that wait, so it is looked for from
-            // the moment before.
+            // An opportunity at `now` serves packets that already wait, so the search starts one nanosecond before.
             Self::Trace(clock) => clock.clone().book(moment_before(now), 1).start,
             _ => self.idle_from().max(now),
         }
     }
 
-    /// As [`book`](Self::book), for a packet that waited at `now`, which
-    /// [`free_from`](Self::free_from) gave.
+    /// As [`book`](Self::book), for a packet that already waits at `now`, a time that [`free_from`](Self::free_from)
+    /// returned.
     pub(super) fn book_waiting(&mut self, now: Instant, bytes: u32) -> Transmission {
         match self {
             Self::Trace(clock) => clock.book(moment_before(now), bytes),
@@ -92,7 +89,7 @@ impl Service {
         }
     }
 
-    /// Whether a packet offered at `now` would have to wait for its transmission to begin.
+    /// Returns `true` if a packet offered at `now` would have to wait for its transmission to begin.
     #[inline(always)]
     pub(super) fn would_wait(&mut self, now: Instant) -> bool {
         match self {

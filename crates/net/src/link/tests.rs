@@ -1,4 +1,4 @@
-//! Whole links, with times worked out by hand.
+//! Tests of whole links, with times calculated by hand.
 
 use super::*;
 use dupack_tcp::segment::Codepoint;
@@ -8,7 +8,7 @@ use crate::packet::PacketHandle;
 use crate::route::Hop;
 use crate::units::{BitRate, Probability};
 
-/// 8 Mbit/s: a byte per microsecond.
+/// 8 Mbit/s: 1 byte per microsecond.
 const BYTE_PER_MICROSECOND: BitRate = BitRate::from_mbps(8);
 
 fn at(micros: u64) -> Instant {
@@ -31,7 +31,7 @@ fn slow_link() -> LinkConfig {
     LinkConfig::rate(BYTE_PER_MICROSECOND, Duration::from_micros(500))
 }
 
-/// Offers packets `(time in µs, bytes)` and collects the verdicts.
+/// Offers packets `(time in µs, bytes)` and returns the verdicts.
 fn offer_all(link: &mut Link, packets: &[(u64, u32)]) -> Vec<Verdict> {
     let numbered = packets.iter().zip(0..);
     numbered
@@ -59,7 +59,7 @@ const FULL: Verdict = Verdict::Dropped(DropCause::QueueFull);
 #[test]
 fn a_packet_arrives_after_transmission_and_delay() {
     let mut link = Link::new(&slow_link(), 1, "link");
-    // 1000 µs to transmit, 500 µs to propagate; the second waits 600 µs for the first.
+    // 1000 µs to transmit, 500 µs to propagate; the second packet waits 600 µs for the first.
     let verdicts = offer_all(&mut link, &[(0, 1000), (400, 100), (5000, 1)]);
     assert_eq!(verdicts, [waits(0), waits(600), waits(0)]);
     assert_eq!(
@@ -73,7 +73,7 @@ fn a_packet_arrives_after_transmission_and_delay() {
 }
 
 #[test]
-fn nothing_arrives_before_its_time() {
+fn no_packet_arrives_before_its_time() {
     let mut link = Link::new(&slow_link(), 1, "link");
     let _ = offer_all(&mut link, &[(0, 1000)]);
     assert_eq!(link.take_arrival(at(1499)), None);
@@ -82,7 +82,7 @@ fn nothing_arrives_before_its_time() {
 }
 
 #[test]
-fn a_limit_of_two_packets_holds_two_beside_the_one_in_transmission() {
+fn a_limit_excludes_the_packet_in_transmission() {
     let config = slow_link().with_queue(QueueLimit::Packets(2));
     let mut link = Link::new(&config, 1, "link");
     let verdicts = offer_all(
@@ -96,7 +96,7 @@ fn a_limit_of_two_packets_holds_two_beside_the_one_in_transmission() {
             (1000, 1000),
         ],
     );
-    // At 1000 µs the second transmission begins, and that packet no longer waits.
+    // At 1000 µs the transmission of the second packet begins, and it no longer waits.
     assert_eq!(
         verdicts,
         [waits(0), waits(1000), waits(2000), FULL, FULL, waits(2000)]
@@ -107,20 +107,20 @@ fn a_limit_of_two_packets_holds_two_beside_the_one_in_transmission() {
 }
 
 #[test]
-fn a_limit_in_bytes_counts_bytes() {
+fn a_limit_in_bytes_applies_to_bytes() {
     let config = slow_link().with_queue(QueueLimit::Bytes(1500));
     let mut link = Link::new(&config, 1, "link");
     let verdicts = offer_all(
         &mut link,
         &[(0, 9000), (0, 1000), (0, 501), (0, 500), (0, 1)],
     );
-    // The first goes straight to the transmitter, whatever its size.
+    // The first packet goes directly to the transmitter, whatever its size.
     assert_eq!(verdicts, [waits(0), waits(9000), FULL, waits(10_000), FULL]);
     assert_eq!(link.backlog_bytes(at(0)), 1500);
 }
 
 #[test]
-fn a_packet_lost_before_the_queue_takes_no_time_and_one_lost_after_does() {
+fn only_packets_lost_after_the_queue_take_transmission_time() {
     let script = |placement| {
         let rule = ScriptRule::Count(0..=0);
         LossConfig {
@@ -172,7 +172,7 @@ fn a_filter_hides_packets_from_a_model() {
 
 #[test]
 fn losses_do_not_depend_on_queueing() {
-    // The same packets are lost whether the queue is short or long: common random numbers.
+    // Common random numbers: the same packets are lost with a short and a long queue.
     let lost = |limit| {
         let config = slow_link()
             .with_queue(limit)
@@ -186,13 +186,13 @@ fn losses_do_not_depend_on_queueing() {
             .collect::<Vec<_>>()
     };
     let long = lost(QueueLimit::Unlimited);
-    // 1000 · 0.1, deviation 9.5.
+    // Mean 1000 · 0.1, standard deviation 9.5.
     assert!((62..=138).contains(&long.len()), "{}", long.len());
     assert_eq!(long, lost(QueueLimit::Packets(1)));
 }
 
 #[test]
-fn a_link_that_is_down_drops_what_is_offered_and_delivers_what_is_under_way() {
+fn an_outage_drops_offered_packets_but_not_those_in_transit() {
     let mut config = slow_link();
     config.outages = vec![TimeWindow {
         from: at(100),
@@ -206,7 +206,7 @@ fn a_link_that_is_down_drops_what_is_offered_and_delivers_what_is_under_way() {
 }
 
 #[test]
-fn a_held_back_packet_is_overtaken() {
+fn a_delayed_packet_is_overtaken() {
     let mut config = LinkConfig::pure_delay(Duration::from_micros(100));
     config.impairments.reordering = Some(Reordering {
         probability: Probability::ALWAYS,
@@ -221,7 +221,7 @@ fn a_held_back_packet_is_overtaken() {
 }
 
 #[test]
-fn of_two_copies_the_first_leaves_the_packet_in_place() {
+fn the_first_of_two_copies_leaves_the_packet_in_place() {
     for lag in [0, 50] {
         let mut config = LinkConfig::pure_delay(Duration::from_micros(100));
         config.impairments.duplication = Some(Duplication {
@@ -243,7 +243,7 @@ fn of_two_copies_the_first_leaves_the_packet_in_place() {
 }
 
 #[test]
-fn waits_go_into_the_histogram() {
+fn waits_of_data_packets_are_recorded() {
     let config = slow_link().recording_waits(WaitRecording::Data);
     let mut link = Link::new(&config, 1, "link");
     // Waits of 0, 1000, …, 9000 µs.
@@ -262,11 +262,11 @@ fn waits_go_into_the_histogram() {
 }
 
 #[test]
-fn of_one_flow_its_own_waits_alone_are_recorded() {
+fn only_waits_of_the_configured_flow_are_recorded() {
     let config = slow_link().recording_waits(WaitRecording::DataOf(FlowId(1)));
     let mut link = Link::new(&config, 1, "link");
     assert!(link.tells_packets_apart());
-    // Waits of 0, 1000, 2000 and 3000 µs; the second and the fourth are flow 1's.
+    // Waits of 0, 1000, 2000 and 3000 µs; the second and fourth packets are of flow 1.
     for number in 0..4 {
         let offer = Offer {
             flow: FlowId(number as u32 % 2),
@@ -285,7 +285,7 @@ fn a_trace_link_delivers_at_its_opportunities() {
     let config = LinkConfig::new(ServiceConfig::Trace(trace), Duration::from_millis(10))
         .with_queue(QueueLimit::Packets(2));
     let mut link = Link::new(&config, 1, "link");
-    // All three wait at 0; the limit is two. The packets at 1 ms, 2 ms, then 4 and 5 ms.
+    // All three packets wait at 0; the limit is two. They leave at 1 ms, 2 ms, then 4 and 5 ms.
     let verdicts = offer_all(
         &mut link,
         &[(0, 1500), (0, 1500), (0, 1500), (1000, 1500), (2000, 1500)],
@@ -302,7 +302,7 @@ fn a_trace_link_delivers_at_its_opportunities() {
 }
 
 #[test]
-fn red_keeps_a_long_queue_away() {
+fn red_prevents_a_long_queue() {
     let config = slow_link()
         .with_queue(QueueLimit::Packets(1000))
         .with_red(RedConfig {
@@ -310,11 +310,11 @@ fn red_keeps_a_long_queue_away() {
             ..RedConfig::packets(5.0, 15.0)
         });
     let mut link = Link::new(&config, 1, "link");
-    // Twice the rate for two seconds.
+    // Twice the link's rate for two seconds.
     let packets: Vec<_> = (0..4000).map(|n| (n * 500, 1000)).collect();
     let _ = offer_all(&mut link, &packets);
-    // Half must go: p_b = 0.5 of what is offered, at an average of 15 + 15 · 0.4/0.9 ≈ 22 packets
-    // or less, as drops are spread evenly (p_a = 0.5 needs p_b = 1/3).
+    // Half of the offered packets must be dropped. p_b = 0.5 corresponds to an average of 15 + 15 · 0.4/0.9 ≈ 22
+    // packets; less is enough, since drops are spread evenly (p_a = 0.5 needs p_b = 1/3).
     let average = link.red_average().unwrap();
     assert!((10.0..25.0).contains(&average), "{average}");
     let drops = link.counters().drops;
@@ -323,7 +323,7 @@ fn red_keeps_a_long_queue_away() {
 }
 
 #[test]
-fn red_marks_what_is_ecn_capable_and_drops_the_rest() {
+fn red_marks_ecn_capable_packets_and_drops_others() {
     let config = slow_link()
         .with_queue(QueueLimit::Packets(1000))
         .with_red(RedConfig {
@@ -343,7 +343,7 @@ fn red_marks_what_is_ecn_capable_and_drops_the_rest() {
             ecn,
             ..data(n, 1000)
         };
-        // A fifth more than the link carries.
+        // 20 % more than the link carries.
         match link.offer(at(n * 833), InsertionNumber(n), &packet) {
             Verdict::Accepted { .. } => {}
             Verdict::Marked { .. } => {
@@ -365,7 +365,7 @@ fn red_marks_what_is_ecn_capable_and_drops_the_rest() {
 }
 
 #[test]
-fn impossible_links_are_recognised() {
+fn invalid_links_are_detected() {
     assert_eq!(slow_link().fault(), None);
     let empty = slow_link().with_queue(QueueLimit::Packets(0));
     assert_eq!(empty.fault(), Some(LinkFault::NoBuffer));

@@ -1,16 +1,15 @@
-//! ACKs that a link drops on purpose, so that a narrow way back carries fewer of them.
+//! ACK thinning: ACKs that a link drops on purpose, so that a narrow reverse path carries fewer of them.
 //!
-//! Two ways are common on asymmetric links (RFC 3449 names both kinds, as thinning by a router on the
-//! way and as filtering in the queue of the link):
+//! Two methods are common on asymmetric links (RFC 3449 names both: thinning by a router on the path, and filtering in
+//! the queue of the link):
 //!
-//! * one of every n ACKs of a flow passes, whatever the queue ([`Thinning`], here);
-//! * an ACK that still waits is dropped when a later one of its flow comes
+//! * one of every n ACKs of a flow passes, independently of the queue ([`Thinning`], in this file);
+//! * a waiting ACK is dropped when a later one of its flow arrives
 //!   ([`AckFilter`](super::queue::ack_filter::AckFilter), in the queue).
 //!
-//! Both leave alone what says more than how far the data came: SACK blocks, an echo of congestion, and
-//! an ACK that repeats the one before it, for a sender counts these ([`Offer::acknowledges`]). A link
-//! does not wait and look whether another ACK comes: the last ACKs of a burst may be among the dropped,
-//! and the sender's timer finds out.
+//! Both pass ACKs that carry more information than the acknowledged data ([`Offer::acknowledges`]): SACK blocks, an
+//! echo of congestion, or a repetition of the previous ACK, since a sender counts duplicate ACKs. A link does not wait
+//! for a possible later ACK: the last ACKs of a burst may be dropped, and then the sender's timer fires.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +18,7 @@ use dupack_tcp::seq::SeqNumber;
 use super::offer::Offer;
 use crate::ids::FlowId;
 
-/// Lets one of every n ACKs of a flow pass.
+/// Passes one of every n ACKs of a flow.
 #[derive(Clone, Debug)]
 pub(super) struct Thinning {
     every: u32,
@@ -28,9 +27,9 @@ pub(super) struct Thinning {
 
 #[derive(Clone, Copy, Debug)]
 struct Flow {
-    /// What the last ACK acknowledged.
+    /// Sequence number that the last ACK acknowledged.
     last: SeqNumber,
-    /// ACKs since the last that passed, itself included.
+    /// Number of ACKs since the last one that passed, including it.
     since: u32,
 }
 
@@ -42,7 +41,7 @@ impl Thinning {
         }
     }
 
-    /// Whether the packet is an ACK that does not pass.
+    /// Returns `true` if the packet is an ACK to be dropped.
     pub(super) fn drops(&mut self, packet: &Offer) -> bool {
         let Some(acknowledges) = packet.acknowledges else {
             return false;
@@ -65,7 +64,7 @@ impl Thinning {
     }
 }
 
-/// Whether an ACK up to `later` says all that one up to `earlier` does, and more.
+/// Returns `true` if an ACK of `later` contains all information of an ACK of `earlier`, and more.
 pub(super) const fn supersedes(later: SeqNumber, earlier: SeqNumber) -> bool {
     (later.0.wrapping_sub(earlier.0) as i32) > 0
 }
@@ -83,19 +82,22 @@ mod tests {
     }
 
     #[test]
-    fn one_of_three_of_each_flow_passes() {
+    fn one_of_three_acks_of_each_flow_passes() {
         let mut thinning = Thinning::new(3);
         let dropped: Vec<bool> = (0..7).map(|n| thinning.drops(&ack(0, n * 100))).collect();
         assert_eq!(dropped, [false, true, true, false, true, true, false]);
-        assert!(!thinning.drops(&ack(1, 100)), "the first of another flow");
+        assert!(
+            !thinning.drops(&ack(1, 100)),
+            "the first ACK of another flow"
+        );
         assert!(thinning.drops(&ack(0, 800)));
     }
 
     #[test]
-    fn what_says_more_and_what_repeats_passes() {
+    fn acks_with_more_information_and_duplicates_pass() {
         let mut thinning = Thinning::new(1000);
         assert!(!thinning.drops(&ack(0, u32::MAX - 50)));
-        assert!(thinning.drops(&ack(0, 49)), "across the end of the numbers");
+        assert!(thinning.drops(&ack(0, 49)), "sequence numbers wrap");
         let sacks = Offer {
             acknowledges: None,
             ..ack(0, 0)

@@ -1,12 +1,12 @@
-//! What a transmitter answers, whatever its kind.
+//! Transmission times, as returned by a transmitter of any kind.
 
 use dupack_tcp::time::Instant;
 
-/// When a packet is on the transmitter.
+/// Interval in which a packet is on the transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transmission {
-    /// When its first bit goes out.
+    /// Time at which its first bit leaves.
     pub(crate) start: Instant,
-    /// When its last bit is out.
+    /// Time at which its last bit has left.
     pub(crate) end: Instant,
 }

@@ -1,7 +1,7 @@
-//! Radio on the map: shared channels, the stations on them, and links between stations.
+//! Radio networks on the map: shared channels, their stations, and links between stations.
 //!
-//! A radio link is an edge like any other, so routes are still lists of links. All links of a
-//! medium share its channel, and all links of a station its queue.
+//! A radio link is an edge like any other, so a route remains a list of links. All links of a medium share its channel,
+//! and all links of a station share its queue.
 
 use super::{Edge, LinkSetup, Topology, TopologyError};
 use crate::ids::{LinkId, MediumId, NodeId, StationId};
@@ -17,8 +17,8 @@ pub(super) struct MediumPlan {
 }
 
 impl Topology {
-    /// Adds a shared radio channel without stations. It is named `medium 0`, `medium 1`, …; that
-    /// name and the names of the nodes determine its random numbers.
+    /// Adds a shared radio channel without stations. It is named `medium 0`, `medium 1`, …; this name and the names of
+    /// the nodes determine its random numbers.
     pub fn medium(&mut self, config: RadioConfig) -> MediumId {
         let id = MediumId(self.media.len() as u32);
         self.media.push(MediumPlan {
@@ -29,15 +29,15 @@ impl Topology {
         id
     }
 
-    /// Puts a station of `medium` at `node`, which stands at `place`.
+    /// Adds a station of `medium` at `node`, with position `place`.
     pub fn station(&mut self, medium: MediumId, node: NodeId, place: Position) -> StationId {
         let stations = &mut self.media[medium.index()].stations;
         stations.push((node, place));
         StationId(stations.len() as u32 - 1)
     }
 
-    /// Adds a link in one direction between two stations of `medium`. Building the network fails
-    /// if they are out of each other's reception range.
+    /// Adds a link in one direction between two stations of `medium`. The network cannot be built if they are out of
+    /// each other's reception range.
     pub fn radio(&mut self, medium: MediumId, from: StationId, to: StationId) -> LinkId {
         let setup = LinkSetup::Radio {
             medium,
@@ -60,25 +60,25 @@ impl Topology {
         (self.radio(medium, a, b), self.radio(medium, b, a))
     }
 
-    /// How many shared channels there are.
+    /// Returns the number of shared channels.
     #[must_use]
     pub fn medium_count(&self) -> usize {
         self.media.len()
     }
 
-    /// How many stations a channel has.
+    /// Returns the number of stations of a channel.
     #[must_use]
     pub fn station_count(&self, medium: MediumId) -> usize {
         self.media[medium.index()].stations.len()
     }
 
-    /// The node at which a station is.
+    /// Returns the node of a station.
     #[must_use]
     pub fn station_node(&self, medium: MediumId, station: StationId) -> NodeId {
         self.media[medium.index()].stations[station.index()].0
     }
 
-    /// The media at work in the run with `seed`.
+    /// Creates the media for the run with `seed`.
     pub(super) fn build_media(&self, seed: u64) -> Result<Vec<Medium>, TopologyError> {
         let media = self.media.iter();
         media
@@ -102,7 +102,7 @@ impl Topology {
             .collect()
     }
 
-    /// What is wrong with a link between two stations, if anything is.
+    /// Returns the fault of a link between two stations, if there is one.
     pub(super) fn radio_fault(&self, edge: &Edge) -> Option<TopologyError> {
         let LinkSetup::Radio { medium, port } = edge.setup else {
             return None;
@@ -135,7 +135,7 @@ impl MediumPlan {
 mod tests {
     use super::*;
 
-    /// Two stations so far apart.
+    /// Creates two stations at a distance of `apart_m`.
     fn pair(config: RadioConfig, apart_m: f64) -> Topology {
         let mut map = Topology::new();
         let nodes = ["a", "b"].map(|name| map.node(name));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_media_are_named() {
+    fn invalid_media_are_named_in_the_error() {
         let far = complaint(&pair(RadioConfig::default(), 251.0));
         assert!(
             far.contains("a->b") && far.contains("reception range"),

@@ -1,11 +1,11 @@
-//! How long frames and exchanges take (IEEE 802.11-2007 §9.2.3, §9.2.8, §18.3.4).
+//! Durations of frames and exchanges (IEEE 802.11-2007 §9.2.3, §9.2.8, §18.3.4).
 
 use dupack_tcp::time::Duration;
 
 use super::config::RadioConfig;
 use crate::units::BitRate;
 
-/// The times that follow from a [`RadioConfig`], computed once.
+/// Durations that follow from a [`RadioConfig`], computed once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Airtime {
@@ -14,26 +14,26 @@ pub struct Airtime {
     header_bytes: u32,
     /// Slot time.
     pub slot: Duration,
-    /// Short interframe space: between the frames of an exchange.
+    /// Short interframe space, between the frames of an exchange.
     pub sifs: Duration,
     /// DCF interframe space: SIFS and two slots.
     pub difs: Duration,
-    /// Extended interframe space, after a frame in error: time for the ACK that its receiver may
-    /// be sending, at the lowest basic rate, before DIFS.
+    /// Extended interframe space, after a frame in error: DIFS plus the time for an ACK that its receiver may be
+    /// sending, at the lowest basic rate.
     pub eifs: Duration,
-    /// An ACK frame.
+    /// Duration of an ACK frame.
     pub ack: Duration,
-    /// An RTS frame.
+    /// Duration of an RTS frame.
     pub rts: Duration,
-    /// A CTS frame.
+    /// Duration of a CTS frame.
     pub cts: Duration,
-    /// How long after its frame a sender waits for the beginning of an ACK or CTS: SIFS, a slot,
-    /// and what the receiver's PHY takes to notice a frame, its preamble and PLCP header.
+    /// Time that a sender waits after its frame for the beginning of an ACK or CTS: SIFS, a slot, and the time that the
+    /// receiver's PHY needs to detect a frame, its preamble and PLCP header.
     pub answer_timeout: Duration,
 }
 
 impl Airtime {
-    /// The times of `config`.
+    /// Computes the durations for `config`.
     #[must_use]
     pub fn new(config: &RadioConfig) -> Self {
         let control = |bytes| frame(config.plcp, config.control_rate, bytes);
@@ -54,28 +54,28 @@ impl Airtime {
         }
     }
 
-    /// A data frame that carries a packet of so many bytes.
+    /// Returns the duration of a data frame with a packet of `packet_bytes` bytes.
     #[must_use]
     pub fn data(&self, packet_bytes: u32) -> Duration {
         let bytes = packet_bytes.saturating_add(self.header_bytes);
         frame(self.plcp, self.data_rate, bytes)
     }
 
-    /// A successful exchange by basic access: data, SIFS, ACK.
+    /// Returns the duration of a successful exchange by basic access: data, SIFS, ACK.
     #[must_use]
     pub fn basic_exchange(&self, packet_bytes: u32) -> Duration {
         self.data(packet_bytes) + self.sifs + self.ack
     }
 
-    /// What RTS and CTS add to an exchange.
+    /// Returns the duration that RTS and CTS add to an exchange.
     #[must_use]
     pub fn rts_overhead(&self) -> Duration {
         self.rts + self.sifs + self.cts + self.sifs
     }
 }
 
-/// A frame's bits after the preamble take whole microseconds, rounded up, as the PLCP's LENGTH
-/// field says them.
+/// Returns the duration of a frame. Its bits after the preamble take whole microseconds, rounded up, as in the LENGTH
+/// field of the PLCP.
 fn frame(plcp: Duration, rate: BitRate, bytes: u32) -> Duration {
     let bits = u128::from(bytes) * 8;
     let micros = (bits * 1_000_000).div_ceil(u128::from(rate.as_bps()));
@@ -87,15 +87,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_times_of_802_11b() {
+    fn durations_are_those_of_802_11b() {
         let times = Airtime::new(&RadioConfig::DSSS_11_MBPS);
         let micros = |span: Duration| span.as_nanos() as f64 / 1000.0;
         assert_eq!(micros(times.difs), 50.0);
-        // 14 B at 1 Mbit/s: 112 µs and 192 µs of preamble; 20 B: 160 and 192.
+        // 14 B at 1 Mbit/s: 112 µs plus 192 µs of preamble; 20 B: 160 µs plus 192 µs.
         assert_eq!(micros(times.ack), 304.0);
         assert_eq!((micros(times.rts), micros(times.cts)), (352.0, 304.0));
         assert_eq!(micros(times.eifs), 10.0 + 50.0 + 304.0);
-        // 1028 + 36 B at 11 Mbit/s: 773.8 µs, that is 774 and 192.
+        // 1028 + 36 B at 11 Mbit/s: 773.8 µs, rounded to 774 µs, plus 192 µs.
         assert_eq!(micros(times.data(1028)), 966.0);
         assert_eq!(micros(times.answer_timeout), 222.0);
     }

@@ -1,53 +1,53 @@
-//! Saturation throughput of DCF in closed form: G. Bianchi, "Performance analysis of the IEEE
-//! 802.11 distributed coordination function", IEEE JSAC 18(3), 2000.
+//! Saturation throughput of DCF in closed form: G. Bianchi, "Performance analysis of the IEEE 802.11 distributed
+//! coordination function", IEEE JSAC 18(3), 2000.
 //!
-//! *n* stations that always have a packet and all hear each other. Each transmits in a slot with
-//! probability τ and then collides with probability p:
+//! *n* stations always have a packet and all sense each other. Each transmits in a slot with probability τ and then
+//! collides with probability p:
 //!
 //! ```text
-//! p = 1 − (1 − τ)^(n−1)                          some other one transmits too
+//! p = 1 − (1 − τ)^(n−1)                          at least one other station transmits
 //! τ = Σ pⁱ / Σ pⁱ · (Wᵢ + 1)/2                   attempts per slot, Wᵢ = min(2ⁱ·W, W_max)
 //! ```
 //!
-//! The sums run over the attempts at a packet, i = 0, 1, …: without end they are Bianchi's
-//! equation (7), up to the retry limit they are the finite-retry variant (Wu et al., INFOCOM
-//! 2002). Throughput is the payload of a slot over its mean length (equation 13):
+//! The sums are over the attempts at a packet, i = 0, 1, …. Infinite sums give Bianchi's equation (7); sums up to the
+//! retry limit give the finite-retry variant (Wu et al., INFOCOM 2002). Throughput is the payload of a slot over its
+//! mean length (equation 13):
 //!
 //! ```text
 //! S = Ps·Ptr·L / ((1 − Ptr)·σ + Ptr·Ps·Ts + Ptr·(1 − Ps)·Tc)
 //! ```
 //!
-//! A collision keeps the channel busy until EIFS after the frame, the space that those who
-//! heard it leave. The model says that a station counts a slot also while others transmit, and
-//! the standard that it does not; with a window of 32 and more the difference is small.
+//! A collision keeps the channel busy until EIFS after the frame, because the stations that heard it wait this long. In
+//! the model a station also counts a slot while others transmit; in the standard it does not. With a window of 32 or
+//! more the difference is small.
 
 use dupack_tcp::time::Duration;
 
 use super::airtime::Airtime;
 use super::config::{RadioConfig, RtsThreshold};
 
-/// How often a packet is tried.
+/// Limit on the attempts at a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempts {
-    /// Until it gets through.
+    /// Until success.
     Unlimited,
-    /// At most so often.
+    /// At most this many.
     AtMost(u32),
 }
 
-/// *n* stations in saturation.
+/// Results for *n* stations in saturation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Saturation {
-    /// Probability that a station transmits in a slot: τ.
+    /// Probability τ that a station transmits in a slot.
     pub transmission_probability: f64,
-    /// Probability that a transmission collides: p.
+    /// Probability p that a transmission collides.
     pub collision_probability: f64,
-    /// Packet bits that get through, in bit/s, all stations together.
+    /// Throughput of all stations together, in bits of packets per second.
     pub throughput_bps: f64,
 }
 
-/// Solves the model for `stations` stations (at least one) that send packets of so many bytes.
+/// Solves the model for `stations` stations (at least one) that send packets of `packet_bytes` bytes.
 #[must_use]
 pub fn saturation(
     config: &RadioConfig,
@@ -57,7 +57,7 @@ pub fn saturation(
 ) -> Saturation {
     let others = f64::from(stations.max(1) - 1);
     let collides = |tau: f64| 1.0 - libm::pow(1.0 - tau, others);
-    // τ(p(τ)) falls with τ: the fixed point is where it crosses the diagonal.
+    // τ(p(τ)) decreases with τ: the fixed point is where it crosses the diagonal.
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..BISECTIONS {
         let middle = 0.5 * (low + high);
@@ -81,13 +81,13 @@ pub fn saturation(
     }
 }
 
-/// Halvings of the unit interval: down to the last bit of a double.
+/// Bisections of the unit interval, down to the last bit of a double.
 const BISECTIONS: u32 = 60;
-/// Beyond so many attempts a packet's further ones are taken together as if their number had no
-/// end: their window no longer grows.
+/// Number of attempts after which an infinite tail of attempts is summed in closed form, because the window no longer
+/// grows.
 const DOUBLINGS: u32 = 32;
 
-/// τ for a given p.
+/// Returns τ for a given p.
 fn attempt_rate(config: &RadioConfig, p: f64, attempts: Attempts) -> f64 {
     let window = |i: u32| {
         let doubled = (f64::from(config.cw_min) + 1.0) * libm::pow(2.0, f64::from(i));
@@ -104,7 +104,7 @@ fn attempt_rate(config: &RadioConfig, p: f64, attempts: Attempts) -> f64 {
         share *= p;
     }
     if attempts == Attempts::Unlimited {
-        // At p = 1 the tail is all there is: its largest window.
+        // At p = 1 only the tail remains, with its largest window.
         let tail = share / (1.0 - p).max(f64::MIN_POSITIVE);
         tries += tail;
         slots += tail * 0.5 * (window(DOUBLINGS) + 1.0);
@@ -112,7 +112,7 @@ fn attempt_rate(config: &RadioConfig, p: f64, attempts: Attempts) -> f64 {
     tries / slots
 }
 
-/// How long the channel is busy for a success and for a collision, the space after it included.
+/// Busy time of the channel for a success and for a collision, including the space after it.
 struct SlotLengths {
     success: Duration,
     collision: Duration,
@@ -140,14 +140,14 @@ impl SlotLengths {
 mod tests {
     use super::*;
 
-    /// Bianchi's closed form for τ, equation (7).
+    /// Returns τ by Bianchi's closed form, equation (7).
     fn equation_7(p: f64, window: f64, stages: i32) -> f64 {
         let q: f64 = 2.0 * p;
         2.0 * (1.0 - q) / ((1.0 - q) * (window + 1.0) + p * window * (1.0 - q.powi(stages)))
     }
 
     #[test]
-    fn the_sums_are_bianchis_equation() {
+    fn the_sums_agree_with_bianchis_equation() {
         let config = RadioConfig::DSSS_11_MBPS;
         for p in [0.0, 0.1, 0.3, 0.45, 0.7] {
             // W = 32 and five doublings to 1024.
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_station_is_the_closed_form() {
+    fn a_lone_station_agrees_with_the_closed_form() {
         let config = RadioConfig::DSSS_11_MBPS;
         let alone = saturation(&config, 1, 1028, Attempts::AtMost(7));
         assert_eq!(alone.collision_probability, 0.0);

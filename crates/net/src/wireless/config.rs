@@ -1,14 +1,14 @@
-//! What a radio channel is like: rates, times, ranges, limits, errors.
+//! Configuration of a radio channel: rates, times, ranges, limits, errors.
 
 use dupack_tcp::time::Duration;
 
 use crate::link::QueueLimit;
 use crate::units::{BitRate, Probability};
 
-/// The most stations that one medium takes: they are the bits of a word.
+/// Maximum number of stations of a medium: the number of bits in a word.
 pub const MAX_STATIONS: usize = 64;
 
-/// A radio channel and the stations' MAC, alike for all stations of a medium.
+/// Configuration of a radio channel and of the MAC of all its stations.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RadioConfig {
@@ -16,7 +16,7 @@ pub struct RadioConfig {
     pub data_rate: BitRate,
     /// Rate of RTS, CTS and ACK: one of the basic rates (IEEE 802.11-2007 §9.6).
     pub control_rate: BitRate,
-    /// The lowest basic rate: EIFS allows for an ACK at it (IEEE 802.11-2007 §9.2.10).
+    /// Lowest basic rate: EIFS includes an ACK at this rate (IEEE 802.11-2007 §9.2.10).
     pub lowest_basic_rate: BitRate,
     /// Slot time (IEEE 802.11-2007 table 18-5).
     pub slot: Duration,
@@ -24,113 +24,110 @@ pub struct RadioConfig {
     pub sifs: Duration,
     /// Preamble and PLCP header in front of every frame (IEEE 802.11-2007 §18.2.2.1).
     pub plcp: Duration,
-    /// The first contention window: backoffs are drawn from 0 to this, in slots.
+    /// Initial contention window: backoffs are drawn from 0 to this, in slots.
     pub cw_min: u32,
-    /// The largest contention window.
+    /// Maximum contention window.
     pub cw_max: u32,
-    /// How often a frame up to the RTS threshold, or an RTS, is tried.
+    /// Maximum number of attempts for a frame up to the RTS threshold, or for an RTS.
     pub short_retry_limit: u32,
-    /// How often a frame above the RTS threshold is tried once its RTS was answered.
+    /// Maximum number of attempts for a frame above the RTS threshold, once its RTS was answered.
     pub long_retry_limit: u32,
-    /// Which data frames an RTS precedes.
+    /// Data frames that are preceded by an RTS.
     pub rts_threshold: RtsThreshold,
-    /// MAC header and frame check sequence of a data frame, bytes.
+    /// Size of the MAC header and frame check sequence of a data frame, in bytes.
     pub mac_bytes: u32,
-    /// LLC and SNAP headers of a data frame, bytes.
+    /// Size of the LLC and SNAP headers of a data frame, in bytes.
     pub llc_bytes: u32,
-    /// An ACK frame, bytes.
+    /// Size of an ACK frame in bytes.
     pub ack_bytes: u32,
-    /// An RTS frame, bytes.
+    /// Size of an RTS frame in bytes.
     pub rts_bytes: u32,
-    /// A CTS frame, bytes.
+    /// Size of a CTS frame in bytes.
     pub cts_bytes: u32,
-    /// How far a frame can be received, metres.
+    /// Maximum distance at which a frame can be received, in metres.
     pub reception_range_m: f64,
-    /// How far a carrier is sensed, metres.
+    /// Maximum distance at which a carrier is sensed, in metres.
     pub carrier_sense_range_m: f64,
-    /// Which of two frames that overlap at a receiver survive.
+    /// Model of two frames that overlap at a receiver.
     pub interference: Interference,
-    /// What a station makes of a frame that it senses but cannot receive.
+    /// Treatment of frames that a station senses but cannot receive.
     pub sensed_frames: SensedFrames,
-    /// How a station that is about to send an ACK or CTS takes in a packet.
+    /// State of the channel for a station that is about to send an ACK or CTS.
     pub answering: Answering,
-    /// The interface queue of each station. The packet that the MAC works on is not in it.
+    /// Interface queue of each station, without the packet that the MAC works on.
     pub queue: QueueLimit,
-    /// Probability that a packet is lost on a hop although the MAC was successful: it is
-    /// acknowledged and not retried.
+    /// Probability that a packet is lost on a hop although the MAC succeeded: it is acknowledged and not retried.
     pub packet_error: Probability,
     /// Probability that a data frame is corrupted: it is retried.
     pub frame_error: Probability,
 }
 
-/// Which data frames an RTS precedes.
+/// Data frames that are preceded by an RTS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RtsThreshold {
-    /// None: basic access.
+    /// No frames: basic access.
     Off,
-    /// Those of more bytes than this, MAC header and FCS included (`dot11RTSThreshold`).
+    /// Frames of more bytes than this, including MAC header and FCS (`dot11RTSThreshold`).
     Above(u32),
 }
 
-/// Which of two frames that overlap at a receiver survive.
+/// Model of two frames that overlap at a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Interference {
-    /// Neither: whatever is sensed at the receiver destroys the frame.
+    /// No capture: any sensed transmission at the receiver destroys the frame.
     AnyOverlap,
-    /// The frame on which the receiver is locked, if it is that much stronger than each other
-    /// one (not than their sum). Power falls with distance to the exponent.
+    /// Capture: the frame on which the receiver is locked survives if it is stronger than each other frame by a
+    /// threshold (not than their sum). Power decreases with distance to the exponent.
     Capture {
-        /// The path loss exponent; 4 for two-ray ground reflection.
+        /// Path loss exponent; 4 for two-ray ground reflection.
         path_loss_exponent: f64,
-        /// The ratio of powers from which on the frame survives, in dB.
+        /// Minimum ratio of powers with which the frame survives, in dB.
         threshold_db: f64,
     },
 }
 
-/// What a station makes of a frame that it senses but cannot receive: because it comes from too
-/// far away, because it began while the station was transmitting, or because others drown its
-/// beginning.
+/// Treatment of frames that a station senses but cannot receive: because their sender is too far away, because they
+/// began while the station was transmitting, or because others drowned their beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SensedFrames {
-    /// It is a frame in error: EIFS follows. So ns-2.
+    /// As a frame in error, followed by EIFS, like ns-2.
     Eifs,
-    /// Without a preamble it is noise: DIFS follows. So ns-3. A frame that is drowned only after
-    /// its beginning is still a frame in error.
+    /// As noise without a preamble, followed by DIFS, like ns-3. A frame that is drowned only after its beginning is
+    /// still a frame in error.
     Difs,
 }
 
-/// What the channel is to a station that is about to send an ACK or CTS and gets a packet at that
-/// moment. It is not rare: data that have just arrived are relayed, or TCP acknowledges them.
+/// State of the channel for a station that is about to send an ACK or CTS and gets a packet at that moment. This is
+/// common: data that has just arrived is relayed, or TCP acknowledges it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Answering {
-    /// Busy: the packet needs a backoff, for the channel will not stay idle for DIFS (IEEE
-    /// 802.11-2007 §9.2.5.1).
+    /// Busy: the packet needs a backoff, because the channel will not stay idle for DIFS (IEEE 802.11-2007 §9.2.5.1).
     Busy,
-    /// Idle: the packet goes out without backoff DIFS after the answer. So ns-3.
+    /// Idle: the packet is sent without backoff, DIFS after the answer, like ns-3.
     Idle,
 }
 
-/// Where a station stands, in metres.
+/// Position of a station in metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Position {
-    /// How far east, in metres.
+    /// East coordinate in metres.
     pub x_m: f64,
-    /// How far north, in metres.
+    /// North coordinate in metres.
     pub y_m: f64,
 }
 
 impl Position {
-    /// On a line, so far from its origin.
+    /// Returns the position on a line at `x_m` from its origin.
     #[must_use]
     pub const fn on_line(x_m: f64) -> Self {
         Self { x_m, y_m: 0.0 }
     }
 
-    /// Metres between the two.
+    /// Returns the distance between two positions in metres.
     #[must_use]
     pub fn distance_m(self, other: Self) -> f64 {
         libm::hypot(self.x_m - other.x_m, self.y_m - other.y_m)
@@ -138,8 +135,8 @@ impl Position {
 }
 
 impl RadioConfig {
-    /// 802.11b at 11 Mbit/s with the long preamble, control frames at 1 Mbit/s, basic access;
-    /// ranges and capture as ns-2 has them (250 m, 550 m, 10 dB), 50 packets of queue.
+    /// 802.11b at 11 Mbit/s with the long preamble, control frames at 1 Mbit/s, and basic access; ranges and capture of
+    /// ns-2 (250 m, 550 m, 10 dB), and a queue of 50 packets.
     pub const DSSS_11_MBPS: Self = Self {
         data_rate: BitRate::from_mbps(11),
         control_rate: BitRate::from_mbps(1),
@@ -170,15 +167,15 @@ impl RadioConfig {
         frame_error: Probability::NEVER,
     };
 
-    /// The same where ns-3.37 reads the standard differently: with these two rules the medium's
-    /// throughput is ns-3's (`tests/ns3_agreement.rs`).
+    /// The same with ns-3.37's interpretation of the standard: with these two rules the throughput of the medium equals
+    /// that of ns-3 (`tests/ns3_agreement.rs`).
     pub const DSSS_11_MBPS_AS_NS3: Self = Self {
         sensed_frames: SensedFrames::Difs,
         answering: Answering::Idle,
         ..Self::DSSS_11_MBPS
     };
 
-    /// What is wrong with this configuration, if anything is.
+    /// Returns the fault in this configuration, if there is one.
     #[must_use]
     pub fn fault(&self) -> Option<RadioFault> {
         if matches!(self.queue, QueueLimit::Packets(0) | QueueLimit::Bytes(0)) {
@@ -217,16 +214,16 @@ impl Default for RadioConfig {
     }
 }
 
-/// Beyond this a backoff would take most of a second; the standard's largest is 1023.
+/// Maximum contention window: a larger backoff would take most of a second. The standard's maximum is 1023.
 const MAX_CONTENTION_WINDOW: u32 = 32_767;
 
-/// Why a medium cannot be built.
+/// Reason why a medium cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RadioFault {
     /// The queue limit is zero.
     NoBuffer,
-    /// The contention windows are out of order or too large.
+    /// The contention windows are in the wrong order or too large.
     ContentionWindow,
     /// A retry limit is zero.
     NoAttempt,
@@ -245,27 +242,29 @@ pub enum RadioFault {
 }
 
 impl RadioFault {
-    /// What is wrong, and the remedy.
+    /// Returns the fault and its remedy.
     #[must_use]
     pub const fn explain(self) -> &'static str {
         match self {
-            Self::NoBuffer => "its queues hold nothing: give them room for at least one packet",
-            Self::ContentionWindow => {
-                "its contention windows make no sense: they need cw_min <= cw_max <= 32767"
+            Self::NoBuffer => {
+                "its queue limit is zero: give its queues room for at least one packet"
             }
-            Self::NoAttempt => "a retry limit of zero sends nothing: allow at least one attempt",
-            Self::NoTime => "slot and SIFS must be longer than nothing",
+            Self::ContentionWindow => {
+                "its contention windows are invalid: expected cw_min <= cw_max <= 32767"
+            }
+            Self::NoAttempt => "a retry limit is zero: allow at least one attempt",
+            Self::NoTime => "slot or SIFS is zero: expected durations above zero",
             Self::Ranges => {
-                "its ranges make no sense: they need 0 < reception range <= carrier-sense range"
+                "its ranges are invalid: expected 0 < reception range <= carrier-sense range"
             }
             Self::Capture => {
-                "its capture parameters make no sense: they need an exponent above zero and a \
+                "its capture parameters are invalid: expected an exponent above zero and a \
                  threshold of at least 0 dB"
             }
             Self::TooManyStations => "it has more than 64 stations: use several media",
-            Self::Nowhere => "a station's position is not a finite number of metres",
+            Self::Nowhere => "a station's position is invalid: expected finite numbers of metres",
             Self::OutOfRange => {
-                "its ends are further apart than the reception range: move them closer or relay"
+                "its ends are further apart than the reception range: move them closer or add a relay"
             }
         }
     }

@@ -1,36 +1,36 @@
-//! What a station counts.
+//! Counters of a station.
 
 use dupack_tcp::time::Duration;
 
-/// What a station's MAC has done.
+/// Counters of a station's MAC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StationCounters {
-    /// Data frames transmitted, retries included.
+    /// Data frames transmitted, including retries.
     pub data_frames: u64,
     /// RTS frames transmitted.
     pub rts_frames: u64,
     /// Data frames that were acknowledged.
     pub acknowledged: u64,
-    /// Attempts that failed because of other transmissions: the frame or its answer met another
-    /// one, or the receiver did not listen.
+    /// Attempts that failed because of other transmissions: the frame or its answer overlapped with another one, or the
+    /// receiver was not listening.
     pub collisions: u64,
     /// Attempts that failed because the data frame was corrupted.
     pub frame_errors: u64,
-    /// Packets given up at the retry limit that had not arrived.
+    /// Packets dropped at the retry limit that had not arrived.
     pub retry_drops: u64,
-    /// Data frames that arrived again because their ACK was lost; not passed on.
+    /// Data frames that arrived again because their ACK was lost; they are not passed on.
     pub duplicates: u64,
-    /// Packets that the interface queue did not take.
+    /// Packets that the interface queue dropped.
     pub queue_drops: u64,
-    /// Time on the air, answers included.
+    /// Transmission time, including answers.
     pub transmitting: Duration,
     /// Time in which the station transmitted or sensed a carrier.
     pub busy: Duration,
 }
 
 impl StationCounters {
-    /// What was done since `earlier` was read.
+    /// Returns the counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {

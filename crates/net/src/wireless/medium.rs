@@ -1,10 +1,9 @@
-//! The channel and the exchanges on it: DCF (IEEE 802.11-2007 §9.2), all stations together.
+//! The channel and its frame exchanges: DCF (IEEE 802.11-2007 §9.2) for all stations together.
 //!
-//! Each station has at most one instant at which it acts next, in `due`: the end of its frame,
-//! the SIFS before its answer, the end of its wait for an answer, or its access to the channel.
-//! Backoff slots are no events. While the channel is idle, the access time is known: idle
-//! since + DIFS or EIFS + slots. When a carrier appears, the whole slots that have passed are
-//! taken off. Stations whose access falls on the same instant all transmit, and collide.
+//! Each station has at most one instant at which it acts next, in `due`: the end of its frame, the SIFS before its
+//! answer, the end of its wait for an answer, or its access to the channel. Backoff slots are not events. While the
+//! channel is idle, the access time is known: idle since + DIFS or EIFS + slots. When a carrier appears, the whole
+//! slots that have passed are subtracted. Stations whose access is at the same instant all transmit, and collide.
 
 use std::collections::VecDeque;
 
@@ -21,48 +20,48 @@ use super::station::{
 use crate::ids::{LinkId, StationId};
 use crate::link::{DropCause, Fate, Offer, Verdict};
 
-/// A radio link's two ends.
+/// Two ends of a radio link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RadioPort {
-    /// Whose queue packets enter.
+    /// Station whose queue packets enter.
     pub from: StationId,
-    /// The next station.
+    /// Next station.
     pub to: StationId,
 }
 
-/// A packet that is through with a medium.
+/// A packet whose transmission on a medium has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The radio link to which it was offered.
+    /// Radio link to which it was offered.
     pub link: LinkId,
-    /// As it was offered.
+    /// The packet as it was offered.
     pub packet: Offer,
-    /// Whether it has arrived at the next station. Media deliver nothing twice.
+    /// Fate of the packet. Media never deliver a packet twice.
     pub fate: Fate,
 }
 
-/// A shared channel and its stations at work.
+/// A shared channel and its stations at run time.
 #[derive(Clone, Debug)]
 pub struct Medium {
     config: RadioConfig,
     times: Airtime,
     reach: Reach,
     stations: Vec<Station>,
-    /// When each station acts next.
+    /// Time of each station's next action.
     due: Vec<Instant>,
-    /// The earliest of them.
+    /// Earliest of these times.
     next: Instant,
-    /// Who transmits.
+    /// Stations that transmit.
     on_air: Stations,
     outcomes: VecDeque<Outcome>,
 }
 
-/// Nothing is planned.
+/// Time of an action that is not planned.
 const NEVER: Instant = Instant::FAR_FUTURE;
 
 impl Medium {
-    /// A medium of stations, each with its name and place, in the run with `seed`; seed and
-    /// names determine all random numbers. The builder of the topology checks the configuration.
+    /// Creates a medium with stations, each with its name and position, in the run with `seed`. The seed and the names
+    /// determine all random numbers. The topology builder validates the configuration.
     #[must_use]
     pub fn new(config: &RadioConfig, stations: &[(String, Position)], seed: u64) -> Self {
         let places: Vec<_> = stations.iter().map(|(_, place)| *place).collect();
@@ -81,7 +80,7 @@ impl Medium {
         }
     }
 
-    /// Hands `link`'s packet to the station at its beginning. Times never go back over calls.
+    /// Offers `link`'s packet to the station at its beginning. Calls must be in the order of time.
     pub fn offer(
         &mut self,
         now: Instant,
@@ -111,14 +110,13 @@ impl Medium {
         }
     }
 
-    /// When to come back, if nothing is offered before.
+    /// Returns the time of the next event if no packet is offered before.
     #[must_use]
     pub fn next_event(&self) -> Option<Instant> {
         (self.next != NEVER).then_some(self.next)
     }
 
-    /// Does all that is due at `now`. What has become of packets waits in
-    /// [`Medium::take_outcome`].
+    /// Handles everything that is due at `now`. The fates of packets are fetched with [`Medium::take_outcome`].
     pub fn advance(&mut self, now: Instant) {
         let (mut ended, mut expired, mut started) = (0, 0, 0);
         for (s, &due) in self.due.iter().enumerate() {
@@ -140,51 +138,50 @@ impl Medium {
         for s in members(started) {
             self.start(s, now);
         }
-        // Only when all frames that begin at this instant are known, receivers lock on them.
+        // Receivers lock on frames only when all frames that begin at this instant are known.
         for s in members(started) {
             self.spread(s, now);
         }
         self.plan();
     }
 
-    /// The next packet that is through, in the order in which it happened.
+    /// Returns the next packet whose transmission has ended, in the order of time.
     pub fn take_outcome(&mut self) -> Option<Outcome> {
         self.outcomes.pop_front()
     }
 
-    /// Whether a packet waits in [`Medium::take_outcome`].
+    /// Returns `true` if [`Medium::take_outcome`] would return a packet.
     #[must_use]
     pub fn has_outcome(&self) -> bool {
         !self.outcomes.is_empty()
     }
 
-    /// What a station has done so far. Time busy is counted up to the last change.
+    /// Returns the counters of a station. Busy time is counted up to the last change.
     #[must_use]
     pub fn counters(&self, station: StationId) -> &StationCounters {
         &self.stations[station.index()].counters
     }
 
-    /// How many stations there are.
+    /// Returns the number of stations.
     #[must_use]
     pub fn station_count(&self) -> usize {
         self.stations.len()
     }
 
-    /// The times of the channel.
+    /// Returns the durations on the channel.
     #[must_use]
     pub const fn times(&self) -> &Airtime {
         &self.times
     }
 
-    /// Packets and bytes in a station's interface queue; the packet that its MAC works on is not
-    /// among them.
+    /// Returns the packets and bytes in a station's interface queue, without the packet that its MAC works on.
     #[must_use]
     pub fn backlog(&self, station: StationId) -> (u64, u64) {
         let station = &self.stations[station.index()];
         (station.queue.len() as u64, station.queue_bytes)
     }
 
-    /// Who is on the air with what.
+    /// Returns the stations that transmit, with their frames.
     #[cfg(test)]
     pub(super) fn frames(&self) -> Vec<(usize, FrameKind)> {
         let frames = self.stations.iter().enumerate();
@@ -196,7 +193,7 @@ impl Medium {
             .collect()
     }
 
-    /// Gives station `s` a packet to contend for, out of the blue.
+    /// Gives an idle station `s` a packet to contend for.
     fn begin_contention(&mut self, s: usize, head: Head, now: Instant) {
         let station = &mut self.stations[s];
         station.head = Some(head);
@@ -234,13 +231,13 @@ impl Medium {
         }
     }
 
-    /// Lets the MAC take the next packet from the queue, if there is one.
+    /// Moves the next packet from the queue to the MAC, if there is one.
     fn take_next(&mut self, s: usize) {
         let next = self.stations[s].pop();
         self.stations[s].head = next.map(|queued| self.head_of(queued));
     }
 
-    /// Plans a free station's access to the channel.
+    /// Schedules a free station's access to the channel.
     fn schedule(&mut self, s: usize, now: Instant) {
         let station = &self.stations[s];
         if station.phase != Phase::Free {
@@ -254,7 +251,7 @@ impl Medium {
     }
 
     fn plan(&mut self) {
-        // A loop and a branch, as who is next seldom is another one: the iterator's least is slower.
+        // A loop with a branch that is rarely taken is faster than the iterator's minimum.
         let mut next = NEVER;
         for &due in &self.due {
             if due < next {
@@ -264,12 +261,12 @@ impl Medium {
         self.next = next;
     }
 
-    /// Whether `s` neither senses a carrier nor transmits.
+    /// Returns `true` if `s` neither senses a carrier nor transmits.
     fn is_idle(&self, s: usize) -> bool {
         self.on_air & (self.reach.senses(s) | only(s)) == 0
     }
 
-    /// The channel has become busy for `s`, if it was not before.
+    /// Notes that the channel is busy for `s`.
     fn pause(&mut self, s: usize, now: Instant) {
         let station = &mut self.stations[s];
         if station.idle_since == NEVER {
@@ -280,7 +277,7 @@ impl Medium {
         self.schedule(s, now);
     }
 
-    /// The channel may have become idle for `s`.
+    /// Notes that the channel may have become idle for `s`.
     fn resume(&mut self, s: usize, now: Instant) {
         if !self.is_idle(s) {
             return;
@@ -293,7 +290,7 @@ impl Medium {
         self.schedule(s, now);
     }
 
-    /// Puts the frame of `s` on the air.
+    /// Starts the transmission of the frame of `s`.
     fn start(&mut self, s: usize, now: Instant) {
         let station = &mut self.stations[s];
         if station.phase == Phase::Free {
@@ -331,9 +328,9 @@ impl Medium {
         self.on_air |= only(s);
     }
 
-    /// Lets all others notice that `x` has begun to transmit.
+    /// Notifies all other stations that `x` has begun to transmit.
     fn spread(&mut self, x: usize, now: Instant) {
-        // Those that `x` senses are those that sense `x`.
+        // The stations that `x` senses are those that sense `x`.
         let sensing = self.reach.senses(x);
         for r in members(self.reach.affects(x) & !self.on_air) {
             if sensing & only(r) != 0 {
@@ -343,7 +340,7 @@ impl Medium {
         }
     }
 
-    /// What the beginning of a frame from `x` does to the reception at `r`.
+    /// Updates the reception at `r` when a frame from `x` begins.
     fn listen(&mut self, r: usize, x: usize, now: Instant) {
         let receivable = self.reach.receives(r) & only(x) != 0;
         if let Some(lock) = &mut self.stations[r].lock {
@@ -351,7 +348,7 @@ impl Medium {
             if self.reach.disturbers(r, sender) & only(x) != 0 {
                 lock.state = Reception::Destroyed;
             }
-            // Of frames that begin together the strongest one is heard.
+            // Of frames that begin together, the strongest is received.
             let stronger = self.reach.nearer(r, sender) & only(x) != 0;
             if !(receivable && stronger && lock.since == now) {
                 return;
@@ -361,7 +358,7 @@ impl Medium {
         }
         let disturbed = self.on_air & self.reach.disturbers(r, x) != 0;
         if disturbed && self.config.sensed_frames == SensedFrames::Difs {
-            // The preamble was drowned: there is no frame, only noise.
+            // The preamble was drowned: there is only noise, no frame.
             return;
         }
         self.stations[r].lock = Some(Lock {
@@ -373,14 +370,14 @@ impl Medium {
                 Reception::Intact
             },
         });
-        // Who waits for an answer waits until this frame shows whether it is the one.
+        // A station that waits for an answer waits until this frame shows whether it is the answer.
         if matches!(self.stations[r].phase, Phase::Awaiting(_)) {
             self.due[r] = NEVER;
         }
     }
 
-    /// Takes the frame of `x` off the air. All those that end at this instant are in `ended`:
-    /// they have been deaf to each other.
+    /// Ends the transmission of the frame of `x`. `ended` contains all stations whose frames end at this instant: they
+    /// could not receive each other.
     fn end(&mut self, x: usize, ended: Stations, now: Instant) {
         let Phase::Sending(frame) = self.stations[x].phase else {
             debug_assert!(false, "no frame to end");
@@ -415,7 +412,7 @@ impl Medium {
         }
     }
 
-    /// How the reception of a frame ends; the addressee of data may find it corrupted.
+    /// Returns the result of the reception of a frame; the addressee of data may find it corrupted.
     fn reception(&mut self, r: usize, x: usize, frame: Frame, state: Reception) -> Reception {
         let may_err = state == Reception::Intact
             && frame.kind == FrameKind::Data
@@ -430,7 +427,7 @@ impl Medium {
         state
     }
 
-    /// `r` has received a frame from `x`.
+    /// Handles a frame that `r` has received from `x`.
     fn received(&mut self, r: usize, x: usize, frame: Frame, now: Instant) {
         self.stations[r].eifs_until = Instant::ZERO;
         let ours = usize::from(frame.to) == r;
@@ -439,7 +436,7 @@ impl Medium {
             (FrameKind::Cts, Phase::Awaiting(Answer::Cts)) if ours => {
                 return self.send_data(r, now);
             }
-            // Any other frame in place of the answer means that none comes.
+            // Any other frame in place of the answer means that there is no answer.
             (_, Phase::Awaiting(_)) => self.fail(r, now),
             _ => {}
         }
@@ -467,7 +464,7 @@ impl Medium {
         }
     }
 
-    /// `r` takes the packet of `x`, unless it has it already.
+    /// Lets `r` accept the packet of `x`, unless it already has it.
     fn accept(&mut self, r: usize, x: usize) {
         let sender = &mut self.stations[x];
         let Some(head) = &mut sender.head else {
@@ -492,7 +489,7 @@ impl Medium {
         });
     }
 
-    /// `r` has lost a frame on which it was locked.
+    /// Handles the loss of a frame on which `r` was locked.
     fn garbled(&mut self, r: usize, now: Instant) {
         self.stations[r].eifs_until = now + self.times.eifs;
         if matches!(self.stations[r].phase, Phase::Awaiting(_)) {
@@ -500,7 +497,7 @@ impl Medium {
         }
     }
 
-    /// `r` has sensed a frame that it could not receive.
+    /// Handles a frame that `r` has sensed but could not receive.
     fn overheard(&mut self, r: usize, now: Instant) {
         let station = &mut self.stations[r];
         let listening = !matches!(station.phase, Phase::Sending(_));
@@ -509,7 +506,7 @@ impl Medium {
         }
     }
 
-    /// The CTS is there: the data follow.
+    /// Handles a CTS: the data frame follows.
     fn send_data(&mut self, s: usize, now: Instant) {
         let station = &mut self.stations[s];
         if let Some(head) = &mut station.head {
@@ -519,8 +516,8 @@ impl Medium {
         }
     }
 
-    /// The ACK is there. The backoff that follows keeps a station from sending two packets in a
-    /// row without contending; the channel becoming idle, as it does now, sets it going.
+    /// Handles an ACK. The backoff that follows prevents a station from sending two packets in a row without
+    /// contending. It starts when the channel becomes idle, which happens now.
     fn succeed(&mut self, s: usize) {
         let station = &mut self.stations[s];
         station.counters.acknowledged += 1;
@@ -531,7 +528,7 @@ impl Medium {
         self.take_next(s);
     }
 
-    /// No answer: a longer backoff and another attempt, or the end of the packet.
+    /// Handles a missing answer: a longer backoff and another attempt, or the end of the packet.
     fn fail(&mut self, s: usize, now: Instant) {
         let station = &mut self.stations[s];
         let awaited = station.phase;
@@ -569,7 +566,7 @@ impl Medium {
         self.resume(s, now);
     }
 
-    /// The retry limit: whatever most attempts failed for is the cause.
+    /// Drops a packet at the retry limit. The cause is that of most failed attempts.
     fn give_up(&mut self, s: usize) {
         let station = &mut self.stations[s];
         if let Some(head) = station.head

@@ -1,16 +1,16 @@
-//! Who receives, senses and disturbs whom: computed once, kept as the bits of words.
+//! Reception, carrier sense and interference between stations: computed once, as bit sets.
 
 use super::config::{Interference, Position, RadioConfig};
 
 /// A set of stations.
 pub(super) type Stations = u64;
 
-/// The set of one station.
+/// Returns the set of one station.
 pub(super) const fn only(station: usize) -> Stations {
     1 << station
 }
 
-/// The members of a set, in ascending order.
+/// Returns the members of a set, in ascending order.
 pub(super) fn members(mut set: Stations) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         if set == 0 {
@@ -22,18 +22,18 @@ pub(super) fn members(mut set: Stations) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Who receives, senses and disturbs whom.
+/// Reception, carrier sense and interference between stations.
 #[derive(Clone, Debug)]
 pub(super) struct Reach {
     stations: usize,
-    /// Whom a station senses, and whose frames it can receive. Both are symmetric.
+    /// Stations that a station senses, and those whose frames it can receive. Both relations are symmetric.
     senses: Vec<Stations>,
     receives: Vec<Stations>,
-    /// At whom a station's transmission makes any difference.
+    /// Stations that a station's transmission affects in any way.
     affects: Vec<Stations>,
-    /// `disturbers[r * stations + s]`: whose transmission destroys a frame from `s` at `r`.
+    /// `disturbers[r * stations + s]`: stations whose transmission destroys a frame from `s` at `r`.
     disturbers: Vec<Stations>,
-    /// `nearer[r * stations + s]`: whose frames are stronger at `r` than those of `s`.
+    /// `nearer[r * stations + s]`: stations whose frames are stronger at `r` than those of `s`.
     nearer: Vec<Stations>,
 }
 
@@ -41,7 +41,7 @@ impl Reach {
     pub(super) fn new(config: &RadioConfig, places: &[Position]) -> Self {
         let stations = places.len();
         let distance = |a: usize, b: usize| places[a].distance_m(places[b]);
-        // The set of those x ≠ a for which the condition on (a, x) holds.
+        // Set of those x ≠ a for which the condition on (a, x) holds.
         let set = |a: usize, holds: &dyn Fn(usize) -> bool| -> Stations {
             let others = (0..stations).filter(|&x| x != a && holds(x));
             others.fold(0, |set, x| set | only(x))
@@ -81,33 +81,33 @@ impl Reach {
         }
     }
 
-    /// Whom `station` senses.
+    /// Returns the stations that `station` senses.
     pub(super) fn senses(&self, station: usize) -> Stations {
         self.senses[station]
     }
 
-    /// Whose frames `station` can receive.
+    /// Returns the stations whose frames `station` can receive.
     pub(super) fn receives(&self, station: usize) -> Stations {
         self.receives[station]
     }
 
-    /// Whom a transmission of `station` concerns.
+    /// Returns the stations that a transmission of `station` affects.
     pub(super) fn affects(&self, station: usize) -> Stations {
         self.affects[station]
     }
 
-    /// Whose transmission destroys a frame from `sender` at `receiver`.
+    /// Returns the stations whose transmission destroys a frame from `sender` at `receiver`.
     pub(super) fn disturbers(&self, receiver: usize, sender: usize) -> Stations {
         self.disturbers[receiver * self.stations + sender]
     }
 
-    /// Whose frames are stronger at `receiver` than those of `sender`.
+    /// Returns the stations whose frames are stronger at `receiver` than those of `sender`.
     pub(super) fn nearer(&self, receiver: usize, sender: usize) -> Stations {
         self.nearer[receiver * self.stations + sender]
     }
 }
 
-/// Whether a transmission from `other_m` away destroys a frame from `sender_m` away.
+/// Returns `true` if a transmission from a distance of `other_m` destroys a frame from a distance of `sender_m`.
 fn disturbs(config: &RadioConfig, sender_m: f64, other_m: f64) -> bool {
     match config.interference {
         Interference::AnyOverlap => other_m <= config.carrier_sense_range_m,
@@ -115,7 +115,7 @@ fn disturbs(config: &RadioConfig, sender_m: f64, other_m: f64) -> bool {
             path_loss_exponent,
             threshold_db,
         } => {
-            // 10 · exponent · log₁₀(other / sender) < threshold, without dividing by zero.
+            // 10 · exponent · log₁₀(other / sender) < threshold, without a division by zero.
             let ratio = libm::pow(10.0, threshold_db / (10.0 * path_loss_exponent));
             other_m < sender_m * ratio
         }
@@ -134,18 +134,18 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_200_m_hops() {
+    fn reach_in_a_chain_of_200_m_hops() {
         let reach = chain(200.0, &RadioConfig::DSSS_11_MBPS);
         assert_eq!(reach.receives(2), 0b00_1010);
         assert_eq!(reach.senses(2), 0b01_1011);
-        // At station 1, a frame from 0 at 200 m is destroyed from less than 200·10^(1/4) =
-        // 355.7 m away: by station 2, not by station 3 at 400 m.
+        // At station 1, a frame from station 0 at 200 m is destroyed from a distance below 200·10^(1/4) = 355.7 m: by
+        // station 2, but not by station 3 at 400 m.
         assert_eq!(reach.disturbers(1, 0), 0b00_0100);
         assert_eq!(reach.nearer(1, 3), 0b00_0101);
     }
 
     #[test]
-    fn without_capture_whatever_is_sensed_destroys() {
+    fn without_capture_any_sensed_frame_destroys() {
         let config = RadioConfig {
             interference: Interference::AnyOverlap,
             ..RadioConfig::DSSS_11_MBPS

@@ -1,4 +1,4 @@
-//! A station: its interface queue, its backoff, and what its MAC is doing.
+//! A station: its interface queue, its backoff, and the state of its MAC.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::ids::LinkId;
 use crate::link::{Offer, QueueLimit};
 use crate::random::Stream;
 
-/// A packet in a station's hands.
+/// A packet at a station.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queued {
     pub(super) offer: Offer,
@@ -18,56 +18,56 @@ pub(super) struct Queued {
     pub(super) to: u8,
 }
 
-/// The packet that the MAC works on, and how its attempts went.
+/// Packet that the MAC works on, with the results of its attempts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head {
     pub(super) queued: Queued,
     pub(super) airtime: Duration,
     pub(super) protection: Protection,
-    /// Whether a copy has arrived; if so, further ones are only acknowledged.
+    /// State of the arrival; once a copy has arrived, further ones are only acknowledged.
     pub(super) arrival: Arrival,
-    /// Failed attempts with a short frame or an RTS since a CTS came: the short retry count.
+    /// Failed attempts with a short frame or an RTS since the last CTS: the short retry count.
     pub(super) short_retries: u32,
     /// Failed attempts with a long frame: the long retry count.
     pub(super) long_retries: u32,
-    /// Attempts that failed in all, and those of them in which the data frame was corrupted.
+    /// All failed attempts, and those among them with a corrupted data frame.
     pub(super) failures: u32,
     pub(super) corrupted: u32,
-    /// Whether the attempt under way has been corrupted.
+    /// State of the current attempt.
     pub(super) attempt: Attempt,
 }
 
-/// How a data frame gets on the air.
+/// Access method of a data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Protection {
-    /// By basic access.
+    /// Basic access.
     None,
-    /// After RTS and CTS.
+    /// RTS and CTS before the frame.
     Rts,
 }
 
-/// Whether a packet has reached the next station.
+/// Arrival of a packet at the next station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
     NotYet,
     Done,
 }
 
-/// What befell the data frame of the attempt under way, as far as the channel knows.
+/// State of the current attempt's data frame, as known to the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attempt {
     Clean,
     Corrupted,
 }
 
-/// What a station's MAC is doing.
+/// State of a station's MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Contending for the channel, or without a packet.
     Free,
-    /// About to send this frame a SIFS after the one that asked for it.
+    /// About to send this frame, a SIFS after the frame that it answers.
     Answering(Frame),
-    /// On the air with this frame.
+    /// Transmitting this frame.
     Sending(Frame),
     /// Waiting for the answer to an RTS or a data frame.
     Awaiting(Answer),
@@ -78,7 +78,7 @@ pub(super) enum Phase {
 pub(super) struct Frame {
     pub(super) kind: FrameKind,
     pub(super) to: u8,
-    /// How long the exchange goes on after this frame: what others put into their NAV.
+    /// Duration of the rest of the exchange after this frame, which other stations put into their NAV.
     pub(super) reserves: Duration,
 }
 
@@ -101,13 +101,13 @@ pub(super) enum Answer {
 /// Backoff (IEEE 802.11-2007 §9.2.5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Backoff {
-    /// None is due: a packet goes out as soon as the channel has been idle for long enough.
+    /// No backoff: a packet is sent as soon as the channel has been idle for long enough.
     None,
-    /// So many idle slots are still to pass.
+    /// Number of idle slots that still have to pass.
     Slots(u32),
 }
 
-/// The frame that a receiver is locked on.
+/// Frame that a receiver is locked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lock {
     pub(super) sender: u8,
@@ -115,26 +115,25 @@ pub(super) struct Lock {
     pub(super) state: Reception,
 }
 
-/// How a reception goes.
+/// State of a reception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reception {
     Intact,
     Destroyed,
 }
 
-/// A station at work.
+/// A station at run time.
 #[derive(Clone, Debug)]
 pub(super) struct Station {
     pub(super) phase: Phase,
     pub(super) backoff: Backoff,
-    /// The contention window.
+    /// Contention window.
     pub(super) cw: u32,
-    /// Since when no carrier is sensed and the station itself is silent; far in the future while
-    /// that is not so.
+    /// Time since which no carrier is sensed and the station itself is silent; far in the future otherwise.
     pub(super) idle_since: Instant,
-    /// Until when EIFS after a frame in error lasts; a frame that is received ends it.
+    /// End of EIFS after a frame in error; a received frame ends it early.
     pub(super) eifs_until: Instant,
-    /// Until when others have reserved the channel.
+    /// End of the reservation of the channel by other stations.
     pub(super) nav: Instant,
     pub(super) lock: Option<Lock>,
     pub(super) head: Option<Head>,
@@ -145,7 +144,7 @@ pub(super) struct Station {
     pub(super) random: Draws,
 }
 
-/// A station's random streams, one per purpose.
+/// Random streams of a station, one per purpose.
 #[derive(Clone, Debug)]
 pub(super) struct Draws {
     pub(super) backoff: Stream,
@@ -154,7 +153,7 @@ pub(super) struct Draws {
 }
 
 impl Head {
-    /// What the station sends first for the packet.
+    /// Returns the first frame that the station sends for the packet.
     pub(super) fn first_frame(&self, times: &Airtime) -> Frame {
         match self.protection {
             Protection::None => self.data_frame(times),
@@ -166,7 +165,7 @@ impl Head {
         }
     }
 
-    /// The frame with the packet itself.
+    /// Returns the frame with the packet itself.
     pub(super) fn data_frame(&self, times: &Airtime) -> Frame {
         Frame {
             kind: FrameKind::Data,
@@ -188,7 +187,7 @@ impl Draws {
 }
 
 impl Station {
-    /// A station called `name` that has been idle for ever.
+    /// Creates a station called `name` that has always been idle.
     pub(super) fn new(cw_min: u32, seed: u64, name: &str) -> Self {
         Self {
             phase: Phase::Free,
@@ -207,7 +206,7 @@ impl Station {
         }
     }
 
-    /// Whether the queue takes a packet of so many bytes.
+    /// Returns `true` if the queue has room for a packet of `bytes` bytes.
     pub(super) fn has_room(&self, limit: QueueLimit, bytes: u32) -> bool {
         match limit {
             QueueLimit::Unlimited => true,
@@ -227,13 +226,13 @@ impl Station {
         Some(first)
     }
 
-    /// From when on backoff slots count: DIFS after the channel became idle and the NAV ran
-    /// out, but not before EIFS after a frame in error is over (IEEE 802.11-2007 §9.2.3).
+    /// Returns the time from which backoff slots count: DIFS after the channel became idle and the NAV expired, but not
+    /// before the end of EIFS after a frame in error (IEEE 802.11-2007 §9.2.3).
     pub(super) fn slots_from(&self, times: &Airtime) -> Instant {
         (self.idle_since.max(self.nav) + times.difs).max(self.eifs_until)
     }
 
-    /// When the station may send if the channel stays idle.
+    /// Returns the time at which the station may send if the channel remains idle.
     pub(super) fn access(&self, times: &Airtime) -> Instant {
         let slots = match self.backoff {
             Backoff::None => 0,
@@ -242,13 +241,13 @@ impl Station {
         self.slots_from(times) + times.slot * u64::from(slots)
     }
 
-    /// A backoff after a failure or a success, or because the channel was found busy.
+    /// Draws a backoff, after a failure or a success, or because the channel was busy.
     pub(super) fn draw_backoff(&mut self) {
         let slots = self.random.backoff.below(u64::from(self.cw) + 1);
         self.backoff = Backoff::Slots(slots as u32);
     }
 
-    /// Takes the slots that have passed until `now` off the backoff: the channel becomes busy.
+    /// Subtracts the slots that have passed until `now` from the backoff, because the channel becomes busy.
     pub(super) fn freeze(&mut self, now: Instant, times: &Airtime) {
         if self.idle_since == Instant::FAR_FUTURE {
             return;
@@ -262,7 +261,7 @@ impl Station {
                     _ => Backoff::Slots(left as u32),
                 };
             }
-            // It was about to send without backoff, but no longer finds the channel idle.
+            // It was about to send without backoff, but the channel is no longer idle.
             Backoff::None if self.head.is_some() && self.phase == Phase::Free => {
                 self.draw_backoff();
             }
@@ -281,7 +280,7 @@ mod tests {
         Instant::ZERO + Duration::from_micros(micros)
     }
 
-    /// A station whose channel is idle since 1 ms, with a backoff of ten slots.
+    /// Creates a station whose channel has been idle since 1 ms, with a backoff of ten slots.
     fn counting() -> (Station, Airtime) {
         let mut station = Station::new(31, 1, "station");
         station.idle_since = at(1000);
@@ -290,8 +289,8 @@ mod tests {
     }
 
     #[test]
-    fn whole_slots_after_difs_are_taken_off() {
-        // DIFS ends at 1050; 65 µs later three slots of 20 µs have passed.
+    fn whole_slots_after_difs_are_subtracted() {
+        // DIFS ends at 1050 µs; 65 µs later, three slots of 20 µs have passed.
         for (now, left) in [(1030, 10), (1069, 10), (1070, 9), (1115, 7)] {
             let (mut station, times) = counting();
             assert_eq!(station.access(&times), at(1250));
@@ -311,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_packet_a_backoff_runs_out() {
+    fn a_backoff_expires_without_a_packet() {
         let (mut station, times) = counting();
         station.freeze(at(1250), &times);
         assert_eq!(station.backoff, Backoff::None);

@@ -1,8 +1,8 @@
-//! Timelines: who is on the air from when on, to the microsecond.
+//! Tests of timelines: start and sender of each frame, to the microsecond.
 //!
-//! A data frame with a packet of 1028 B takes 966 µs, ACK and CTS 304, RTS 352; SIFS is 10, DIFS
-//! 50, EIFS 364, and the wait for an answer 222. Most tests have contention windows of zero, so
-//! that nothing is left to chance.
+//! A data frame with a packet of 1028 B takes 966 µs, ACK and CTS 304 µs, RTS 352 µs; SIFS is 10 µs, DIFS 50 µs, EIFS
+//! 364 µs, and the wait for an answer 222 µs. Most tests have contention windows of zero, so that they do not depend on
+//! random numbers.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ fn at(micros: u64) -> Instant {
     Instant::ZERO + Duration::from_micros(micros)
 }
 
-/// No backoff at all.
+/// A configuration without backoff.
 fn certain() -> RadioConfig {
     RadioConfig {
         cw_min: 0,
@@ -28,7 +28,7 @@ fn certain() -> RadioConfig {
     }
 }
 
-/// No backoff, and carriers sensed no further than frames are received.
+/// A configuration without backoff in which carriers are sensed only as far as frames are received.
 fn short_sighted() -> RadioConfig {
     RadioConfig {
         carrier_sense_range_m: 250.0,
@@ -36,17 +36,17 @@ fn short_sighted() -> RadioConfig {
     }
 }
 
-/// A frame: when it began, who sent it, what it was.
+/// A frame: start, sender, kind.
 type Sighting = (u64, usize, FrameKind);
-/// A packet that was through: when, its number, why it was lost if it was.
+/// The end of a packet: time, number, cause of loss.
 type End = (u64, u32, Option<DropCause>);
 
-/// Stations on a line, and what there was to be seen.
+/// Stations on a line, and the observed events.
 struct Scene {
     medium: Medium,
     frames: Vec<Sighting>,
     ends: Vec<End>,
-    /// Packets to come: when, its number, from, to.
+    /// Offered packets: time, number, from, to.
     offers: Vec<(u64, u32, u32, u32)>,
 }
 
@@ -64,13 +64,13 @@ impl Scene {
         }
     }
 
-    /// A packet of 1028 B at so many microseconds.
+    /// Adds a packet of 1028 B at `micros`.
     fn packet(mut self, micros: u64, number: u32, from: u32, to: u32) -> Self {
         self.offers.push((micros, number, from, to));
         self
     }
 
-    /// Plays until nothing more happens.
+    /// Runs until nothing more happens.
     fn play(mut self) -> Self {
         self.offers.sort_unstable();
         let mut offers = core::mem::take(&mut self.offers).into_iter().peekable();
@@ -139,11 +139,11 @@ fn data_sifs_ack_difs() {
 }
 
 #[test]
-fn an_idle_channel_is_taken_after_difs() {
-    // The channel is idle from 0 on: not before DIFS.
+fn a_station_accesses_an_idle_channel_after_difs() {
+    // The channel is idle from 0 on: access is not possible before DIFS.
     let early = Scene::new(&certain(), &[0.0, 200.0]).packet(20, 0, 0, 1);
     assert_eq!(early.play().frames[0], (50, 0, Data));
-    // The backoff after the first packet is long over: at once.
+    // The backoff after the first packet has long expired: access is immediate.
     let later = Scene::new(&RadioConfig::DSSS_11_MBPS, &[0.0, 200.0])
         .packet(1000, 0, 0, 1)
         .packet(900_000, 1, 0, 1)
@@ -152,7 +152,7 @@ fn an_idle_channel_is_taken_after_difs() {
 }
 
 #[test]
-fn packets_in_a_row_are_whole_slots_apart() {
+fn consecutive_packets_are_whole_slots_apart() {
     let mut scene = Scene::new(&RadioConfig::DSSS_11_MBPS, &[0.0, 200.0]);
     for n in 0..40 {
         scene = scene.packet(1000, n, 0, 1);
@@ -203,7 +203,7 @@ fn rts_cts_data_ack() {
 }
 
 #[test]
-fn a_cts_silences_those_who_do_not_hear_the_sender() {
+fn a_cts_silences_stations_that_do_not_sense_the_sender() {
     let config = RadioConfig {
         rts_threshold: RtsThreshold::Above(0),
         ..short_sighted()
@@ -219,12 +219,12 @@ fn a_cts_silences_those_who_do_not_hear_the_sender() {
 }
 
 #[test]
-fn hidden_stations_collide_until_they_give_up() {
+fn hidden_stations_collide_up_to_the_retry_limit() {
     let seen = Scene::new(&short_sighted(), &[0.0, 200.0, 400.0])
         .packet(1000, 0, 0, 1)
         .packet(1500, 1, 2, 1)
         .play();
-    // Seven attempts each, 966 + 222 + 50 apart.
+    // Seven attempts of each station, 966 + 222 + 50 µs apart.
     for (station, first) in [(0, 1000), (2, 1500)] {
         let starts: Vec<u64> = seen
             .frames
@@ -243,12 +243,12 @@ fn hidden_stations_collide_until_they_give_up() {
 }
 
 #[test]
-fn those_who_start_together_collide() {
+fn stations_that_start_together_collide() {
     let limit = RadioConfig {
         short_retry_limit: 2,
         ..certain()
     };
-    // All sense each other.
+    // All stations sense each other.
     let seen = Scene::new(&limit, &[0.0, 200.0, 400.0])
         .packet(1000, 0, 0, 1)
         .packet(1000, 1, 2, 1)
@@ -269,7 +269,7 @@ fn the_nearer_station_is_captured() {
             short_retry_limit: 1,
             ..short_sighted()
         };
-        // Station 2 stands at 100 m from station 1, station 0 at 200: 12 dB weaker.
+        // Station 2 is at 100 m from station 1, station 0 at 200 m: 12 dB weaker.
         let seen = Scene::new(&config, &[0.0, 200.0, 300.0])
             .packet(1000, 0, 0, 1)
             .packet(1000, 1, 2, 1)
@@ -302,15 +302,15 @@ fn eifs_after_a_frame_that_could_not_be_received() {
             .play();
         seen.frames[1]
     };
-    // The frame ends at 1966, and no ACK follows. Station 2 at 400 m senses it only.
+    // The frame ends at 1966, and no ACK follows. Station 2 at 400 m only senses it.
     assert_eq!(second_start(SensedFrames::Eifs, 400.0), (2330, 2, Data));
     assert_eq!(second_start(SensedFrames::Difs, 400.0), (2016, 2, Data));
-    // At 100 m it receives it, and honours the reservation for the ACK: 1966 + 314 + 50.
+    // At 100 m it receives the frame and respects the reservation for the ACK: 1966 + 314 + 50.
     assert_eq!(second_start(SensedFrames::Difs, 100.0), (2330, 2, Data));
 }
 
 #[test]
-fn bystanders_of_a_collision_wait_for_eifs_if_they_take_it_for_frames() {
+fn bystanders_of_a_collision_wait_for_eifs_or_difs() {
     let bystander = |sensed_frames| {
         let config = RadioConfig {
             short_retry_limit: 1,
@@ -341,7 +341,7 @@ fn corrupted_frames_are_retried_up_to_the_limit() {
     let gone = Some(DropCause::FrameError);
     assert_eq!(seen.ends, [(1000 + 6 * 1238 + 966 + 222, 0, gone)]);
     assert_eq!(seen.medium.counters(StationId(0)).frame_errors, 7);
-    // An RTS gets through each time: then the long retry limit counts.
+    // An RTS succeeds each time: then the long retry limit counts.
     let config = RadioConfig {
         rts_threshold: RtsThreshold::Above(0),
         ..config
@@ -354,9 +354,9 @@ fn corrupted_frames_are_retried_up_to_the_limit() {
 }
 
 #[test]
-fn a_lost_ack_costs_a_retry_but_delivers_nothing_twice() {
-    // Station 2, 300 m behind station 0, neither senses it nor is sensed, but drowns the ACK
-    // from 200 m: it is on the air from 1500 to 2466, the ACK from 1976 to 2280.
+fn a_lost_ack_causes_a_retry_but_no_second_delivery() {
+    // Station 2, 300 m behind station 0, neither senses it nor is sensed, but it drowns the ACK from 200 m: its frame
+    // is on the air from 1500 to 2466, the ACK from 1976 to 2280.
     let seen = Scene::new(&short_sighted(), &[0.0, 200.0, -300.0, -400.0])
         .packet(1000, 0, 0, 1)
         .packet(1500, 1, 2, 3)
@@ -379,8 +379,7 @@ fn a_packet_that_arrives_before_the_ack_may_need_a_backoff() {
             cw_max: 31,
             ..certain()
         };
-        // Station 1 gets a packet at 1970, between the data that end at 1966 and its ACK, which
-        // ends at 2280.
+        // Station 1 gets a packet at 1970, between the data that ends at 1966 and its ACK, which ends at 2280.
         let seen = Scene::new(&config, &[0.0, 200.0])
             .packet(1000, 0, 0, 1)
             .packet(1970, 1, 1, 0)
@@ -407,7 +406,7 @@ fn a_packet_error_is_acknowledged_and_not_retried() {
 }
 
 #[test]
-fn the_queue_holds_what_the_mac_has_not_taken() {
+fn the_queue_excludes_the_packet_in_the_mac() {
     let config = RadioConfig {
         queue: QueueLimit::Packets(2),
         ..certain()

@@ -1,4 +1,4 @@
-//! Marks of congestion from the queue to the sender: what it is told against the truth.
+//! Tests of congestion marks from the queue to the sender: reported marks against the truth.
 
 use crate::common::{MSS, at_ms, single};
 use dupack_algorithms::catalog::dialect::{receiver_config, sender_config};
@@ -13,8 +13,7 @@ use dupack_tcp::options::Ecn;
 use dupack_tcp::receiver::AckPolicy;
 use dupack_tcp::time::Duration;
 
-/// A transfer in dialect `rfc` through a queue that marks; ACKs are delayed. `judge` is shown it at
-/// its end.
+/// Runs a transfer in dialect `rfc` through a queue that marks, with delayed ACKs. Calls `judge` at the end.
 fn transfer(stack: &str, ecn: Ecn, judge: impl FnOnce(&TcpFlow)) {
     let spec = StackSpec::parse(stack, &Catalog::builtin()).expect("a stack");
     let change = |config: &mut TcpFlowConfig| {
@@ -37,20 +36,20 @@ fn transfer(stack: &str, ecn: Ecn, judge: impl FnOnce(&TcpFlow)) {
     let mut run = single(there, back, change, 10, application, 1);
     run.run_until(at_ms(600_000), &mut Unobserved);
     assert!(run.all_finished(), "{stack}");
-    // Everything is acknowledged soon after it has arrived.
+    // All data is acknowledged soon after its arrival.
     run.run_until(at_ms(601_000), &mut Unobserved);
     judge(run.tcp(FlowId(0)).expect("the only flow"));
 }
 
 #[test]
-fn an_accurate_count_is_the_truth() {
+fn accurate_ecn_reports_every_mark() {
     for stack in ["rack/reno", "sack/cubic", "newreno/reno", "le/westwood"] {
         transfer(stack, Ecn::Accurate, |flow| {
             let marked = flow.truth().counters().marked_packets;
             assert!(marked >= 20, "{stack}: {marked}");
             assert_eq!(flow.receiver().marked_packets(), marked, "{stack}");
             assert_eq!(flow.sender().marks_reported(), marked, "{stack}");
-            // Once a window at most.
+            // At most once per window.
             let answered = flow.sender().stats().marks_answered;
             assert!((5..=marked).contains(&answered), "{stack}: {answered}");
         });
@@ -58,7 +57,7 @@ fn an_accurate_count_is_the_truth() {
 }
 
 #[test]
-fn who_answers_the_share_of_marks_is_told_of_all_and_is_reno_where_nobody_counts() {
+fn prague_is_told_of_all_marks_and_is_reno_with_classic_ecn() {
     transfer("rack/prague", Ecn::Accurate, |flow| {
         let marked = flow.truth().counters().marked_packets;
         assert!(marked >= 20, "{marked}");
@@ -88,7 +87,7 @@ fn classic_echoes_are_answered_as_often_as_accurate_ones() {
 }
 
 #[test]
-fn a_model_is_told_once_a_window_and_the_receiver_hears_that_it_was() {
+fn bbr_is_told_of_marks_once_per_window() {
     for ecn in [Ecn::Classic, Ecn::Accurate] {
         transfer("rack/bbr", ecn, |flow| {
             let marked = flow.truth().counters().marked_packets;
@@ -102,7 +101,7 @@ fn a_model_is_told_once_a_window_and_the_receiver_hears_that_it_was() {
 }
 
 #[test]
-fn without_ecn_nothing_is_told() {
+fn without_ecn_no_marks_are_reported() {
     transfer("rack/reno", Ecn::Absent, |flow| {
         assert_eq!(flow.truth().counters().marked_packets, 0);
         assert_eq!(flow.sender().marks_reported(), 0);

@@ -1,4 +1,4 @@
-//! What must hold on any network, tried on networks that do everything wrong at once.
+//! Invariants of any network, tested on networks with every impairment at once.
 
 use std::ops::Range;
 
@@ -33,13 +33,13 @@ fn hostile(seed: u64, path: &HostilePath) -> Simulation {
 }
 
 #[test]
-fn every_transfer_ends_and_the_books_balance() {
+fn every_transfer_ends_with_consistent_counters() {
     every_transfer_ends(0..300, |_, _| {});
 }
 
-/// Rate and delay change, the links shut for a while and lose what waits, and ACKs are thinned.
+/// Links whose rate and delay change, with gaps that lose waiting packets, and with ACK thinning.
 #[test]
-fn so_they_do_on_links_that_change() {
+fn transfers_end_on_links_that_change() {
     every_transfer_ends(300..600, |seed, path| {
         let mut stream = Stream::derive(seed, "changes");
         for link in [&mut path.there, &mut path.back] {
@@ -83,7 +83,7 @@ fn draw_step(stream: &mut Stream) -> Step {
             max: min + millis(stream, 100),
         });
     }
-    // Four of them leave more than half of the time.
+    // Four steps leave more than half of the time for transmissions.
     step.gap = millis(stream, 60);
     if stream.below(2) == 0 {
         step.queued = Queued::Lost;

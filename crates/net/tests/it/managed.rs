@@ -1,4 +1,4 @@
-//! TCP through managed queues: what is sent arrives, and the books balance.
+//! Tests of TCP through managed queues: all data arrives, and the counters are consistent.
 
 use crate::common::{MSS, at_ms, single};
 use dupack_algorithms::catalog::dialect::{receiver_config, sender_config};
@@ -49,7 +49,7 @@ fn disciplines() -> Vec<Discipline> {
     ]
 }
 
-/// The link from which a packet of the flow may be missing: the only one with a rate and a queue.
+/// Returns the only link with a rate and a queue, where packets of the flow may be dropped.
 fn bottleneck(run: &Simulation) -> LinkId {
     let links = run.fabric().links().len() as u32;
     let by_peak = |&link: &LinkId| run.link_counters(link).backlog_max_packets;
@@ -57,7 +57,7 @@ fn bottleneck(run: &Simulation) -> LinkId {
 }
 
 #[test]
-fn everything_arrives_and_truth_and_link_count_the_same_drops() {
+fn the_truth_and_the_link_count_the_same_drops() {
     for discipline in disciplines() {
         for limit in [10, 100] {
             let run = transfer(discipline, limit, Ecn::Absent, 4000);
@@ -73,7 +73,7 @@ fn everything_arrives_and_truth_and_link_count_the_same_drops() {
 }
 
 #[test]
-fn marks_are_counted_apart_from_drops() {
+fn marks_are_counted_separately_from_drops() {
     let mut codel = CoDelConfig::RFC;
     codel.capable = Capable::Mark;
     let mut pie = PieConfig::RFC;

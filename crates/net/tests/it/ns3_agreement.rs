@@ -1,5 +1,5 @@
-//! The radio channel beside ns-3.37: throughput of chains and cells under ns-3's rules, against
-//! the runs recorded in `peers/ns3/results.csv`.
+//! Comparison of the radio channel with ns-3.37: throughput of chains and cells under ns-3's rules, against the runs
+//! recorded in `validation/peers/ns3/results.csv`.
 
 use std::collections::BTreeMap;
 use std::path::Path as File;
@@ -17,9 +17,9 @@ use dupack_net::units::BitRate;
 use dupack_net::wireless::RadioConfig;
 use dupack_tcp::time::{Duration, Instant};
 
-/// Payload bits per second of every scenario, averaged over ns-3's seeds.
+/// Returns the payload bits per second of every scenario, averaged over ns-3's seeds.
 fn recorded() -> BTreeMap<String, f64> {
-    let root = File::new(env!("CARGO_MANIFEST_DIR")).join("../../peers/ns3/results.csv");
+    let root = File::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/peers/ns3/results.csv");
     let text = std::fs::read_to_string(root).expect("the recorded runs");
     let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
     for line in text.lines().skip(1) {
@@ -42,12 +42,12 @@ fn recorded() -> BTreeMap<String, f64> {
 const PAYLOAD: f64 = 1000.0;
 const PACKET_BYTES: u32 = 1028;
 const SEEDS: u64 = 5;
-/// How far a mean may be from ns-3's.
+/// Maximum relative difference from ns-3's mean.
 const TOLERANCE: f64 = 0.03;
 
-/// A saturated sender.
+/// Returns a flow that saturates its sender.
 fn udp(from: NodeId, to: NodeId, rate_bps: u64) -> UdpFlowConfig {
-    let rate = BitRate::new(rate_bps).expect("some rate");
+    let rate = BitRate::new(rate_bps).expect("a rate above zero");
     let source = UdpConfig::new(UdpPattern::Constant { rate }, PACKET_BYTES);
     UdpFlowConfig::new(Path::Shortest { from, to }, source)
 }
@@ -69,7 +69,7 @@ fn udp_chain(radio: &RadioConfig, hops: u32) -> Network {
     network
 }
 
-/// A window so small that nothing is lost: congestion control has no say.
+/// The window is so small that nothing is lost, so congestion control has no effect.
 fn tcp_chain(radio: &RadioConfig, hops: u32) -> Network {
     let (mut network, from, to) = chain(radio, hops);
     let flow = transfer(from, to, 4, Application::Greedy);
@@ -97,11 +97,11 @@ fn cell(radio: &RadioConfig, stations: u32) -> Network {
     network
 }
 
-/// Payload bits per second over 30 s after 10 s of warm-up, averaged over seeds.
+/// Returns the payload bits per second over 30 s after 10 s of warm-up, averaged over seeds.
 fn goodput_bps(network: &dyn Fn() -> Network) -> f64 {
     let after = |secs| Instant::ZERO + Duration::from_secs(secs);
     let of = |seed| {
-        let mut run = Simulation::new(network(), seed).expect("a possible network");
+        let mut run = Simulation::new(network(), seed).expect("a valid network");
         run.run_until(after(10), &mut Unobserved);
         run.begin_measurement();
         run.run_until(after(40), &mut Unobserved);
@@ -114,7 +114,7 @@ fn goodput_bps(network: &dyn Fn() -> Network) -> f64 {
 }
 
 #[test]
-fn throughput_is_ns3s() {
+fn throughput_agrees_with_ns3() {
     let radio = RadioConfig::DSSS_11_MBPS_AS_NS3;
     let recorded = recorded();
     let mut compared = 0;

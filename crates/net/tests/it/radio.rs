@@ -1,4 +1,4 @@
-//! The radio channel under whole flows: saturation against Bianchi's model, chains, determinism.
+//! Tests of the radio channel under whole flows: saturation against Bianchi's model, chains, determinism.
 
 use crate::common::transfer;
 use dupack_net::flow::{Application, Path, UdpFlowConfig};
@@ -23,9 +23,9 @@ use dupack_tcp::time::{Duration, Instant};
 
 const PACKET_BYTES: u32 = 1028;
 
-/// More than enough datagrams per second from every sender to keep its queue full.
+/// Returns a flow with enough datagrams per second to keep its sender's queue full.
 fn udp(from: NodeId, to: NodeId, rate_bps: u64) -> UdpFlowConfig {
-    let rate = BitRate::new(rate_bps).expect("some rate");
+    let rate = BitRate::new(rate_bps).expect("a rate above zero");
     let source = UdpConfig::new(UdpPattern::Constant { rate }, PACKET_BYTES);
     UdpFlowConfig::new(Path::Shortest { from, to }, source)
 }
@@ -34,7 +34,7 @@ fn after(secs: u64) -> Instant {
     Instant::ZERO + Duration::from_secs(secs)
 }
 
-/// Received datagram bits per second in a saturated cell of `stations`, measured for `secs`.
+/// Runs a saturated cell of `stations` stations, and measures for `secs` seconds.
 fn cell(radio: &RadioConfig, stations: u32, secs: u64) -> Simulation {
     let mut map = Topology::new();
     let shape = RadioCell {
@@ -50,7 +50,7 @@ fn cell(radio: &RadioConfig, stations: u32, secs: u64) -> Simulation {
             .udp(udp(station, built.access_point, rate))
             .expect("a link");
     }
-    let mut run = Simulation::new(network, 1).expect("a possible cell");
+    let mut run = Simulation::new(network, 1).expect("a valid cell");
     run.run_until(after(1), &mut Unobserved);
     run.begin_measurement();
     run.run_until(after(1 + secs), &mut Unobserved);
@@ -66,7 +66,7 @@ fn throughput_bps(run: &Simulation) -> f64 {
 }
 
 #[test]
-fn a_saturated_cell_is_what_bianchis_model_says() {
+fn a_saturated_cell_agrees_with_bianchis_model() {
     let mut basic = RadioConfig::DSSS_11_MBPS;
     basic.short_retry_limit = 1000;
     basic.long_retry_limit = 1000;
@@ -101,17 +101,17 @@ fn a_saturated_cell_is_what_bianchis_model_says() {
 }
 
 #[test]
-fn a_lone_station_keeps_to_the_closed_form() {
+fn a_lone_station_has_the_throughput_of_the_closed_form() {
     let radio = RadioConfig::DSSS_11_MBPS;
     let run = cell(&radio, 1, 100);
-    // DIFS 50 + 15.5 slots 310 + data 966 + SIFS 10 + ACK 304 = 1640 µs. Over 100 s there are
-    // 61000 backoffs of deviation 9.2 slots each: 0.05 % of the sum.
+    // DIFS 50 + 15.5 slots 310 + data 966 + SIFS 10 + ACK 304 = 1640 µs. Over 100 s there are 61000 backoffs with a
+    // standard deviation of 9.2 slots each: 0.05 % of the sum.
     let expected = f64::from(PACKET_BYTES) * 8.0 / 1640e-6;
     let ratio = throughput_bps(&run) / expected;
     assert!((ratio - 1.0).abs() < 0.001, "{ratio}");
 }
 
-/// A chain of so many 200 m hops.
+/// Returns a chain of `hops` hops of 200 m.
 fn chain(radio: RadioConfig, hops: u32) -> (Network, Vec<NodeId>) {
     let mut map = Topology::new();
     let shape = RadioChain {
@@ -128,11 +128,11 @@ fn tcp_over(radio: RadioConfig, hops: u32, window: u32, seed: u64) -> Simulation
     let ends = (nodes[0], nodes[hops as usize]);
     let config = transfer(ends.0, ends.1, window, Application::Greedy);
     network.tcp(config).expect("a chain");
-    Simulation::new(network, seed).expect("a possible chain")
+    Simulation::new(network, seed).expect("a valid chain")
 }
 
 #[test]
-fn tcp_shares_the_channel_with_itself_hop_after_hop() {
+fn tcp_shares_the_channel_among_its_hops() {
     let mut goodputs = Vec::new();
     for hops in 1..=5 {
         let mut run = tcp_over(RadioConfig::DSSS_11_MBPS, hops, 4, 1);
@@ -140,7 +140,7 @@ fn tcp_shares_the_channel_with_itself_hop_after_hop() {
         goodputs.push(run.report().tcp[0].goodput_bps / 1e6);
     }
     println!("TCP, window 4, 1 to 5 hops of 200 m, Mbit/s: {goodputs:.3?}");
-    // Up to three hops all stations are in each other's way: 1, 1/2, 1/3.
+    // Up to three hops all stations share the channel: 1, 1/2, 1/3.
     for (hops, share) in [(2, 1.0 / 2.0), (3, 1.0 / 3.0)] {
         let ratio = goodputs[hops - 1] / goodputs[0];
         assert!((ratio / share - 1.0).abs() < 0.15, "{hops} hops: {ratio}");
@@ -149,8 +149,8 @@ fn tcp_shares_the_channel_with_itself_hop_after_hop() {
     assert!(goodputs[4] > 0.1 * goodputs[0]);
 }
 
-/// Two stations out of carrier sense of each other that saturate the one between them: Mbit/s
-/// received, and the share of data frames that were not acknowledged.
+/// Two stations out of each other's carrier sense saturate the station between them. Returns the received Mbit/s and
+/// the fraction of data frames that were not acknowledged.
 fn hidden(data_rate: BitRate, rts_threshold: RtsThreshold) -> (f64, f64) {
     let mut radio = RadioConfig::DSSS_11_MBPS;
     radio.data_rate = data_rate;
@@ -161,7 +161,7 @@ fn hidden(data_rate: BitRate, rts_threshold: RtsThreshold) -> (f64, f64) {
         let flow = udp(sender, nodes[1], 8_000_000);
         network.udp(flow).expect("a chain");
     }
-    let mut run = Simulation::new(network, 1).expect("a possible chain");
+    let mut run = Simulation::new(network, 1).expect("a valid chain");
     run.run_until(after(20), &mut Unobserved);
     let (mut frames, mut acknowledged) = (0, 0);
     for station in [0, 2] {
@@ -183,19 +183,19 @@ fn rts_and_cts_protect_data_from_hidden_stations() {
     };
     let [(_, wasted), (_, wasted_with_rts)] = of(11);
     assert!(wasted > 0.3 && wasted_with_rts < 0.01);
-    // Frames four times as long are worth the detour at 1 Mbit/s.
+    // At 2 Mbit/s frames take longer, so that RTS and CTS pay off.
     let [(basic, _), (with_rts, _)] = of(2);
     assert!(with_rts > basic);
 }
 
 #[test]
-fn packet_errors_are_what_was_asked_for() {
+fn packet_errors_have_the_configured_probability() {
     let mut radio = RadioConfig::DSSS_11_MBPS;
     radio.packet_error = Probability::clamped(0.03);
     let run = cell(&radio, 2, 100);
     let counters = run.link_counters(dupack_net::ids::LinkId(0));
     let share = counters.drops.of(DropCause::Random) as f64 / counters.carried_packets as f64;
-    // 33000 packets: deviation 0.001.
+    // 33000 packets: standard deviation 0.001.
     assert!((share - 0.03).abs() < 0.003, "{share}");
 }
 
@@ -211,7 +211,7 @@ fn digest(mut run: Simulation, step: Duration) -> u64 {
 }
 
 #[test]
-fn a_run_repeats_itself_however_it_is_cut() {
+fn a_radio_run_repeats_itself_in_any_pieces() {
     let mut radio = RadioConfig::DSSS_11_MBPS;
     radio.packet_error = Probability::clamped(0.01);
     radio.frame_error = Probability::clamped(0.1);
@@ -222,11 +222,10 @@ fn a_run_repeats_itself_however_it_is_cut() {
     assert_ne!(whole, digest(run(2), Duration::from_secs(10)));
 }
 
-/// Stations thrown at random, some sources that come and go, every rule at random: every packet
-/// is delivered once, dropped once, or still under way, and the channel never falls silent with
-/// work to do.
+/// Stations at random positions, with sources that start and stop, and random settings: every packet is delivered once,
+/// dropped once, or still in transit, and the channel never becomes idle while packets wait.
 #[test]
-fn no_packet_is_lost_count_of() {
+fn every_packet_is_accounted_for() {
     for seed in 0..60 {
         let mut random = Stream::derive(seed, "scene");
         let mut network = Network::new(scene(&mut random));
@@ -243,7 +242,7 @@ fn no_packet_is_lost_count_of() {
             }
         }
         let Ok(mut run) = Simulation::new(network, seed) else {
-            panic!("seed {seed}: an impossible scene");
+            panic!("seed {seed}: invalid scene");
         };
         run.run_until(after(5), &mut Unobserved);
         run.run_until(after(120), &mut Unobserved);
@@ -257,7 +256,7 @@ fn no_packet_is_lost_count_of() {
                         "seed {seed}"
                     );
                 }
-                Flow::Media(_) => unreachable!("there is none"),
+                Flow::Media(_) => unreachable!("no media flows"),
                 Flow::Tcp(flow) => {
                     assert!(
                         matches!(flow.progress(), Progress::Finished(_)),
@@ -270,7 +269,7 @@ fn no_packet_is_lost_count_of() {
     }
 }
 
-/// Up to 12 stations within a square of 800 m, joined wherever they hear each other.
+/// Returns up to 12 stations within a square of 800 m, with links wherever they are in range.
 fn scene(random: &mut Stream) -> Topology {
     let mut map = Topology::new();
     let mut radio = RadioConfig::DSSS_11_MBPS;

@@ -1,4 +1,4 @@
-//! TCP transfers over the network: timing, truth, measures.
+//! Tests of TCP transfers over the network: timing, truth, measures.
 
 use crate::common::{MSS, at_ms, single, transfer};
 use dupack_net::flow::UdpFlowConfig;
@@ -20,7 +20,7 @@ use dupack_net::udp::{UdpConfig, UdpPattern};
 use dupack_net::units::{BitRate, Probability};
 use dupack_tcp::time::Duration;
 
-/// 8 Mbit/s, a byte per microsecond, and 10 ms of delay.
+/// 8 Mbit/s, which is 1 byte per microsecond, and a delay of 10 ms.
 fn link() -> LinkConfig {
     LinkConfig::rate(BitRate::from_mbps(8), Duration::from_millis(10))
 }
@@ -37,8 +37,8 @@ fn a_transfer_ends_when_the_last_byte_arrives() {
     };
     let mut run = single(link(), link(), free_headers, 4, segments(6), 1);
     run.run_until(at_ms(1000), &mut Unobserved);
-    // Four segments of 1 ms each from 5 ms on arrive at 16, 17, 18, 19 ms; the first ACK (40 µs)
-    // is back at 26.04 ms, so the fifth arrives at 37.04 ms and the sixth 1 ms later.
+    // Four segments of 1 ms each, sent from 5 ms on, arrive at 16, 17, 18 and 19 ms. The first ACK (40 µs) is back at
+    // 26.04 ms, so the fifth segment arrives at 37.04 ms and the sixth 1 ms later.
     let flow = run.tcp(FlowId(0)).unwrap();
     let end = at_ms(38) + Duration::from_micros(40);
     assert_eq!(flow.progress(), Progress::Finished(end));
@@ -51,7 +51,7 @@ fn a_transfer_ends_when_the_last_byte_arrives() {
 }
 
 #[test]
-fn truth_and_belief_agree_on_a_clean_path() {
+fn the_truth_agrees_with_the_sender_on_a_clean_path() {
     let mut run = single(link(), link(), |_| {}, 20, Application::Greedy, 1);
     run.run_until(at_ms(5_000), &mut Unobserved);
     let flow = run.tcp(FlowId(0)).unwrap();
@@ -62,12 +62,12 @@ fn truth_and_belief_agree_on_a_clean_path() {
         truth.counters().data_packets,
         flow.sender().stats().segments_sent
     );
-    // What the sender believes to be in flight includes what has arrived unknown to it.
+    // The sender's bytes in flight include data that has arrived but is not yet acknowledged.
     assert!(truth.in_flight_bytes() <= flow.sender().in_flight(run.now()));
 }
 
 #[test]
-fn losses_are_accounted_for_to_the_packet() {
+fn every_loss_is_accounted_for() {
     let lossy = link().with_bernoulli(Probability::clamped(0.05));
     for seed in 0..20 {
         let mut run = single(
@@ -94,7 +94,7 @@ fn losses_are_accounted_for_to_the_packet() {
             counters.data_drops.of(DropCause::Random)
         );
         assert_eq!(link.offered_packets, counters.data_packets);
-        // Every loss that left a gap is answered by a retransmission, and those are needed.
+        // Every loss that left a gap is followed by a retransmission, and these are the needed ones.
         assert_eq!(counters.needed_retransmissions, diary.gaps);
         assert!(diary.gaps > 0);
         assert_eq!(
@@ -105,13 +105,13 @@ fn losses_are_accounted_for_to_the_packet() {
     }
 }
 
-/// Notes which packets were dropped, and which were sent again in need or in vain.
+/// Records dropped packets, and retransmissions with their kinds.
 #[derive(Default)]
 struct Diary {
     dropped: Vec<u64>,
     repeated: Vec<(u64, Copy)>,
     dropped_acks: Vec<u64>,
-    /// Drops of packets that were not sent in vain anyway.
+    /// Number of drops, without spurious retransmissions.
     gaps: u64,
 }
 
@@ -133,7 +133,7 @@ impl Observer for Diary {
 }
 
 #[test]
-fn a_script_loses_exactly_what_it_names() {
+fn a_script_loses_exactly_its_packets() {
     let data = |packets, nth| ScriptRule::Data {
         flow: FlowId(0),
         packets,
@@ -193,8 +193,8 @@ fn measures_begin_after_the_warm_up() {
     let link = &report.links[0];
     assert_eq!(link.name, "node 0->node 1");
     assert!((link.utilisation.unwrap() - 1.0).abs() < 1e-3);
-    // A window of 100 · 1.04 ms less a round trip of 20 ms + 1.04 ms + 0.04 ms waits: 82.92 ms,
-    // of which the packet in transmission is not part of a later packet's own transmission.
+    // The queueing delay is a window of 100 · 1.04 ms less a round-trip time of 20 ms + 1.04 ms + 0.04 ms: 82.92 ms. It
+    // may differ by the packet in transmission.
     let waits = link.waits.unwrap();
     assert!(waits.count >= 9_600);
     let median = waits.median.as_secs_f64() * 1e3;
@@ -248,7 +248,7 @@ fn a_dumbbell_is_shared() {
 }
 
 #[test]
-fn samples_are_taken_on_time_and_do_not_pile_up() {
+fn samples_are_taken_on_time_and_are_bounded() {
     let mut run = single(link(), link(), |_| {}, 20, Application::Greedy, 1);
     let mut sampling = SamplingConfig::new(Duration::from_millis(100), 64);
     sampling.flows.push(FlowId(0));
@@ -279,7 +279,7 @@ fn a_run_can_move_to_another_thread() {
 }
 
 #[test]
-fn packets_are_seen_sent_queued_crossing_and_delivered() {
+fn an_observer_sees_every_event_of_a_packet() {
     struct Kinds(Vec<(PacketKind, &'static str)>);
     impl Observer for Kinds {
         fn packet(&mut self, event: &PacketEvent<'_>) {
@@ -305,14 +305,14 @@ fn packets_are_seen_sent_queued_crossing_and_delivered() {
 }
 
 #[test]
-fn an_application_may_write_by_a_list() {
+fn an_application_may_write_by_a_script() {
     let write = |when| Write {
         when,
         bytes: u64::from(MSS),
     };
     let at = |ms| write(When::At(Duration::from_millis(ms)));
     let after = write(When::After(Duration::from_millis(500)));
-    // The fourth comes as soon as the third is written, which is after its time.
+    // The fourth write follows directly after the third, which is later than its own time.
     let writes = vec![at(100), at(900), after, at(400), after];
     let application = scripted(&writes);
     let change = |config: &mut TcpFlowConfig| config.writes = writes;
@@ -329,7 +329,7 @@ fn an_application_may_write_by_a_list() {
 }
 
 #[test]
-fn an_application_may_write_again_and_again() {
+fn an_application_may_write_repeatedly() {
     let writes = Application::Writes {
         bytes: u64::from(MSS),
         count: 3,

@@ -1,5 +1,5 @@
-//! A reduction that was needless is undone, and one that was not is not: the sender's belief against
-//! the truth.
+//! Tests of undo: a spurious reduction is undone, a justified one is not. The sender's belief is compared with the
+//! truth.
 
 use crate::common::{MSS, at_ms, single};
 use dupack_algorithms::catalog::dialect::{receiver_config, sender_config};
@@ -17,7 +17,7 @@ use dupack_tcp::time::Duration;
 const BYTES: u64 = 2_000 * MSS as u64;
 const RECOVERIES: [&str; 6] = ["rack", "sack", "fack", "newreno", "momentary", "le"];
 
-/// A transfer in dialect `linux` from end to end; nobody's window is in its way.
+/// Runs a transfer in dialect `linux`, with windows that never limit it.
 fn transfer(text: &str, there: &LinkConfig, seed: u64) -> Simulation {
     let stack = StackSpec::parse(text, &Catalog::builtin()).expect("a stack");
     let change = |config: &mut TcpFlowConfig| {
@@ -38,13 +38,13 @@ fn stats(run: &Simulation) -> SenderStats {
     run.tcp(FlowId(0)).expect("the only flow").sender().stats()
 }
 
-/// 10 Mbit/s and 20 ms, with room for all.
+/// 10 Mbit/s and 20 ms, with an unlimited queue.
 fn link() -> LinkConfig {
     LinkConfig::rate(BitRate::from_mbps(10), Duration::from_millis(20))
 }
 
 #[test]
-fn what_reordering_reduced_is_undone() {
+fn reductions_caused_by_reordering_are_undone() {
     let mut late = link();
     late.impairments.reordering = Some(Reordering {
         probability: Probability::clamped(0.005),
@@ -62,7 +62,7 @@ fn what_reordering_reduced_is_undone() {
             events += stats.loss_events + stats.timeouts;
             undone += stats.undone();
         }
-        // Momentary may see a second loss event before the first is over, and then keeps that one.
+        // Momentary may detect a second loss event before the first is over, and does not undo that one.
         let least = if recovery == "momentary" { 0.5 } else { 1.0 };
         assert!(
             undone as f64 >= least * events as f64,
@@ -73,8 +73,8 @@ fn what_reordering_reduced_is_undone() {
 }
 
 #[test]
-fn what_a_delay_spike_reduced_is_undone() {
-    // A packet each millisecond for 600 ms, and then none for a second.
+fn reductions_caused_by_a_delay_spike_are_undone() {
+    // One packet per millisecond for 600 ms, then none for a second.
     let trace = DeliveryTrace::new((1..=600).chain([1600]).collect()).expect("a trace");
     let service = ServiceConfig::Trace(trace);
     let spikes = LinkConfig::new(service, Duration::from_millis(20));
@@ -89,16 +89,16 @@ fn what_a_delay_spike_reduced_is_undone() {
                 (stats.timeouts.min(2), 0),
                 "{recovery}/{control}"
             );
-            // Each time the first segment goes out again, before it a probe, and nothing else.
+            // Each time the first segment is retransmitted, possibly after a probe, and nothing else.
             assert!(stats.retransmissions <= stats.timeouts + 2, "{stats:?}");
         }
     }
 }
 
 #[test]
-fn what_a_loss_reduced_stands() {
-    // No segment is late, so that no timestamp is old, and no DSACK reports all that was sent again.
-    // F-RTO is a guess: it may take what arrives while a lost retransmission is waited for as a sign.
+fn reductions_caused_by_a_loss_are_kept() {
+    // No segment is late, so no timestamp is old, and no DSACK reports all retransmissions. F-RTO is a heuristic: it
+    // may misinterpret segments that arrive while a retransmission is lost.
     for recovery in RECOVERIES {
         for seed in 0..20 {
             let lossy = link()

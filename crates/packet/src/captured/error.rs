@@ -1,59 +1,59 @@
-//! Why there is nothing, or nothing more, to read.
+//! Errors that prevent reading a capture.
 
 use std::fmt;
 use std::io;
 
 use thiserror::Error;
 
-/// How many of a file's first bytes are looked at and shown.
+/// Number of a file's first bytes that are examined and shown.
 const SHOWN_BYTES: usize = 16;
 
-/// Why a capture cannot be read.
+/// Error of reading a capture.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The file, or whatever else the capture comes from, cannot be read.
+    /// The file, or another source, cannot be read.
     #[error("cannot read the capture")]
     Io(#[source] io::Error),
-    /// There is not one byte.
-    #[error("there is nothing in the capture, not even a header")]
+    /// The file has no bytes.
+    #[error("the capture is empty")]
     Empty,
-    /// It begins as a capture does, and ends before its header does.
-    #[error("the capture ends within the file's header: {first}")]
+    /// The file begins like a capture and ends within the header.
+    #[error("the capture ends within the file header: {first}")]
     HeaderCut {
-        /// What there is.
+        /// Bytes of the file.
         first: FirstBytes,
     },
-    /// It is of another kind.
+    /// The file has another format.
     #[error(
-        "this is {kind}, which is not read here, but pcap and pcapng are, plain or packed by gzip: \
-         {remedy} (it begins with {first})"
+        "unsupported format: {kind}; expected pcap or pcapng, plain or compressed with gzip: \
+         {remedy} (the file begins with {first})"
     )]
     OtherKind {
-        /// What its first bytes say that it is.
+        /// Format recognised from the first bytes.
         kind: &'static str,
-        /// What can be done.
+        /// Remedy for the user.
         remedy: &'static str,
-        /// How it begins.
+        /// First bytes of the file.
         first: FirstBytes,
     },
-    /// It is no capture.
+    /// The file is not a capture.
     #[error(
-        "this is no capture: it begins with {first}; what is read are pcap and pcapng, plain or packed by gzip"
+        "not a capture: the file begins with {first}; expected pcap or pcapng, plain or compressed with gzip"
     )]
     NoCapture {
-        /// How it begins.
+        /// First bytes of the file.
         first: FirstBytes,
     },
-    /// It is packed by gzip, and cannot be unpacked from its start.
-    #[error("the capture is packed by gzip and damaged at its start: {what}")]
+    /// The file is compressed with gzip and cannot be decompressed from its start.
+    #[error("the capture is compressed with gzip and damaged at its start: {what}")]
     Packed {
-        /// What the unpacker says.
+        /// Error of the decompressor.
         what: String,
     },
 }
 
-/// The first bytes of a file, 16 at most.
+/// First bytes of a file, at most 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirstBytes {
     bytes: [u8; SHOWN_BYTES],
@@ -70,7 +70,7 @@ impl FirstBytes {
         Self { bytes, len }
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[must_use]
     pub fn as_slice(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
@@ -83,7 +83,7 @@ impl fmt::Display for FirstBytes {
             let gap = if place == 0 { "" } else { " " };
             write!(f, "{gap}{byte:02x}")?;
         }
-        // Of a text, what it says tells more.
+        // A text is more informative than its bytes.
         let text = self.as_slice().escape_ascii();
         if self.as_slice().iter().any(u8::is_ascii_graphic) {
             write!(f, ", \"{text}\"")?;
@@ -92,26 +92,30 @@ impl fmt::Display for FirstBytes {
     }
 }
 
-const UNPACK: &str = "unpack it first";
-const CONVERT: &str = "Wireshark's editcap converts it";
+const UNPACK: &str = "decompress it first";
+const CONVERT: &str = "convert it with Wireshark's editcap";
 
-/// What is taken for a capture at times, by its first bytes.
+/// Formats sometimes mistaken for captures, by their first bytes.
 const OTHER_KINDS: [(&[u8], &str, &str); 11] = [
-    (&[0x28, 0xb5, 0x2f, 0xfd], "packed by zstd", UNPACK),
-    (&[0xfd, b'7', b'z', b'X', b'Z'], "packed by xz", UNPACK),
-    (b"BZh", "packed by bzip2", UNPACK),
-    (&[0x04, 0x22, 0x4d, 0x18], "packed by lz4", UNPACK),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "compressed with zstd", UNPACK),
+    (
+        &[0xfd, b'7', b'z', b'X', b'Z'],
+        "compressed with xz",
+        UNPACK,
+    ),
+    (b"BZh", "compressed with bzip2", UNPACK),
+    (&[0x04, 0x22, 0x4d, 0x18], "compressed with lz4", UNPACK),
     (b"PK\x03\x04", "a ZIP archive", UNPACK),
-    (&[0x1f, 0x8b], "packed by gzip twice", UNPACK),
-    (b"snoop\0", "a capture of snoop's", CONVERT),
-    (b"GMBU", "a capture of Network Monitor's", CONVERT),
-    (b"RTSS", "a capture of Network Monitor's", CONVERT),
-    (b"XCP\0", "a capture of NetXRay's", CONVERT),
-    (b"TRSNIFF data", "a capture of Sniffer's", CONVERT),
+    (&[0x1f, 0x8b], "compressed with gzip twice", UNPACK),
+    (b"snoop\0", "a snoop capture", CONVERT),
+    (b"GMBU", "a Network Monitor capture", CONVERT),
+    (b"RTSS", "a Network Monitor capture", CONVERT),
+    (b"XCP\0", "a NetXRay capture", CONVERT),
+    (b"TRSNIFF data", "a Sniffer capture", CONVERT),
 ];
 
-/// The error for a file that begins with `first` and is none that is read here; `failure` is what unpacking it
-/// said.
+/// Returns the error for a file that begins with `first` and has no supported format; `failure` is the error of
+/// decompressing it.
 pub(super) fn unknown(first: FirstBytes, failure: Option<&str>) -> ReadError {
     let bytes = first.as_slice();
     if let Some(what) = failure {

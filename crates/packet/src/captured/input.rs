@@ -1,18 +1,18 @@
-//! The bytes of a capture, unpacked, in large pieces: a window on the file that moves forward.
+//! Bytes of a capture, decompressed, in large pieces: a window on the file that moves forward.
 
 use std::io::{self, Chain, Cursor, ErrorKind, Read};
 
 use super::error::ReadError;
 use super::unpack::Unpacker;
 
-/// How gzip's files begin (RFC 1952 §2.3.1).
+/// First bytes of a gzip file (RFC 1952 §2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Bytes that are asked for at a time. Ours: large enough that a call to the system costs nothing beside
-/// what it gives, small enough for a cache of the processor's.
+/// Bytes requested at a time. Our choice: large enough for the cost of a system call to be negligible, small enough for
+/// a processor cache.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// How the file is packed.
+/// Compression of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Packing {
     #[default]
@@ -20,7 +20,7 @@ pub(super) enum Packing {
     Gzip,
 }
 
-/// A reader that says how much it has given.
+/// Reader that counts its bytes.
 struct Counted<R> {
     reader: R,
     bytes: u64,
@@ -34,7 +34,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// The reader, and before it those of its bytes that were looked at.
+/// The reader, preceded by its bytes that were examined.
 type Whole<R> = Chain<Cursor<Vec<u8>>, Counted<R>>;
 
 enum Source<R> {
@@ -58,24 +58,23 @@ impl<R: Read> Source<R> {
     }
 }
 
-/// A window on the file: the bytes from where reading has come to are looked at, then
-/// [consumed](Self::consume).
+/// Window on the file: bytes from the current position are examined, then [consumed](Self::consume).
 pub(super) struct Input<R> {
     source: Source<R>,
     buffer: Vec<u8>,
-    /// What of the buffer is read and not consumed.
+    /// Part of the buffer that is read and not consumed.
     start: usize,
     end: usize,
-    /// Where in the file the buffer begins.
+    /// Position of the buffer's start in the file.
     base: u64,
-    /// Whether the source has no more.
+    /// `true` if the source has no more bytes.
     exhausted: bool,
-    /// What went wrong with unpacking, if that is how it ended.
+    /// Error of decompression, if it ended the file.
     failure: Option<String>,
 }
 
 impl<R: Read> Input<R> {
-    /// Looks at the first bytes to know whether they are packed.
+    /// Examines the first bytes to detect compression.
     pub(super) fn new(reader: R) -> io::Result<Self> {
         let mut reader = Counted { reader, bytes: 0 };
         let mut first = [0; GZIP_MAGIC.len()];
@@ -110,33 +109,33 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// Bytes that the reader gave, packed if they are.
+    /// Returns the number of bytes read from the reader, before decompression.
     pub(super) fn bytes_taken(&self) -> u64 {
         self.source.whole().get_ref().1.bytes
     }
 
-    /// What the unpacker said, if the file ended by that.
+    /// Returns the error of the decompressor if it ended the file.
     pub(super) fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
 
-    /// Where in the unpacked file reading has come to.
+    /// Returns the current position in the decompressed file.
     pub(super) const fn position(&self) -> u64 {
         self.base + self.start as u64
     }
 
-    /// Where in the buffer reading has come to, for [`bytes`](Self::bytes).
+    /// Returns the current position in the buffer, for [`bytes`](Self::bytes).
     pub(super) const fn start(&self) -> usize {
         self.start
     }
 
-    /// What is read and not consumed.
+    /// Returns the bytes that are read and not consumed.
     fn rest(&self) -> &[u8] {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// The next bytes: as many as `least` or more, or `None` if the file ends before. It is for the caller to
-    /// bound `least`: so much memory is needed four times over.
+    /// Returns the next bytes, at least `least` of them, or `None` if the file ends before. The caller must bound
+    /// `least`, because up to four times that amount of memory is needed.
     #[inline]
     pub(super) fn need(&mut self, least: usize) -> Result<Option<&[u8]>, ReadError> {
         if self.end - self.start < least && !self.fill(least)? {
@@ -145,36 +144,36 @@ impl<R: Read> Input<R> {
         Ok(Some(self.rest()))
     }
 
-    /// The first bytes of a file, however few.
+    /// Returns the first bytes of a file, possibly few.
     pub(super) fn some(&mut self) -> Result<&[u8], ReadError> {
         self.fill(PIECE_LEAST)?;
         Ok(self.rest())
     }
 
-    /// What is left of a file that ends before the bytes that were needed.
+    /// Returns the number of remaining bytes of a file that ends before the needed bytes.
     pub(super) const fn left(&self) -> usize {
         self.end - self.start
     }
 
-    /// `len` bytes from `start` in the buffer: to be called before more is needed.
+    /// Returns `len` bytes from `start` in the buffer; valid until more bytes are requested.
     #[inline]
     pub(super) fn bytes(&self, start: usize, len: usize) -> &[u8] {
         let rest = self.buffer.get(start..).unwrap_or_default();
         rest.get(..len).unwrap_or_default()
     }
 
-    /// Goes on by `len` bytes, or to the end of what is read.
+    /// Advances by `len` bytes, or to the end of the bytes read.
     #[inline]
     pub(super) fn consume(&mut self, len: usize) {
         self.start = self.start.saturating_add(len).min(self.end);
     }
 
-    /// Goes on by `len` bytes without keeping them. Says how many are missing at the end of the file.
+    /// Advances by `len` bytes without keeping them. Returns the number of bytes missing at the end of the file.
     pub(super) fn skip(&mut self, len: u64) -> Result<u64, ReadError> {
         let mut rest = len;
         loop {
             let here = rest.min(self.left() as u64);
-            // No more than is in the buffer.
+            // At most the length of the buffer.
             self.consume(here as usize);
             rest -= here;
             if rest == 0 || !self.fill(1)? {
@@ -183,7 +182,7 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// Reads until there are `least` bytes; says whether there are.
+    /// Reads until there are `least` bytes; returns `false` if the file ends before.
     #[cold]
     fn fill(&mut self, least: usize) -> Result<bool, ReadError> {
         while self.end - self.start < least {
@@ -214,7 +213,7 @@ impl<R: Read> Input<R> {
         Ok(true)
     }
 
-    /// Whether it is the packed bytes that are wrong, not how they are read.
+    /// `true` if the error is in the compressed data, not in reading it.
     fn is_of_packing(&self, error: &io::Error) -> bool {
         let wrong = [
             ErrorKind::UnexpectedEof,
@@ -224,8 +223,8 @@ impl<R: Read> Input<R> {
         self.packing() == Packing::Gzip && wrong.contains(&error.kind())
     }
 
-    /// Makes room behind what is read: by moving it to the front where that moves no more than was consumed
-    /// before, else by a larger buffer. So every byte is moved a bounded number of times.
+    /// Makes room behind the bytes read. It moves them to the front if at least as many bytes were consumed, and
+    /// enlarges the buffer otherwise. Every byte is thus moved a bounded number of times.
     fn make_room(&mut self) {
         if self.start == self.end {
             self.base += self.start as u64;
@@ -246,10 +245,10 @@ impl<R: Read> Input<R> {
     }
 }
 
-/// Enough bytes to know a file by.
+/// Number of bytes that identify a file.
 const PIECE_LEAST: usize = 24;
 
-/// Calls again what a signal interrupted.
+/// Repeats a call that a signal interrupted.
 fn retried(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
         match read() {

@@ -1,18 +1,18 @@
 //! From a frame to the IP packet in it.
 //!
-//! Link types are numbered as in the registry of tcpdump.org; protocols after them as Ethernet does
-//! (IEEE 802.3 §3.2.6). Lengths that a link layer states are not looked at: IP states its own.
+//! Link types have the numbers of tcpdump.org's registry; protocols have those of Ethernet (IEEE 802.3 §3.2.6). Lengths
+//! in link headers are ignored, because IP has its own.
 
 use std::fmt;
 
 use super::{Heading, Order};
 
-/// What a packet's first header is, as numbered at <https://www.tcpdump.org/linktypes.html>.
+/// Type of a packet's first header, with the numbers of <https://www.tcpdump.org/linktypes.html>.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LinkType(pub u32);
 
 impl LinkType {
-    /// BSD loopback: the address family, in the byte order of whatever captured it.
+    /// BSD loopback: the address family in the byte order of the capturing host.
     pub const NULL: Self = Self(0);
     /// Ethernet.
     pub const ETHERNET: Self = Self(1);
@@ -44,13 +44,13 @@ impl LinkType {
     pub const NFLOG: Self = Self(239);
     /// Linux "cooked", version 2.
     pub const LINUX_SLL2: Self = Self(276);
-    /// Of a packet on an interface that the file does not describe. No number of the registry's.
+    /// Type of a packet on an interface that the file does not describe. It is not in the registry.
     pub const UNDESCRIBED: Self = Self(u32::MAX);
 
-    /// Raw IP, too: what BSD/OS and others, and OpenBSD, have for it.
+    /// Other numbers of raw IP: BSD/OS and others, and OpenBSD.
     const RAW_OTHERS: [Self; 2] = [Self(12), Self(14)];
 
-    /// Its name, if it is a usual one.
+    /// Returns the name of a common type.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         Some(match self.0 {
@@ -70,10 +70,10 @@ impl LinkType {
             108 => "OpenBSD loopback",
             113 => "Linux cooked, version 1",
             117 => "OpenBSD pflog",
-            119 => "IEEE 802.11 with Prism's header",
+            119 => "IEEE 802.11 with Prism header",
             123 => "SunATM",
             127 => "IEEE 802.11 with radiotap",
-            163 => "IEEE 802.11 with AVS's header",
+            163 => "IEEE 802.11 with AVS header",
             187 | 201 => "Bluetooth",
             189 | 220 | 249 => "USB",
             192 => "PPI",
@@ -99,14 +99,14 @@ impl fmt::Display for LinkType {
     }
 }
 
-/// Where in a packet something is amiss.
+/// Position of a problem in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Layer {
     /// Before the IP header.
     Link,
-    /// The IP header, or those that extend it.
+    /// In the IP header or its extensions.
     Ip,
-    /// The TCP header.
+    /// In the TCP header.
     Tcp,
 }
 
@@ -120,21 +120,21 @@ impl fmt::Display for Layer {
     }
 }
 
-/// What a frame has that is not IP.
+/// Contents of a frame without IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum NotIp {
-    /// A protocol, by Ethernet's number.
+    /// Protocol with Ethernet's number.
     EtherType(u16),
-    /// A protocol, by PPP's number.
+    /// Protocol with PPP's number.
     Ppp(u16),
-    /// An address family, of a loopback.
+    /// Address family of a loopback header.
     Family(u32),
     /// Logical link control: spanning trees, and others.
     Llc,
-    /// A frame of the link's own.
+    /// Control frame of the link layer.
     Control,
-    /// Under MPLS's labels is something else than IP.
+    /// MPLS with a payload other than IP.
     Mpls,
 }
 
@@ -148,36 +148,36 @@ impl fmt::Display for NotIp {
             Self::EtherType(0x88f7) => "PTP",
             Self::EtherType(0x8809) => "LACP",
             Self::EtherType(0x88e5) => "MACsec",
-            Self::EtherType(0x8863) => "PPPoE's discovery",
+            Self::EtherType(0x8863) => "PPPoE discovery",
             Self::EtherType(number) => return write!(f, "EtherType 0x{number:04x}"),
-            Self::Ppp(0xc021) => "PPP's link control",
-            Self::Ppp(0x8021 | 0x8057) => "PPP's control of IP",
+            Self::Ppp(0xc021) => "PPP link control",
+            Self::Ppp(0x8021 | 0x8057) => "PPP IP control",
             Self::Ppp(number) => return write!(f, "PPP protocol 0x{number:04x}"),
             Self::Family(number) => return write!(f, "address family {number}"),
             Self::Llc => "LLC",
-            Self::Control => "frames of the link's own",
+            Self::Control => "link control frames",
             Self::Mpls => "MPLS without IP",
         };
         f.write_str(name)
     }
 }
 
-/// Why there is no IP packet.
+/// Reason why a frame contains no IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Without {
     UnknownLink,
     NotIp(NotIp),
-    /// The frame is cut off before it.
+    /// The frame is truncated before it.
     Cut,
-    /// A header makes no sense.
+    /// A header is invalid.
     Damaged,
 }
 
-/// The IP packet in a frame.
+/// IP packet in a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ip<'a> {
     pub(super) bytes: &'a [u8],
-    /// Which way the frame went, and on which interface, where the link layer says so.
+    /// Direction and interface of the frame, if the link layer tells.
     pub(super) heading: Heading,
     pub(super) interface: Option<u32>,
 }
@@ -222,13 +222,13 @@ fn other_ip(link: LinkType, frame: &[u8]) -> Result<Ip<'_>, Without> {
     }
 }
 
-/// The first bytes, and the rest.
+/// Splits off the first `N` bytes.
 #[inline]
 fn split<const N: usize>(bytes: &[u8]) -> Result<(&[u8; N], &[u8]), Without> {
     bytes.split_first_chunk().ok_or(Without::Cut)
 }
 
-/// The number `at` bytes into a header; 0 beyond its end.
+/// Returns the number at offset `at` of a header; 0 beyond its end.
 #[inline]
 fn u16_at(header: &[u8], at: usize) -> u16 {
     let bytes = header.get(at..).unwrap_or_default();
@@ -237,7 +237,7 @@ fn u16_at(header: &[u8], at: usize) -> u16 {
         .map_or(0, |bytes| u16::from_be_bytes(*bytes))
 }
 
-/// Numbers of protocols on Ethernet.
+/// Protocol numbers on Ethernet.
 mod ether {
     pub(super) const IPV4: u16 = 0x0800;
     pub(super) const IPV6: u16 = 0x86dd;
@@ -245,14 +245,14 @@ mod ether {
     pub(super) const MPLS_MULTICAST: u16 = 0x8848;
     pub(super) const PPPOE_SESSION: u16 = 0x8864;
 
-    /// Tags of virtual networks: 802.1Q, 802.1ad, and what switches had for that before.
+    /// Tags of virtual networks: 802.1Q, 802.1ad, and their predecessors in switches.
     pub(super) const TAGS: [u16; 5] = [0x8100, 0x88a8, 0x9100, 0x9200, 0x9300];
 
-    /// Smaller numbers are lengths, and LLC follows.
+    /// Smaller numbers are lengths, followed by LLC.
     pub(super) const LEAST: u16 = 0x0600;
 }
 
-/// What comes after the number of a protocol.
+/// Returns the IP packet after a protocol number.
 #[inline]
 pub(super) fn ethernet_payload(kind: u16, bytes: &[u8]) -> Result<&[u8], Without> {
     match kind {
@@ -283,9 +283,9 @@ fn llc(bytes: &[u8]) -> Result<&[u8], Without> {
         [0xaa, 0xaa, 0x03] => {
             let (&[a, b, c, d, e], rest) = split::<5>(rest)?;
             let kind = u16::from_be_bytes([d, e]);
-            // Of organisations other than none (Ethernet's numbers) and that of bridges, numbers are their own.
+            // Only the null organisation (Ethernet's numbers) and that of bridges use Ethernet's protocol numbers.
             match [a, b, c] {
-                // No length can follow: it would lead here again.
+                // A length cannot follow: it would lead here again.
                 [0, 0, 0] | [0, 0, 0xf8] if kind >= ether::LEAST => other_payload(kind, rest),
                 _ => Err(Without::NotIp(NotIp::Llc)),
             }
@@ -295,7 +295,7 @@ fn llc(bytes: &[u8]) -> Result<&[u8], Without> {
     }
 }
 
-/// Labels (RFC 3032), then IP, as far as its first four bits tell.
+/// Labels (RFC 3032), then IP, identified by its first four bits.
 fn mpls(mut bytes: &[u8]) -> Result<&[u8], Without> {
     loop {
         let (label, rest) = split::<4>(bytes)?;
@@ -311,13 +311,13 @@ fn mpls(mut bytes: &[u8]) -> Result<&[u8], Without> {
     }
 }
 
-/// A session's frame (RFC 2516 §4), then PPP.
+/// Session frame (RFC 2516 §4), then PPP.
 fn pppoe(bytes: &[u8]) -> Result<&[u8], Without> {
     let (_, rest) = split::<6>(bytes)?;
     ppp(rest)
 }
 
-/// PPP's protocol number (RFC 1661 §2), which may be shortened to a byte.
+/// PPP's protocol number (RFC 1661 §2), which may be shortened to one byte.
 fn ppp(bytes: &[u8]) -> Result<&[u8], Without> {
     let (&[first], rest) = split::<1>(bytes)?;
     let (kind, rest) = match first & 1 {
@@ -334,7 +334,7 @@ fn ppp(bytes: &[u8]) -> Result<&[u8], Without> {
     }
 }
 
-/// Address and control of HDLC (RFC 1662 §3.1), unless they are left out, then PPP.
+/// Address and control of HDLC (RFC 1662 §3.1), which may be omitted, then PPP.
 fn ppp_framed(bytes: &[u8]) -> Result<&[u8], Without> {
     match bytes {
         [0xff, 0x03, rest @ ..] => ppp(rest),
@@ -343,7 +343,7 @@ fn ppp_framed(bytes: &[u8]) -> Result<&[u8], Without> {
     }
 }
 
-/// PPP or Cisco's HDLC, as the first byte tells (RFC 1547 §4.3.1).
+/// PPP or Cisco's HDLC, depending on the first byte (RFC 1547 §4.3.1).
 fn serial(bytes: &[u8]) -> Result<&[u8], Without> {
     match bytes.first() {
         Some(0x0f | 0x8f) => cisco(bytes),
@@ -356,8 +356,8 @@ fn cisco(bytes: &[u8]) -> Result<&[u8], Without> {
     ethernet_payload(u16_at(header, 2), rest)
 }
 
-/// A byte that is 1 if the host sent the packet, and 0 if not. With pppd it stands for the byte of HDLC, so that one
-/// more follows.
+/// A byte that is 1 if the host sent the packet, and 0 if not. With pppd it replaces the first byte of HDLC, so that
+/// one more follows.
 fn ppp_with_direction(link: LinkType, bytes: &[u8]) -> Result<Ip<'_>, Without> {
     let (&[direction], rest) = split::<1>(bytes)?;
     let ip = match (link, rest) {
@@ -391,14 +391,14 @@ fn loopback(bytes: &[u8]) -> Result<&[u8], Without> {
 /// Frame control, two addresses, then LLC (RFC 1188).
 fn fddi(bytes: &[u8]) -> Result<&[u8], Without> {
     let (header, rest) = split::<13>(bytes)?;
-    // The frame's kind: LLC, whatever the length of addresses and the priority (ANSI X3.139).
+    // Kind of frame: LLC with any length of addresses and any priority (ANSI X3.139).
     match header[0] & 0x70 {
         0x50 => llc(rest),
         _ => Err(Without::NotIp(NotIp::Control)),
     }
 }
 
-/// The protocol number in Linux's cooked headers, where it may be one of the kernel's own (`if_ether.h`).
+/// Protocol number in Linux's cooked headers, which may be one of the kernel's own (`if_ether.h`).
 fn cooked_payload(kind: u16, bytes: &[u8]) -> Result<&[u8], Without> {
     const WITH_LLC: u16 = 0x0004;
     match kind {
@@ -408,8 +408,8 @@ fn cooked_payload(kind: u16, bytes: &[u8]) -> Result<&[u8], Without> {
     }
 }
 
-/// The kind of a packet in Linux's cooked headers: 0 to 3 came (to this host, to all, to some, to others), 4
-/// was sent.
+/// Packet type in Linux's cooked headers: 0 to 3 are received (for this host, broadcast, multicast, for others), 4 is
+/// sent.
 const fn cooked_heading(kind: u16) -> Heading {
     match kind {
         0..=3 => Heading::Incoming,
@@ -418,7 +418,7 @@ const fn cooked_heading(kind: u16) -> Heading {
     }
 }
 
-/// Kind, device type, address and its length, protocol.
+/// Packet type, device type, address length, address, protocol.
 fn cooked(bytes: &[u8]) -> Result<Ip<'_>, Without> {
     let (header, rest) = split::<16>(bytes)?;
     Ok(Ip {
@@ -427,7 +427,7 @@ fn cooked(bytes: &[u8]) -> Result<Ip<'_>, Without> {
     })
 }
 
-/// Protocol, interface, device type, kind, address and its length.
+/// Protocol, interface, device type, packet type, address length, address.
 fn cooked_2(bytes: &[u8]) -> Result<Ip<'_>, Without> {
     let (header, rest) = split::<20>(bytes)?;
     let &[_, _, _, _, a, b, c, d, _, _, kind, ..] = header;
@@ -438,14 +438,14 @@ fn cooked_2(bytes: &[u8]) -> Result<Ip<'_>, Without> {
     })
 }
 
-/// Family, version, resource, then netfilter's attributes (`nfnetlink_log.h`): length including these four bytes, type, value,
-/// and padding to four bytes. Numbers are in the byte order of the host that captured the packet.
+/// Family, version, resource, then netfilter's attributes (`nfnetlink_log.h`): length including these four bytes, type,
+/// value, and padding to four bytes. Numbers are in the byte order of the capturing host.
 ///
-/// Types are between 1 and 255, so the first one tells the byte order. The byte order of the file may be another one: programs
-/// that convert files may leave packets as they are.
+/// Types are between 1 and 255, so the first one reveals the byte order. The byte order of the file may differ:
+/// programs that convert files may leave packets unchanged.
 fn nflog(bytes: &[u8]) -> Result<&[u8], Without> {
     const VERSION: u8 = 0;
-    /// IPv4 and IPv6, as Linux numbers them.
+    /// IPv4 and IPv6, with Linux's numbers.
     const FAMILIES: [u8; 2] = [2, 10];
     const PAYLOAD: u16 = 9;
     /// The upper two bits are flags (`netlink.h`).

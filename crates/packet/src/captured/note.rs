@@ -1,4 +1,4 @@
-//! What is amiss with a capture, for people.
+//! Problems of a capture, for users.
 
 use std::fmt;
 
@@ -7,66 +7,66 @@ use dupack_tcp::time::Duration;
 use super::input::Packing;
 use crate::capture::CaptureTime;
 
-/// How many damages are told one by one; of the others, the number. Ours: a screen has some fifty lines.
+/// Number of damages reported individually; the others are counted. Our choice: a screen has about fifty lines.
 const DAMAGES_TOLD: usize = 8;
 
-/// A part of a file that is no record.
+/// Part of a file that is not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Where it begins: bytes from the file's start, unpacked.
+    /// Position of its start in the decompressed file, in bytes.
     pub at: u64,
-    /// Bytes that were passed over.
+    /// Bytes that were skipped.
     pub skipped: u64,
-    /// Whether records follow it, or it goes on to the end.
+    /// `true` if records follow it, `false` if it extends to the end.
     pub found_next: bool,
 }
 
-/// Something that is amiss with a capture.
+/// Problem of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Note {
-    /// It ends within a record, of which nothing is read.
+    /// The file ends within a record, which is not read.
     CutShort {
-        /// Where the record begins: bytes from the file's start, unpacked.
+        /// Position of the record's start in the decompressed file, in bytes.
         at: u64,
-        /// Bytes of it that there are.
+        /// Number of its bytes in the file.
         left: u64,
     },
-    /// It cannot be unpacked to its end.
+    /// The file cannot be decompressed to its end.
     PackingEnds {
-        /// What the unpacker says.
+        /// Error of the decompressor.
         what: String,
     },
-    /// A part of it is no record.
+    /// Part of the file is not a record.
     Damaged(Damage),
-    /// So many more parts are no records.
+    /// More parts of the file are not records.
     MoreDamaged {
         /// Their number.
         count: u64,
-        /// Bytes that were passed over in them.
+        /// Bytes that were skipped in them.
         skipped: u64,
     },
     /// Times go backwards.
     Backwards {
-        /// How often.
+        /// Number of occurrences.
         count: u64,
-        /// The first packet that is earlier than the one before it.
+        /// First packet that is earlier than the packet before it.
         first: u64,
-        /// By how much at most.
+        /// Greatest difference.
         most: Duration,
     },
-    /// Packets without a time, which have that of the packet before.
+    /// Packets without a time, which get the time of the packet before.
     Timeless {
         /// Their number.
         count: u64,
     },
-    /// Packets on interfaces that the file does not describe, or more than are kept: nobody knows what their
-    /// first header is.
+    /// Packets on interfaces that the file does not describe, or that exceed the kept number: the type of their first
+    /// header is unknown.
     Undescribed {
         /// Their number.
         count: u64,
     },
-    /// Packets that the system dropped while it captured, as it says itself.
+    /// Packets that the system dropped during the capture, according to the file.
     Dropped {
         /// Their number.
         count: u64,
@@ -78,11 +78,11 @@ impl fmt::Display for Note {
         match self {
             Self::CutShort { at, left } => write!(
                 f,
-                "the capture ends within a record, of which there are {left} bytes, from byte {at} on: all before it was read"
+                "the capture ends within a record that starts at byte {at}, after {left} bytes of it; everything before it was read"
             ),
             Self::PackingEnds { what } => write!(
                 f,
-                "the capture cannot be unpacked to its end ({what}): all before that was read"
+                "the capture cannot be decompressed to its end ({what}); everything before that was read"
             ),
             Self::Damaged(Damage {
                 at,
@@ -91,38 +91,35 @@ impl fmt::Display for Note {
             }) => {
                 write!(f, "the capture is damaged at byte {at}: ")?;
                 match found_next {
-                    true => write!(f, "{skipped} bytes were passed over"),
-                    false => write!(
-                        f,
-                        "nothing in the {skipped} bytes from there to its end can be read"
-                    ),
+                    true => write!(f, "{skipped} bytes were skipped"),
+                    false => write!(f, "the remaining {skipped} bytes cannot be read"),
                 }
             }
             Self::MoreDamaged { count, skipped } => write!(
                 f,
-                "the capture is damaged in {count} more places: {skipped} bytes were passed over"
+                "the capture is damaged in {count} more places: {skipped} bytes were skipped"
             ),
             Self::Backwards { count, first, most } => write!(
                 f,
-                "times go backwards, by {most} at most, first at packet {first}; so often: {count}"
+                "times go backwards by at most {most}, first at packet {first} (occurrences: {count})"
             ),
             Self::Timeless { count } => write!(
                 f,
-                "packets without a time: {count}; each is taken to be captured with the packet before it"
+                "packets without a time: {count}; each gets the time of the packet before it"
             ),
             Self::Undescribed { count } => write!(
                 f,
-                "packets on interfaces that the capture does not describe, which cannot be read: {count}"
+                "unreadable packets, on interfaces that the capture does not describe: {count}"
             ),
             Self::Dropped { count } => write!(
                 f,
-                "packets that the system dropped while it captured, as the capture says: {count}"
+                "packets that the system dropped during the capture: {count}"
             ),
         }
     }
 }
 
-/// Notes in the making.
+/// Notes being collected.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     pub(super) packing: Packing,
@@ -130,7 +127,7 @@ pub(super) struct Notes {
     pub(super) timeless: u64,
     /// Packets on unknown interfaces.
     pub(super) undescribed: u64,
-    /// The file's last record, if it is cut.
+    /// Last record of the file, if it is truncated.
     cut_short: Option<(u64, u64)>,
     packing_ends: Option<String>,
     damages: Vec<Damage>,
@@ -144,7 +141,7 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// A packet's time.
+    /// Records a packet's time.
     #[inline]
     pub(super) fn time(&mut self, number: u64, at: CaptureTime) {
         let last = self.last.replace(at);
@@ -162,12 +159,12 @@ impl Notes {
         self.most_backwards = self.most_backwards.max(nanos);
     }
 
-    /// The time of the last packet.
+    /// Returns the time of the last packet.
     pub(super) const fn last(&self) -> Option<CaptureTime> {
         self.last
     }
 
-    /// The file ends after `left` bytes of the record that begins at `at`.
+    /// Records that the file ends after `left` bytes of the record at `at`.
     #[cold]
     pub(super) const fn cut_short(&mut self, at: u64, left: u64) {
         if left > 0 {
@@ -175,7 +172,7 @@ impl Notes {
         }
     }
 
-    /// The file has ended, by what the unpacker said if that is why.
+    /// Records the end of the file, and the decompressor's error if that is the reason.
     #[cold]
     pub(super) fn ended(&mut self, failure: Option<&str>) {
         self.packing_ends = failure.map(str::to_owned);

@@ -1,9 +1,8 @@
-//! From an IP packet to its TCP header, however much of it was kept.
+//! From an IP packet to its TCP header, with any number of bytes kept.
 //!
-//! The strict reader beside it ([`parse`](crate::parse())) takes whole packets as a host does. Here lengths
-//! are those that the headers state, as the payload may be cut off; checksums are not looked at, as an
-//! interface may be the one to compute them; and a segment may be longer than any packet on a wire, as it is that
-//! the interface cuts it up.
+//! The strict parser ([`parse`](crate::parse())) accepts complete packets, as a host does. This parser takes lengths
+//! from the headers, because the payload may be truncated. It ignores checksums, because an interface may compute them
+//! later. A segment may be longer than any packet on a wire, because an interface may segment it later.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -21,35 +20,35 @@ use super::{Captured, Heading};
 use crate::capture::CaptureTime;
 use crate::options::Options;
 
-/// A TCP header without options (RFC 9293 §3.1).
+/// Length of a TCP header without options (RFC 9293 §3.1).
 const TCP_HEADER_BYTES: usize = 20;
 
-/// A TCP segment in a capture.
+/// TCP segment in a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpPacket {
     /// Its number in the file, from 1.
     pub number: u64,
-    /// When it was captured.
+    /// Time of capture.
     pub at: CaptureTime,
-    /// Where it comes from.
+    /// Source address and port.
     pub source: SocketAddr,
-    /// Where it goes.
+    /// Destination address and port.
     pub destination: SocketAddr,
-    /// Its header. `len` is the length on the link, whatever was kept. See [`Cut`] for what else is missing.
+    /// TCP header. `len` is the length on the link, regardless of the bytes kept. See [`Cut`] for other missing parts.
     pub segment: Segment,
-    /// The identification field; IPv6 has none. Of two copies of a packet it is the same, of two
-    /// transmissions it mostly is not.
+    /// Identification field; IPv6 has none. Two copies of a packet have the same value, two transmissions mostly have
+    /// different values.
     pub ip_id: Option<u16>,
-    /// Time to live, or hop limit: a copy that was taken behind a router has one less.
+    /// Time to live, or hop limit: a copy captured behind a router has one less.
     pub hop_limit: u8,
-    /// The interface it was captured on: the capture's number of it, or the system's where that is in
-    /// the packet (Linux cooked, version 2).
+    /// Interface on which it was captured: the capture's number or, if the packet contains it (Linux cooked, version
+    /// 2), the system's.
     pub interface: u32,
-    /// Which way it went there, if the capture says so.
+    /// Direction at that interface, if the capture tells.
     pub heading: Heading,
-    /// How much of it was kept.
+    /// Part of it that was kept.
     pub cut: Cut,
-    /// Whether it is all of a segment.
+    /// Portion of the segment in this packet.
     pub portion: Portion,
     /// Innermost tunnel that it was captured in. The addresses, `ip_id`, `hop_limit` and `segment` are the inner packet's.
     ///
@@ -60,59 +59,59 @@ pub struct TcpPacket {
     pub tunnel: Option<Tunnel>,
 }
 
-/// Where a packet was cut off when it was captured.
+/// Position at which the capture truncated a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cut {
-    /// Nowhere.
+    /// Not truncated.
     Whole,
-    /// In the payload, or in what of the header is not read here: nothing is missing.
+    /// In the payload, or in a part of the header that is not parsed: nothing is missing.
     Payload,
-    /// Before or in the options: those from there on are missing.
+    /// Before or in the options: the options from there on are missing.
     Options,
-    /// Before the window. It is given as 65,535: as an unknown window stops nobody, and zero would say that
-    /// it does. So it is with IPv6 where 68 bytes were kept of each frame.
+    /// Before the window. The window is then 65,535: an unknown window must not limit the sender, as zero would. This
+    /// happens with IPv6 if 68 bytes of each frame were kept.
     Window,
 }
 
-/// How much of a segment a packet is.
+/// Portion of a segment in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Portion {
-    /// All of it.
+    /// The whole segment.
     Whole,
-    /// The first fragment: `len` counts what is in it, and the others have no header to tell by.
+    /// The first fragment: `len` counts its bytes. The other fragments have no TCP header.
     FirstFragment,
 }
 
-/// Why a packet is none with a TCP header.
+/// Reason why a packet has no TCP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum NotTcp {
-    /// Its link layer is not read here.
-    #[error("frames of {0} are not read here")]
+    /// The link type is not supported.
+    #[error("unsupported link type: {0}")]
     UnknownLink(LinkType),
-    /// There is no IP packet in it.
-    #[error("this is not IP but {0}")]
+    /// It contains no IP packet.
+    #[error("expected IP, found {0}")]
     NotIp(NotIp),
-    /// It is of another protocol.
-    #[error("this is not TCP but protocol {0}")]
+    /// It has another protocol.
+    #[error("expected TCP, found protocol {0}")]
     Protocol(u8),
-    /// It is a fragment of a TCP segment, or of a tunnel's packet, and not the first.
-    #[error("this is a fragment without a TCP header")]
+    /// It is a later fragment of a TCP segment or of a tunnel's packet.
+    #[error("the packet is a fragment without a TCP header")]
     Fragment,
-    /// So little of it was kept that it cannot be told what it is, or what it says.
-    #[error("too little was kept of it: it ends {0}")]
+    /// Too few bytes were kept to identify or parse it.
+    #[error("the packet was truncated {0}")]
     Cut(Layer),
-    /// A header makes no sense.
-    #[error("something makes no sense {0}")]
+    /// A header is invalid.
+    #[error("invalid data {0}")]
     Damaged(Layer),
 }
 
 impl Captured<'_> {
-    /// The TCP header in it, or in the tunnel that it is a packet of.
+    /// Returns its TCP header, or that of the packet in its tunnel.
     ///
     /// # Errors
     ///
-    /// If it has none, or too little of it was kept.
+    /// If it has none, or too few bytes were kept.
     #[inline]
     pub fn tcp(&self) -> Result<TcpPacket, NotTcp> {
         let ip = link::ip(self.link, self.bytes).map_err(|without| match without {
@@ -149,7 +148,7 @@ impl Captured<'_> {
 }
 
 impl<'a> Captured<'a> {
-    /// As much of its TCP segment's data as was kept; nothing if it has none.
+    /// Returns the kept part of its TCP data; empty if it has none.
     #[must_use]
     pub fn tcp_data(&self) -> &'a [u8] {
         self.data().unwrap_or_default()
@@ -169,7 +168,7 @@ impl<'a> Captured<'a> {
     }
 }
 
-/// What IP carries, and what its header says.
+/// IP payload with the facts of the IP header.
 #[derive(Debug, PartialEq)]
 pub(super) struct Transport<'a> {
     pub(super) source: IpAddr,
@@ -178,15 +177,15 @@ pub(super) struct Transport<'a> {
     hop_limit: u8,
     traffic_class: u8,
     portion: Portion,
-    /// The innermost tunnel around it.
+    /// Innermost tunnel around it.
     pub(super) tunnel: Option<Tunnel>,
-    /// As much as was kept.
+    /// Bytes that were kept.
     pub(super) bytes: &'a [u8],
-    /// Its length on the link.
+    /// Length on the link.
     pub(super) len: usize,
 }
 
-/// The fragment that an IP packet is.
+/// Fragmentation of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fragment {
     None,
@@ -203,7 +202,7 @@ impl Fragment {
         }
     }
 
-    /// What a TCP segment in it is.
+    /// Returns the portion of a TCP segment in it.
     const fn portion(self) -> Result<Portion, NotTcp> {
         match self {
             Self::None => Ok(Portion::Whole),
@@ -213,7 +212,7 @@ impl Fragment {
     }
 }
 
-/// An IP packet's payload of any protocol.
+/// Payload of an IP packet, of any protocol.
 #[derive(Debug, PartialEq)]
 pub(super) struct Payload<'a> {
     pub(super) transport: Transport<'a>,
@@ -222,7 +221,7 @@ pub(super) struct Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
-    /// A TCP segment in `tunnel`, or the first fragment of one.
+    /// Returns a TCP segment in `tunnel`, or the first fragment of one.
     pub(super) fn tcp(self, tunnel: Option<Tunnel>) -> Result<Transport<'a>, NotTcp> {
         let portion = self.fragment.portion()?;
         Ok(Transport {
@@ -233,8 +232,8 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// Finds TCP in an IP packet that is not plain and has `frame_len` bytes on the link, with padding. It is not inlined, so that
-/// the code of plain packets stays small.
+/// Finds TCP in an IP packet that is not plain. The packet has `frame_len` bytes on the link, including padding. This
+/// function is not inlined, so that the code for plain packets stays small.
 #[inline(never)]
 fn other_transport(ip: &[u8], frame_len: usize) -> Result<Transport<'_>, NotTcp> {
     let payload = any_payload(ip, frame_len)?;
@@ -244,8 +243,8 @@ fn other_transport(ip: &[u8], frame_len: usize) -> Result<Transport<'_>, NotTcp>
     }
 }
 
-/// TCP right after a header of IPv4 without options (RFC 791 §3.1), which is no fragment: most packets. What is not
-/// so is for [`any_payload`], and what is so would be the same there.
+/// Parses TCP directly after an IPv4 header without options (RFC 791 §3.1) that is not a fragment: most packets. Other
+/// packets are for [`any_payload`], which gives the same result for these.
 #[inline]
 fn plain_ipv4(ip: &[u8]) -> Option<Payload<'_>> {
     let (header, rest) = ip.split_first_chunk()?;
@@ -296,7 +295,7 @@ fn plain_ipv4(ip: &[u8]) -> Option<Payload<'_>> {
     })
 }
 
-/// As [`plain_ipv4`], of IPv6 (RFC 8200 §3).
+/// Parses plain IPv6 as [`plain_ipv4`] does IPv4 (RFC 8200 §3).
 #[inline]
 fn plain_ipv6(ip: &[u8]) -> Option<Payload<'_>> {
     let (header, rest) = ip.split_first_chunk::<40>()?;
@@ -307,7 +306,7 @@ fn plain_ipv6(ip: &[u8]) -> Option<Payload<'_>> {
     let (source, destination) = addresses.split_first_chunk::<16>()?;
     let destination = destination.first_chunk::<16>()?;
     let len = usize::from(u16::from_be_bytes([t, u]));
-    // A jumbogram has none.
+    // A jumbogram has a length of zero.
     if first >> 4 != 6 || len == 0 {
         return None;
     }
@@ -328,7 +327,7 @@ fn plain_ipv6(ip: &[u8]) -> Option<Payload<'_>> {
     })
 }
 
-/// What any IP packet carries.
+/// Returns the payload of any IP packet.
 pub(super) fn any_payload(ip: &[u8], frame_len: usize) -> Result<Payload<'_>, NotTcp> {
     match LaxIpSlice::from_slice(ip) {
         Ok((LaxIpSlice::Ipv4(v4), stopped)) => ipv4(&v4, frame_len, stopped.map(wrong)),
@@ -338,7 +337,7 @@ pub(super) fn any_payload(ip: &[u8], frame_len: usize) -> Result<Payload<'_>, No
     }
 }
 
-/// What is wrong where a header that extends IP cannot be read.
+/// Returns the reason for an unreadable extension header.
 #[cold]
 fn wrong((error, _): (HeaderSliceError, etherparse::err::Layer)) -> NotTcp {
     match error {
@@ -347,7 +346,7 @@ fn wrong((error, _): (HeaderSliceError, etherparse::err::Layer)) -> NotTcp {
     }
 }
 
-/// `wrong`: what is, if a header that extends it cannot be read.
+/// Returns the payload of an IPv4 packet. `wrong` is the reason if an extension header is unreadable.
 #[inline]
 fn ipv4<'a>(
     v4: &LaxIpv4Slice<'a>,
@@ -361,7 +360,7 @@ fn ipv4<'a>(
     }
     let authentication = v4.extensions().auth.map_or(0, |auth| auth.slice().len());
     let headers = header.slice().len() + authentication;
-    // The kernel leaves it to the interface to say how long each piece is.
+    // The kernel lets the interface write the length of each piece.
     let len = match usize::from(header.total_len()) {
         0 => frame_len,
         total => total,
@@ -383,7 +382,7 @@ fn ipv4<'a>(
     })
 }
 
-/// As for [`ipv4`].
+/// Returns the payload of an IPv6 packet, as [`ipv4`] does.
 #[inline]
 fn ipv6<'a>(
     v6: &LaxIpv6Slice<'a>,
@@ -395,13 +394,13 @@ fn ipv6<'a>(
         false => Fragment::None,
         true => ipv6_fragment(v6),
     };
-    // What follows in a later fragment is no header.
+    // No header follows in a later fragment.
     if let Some(wrong) = wrong.filter(|_| fragment != Fragment::Later) {
         return Err(wrong);
     }
     let extensions = v6.extensions().slice().len();
     let fixed = header.slice().len();
-    // As with IPv4; or it is a jumbogram (RFC 2675), which is as long as its frame.
+    // As with IPv4, or it is a jumbogram (RFC 2675), which is as long as its frame.
     let len = match usize::from(header.payload_length()) {
         0 => frame_len.saturating_sub(fixed),
         len => len,
@@ -425,8 +424,8 @@ fn ipv6<'a>(
     })
 }
 
-/// What the last fragment header says. The headers are walked here, as etherparse's iterator takes them for whole, which those
-/// of a damaged packet are not.
+/// Returns the contents of the last fragment header. The headers are walked here, because etherparse's iterator expects
+/// complete headers, which a damaged packet may not have.
 #[cold]
 fn ipv6_fragment(v6: &LaxIpv6Slice<'_>) -> Fragment {
     let mut rest = v6.extensions().slice();
@@ -440,9 +439,9 @@ fn ipv6_fragment(v6: &LaxIpv6Slice<'_>) -> Fragment {
                 fragment = Fragment::new(word >> 3, word & 1 == 1);
                 8
             }
-            // RFC 4302 §2.2: in words of 4 bytes, less 2.
+            // RFC 4302 §2.2: in words of 4 bytes, minus 2.
             IpNumber::AUTHENTICATION_HEADER => (len + 2) * 4,
-            // RFC 8200 §4: in words of 8 bytes, less 1.
+            // RFC 8200 §4: in words of 8 bytes, minus 1.
             _ => (len + 1) * 8,
         };
         rest = rest.get(len..).unwrap_or_default();
@@ -452,7 +451,7 @@ fn ipv6_fragment(v6: &LaxIpv6Slice<'_>) -> Fragment {
 }
 
 impl Transport<'_> {
-    /// Reads the TCP header: the segment, and its ports.
+    /// Parses the TCP header: the segment and its ports.
     #[inline]
     fn segment(&self) -> Result<(Segment, u16, u16), NotTcp> {
         let Some(&[a, b, c, d, e, f, g, h, i, j, k, l, offset, flags]) = self.bytes.first_chunk()
@@ -492,7 +491,7 @@ impl Transport<'_> {
         ))
     }
 
-    /// Where it is cut off, once there is a header.
+    /// Returns the position of the truncation, once there is a header.
     #[inline]
     fn cut(&self) -> Cut {
         let header = self.bytes.get(12).map_or(0, |&offset| header_bytes(offset));
@@ -505,7 +504,7 @@ impl Transport<'_> {
     }
 }
 
-/// The header's length, as the upper half of its 13th byte says, in words.
+/// Returns the header's length from the upper half of its 13th byte, which counts words.
 const fn header_bytes(offset: u8) -> usize {
     (offset >> 4) as usize * 4
 }
@@ -517,7 +516,7 @@ mod tests {
     use super::*;
 
     prop_compose! {
-        /// Headers that are plain, or nearly so, and whatever follows, or less.
+        /// Generates plain or almost plain headers, followed by random bytes or truncated.
         fn packets()(
             mut bytes in proptest::collection::vec(any::<u8>(), 0..120),
             version in prop_oneof![4 => Just(0x45_u8), 4 => Just(0x60), 1 => any::<u8>()],
@@ -546,7 +545,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(4096))]
 
         #[test]
-        fn a_plain_packet_is_read_as_any_other(ip in packets()) {
+        fn the_fast_path_agrees_with_the_general_one(ip in packets()) {
             if let Some(plain) = plain_ipv4(&ip).or_else(|| plain_ipv6(&ip)) {
                 prop_assert_eq!(any_payload(&ip, ip.len()), Ok(plain));
             }

@@ -1,7 +1,7 @@
-//! Classic pcap (draft-ietf-opsawg-pcap): a header of 24 bytes, then records of a header and a packet.
+//! Classic pcap (draft-ietf-opsawg-pcap): a header of 24 bytes, then records, each a header and a packet.
 //!
-//! Nothing marks where a record begins. After a damage the next place is taken where two headers in a row
-//! make sense, the second just where the first says that it is.
+//! Nothing marks the start of a record. After damage, reading resumes where two consecutive headers are plausible, the
+//! second at the position that the first implies.
 
 use std::io::Read;
 
@@ -12,31 +12,31 @@ use super::note::{Damage, Notes};
 use super::{Heading, Order, Record};
 use crate::capture::CaptureTime;
 
-/// Most bytes that a packet can have kept: twice what the largest segments of Linux's offload have
-/// (`GSO_MAX_SIZE`, 512 KiB less a little), and four times libpcap's own bound (`MAXIMUM_SNAPLEN`).
+/// Greatest number of bytes kept of a packet: twice the largest segments of Linux's offload (`GSO_MAX_SIZE`, slightly
+/// less than 512 KiB), and four times libpcap's own bound (`MAXIMUM_SNAPLEN`).
 pub const PACKET_BYTES_MAX: u32 = 1 << 20;
 
-/// The file's header.
+/// Length of the file's header.
 const FILE_HEADER_BYTES: usize = 24;
 
-/// A record's header: seconds, their fraction, length kept, length on the link.
+/// Length of a record's header: seconds, fraction, kept length, length on the link.
 const RECORD_HEADER_BYTES: usize = 16;
 
-/// The same of Kuznetzov's format, as patched Linux systems wrote it: interface, protocol and direction follow.
+/// The same in Kuznetzov's format, as written by patched Linux systems: interface, protocol and direction follow.
 const PATCHED_RECORD_HEADER_BYTES: usize = 24;
 
-/// The bits of the header's link type that name it; above are those about the frame check sequence.
+/// Bits of the header's link type field that contain the link type; the higher bits describe the frame check sequence.
 const LINK_TYPE_BITS: u32 = 0x03ff_ffff;
 
-/// How far from each other in time two packets are at most where a record is looked for: ours, a day. A
-/// header in the wrong place says any time of 136 years.
+/// Greatest time between two packets in a search for records: a day, our choice. A misplaced header gives a random time
+/// within 136 years.
 const NEIGHBOURS_SECS: u32 = 86_400;
 
-/// A file of so many lines of text or zeros may pass for packets of length zero: a record that was looked for must have
-/// so many bytes, as the shortest frame with an IP packet has more. Ours.
+/// Least number of bytes in a record found by a search. Text or zeros may look like packets of length zero, and the
+/// shortest frame with an IP packet is longer. Our choice.
 const FOUND_BYTES_MIN: u32 = 20;
 
-/// The variants of the format, by the magic number.
+/// Variant of the format, by its magic number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Form {
     order: Order,
@@ -44,7 +44,7 @@ pub(super) struct Form {
     header: usize,
 }
 
-/// What the fraction of a second counts in.
+/// Unit of the fraction of a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ticks {
     Micros,
@@ -68,7 +68,7 @@ impl Ticks {
 }
 
 impl Form {
-    /// What a file is that begins so, if it is pcap.
+    /// Returns the variant of a file that begins with these bytes, if it is pcap.
     pub(super) fn of(file: &[u8]) -> Option<Self> {
         let magic = file.first_chunk::<4>()?;
         [Order::Big, Order::Little].into_iter().find_map(|order| {
@@ -87,17 +87,17 @@ impl Form {
     }
 }
 
-/// Which of a record's two lengths comes first: old versions wrote them the other way round.
+/// Order of a record's two lengths: old versions wrote them in reverse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lengths {
     KeptFirst,
-    /// The shorter of the two is what was kept.
+    /// The shorter one is the kept length.
     Either,
     KeptLast,
 }
 
 impl Lengths {
-    /// As libpcap reads them (`sf-pcap.c`): swapped before version 2.3, and in 2.3 by some; 543 is what DG/UX wrote.
+    /// Follows libpcap (`sf-pcap.c`): reversed before version 2.3, and by some programs in 2.3; DG/UX wrote 543.
     const fn of_version(minor: u16) -> Self {
         match minor {
             0..=2 | 543 => Self::KeptLast,
@@ -107,7 +107,7 @@ impl Lengths {
     }
 }
 
-/// A record's header.
+/// Header of a record.
 #[derive(Clone, Copy, Debug, Default)]
 struct Header {
     secs: u32,
@@ -116,15 +116,15 @@ struct Header {
     original: u32,
 }
 
-/// A file in this format.
+/// File in this format.
 #[derive(Debug)]
 pub(super) struct Pcap {
     form: Form,
     lengths: Lengths,
-    /// The snapshot length that the file states; 0 is none.
+    /// Snapshot length in the file's header; 0 means none.
     snap: u32,
     link: LinkType,
-    /// The time of the last packet, for what is looked for after a damage.
+    /// Time of the last packet, for a search after damage.
     last_secs: Option<u32>,
 }
 
@@ -151,11 +151,11 @@ impl Pcap {
         match (self.form.ticks, self.form.header) {
             (Ticks::Nanos, _) => "pcap with nanoseconds",
             (Ticks::Micros, RECORD_HEADER_BYTES) => "pcap with microseconds",
-            (Ticks::Micros, _) => "pcap as patched Linux systems wrote it",
+            (Ticks::Micros, _) => "pcap of patched Linux systems",
         }
     }
 
-    /// The next packet's record.
+    /// Returns the next packet's record.
     #[inline]
     pub(super) fn next<R: Read>(
         &mut self,
@@ -174,7 +174,7 @@ impl Pcap {
                 }
                 return Ok(None);
             }
-            // At most PACKET_BYTES_MAX.
+            // At most `PACKET_BYTES_MAX`.
             let len = header.kept as usize;
             let whole = self.form.header + len;
             if input.need(whole)?.is_none() {
@@ -196,7 +196,7 @@ impl Pcap {
         }
     }
 
-    /// The header at the start of `bytes`.
+    /// Returns the header at the start of `bytes`.
     #[inline]
     fn header(&self, bytes: &[u8]) -> Header {
         let order = self.form.order;
@@ -225,8 +225,9 @@ impl Pcap {
         CaptureTime::from_unix_nanos(secs + fraction)
     }
 
-    /// Whether no record begins so. A fraction of more than a second is let pass, as some files have it, but
-    /// not one that is more in any unit; nor a frame of no bytes, such as a disk that was full leaves zeros.
+    /// `true` if no record begins with this header. A fraction of more than a second is accepted, because some files
+    /// contain it, but not one that is too large in any unit. A frame of zero bytes is rejected: a full disk leaves
+    /// zeros.
     #[inline]
     const fn is_impossible(&self, header: Header) -> bool {
         header.kept > PACKET_BYTES_MAX
@@ -234,7 +235,7 @@ impl Pcap {
             || header.kept | header.original == 0
     }
 
-    /// Whether a record that was looked for begins so.
+    /// `true` if a record found by a search may begin with this header.
     fn is_plausible(&self, header: Header, near: Option<u32>) -> bool {
         let longest = match self.snap {
             0 => PACKET_BYTES_MAX,
@@ -246,7 +247,7 @@ impl Pcap {
             && near.is_none_or(|near| near.abs_diff(header.secs) <= NEIGHBOURS_SECS)
     }
 
-    /// Goes to the next place where records begin, if there is one.
+    /// Skips to the next plausible record, if there is one.
     #[cold]
     fn find_next<R: Read>(
         &self,
@@ -277,7 +278,7 @@ impl Pcap {
         }
     }
 
-    /// Whether another record, or the end of the file, is where `header` says.
+    /// `true` if another record, or the end of the file, is at the position that `header` implies.
     fn is_followed<R: Read>(
         &self,
         header: Header,

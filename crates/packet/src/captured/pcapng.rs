@@ -1,6 +1,6 @@
 //! pcapng (draft-ietf-opsawg-pcapng): blocks that begin and end with their length.
 //!
-//! After a damage the next block is taken whose kind is known and whose two lengths agree.
+//! After damage, reading resumes at the next block of a known kind whose two lengths agree.
 
 mod interface;
 mod options;
@@ -18,27 +18,27 @@ use crate::capture::CaptureTime;
 pub use interface::Interface;
 use options::Options;
 
-/// Most bytes of a block that is believed to be one: a packet, and as much again of options. Blocks of names
-/// and of keys may be longer, and are passed over.
+/// Greatest length of a block that is accepted: a packet, and the same amount of options. Blocks of names and of keys
+/// may be longer, and are skipped.
 pub const BLOCK_BYTES_MAX: u32 = 2 * PACKET_BYTES_MAX;
 
-/// Most bytes of a block that is passed over: as Wireshark has it (`MAX_BLOCK_SIZE`).
+/// Greatest length of a block that is skipped, as in Wireshark (`MAX_BLOCK_SIZE`).
 const SKIPPED_BYTES_MAX: u32 = 16 << 20;
 
-/// Most interfaces that are kept of a section, so that memory is bounded. Ours: twice as many containers as any machine
-/// has been seen with.
+/// Greatest number of interfaces kept per section, so that memory is bounded. Our choice: twice as many containers as
+/// observed on any machine.
 pub const INTERFACES_MAX: usize = 4096;
 
-/// Kind, length, and length again: the shortest block.
+/// Length of the shortest block: kind, length, and length again.
 const FRAMING_BYTES: usize = 12;
 
-/// Kind and length, before the body.
+/// Length of kind and length, before the body.
 const BEFORE_BODY: usize = 8;
 
-/// Of a section header block: the kind is the same in either byte order.
+/// Kind of a section header block: the same in either byte order.
 const SECTION_MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
-/// What tells the byte order of a section.
+/// Number that reveals the byte order of a section.
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
 /// Kinds of blocks (draft-ietf-opsawg-pcapng §11.1).
@@ -55,10 +55,10 @@ mod kind {
     pub(super) const CUSTOM: u32 = 0x0000_0bad;
     pub(super) const CUSTOM_NOT_COPIED: u32 = 0x4000_0bad;
 
-    /// Those whose content says nothing of packets, and may be long.
+    /// Kinds without information about packets that may be long.
     pub(super) const BULKY: [u32; 5] = [NAMES, JOURNAL, SECRETS, CUSTOM, CUSTOM_NOT_COPIED];
 
-    /// Those that are looked for after a damage.
+    /// Kinds that a search after damage accepts.
     pub(super) const KNOWN: [u32; 11] = [
         PACKET,
         SECTION,
@@ -74,12 +74,12 @@ mod kind {
     ];
 }
 
-/// Whether a file is pcapng that begins so.
+/// `true` if a file that begins with these bytes is pcapng.
 pub(super) fn begins(file: &[u8]) -> bool {
     file.starts_with(&SECTION_MAGIC) && section_order(file).is_some()
 }
 
-/// The byte order of a section that begins so.
+/// Returns the byte order of a section that begins with these bytes.
 fn section_order(block: &[u8]) -> Option<Order> {
     let magic = block.get(BEFORE_BODY..)?.first_chunk()?;
     [Order::Big, Order::Little]
@@ -87,17 +87,18 @@ fn section_order(block: &[u8]) -> Option<Order> {
         .find(|order| order.u32(*magic) == BYTE_ORDER_MAGIC)
 }
 
-/// A block's kind and length.
+/// Kind and length of a block.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     kind: u32,
-    /// All of it, in bytes.
+    /// Length of the whole block, in bytes.
     len: u32,
     order: Order,
 }
 
 impl Head {
-    /// The block at the start of `bytes`, in a section of this order; `None` if no block begins so.
+    /// Returns the head of the block at the start of `bytes`, in a section with this byte order; `None` if no block
+    /// begins there.
     #[inline]
     fn of(bytes: &[u8], order: Order) -> Option<Self> {
         let order = match bytes.starts_with(&SECTION_MAGIC) {
@@ -121,35 +122,35 @@ impl Head {
         kind::BULKY.contains(&self.kind)
     }
 
-    /// Whether it is to be passed over without being kept.
+    /// `true` if the block must be skipped without being kept.
     fn is_skipped(self) -> bool {
         self.len > BLOCK_BYTES_MAX
     }
 }
 
-/// A file in this format.
+/// File in this format.
 #[derive(Debug)]
 pub(super) struct Pcapng {
     order: Order,
-    /// Those of the section.
+    /// Interfaces of the section.
     interfaces: Vec<Interface>,
-    /// How many the sections before had.
+    /// Number of interfaces of previous sections.
     interfaces_before: u32,
-    /// How many of the section were not kept.
+    /// Number of interfaces of the section that were not kept.
     interfaces_left_out: u32,
-    /// Packets dropped in the sections before.
+    /// Packets dropped in previous sections.
     dropped_before: u64,
 }
 
-/// What a packet block says.
+/// Contents of a packet block.
 struct Packet {
-    /// The interface's number in the section.
+    /// Number of the interface in the section.
     interface: u32,
-    /// In the interface's ticks; `None` of a block that has none.
+    /// Time in the interface's ticks; `None` if the block has none.
     ticks: Option<u64>,
     kept: u32,
     original: u32,
-    /// Where in the block the packet begins.
+    /// Offset of the packet in the block.
     data_at: usize,
 }
 
@@ -168,7 +169,7 @@ impl Pcapng {
         &self.interfaces
     }
 
-    /// What the blocks say that is amiss.
+    /// Returns the problem that the blocks report, if any.
     pub(super) fn notes(&self) -> Option<Note> {
         let count = self.dropped();
         (count > 0).then_some(Note::Dropped { count })
@@ -179,7 +180,7 @@ impl Pcapng {
         here.fold(self.dropped_before, u64::saturating_add)
     }
 
-    /// The next packet's record.
+    /// Returns the next packet's record.
     #[inline]
     pub(super) fn next<R: Read>(
         &mut self,
@@ -205,7 +206,7 @@ impl Pcapng {
                 }
                 continue;
             }
-            // At most BLOCK_BYTES_MAX.
+            // At most `BLOCK_BYTES_MAX`.
             let len = head.len as usize;
             let Some(bytes) = input.need(len)? else {
                 notes.cut_short(input.position(), input.left() as u64);
@@ -227,7 +228,7 @@ impl Pcapng {
         }
     }
 
-    /// Takes down one block. A packet's record begins where it does in the block.
+    /// Handles one block. The start of a packet's record is relative to the block.
     #[inline]
     fn block(&mut self, head: Head, body: &[u8], notes: &mut Notes) -> Option<Record> {
         let order = self.order;
@@ -264,7 +265,7 @@ impl Pcapng {
         Some(self.record(packet, body, notes))
     }
 
-    /// A simple packet block has neither time nor interface, and of lengths only that on the link.
+    /// Parses a simple packet block, which has neither time nor interface, and only the length on the link.
     fn simple(&self, body: &[u8]) -> Packet {
         let original = self.order.u32_at(body, 0);
         let snap = match self.interfaces.first().map(|interface| interface.snap) {
@@ -283,7 +284,7 @@ impl Pcapng {
     #[inline]
     fn record(&self, packet: Packet, body: &[u8], notes: &mut Notes) -> Record {
         let data = body.get(packet.data_at..).unwrap_or_default();
-        // No more than the block has.
+        // At most the length of the block.
         let len = data.len().min(packet.kept as usize);
         let described = self.interfaces.get(packet.interface as usize);
         let at = match (packet.ticks, described) {
@@ -307,7 +308,7 @@ impl Pcapng {
             link: described.map_or(LinkType::UNDESCRIBED, |interface| interface.link),
             interface: self.interfaces_before.saturating_add(packet.interface),
             heading,
-            // No more than the block's length.
+            // At most the length of the block.
             original_len: packet.original.max(len as u32),
             start: BEFORE_BODY + packet.data_at,
             len,
@@ -332,7 +333,7 @@ impl Pcapng {
         }
     }
 
-    /// An interface's statistics: the counts are of all its packets so far.
+    /// Handles the statistics of an interface: their counts include all its packets so far.
     fn count_dropped(&mut self, body: &[u8]) {
         let number = self.order.u32_at(body, 0) as usize;
         if let Some(interface) = self.interfaces.get_mut(number) {
@@ -341,7 +342,7 @@ impl Pcapng {
         }
     }
 
-    /// Goes to the next place where a block begins, if there is one.
+    /// Skips to the next block, if there is one.
     #[cold]
     fn find_next<R: Read>(
         &self,
@@ -377,19 +378,19 @@ impl Pcapng {
 }
 
 impl Head {
-    /// Whether it is looked for after a damage.
+    /// `true` if a search after damage accepts it.
     fn is_wanted(self) -> bool {
         kind::KNOWN.contains(&self.kind) && !self.is_skipped()
     }
 }
 
-/// The time in a packet block: the high half first, whatever the byte order.
+/// Returns the time of a packet block: the high half comes first, in either byte order.
 #[inline]
 fn ticks(order: Order, body: &[u8]) -> u64 {
     u64::from(order.u32_at(body, 4)) << 32 | u64::from(order.u32_at(body, 8))
 }
 
-/// A block's body, if the length at its end is that at its start.
+/// Returns the body of a block if the lengths at its start and end are equal.
 #[inline]
 fn body(bytes: &[u8], head: Head) -> Option<&[u8]> {
     let len = head.len as usize;
@@ -398,7 +399,7 @@ fn body(bytes: &[u8], head: Head) -> Option<&[u8]> {
     (head.order.u32_at(bytes, after) == head.len).then_some(body)
 }
 
-/// Which way a packet went, by its flags (§4.3, option `epb_flags`).
+/// Returns the direction of a packet from its flags (§4.3, option `epb_flags`).
 fn heading(options: Options<'_>) -> Heading {
     const FLAGS: u16 = 2;
     let order = options.order();

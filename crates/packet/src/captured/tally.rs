@@ -1,4 +1,4 @@
-//! What is in a capture, counted for people.
+//! Contents of a capture, counted for users.
 
 use std::fmt;
 
@@ -9,21 +9,21 @@ use super::link::{Layer, LinkType, NotIp};
 use super::packet::{Cut, NotTcp, Portion, TcpPacket};
 use super::tunnel::TunnelKind;
 
-/// How many kinds are counted one by one: more are together, so that a hostile file needs no memory. Those of TCP are always
-/// counted one by one. Ours.
+/// Number of kinds counted individually; further kinds are counted together, so that a hostile file needs no memory.
+/// Kinds of TCP are always counted individually. Our choice.
 const KINDS_MAX: usize = 64;
 
-/// What a packet is, as far as it is counted by that.
+/// Kind of a packet for counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Kind {
     /// A TCP segment.
     Tcp,
-    /// One without its options or more.
+    /// A TCP segment truncated before the end of its options.
     TcpCut,
     /// A TCP segment in a tunnel.
     TcpIn(TunnelKind),
-    /// A TCP segment in a tunnel, without its options or more.
+    /// A TCP segment in a tunnel, truncated before the end of its options.
     TcpCutIn(TunnelKind),
     /// The first fragment of a TCP segment.
     TcpFirstFragment,
@@ -31,15 +31,15 @@ pub enum Kind {
     TcpFragment,
     /// Another protocol over IP, by IANA's number.
     Protocol(u8),
-    /// Something else than IP.
+    /// Contents other than IP.
     NotIp(NotIp),
-    /// A frame of a link that is not read here.
+    /// A frame of an unsupported link type.
     Link(LinkType),
-    /// Too little was kept to know what it says.
+    /// Too few bytes were kept to parse it.
     Cut(Layer),
-    /// It makes no sense.
+    /// It is invalid.
     Damaged(Layer),
-    /// One of many kinds more.
+    /// One of many further kinds.
     Others,
 }
 
@@ -62,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// Whether it has a TCP header.
+    /// `true` if it has a TCP header.
     const fn has_tcp(self) -> bool {
         matches!(
             self,
@@ -75,9 +75,9 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp => f.write_str("TCP"),
-            Self::TcpCut => f.write_str("TCP, cut off in the header"),
+            Self::TcpCut => f.write_str("TCP, truncated in the header"),
             Self::TcpIn(tunnel) => write!(f, "TCP in {tunnel}"),
-            Self::TcpCutIn(tunnel) => write!(f, "TCP in {tunnel}, cut off in the header"),
+            Self::TcpCutIn(tunnel) => write!(f, "TCP in {tunnel}, truncated in the header"),
             Self::TcpFirstFragment => f.write_str("TCP, first fragments"),
             Self::TcpFragment => f.write_str("TCP, later fragments"),
             Self::Protocol(number) => match IpNumber(*number).keyword_str() {
@@ -85,24 +85,24 @@ impl fmt::Display for Kind {
                 None => write!(f, "IP protocol {number}"),
             },
             Self::NotIp(what) => what.fmt(f),
-            Self::Link(link) => write!(f, "{link}, which is not read here"),
-            Self::Cut(layer) => write!(f, "cut off {layer}"),
+            Self::Link(link) => write!(f, "{link}, unsupported"),
+            Self::Cut(layer) => write!(f, "truncated {layer}"),
             Self::Damaged(layer) => write!(f, "damaged {layer}"),
             Self::Others => f.write_str("others"),
         }
     }
 }
 
-/// How many packets of each kind there are.
+/// Number of packets of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Packets.
     pub packets: u64,
-    /// Their bytes on the link.
+    /// Total of their lengths on the link, in bytes.
     pub bytes: u64,
-    /// Bytes of them that were kept.
+    /// Total of the bytes kept.
     pub kept_bytes: u64,
-    /// Plain TCP segments: nearly all, mostly.
+    /// Plain TCP segments, usually almost all packets.
     tcp: u64,
     others: Vec<(Kind, u64)>,
 }
@@ -126,7 +126,7 @@ impl Tally {
         } else if self.others.len() < KINDS_MAX || kind.has_tcp() {
             self.others.push((kind, 1));
         } else {
-            // The last place that is not TCP's counts all kinds without a place.
+            // The last entry that is not TCP counts all kinds without an entry.
             let mut places = self.others.iter_mut().rev();
             if let Some(last) = places.find(|(known, _)| !known.has_tcp()) {
                 *last = (Kind::Others, last.1 + 1);
@@ -134,7 +134,7 @@ impl Tally {
         }
     }
 
-    /// Packets of a kind.
+    /// Returns the number of packets of a kind.
     #[must_use]
     pub fn of(&self, kind: Kind) -> u64 {
         let counts = self.by_kind();
@@ -142,7 +142,7 @@ impl Tally {
         found.map_or(0, |(_, count)| *count)
     }
 
-    /// Packets with a TCP header.
+    /// Returns the number of packets with a TCP header.
     #[must_use]
     pub fn with_tcp(&self) -> u64 {
         let counts = self.by_kind();
@@ -150,7 +150,7 @@ impl Tally {
         with.map(|(_, count)| count).sum()
     }
 
-    /// The kinds that there are, the most frequent first.
+    /// Returns the kinds that occur, the most frequent first.
     #[must_use]
     pub fn by_kind(&self) -> Vec<(Kind, u64)> {
         let tcp = (self.tcp > 0).then_some((Kind::Tcp, self.tcp));
@@ -161,7 +161,7 @@ impl Tally {
 }
 
 impl fmt::Display for Tally {
-    /// "1000 packets: 980 TCP in VXLAN, 10 TCP, 10 UDP"
+    /// Writes, for example, "1000 packets: 980 TCP in VXLAN, 10 TCP, 10 UDP".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} packets", self.packets)?;
         for (place, (kind, count)) in self.by_kind().into_iter().enumerate() {

@@ -9,9 +9,9 @@
 //! | GENEVE | UDP to port 6081 | RFC 8926 |
 //! | GTP-U | UDP to port 2152 | 3GPP TS 29.281 |
 //!
-//! **A UDP port is no proof.** Any host may use these ports for something else. A UDP packet is a tunnel's only if the
-//! reserved bits of the tunnel's header are zero and the IP header behind it has a length that fits. It is
-//! counted as UDP otherwise, and so is a later fragment, which has no port.
+//! **A UDP port is no proof.** Any host may use these ports for something else. A UDP packet counts as a tunnel's
+//! packet only if the reserved bits of the tunnel's header are zero and the IP header behind it has a length that fits.
+//! Otherwise it counts as UDP, and so does a later fragment, which has no port.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -48,7 +48,7 @@ pub enum Tunnel {
         /// Key, if the header has one.
         key: Option<u32>,
     },
-    /// Encapsulated Remote SPAN: the copies that a switch makes of frames.
+    /// Encapsulated Remote SPAN: copies of frames made by a switch.
     Erspan {
         /// Session: 10 bits. Type I has none.
         session: Option<u16>,
@@ -88,7 +88,7 @@ impl Tunnel {
 }
 
 impl fmt::Display for Tunnel {
-    /// The name, without the identifier: "VXLAN".
+    /// Writes the name without the identifier: "VXLAN".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind().fmt(f)
     }
@@ -133,8 +133,8 @@ impl fmt::Display for TunnelKind {
     }
 }
 
-/// Finds TCP in the tunnels that begin with the payload of `outer`. From the header of that IP packet to the end of the frame,
-/// there are `frame_len` bytes on the link.
+/// Finds TCP in the tunnels that begin with the payload of `outer`. From the header of that IP packet to the end of the
+/// frame, there are `frame_len` bytes on the link.
 pub(super) fn follow(outer: Payload<'_>, frame_len: usize) -> Result<Transport<'_>, NotTcp> {
     let (mut outer, mut frame_len) = (outer, frame_len);
     for _ in 0..TUNNELS_MAX {
@@ -161,7 +161,7 @@ pub(super) fn follow(outer: Payload<'_>, frame_len: usize) -> Result<Transport<'
 
 /// Reason why a payload does not lead to an inner IP packet.
 enum Stop {
-    /// The bytes that were kept end before it.
+    /// The kept bytes end before it.
     Cut,
     /// The payload is a later fragment of a tunnel's packet.
     Fragment,
@@ -181,9 +181,9 @@ impl From<Without> for Stop {
 /// Bytes of a packet from some header on.
 #[derive(Clone, Copy)]
 struct Rest<'a> {
-    /// The bytes that were kept.
+    /// Bytes that were kept.
     bytes: &'a [u8],
-    /// Length on the link, as the headers before state it.
+    /// Length on the link, as stated by the headers before.
     len: usize,
     /// Largest length that an inner packet can have: `len`, or the rest of the frame if that is more. A mirror that
     /// truncates packets may write outer headers with the truncated length.
@@ -191,7 +191,7 @@ struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// The first `N` bytes, and the rest.
+    /// Splits off the first `N` bytes.
     fn split<const N: usize>(self) -> Result<(&'a [u8; N], Self), Stop> {
         let rest = self.skip(N)?;
         let (first, _) = self.bytes.split_first_chunk().ok_or(Stop::Cut)?;
@@ -205,13 +205,13 @@ impl<'a> Rest<'a> {
         Ok(Self { bytes, len, room })
     }
 
-    /// The IP packet in an Ethernet frame.
+    /// Returns the IP packet in an Ethernet frame.
     fn ethernet(self) -> Result<Self, Stop> {
         let (&[_, _, _, _, _, _, _, _, _, _, _, _, a, b], rest) = self.split::<14>()?;
         rest.ether_type(u16::from_be_bytes([a, b]))
     }
 
-    /// The IP packet after an EtherType, or after the tags, labels and sessions that it stands for.
+    /// Returns the IP packet after an EtherType, or after the tags, labels and sessions that it stands for.
     fn ether_type(self, kind: u16) -> Result<Self, Stop> {
         let inner = link::ethernet_payload(kind, self.bytes)?;
         self.skip(self.bytes.len() - inner.len())
@@ -228,7 +228,7 @@ impl<'a> Rest<'a> {
             4 => usize::from(first & 0x0f) * 4,
             _ => IPV6_HEADER_BYTES,
         };
-        // Zero is for the interface to write, or of a jumbogram.
+        // Zero if the interface writes it later, or for a jumbogram.
         let total = match first >> 4 {
             4 if header < IPV4_HEADER_BYTES => return Err(Stop::Unknown),
             4 => u16_at(2).filter(|total| *total != 0),
@@ -243,12 +243,12 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Smallest IPv4 header (RFC 791 §3.1).
+/// Length of the smallest IPv4 header (RFC 791 §3.1).
 const IPV4_HEADER_BYTES: usize = 20;
-/// IPv6 header without extensions (RFC 8200 §3).
+/// Length of an IPv6 header without extensions (RFC 8200 §3).
 const IPV6_HEADER_BYTES: usize = 40;
 
-/// Finds the tunnel that the payload of `outer` is, and the IP packet in it.
+/// Finds the tunnel in the payload of `outer`, and the IP packet in the tunnel.
 fn enter<'a>(outer: &Payload<'a>, frame_len: usize) -> Result<(Tunnel, Rest<'a>), Stop> {
     let Transport {
         source, bytes, len, ..
@@ -323,7 +323,7 @@ fn erspan_2(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
     }
 }
 
-/// As type II, then a timestamp, a security tag, and flags by which eight more bytes may follow.
+/// As type II, then a timestamp, a security tag, and flags that announce eight more bytes.
 fn erspan_3(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
     const VERSION: u8 = 2;
     const SUBHEADER: u8 = 0x01;
@@ -349,13 +349,14 @@ const fn erspan(high: u8, low: u8) -> Tunnel {
     Tunnel::Erspan { session }
 }
 
-/// UDP (RFC 768), then the tunnel of its destination port. The source port may be any, as routers balance by it.
+/// UDP (RFC 768), then the tunnel of its destination port. The source port is arbitrary, because routers use it for
+/// load balancing.
 fn udp(rest: Rest<'_>, fragment: Fragment) -> Result<(Tunnel, Rest<'_>), Stop> {
     let Some(&[_, _, a, b]) = rest.bytes.first_chunk() else {
         return Err(Stop::Unknown);
     };
     let tunnel = match u16::from_be_bytes([a, b]) {
-        // IANA's port, and that of Linux before there was one.
+        // IANA's port, and Linux's port before that was assigned.
         4789 | 8472 => vxlan,
         6081 => geneve,
         2152 => gtp_u,
@@ -363,11 +364,11 @@ fn udp(rest: Rest<'_>, fragment: Fragment) -> Result<(Tunnel, Rest<'_>), Stop> {
     };
     let (&[_, _, _, _, a, b, _, _], mut rest) = rest.split::<8>()?;
     match (usize::from(u16::from_be_bytes([a, b])), fragment) {
-        // As the IP header says.
+        // Zero: the length of the IP header applies.
         (0, _) => {}
         (1..8, _) => return Err(Stop::Unknown),
         (stated, Fragment::None) if stated - 8 > rest.room => return Err(Stop::Unknown),
-        // Of all fragments together.
+        // Length of all fragments together.
         (stated, _) => {
             rest.len = stated - 8;
             rest.room = rest.room.max(rest.len);
@@ -394,7 +395,7 @@ fn vxlan(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
 /// Version and length of the options, flags, protocol, network identifier, options.
 fn geneve(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
     const VERSION: u8 = 0xc0;
-    /// Critical options are present. All other flags are reserved, or of control messages, which carry no packet.
+    /// Critical options are present. All other flags are reserved or belong to control messages, which carry no packet.
     const CRITICAL: u8 = 0x40;
     let (&[first, flags, d, e, a, b, c, reserved], rest) = rest.split::<8>()?;
     if first & VERSION != 0 || flags & !CRITICAL != 0 || reserved != 0 {
@@ -417,7 +418,7 @@ fn gtp_u(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
     const VERSION_1: u8 = 0x30;
     /// Message type: a user's packet.
     const G_PDU: u8 = 255;
-    /// Any of the flags for extension headers, a sequence number and an N-PDU number: the fields of all follow.
+    /// Any of the flags for extension headers, a sequence number and an N-PDU number: the fields of all three follow.
     const OPTIONAL: u8 = 0x07;
     const EXTENSION: u8 = 0x04;
     let (&[flags, message, high, low, a, b, c, d], mut rest) = rest.split::<8>()?;

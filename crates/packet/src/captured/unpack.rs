@@ -1,29 +1,29 @@
-//! Packed bytes, unpacked as far as they are whole: what stands before damage is given, however the file comes in pieces.
+//! Decompressed bytes, up to the first damage. The result does not depend on the pieces in which the file arrives.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 use flate2::write::MultiGzDecoder;
 
-/// Packed bytes that are asked for at a time.
+/// Compressed bytes requested at a time.
 const ASKED_BYTES: usize = 64 << 10;
 
-/// Packed bytes that are unpacked at a time. Ours: they become a thousand times as many at most, which is what is
-/// kept in memory.
+/// Compressed bytes decompressed at a time. Our choice: they expand by a factor of at most a thousand, which must fit
+/// into memory.
 const PIECE_BYTES: usize = 4 << 10;
 
-/// A reader of what `packed` holds (RFC 1952), of one file or several in a row.
+/// Reader of the decompressed contents of `packed` (RFC 1952), of one file or several concatenated ones.
 pub(super) struct Unpacker<R> {
     packed: BufReader<R>,
     decoder: MultiGzDecoder<Vec<u8>>,
-    /// How much of what is unpacked has been given.
+    /// Number of decompressed bytes that have been returned.
     given: usize,
     course: Course,
 }
 
-/// How far unpacking has come.
+/// State of the decompression.
 enum Course {
     GoesOn,
-    /// There is no more, or it is damaged: to be told when everything before is given.
+    /// The data ended, or is damaged: reported when everything before has been returned.
     Ended(io::Result<()>),
 }
 
@@ -41,7 +41,7 @@ impl<R: Read> Unpacker<R> {
         self.packed.get_ref()
     }
 
-    /// Unpacks some more.
+    /// Decompresses one more piece.
     fn advance(&mut self) -> io::Result<()> {
         let packed = self.packed.fill_buf()?;
         let piece = packed.get(..PIECE_BYTES).unwrap_or(packed);
@@ -54,7 +54,7 @@ impl<R: Read> Unpacker<R> {
                     Course::GoesOn
                 }
                 Err(damage) => {
-                    // Hands over what came out before; that the rest is missing is known.
+                    // Releases the output before the damage; the damage itself is already known.
                     let _ = self.decoder.try_finish();
                     Course::Ended(Err(damage))
                 }

@@ -1,5 +1,4 @@
-//! Packets: what is written reads back the same, what is damaged is refused, and no bytes
-//! whatever are too much for the parser.
+//! Packets: the parser returns what was written, rejects damaged packets, and survives any bytes.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -14,7 +13,7 @@ use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// What a TCP header has for options.
+/// Bytes for options in a TCP header.
 const OPTION_BYTES: usize = 40;
 
 fn endpoints() -> impl Strategy<Value = (SocketAddr, SocketAddr)> {
@@ -105,7 +104,7 @@ fn envelope(source: SocketAddr, destination: SocketAddr) -> Envelope {
     }
 }
 
-/// Bytes that everything but SACK blocks takes of the option field.
+/// Returns the bytes of the option field used by everything except SACK blocks.
 fn fixed_option_bytes(options: &Options, order: Option<Order>) -> usize {
     let alone = options.sack_permitted.is_on() && options.timestamps.is_none();
     4 * usize::from(options.mss.is_some())
@@ -118,7 +117,7 @@ fn fixed_option_bytes(options: &Options, order: Option<Order>) -> usize {
         + 4 * usize::from(alone)
 }
 
-/// The first `count` blocks.
+/// Returns the first `count` blocks.
 fn first_blocks(blocks: &SackBlocks, count: usize) -> SackBlocks {
     let mut kept = SackBlocks::NONE;
     for block in blocks.as_slice().iter().take(count) {
@@ -141,8 +140,8 @@ fn write(
     buffer
 }
 
-/// The same cases every time: a flipped bit in IPv6's length cuts bytes off, what is left has the
-/// right sum once in 2¹⁶, and no test shall hang on the luck of the day.
+/// Always the same cases: a flipped bit in IPv6's length truncates the packet, and the rest has the correct sum once in
+/// 2¹⁶. No test may depend on luck.
 fn cases() -> ProptestConfig {
     ProptestConfig {
         rng_seed: RngSeed::Fixed(1),
@@ -154,7 +153,7 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn what_is_written_reads_back_the_same(
+    fn written_packets_are_parsed_back(
         ends in endpoints(),
         (mut segment, payload) in segments(),
         order in orders(),
@@ -164,7 +163,7 @@ proptest! {
         prop_assert_eq!((parsed.source, parsed.destination), ends);
         prop_assert_eq!(parsed.payload, &payload[..]);
         prop_assert_eq!(parsed.order, order);
-        // SACK blocks have the room that is left: four bytes, and eight for each.
+        // SACK blocks use the remaining room: four bytes, and eight for each.
         let left = OPTION_BYTES - fixed_option_bytes(&segment.options, order);
         let fitting = left.saturating_sub(4) / 8;
         segment.options.sacks = first_blocks(&segment.options.sacks, fitting);
@@ -172,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn another_parser_reads_what_is_written(
+    fn another_parser_agrees_with_written_packets(
         ends in endpoints(),
         (segment, payload) in segments(),
     ) {
@@ -199,7 +198,7 @@ proptest! {
     }
 
     #[test]
-    fn a_flipped_bit_is_found(
+    fn a_flipped_bit_is_detected(
         ends in endpoints(),
         (segment, payload) in segments(),
         at in any::<prop::sample::Index>(),
@@ -210,7 +209,7 @@ proptest! {
         packet[bit / 8] ^= 1 << (bit % 8);
         match parse(&packet, Verify::Checksums) {
             Err(_) => {}
-            // No sum covers IPv6's traffic class, flow label and hop limit.
+            // No checksum covers IPv6's traffic class, flow label and hop limit.
             Ok(parsed) => {
                 prop_assert!(ends.0.is_ipv6());
                 let traffic_class = (0..4).contains(&bit) || (12..16).contains(&bit);
@@ -223,14 +222,14 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = parse(&bytes, Verify::Checksums);
         let _ = parse(&bytes, Verify::Nothing);
         let _ = dupack_packet::Options::parse(&bytes);
     }
 
     #[test]
-    fn every_cut_of_a_packet_is_refused(
+    fn every_truncated_packet_is_rejected(
         ends in endpoints(),
         (segment, payload) in segments(),
         at in any::<prop::sample::Index>(),
@@ -275,7 +274,7 @@ fn v6() -> [u8; 16] {
 }
 
 #[test]
-fn padding_after_the_packet_is_left_out() {
+fn padding_after_the_packet_is_ignored() {
     let mut packet = Vec::new();
     PacketBuilder::ipv4(V4.0, V4.1, 64)
         .tcp(1, 2, 3, 4)
@@ -288,7 +287,7 @@ fn padding_after_the_packet_is_left_out() {
 }
 
 #[test]
-fn extension_headers_are_skipped_and_fragments_refused() {
+fn extension_headers_are_skipped_and_fragments_rejected() {
     let tcp = {
         let segment = Segment {
             len: 3,
@@ -322,13 +321,13 @@ fn extension_headers_are_skipped_and_fragments_refused() {
         parse(&fragment, Verify::Checksums),
         Err(ParseError::Fragment)
     );
-    // An extension that says it is longer than the packet.
+    // An extension whose stated length exceeds the packet.
     let long = packet(0, &[6, 255, 1, 4, 0, 0, 0, 0]);
     assert_eq!(parse(&long, Verify::Checksums), Err(ParseError::Ip));
 }
 
 #[test]
-fn other_protocols_and_ipv4_fragments_say_what_they_are() {
+fn other_protocols_and_ipv4_fragments_are_rejected_by_kind() {
     let mut udp = Vec::new();
     PacketBuilder::ipv4(V4.0, V4.1, 64)
         .udp(1, 2)
@@ -338,7 +337,7 @@ fn other_protocols_and_ipv4_fragments_say_what_they_are() {
     assert_eq!(parse(&udp, Verify::Checksums), Err(not_tcp));
     let local = SocketAddr::from((V4.0, 1));
     let mut fragment = write((local, local), &Segment::new(SeqNumber(1)), None, b"");
-    // More fragments, in place of "don't".
+    // More fragments, in place of "don't fragment".
     fragment[6] = 0x20;
     assert_eq!(parse(&fragment, Verify::Nothing), Err(ParseError::Fragment));
     assert_eq!(
@@ -349,7 +348,7 @@ fn other_protocols_and_ipv4_fragments_say_what_they_are() {
 }
 
 #[test]
-fn a_data_offset_beyond_the_segment_is_refused() {
+fn a_data_offset_beyond_the_segment_is_rejected() {
     let local = SocketAddr::from((V4.0, 1));
     let mut packet = write((local, local), &Segment::new(SeqNumber(1)), None, b"");
     for offset in [0, 4, 6, 15] {
@@ -359,7 +358,7 @@ fn a_data_offset_beyond_the_segment_is_refused() {
 }
 
 #[test]
-fn what_does_not_fit_is_an_error() {
+fn oversized_segments_and_short_buffers_are_errors() {
     let v4 = SocketAddr::from((V4.0, 1));
     let v6 = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), 1);
     let mut buffer = vec![0; 70_000];

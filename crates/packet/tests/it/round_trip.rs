@@ -1,5 +1,4 @@
-//! What is written is read back: the file by pcap-file, the packets by etherparse, every field
-//! and both checksums.
+//! Files are read back by pcap-file, and their packets by etherparse, with every field and both checksums.
 
 use std::net::SocketAddr;
 
@@ -16,7 +15,7 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::blocks::section_header::SectionHeaderOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-/// A packet as it stands in the file.
+/// Packet in the file.
 struct Read {
     at: CaptureTime,
     comment: Option<String>,
@@ -58,7 +57,7 @@ impl Read {
     }
 
     fn elements(&self) -> Vec<Element> {
-        // etherparse stops at an option that it does not know, so the order comes off first.
+        // etherparse stops at an unknown option, so the order is removed first.
         let (_, known) = split_order(self.tcp.options.as_slice());
         etherparse::TcpOptionsIterator::from_slice(known)
             .map(|element| element.expect("a well-formed option"))
@@ -66,12 +65,12 @@ impl Read {
             .collect()
     }
 
-    /// The order with its experiment identifier.
+    /// Returns the order with its experiment identifier.
     fn order(&self) -> Option<(u16, u32)> {
         split_order(self.tcp.options.as_slice()).0
     }
 
-    /// Whether the checksums are those of the headers and the payload as captured.
+    /// Asserts that the checksums are correct for the captured headers and payload.
     fn assert_checksums(&self) {
         assert_eq!(self.ip.header_checksum, self.ip.calc_header_checksum());
         let expected = self.tcp.calc_checksum_ipv4(&self.ip, &self.payload);
@@ -79,7 +78,7 @@ impl Read {
     }
 }
 
-/// In flows without timestamps the order comes first.
+/// Splits off the order, which comes first in flows without timestamps.
 fn split_order(options: &[u8]) -> (Option<(u16, u32)>, &[u8]) {
     match *options {
         [253, 8, e0, e1, o0, o1, o2, o3, ..] => (
@@ -105,7 +104,7 @@ fn read(file: &[u8]) -> Vec<Read> {
 }
 
 #[test]
-fn the_file_says_who_wrote_it_and_in_what_units() {
+fn the_file_names_its_writer_and_resolution() {
     for (snap, bytes) in [(Snap::Headers, 128), (Snap::Full, 65_535)] {
         let file = common::capture(snap);
         let mut reader = PcapNgReader::new(file.as_slice()).expect("a section header");
@@ -128,7 +127,7 @@ fn the_file_says_who_wrote_it_and_in_what_units() {
 }
 
 #[test]
-fn a_full_capture_has_every_field_and_right_checksums() {
+fn a_full_capture_has_every_field_and_valid_checksums() {
     let mut wrapping = common::order_flow();
     wrapping.first_byte = SeqNumber(u32::MAX - 3000);
     wrapping.receiver_isn = SeqNumber(u32::MAX);
@@ -328,7 +327,7 @@ fn a_capture_of_headers_keeps_128_bytes_and_the_original_length() {
 }
 
 #[test]
-fn no_two_packets_of_a_flow_look_like_copies() {
+fn no_two_packets_of_a_flow_look_like_duplicates() {
     let packets = read(&common::capture(Snap::Headers));
     let mut seen = std::collections::HashSet::new();
     for packet in &packets {

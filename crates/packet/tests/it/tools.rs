@@ -1,5 +1,4 @@
-//! The tools that captures are for read them without complaint and find in them what is there.
-//! A tool that is not installed is skipped.
+//! Analysers read our captures without complaint and find their contents. A tool that is not installed is skipped.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +7,7 @@ use crate::analysers::{DATA_ONLY, Data, find_no_fault, run, tcptrace, text, tsha
 use crate::common;
 use dupack_packet::Snap;
 
-/// A sample capture in a file.
+/// Writes a sample capture to a file and returns its path.
 fn sample(name: &str, snap: Snap) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, common::capture(snap)).expect("the target directory is writable");
@@ -16,7 +15,7 @@ fn sample(name: &str, snap: Snap) -> PathBuf {
 }
 
 #[test]
-fn tshark_finds_nothing_wrong() {
+fn tshark_reports_no_errors() {
     for (snap, data) in [
         (Snap::Full, Data::Verified),
         (Snap::Headers, Data::CutShort),
@@ -26,7 +25,7 @@ fn tshark_finds_nothing_wrong() {
             return;
         };
         assert_eq!(found, packets());
-        // Beside what the connection went through there is nothing to say.
+        // Nothing is reported except the events of the connection.
         let bad = "_ws.malformed || _ws.expert.severity == error || tcp.analysis.ack_lost_segment \
                    || tcp.options.timestamp.tsecr.invalid || tcp.option.len.invalid";
         let path = path.to_str().expect("the path is UTF-8");
@@ -37,7 +36,7 @@ fn tshark_finds_nothing_wrong() {
     }
 }
 
-/// Handshakes, data, ACKs, and the FIN exchange.
+/// Returns the number of packets: handshakes, data, ACKs, and the FIN exchange.
 fn packets() -> usize {
     let flow = |config, script| 3 + common::run(config, script).len();
     flow(&common::timestamps_flow(), common::TIMESTAMPS_SCRIPT)
@@ -71,8 +70,8 @@ fn tshark_recognises_recovery() {
             .count()
     };
     for (stream, retransmissions) in [("0", 3), ("1", 4)] {
-        // Each of them is one, and nothing else is. tshark tells them from segments out of
-        // order by the time since the last new segment, and can be wrong.
+        // Exactly these are retransmissions. tshark distinguishes them from segments out of order by the time since the
+        // last new segment, and may be wrong.
         let recognised = |row: &[String]| !row[2].is_empty() || !row[11].is_empty();
         let commented = |row: &[String]| row[1].starts_with("retransmission");
         let both = |row: &[String]| commented(row) && recognised(row);

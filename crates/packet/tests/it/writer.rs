@@ -1,4 +1,4 @@
-//! The capture writer by itself: order of time, what it refuses, how it fails.
+//! Capture writer: order of time, rejected packets, failures.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use dupack_tcp::time::{Duration, Instant};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-/// A data packet with a payload of zeros.
+/// Returns a data packet with a payload of zeros.
 fn packet(payload_len: u32) -> Vec<u8> {
     let Endpoints { sender, receiver } = Endpoints::of_flow(0);
     let envelope = Envelope {
@@ -37,7 +37,7 @@ fn at(nanos: u64) -> CaptureTime {
     CaptureTime::from_unix_nanos(nanos)
 }
 
-/// The packets in a capture.
+/// Returns the packets of a capture.
 fn data_of(file: &[u8]) -> Vec<Vec<u8>> {
     let mut reader = PcapNgReader::new(file).expect("a section header");
     let mut packets = Vec::new();
@@ -64,7 +64,7 @@ fn comments(file: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn scheduled_packets_come_in_at_their_time() {
+fn scheduled_packets_are_written_in_order_of_time() {
     let mut capture = CaptureWriter::new(Vec::new(), Snap::Headers).unwrap();
     let packet = packet(0);
     for (time, name) in [(30, "d"), (20, "b"), (20, "c"), (99, "f")] {
@@ -78,21 +78,21 @@ fn scheduled_packets_come_in_at_their_time() {
 }
 
 #[test]
-fn a_packet_that_comes_late_is_refused() {
+fn a_packet_older_than_the_last_is_rejected() {
     let packet = packet(0);
     let mut capture = CaptureWriter::new(Vec::new(), Snap::Headers).unwrap();
     capture.write(at(1_000_000_010), &packet, None).unwrap();
     let error = capture.write(at(1_000_000_009), &packet, None).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "a packet at 1.000000009s comes after the capture has reached 1.000000010s"
+        "the packet at 1.000000009s is out of order: the capture has already reached 1.000000010s"
     );
     capture.schedule(at(3), packet, None);
     assert!(matches!(capture.finish(), Err(CaptureError::Late { .. })));
 }
 
 #[test]
-fn a_comment_is_cut_at_what_the_format_holds() {
+fn a_long_comment_is_truncated() {
     let mut capture = CaptureWriter::new(Vec::new(), Snap::Headers).unwrap();
     let long = format!("x{}", "é".repeat(40_000));
     capture.write(at(1), &packet(0), Some(&long)).unwrap();
@@ -119,8 +119,8 @@ fn over_ipv6() -> Endpoints {
 }
 
 #[test]
-fn a_segment_that_no_packet_holds_is_refused() {
-    // 65,535 bytes less TCP's header of 20 and timestamps of 12; IPv4 counts its own 20, too.
+fn a_segment_larger_than_a_packet_is_rejected() {
+    // 65,535 bytes minus TCP's header of 20 and timestamps of 12; IPv4 also counts its own 20.
     for (endpoints, most) in [(Endpoints::of_flow(0), 65_483), (over_ipv6(), 65_503)] {
         let mut flow = flow(endpoints);
         let mut capture = CaptureWriter::new(Vec::new(), Snap::Headers).unwrap();
@@ -156,7 +156,7 @@ fn a_segment_that_no_packet_holds_is_refused() {
 }
 
 #[test]
-fn a_flow_has_ends_of_one_family() {
+fn both_endpoints_of_a_flow_have_one_address_family() {
     let mut flow = flow(Endpoints {
         sender: Endpoints::of_flow(0).sender,
         ..over_ipv6()
@@ -170,7 +170,7 @@ fn a_flow_has_ends_of_one_family() {
 }
 
 #[test]
-fn a_flow_over_ipv6_says_the_same_as_over_ipv4() {
+fn a_flow_is_the_same_over_ipv6_and_ipv4() {
     let packets = [Endpoints::of_flow(0), over_ipv6()].map(|endpoints| {
         let mut capture = CaptureWriter::new(Vec::new(), Snap::Full).unwrap();
         write_everything(&mut flow(endpoints), &mut capture).expect("it is written");
@@ -186,7 +186,7 @@ fn a_flow_over_ipv6_says_the_same_as_over_ipv4() {
     }
 }
 
-/// ECN field and flags of what a flow writes whose sender has reduced its window, and whose receiver
+/// Returns the ECN field and flags of the packets of a flow whose sender has reduced its window and whose receiver
 /// echoes a mark as `echo`.
 fn congested(ecn: Ecn, echo: EcnEcho) -> Vec<(Codepoint, Flags)> {
     let mut config = FlowConfig::new(Endpoints::of_flow(0), 1000);
@@ -220,7 +220,7 @@ fn congested(ecn: Ecn, echo: EcnEcho) -> Vec<(Codepoint, Flags)> {
 }
 
 #[test]
-fn a_capture_shows_what_the_flow_has_of_ecn() {
+fn a_capture_shows_ecn_marks() {
     use Codepoint::{Ect0, NotEct};
     let asks = Flags::SYN.with(Flags::ECE).with(Flags::CWR);
     let classic = [
@@ -285,7 +285,7 @@ fn times_keep_their_nanoseconds_and_saturate() {
     assert_eq!(at(1).before(Duration::MAX), at(0));
 }
 
-/// A disk that is full after so many bytes.
+/// Disk that is full after this number of bytes.
 struct Full(usize);
 
 impl Write for Full {
@@ -304,7 +304,7 @@ impl Write for Full {
 }
 
 #[test]
-fn a_full_disk_is_an_error_that_says_what_was_lost() {
+fn a_full_disk_is_an_error_with_its_cause() {
     let packet = packet(1000);
     let mut capture = CaptureWriter::new(Full(100), Snap::Full).unwrap();
     capture.write(at(1), &packet, None).unwrap();

@@ -1,6 +1,6 @@
 //! How well the dialect `ns2` agrees with ns-2.35.
 //!
-//! `peers/ns2` holds what ns-2's own senders did in a set of scenarios. Each is built here as an
+//! `validation/peers/ns2` holds what ns-2's own senders did in a set of scenarios. Each is built here as an
 //! ordinary experiment in the dialect `ns2`, run over the same number of seeds, and compared by
 //! the mean goodput. `cargo measure agree-ns2` does all of it and writes `docs/ns2-agreement.md`;
 //! a test does a part.

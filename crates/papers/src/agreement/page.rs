@@ -71,7 +71,7 @@ pub fn page(cells: &[Cell], seeds: u32) -> String {
     let mut page = format!(
         "# Agreement with ns-2.35\n\n\
          Mean goodput of dupack in the dialect `ns2`, over {seeds} seeds, against that of \
-         {VERSION} in\n`peers/ns2`. Written by `cargo measure agree-ns2`.\n\n\
+         {VERSION} in\n`validation/peers/ns2`. Written by `cargo measure agree-ns2`.\n\n\
          {}.\n\n\
          Errors are standard errors of the ratio, from the seeds of both. Retransmissions and\n\
          timeouts are per 1000 delivered packets, ours / ns-2's. Seeds do not correspond.\n\n\

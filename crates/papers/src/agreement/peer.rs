@@ -1,4 +1,4 @@
-//! What ns-2.35 did, as `peers/ns2` holds it: scenarios, and the runs of each of its senders.
+//! What ns-2.35 did, as `validation/peers/ns2` holds it: scenarios, and the runs of each of its senders.
 
 use serde::Deserialize;
 
@@ -188,5 +188,5 @@ fn lines<T: for<'a> Deserialize<'a>>(text: &str) -> Vec<T> {
     csv::Reader::from_reader(text.as_bytes())
         .into_deserialize()
         .collect::<Result<_, _>>()
-        .expect("the tables in peers/ns2 are well formed")
+        .expect("the tables in validation/peers/ns2 are well formed")
 }

@@ -303,7 +303,7 @@ mod tests {
     /// Every twentieth of them in every run, and all before a release.
     #[test]
     fn every_way_to_read_every_paper_can_be_run_and_judged() {
-        let stride = dupack_volume::cases(20, 1) as usize;
+        let stride = dupack_testing::cases(20, 1) as usize;
         for paper in PAPERS {
             let readings = paper.readings();
             for way in readings.ways().unwrap().iter().step_by(stride) {

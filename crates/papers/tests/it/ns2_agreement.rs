@@ -1,5 +1,5 @@
 //! Reno, NewReno, SACK and FACK against ns-2.35: the mean goodput of each in the scenarios of
-//! `peers/ns2` lies within 5 % of ns-2's. `cargo measure agree-ns2` runs the whole set at length;
+//! `validation/peers/ns2` lies within 5 % of ns-2's. `cargo measure agree-ns2` runs the whole set at length;
 //! this test leaves out the scenarios that take long, and needs no ns-2.
 
 use dupack_papers::agreement::{
@@ -35,7 +35,7 @@ fn complain_of(cells: &[Cell]) {
         .collect();
     assert!(
         wrong.is_empty(),
-        "{} of {} means differ from ns-2's by more than 5 %, or not as peers/ns2/differences.csv \
+        "{} of {} means differ from ns-2's by more than 5 %, or not as validation/peers/ns2/differences.csv \
          says (ours, ns-2's, ratio):\n{}",
         wrong.len(),
         cells.len(),
@@ -53,7 +53,7 @@ fn four_recoveries_agree_with_ns2_in_every_scenario() {
     assert!(short.len() >= 24, "only {} scenarios", short.len());
     short.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let [every, release] = COUNT;
-    let count = usize::try_from(dupack_volume::cases(every, release)).unwrap_or(usize::MAX);
+    let count = usize::try_from(dupack_testing::cases(every, release)).unwrap_or(usize::MAX);
     let mut cells = Vec::new();
     for (_, scenario) in short.iter().take(count) {
         // Losses make the means uncertain; without them one run is like the other.

@@ -1,7 +1,7 @@
 //! Tests that use the wall clock: they run alone.
-
-#[path = "../../../wire/tests/skipping/mod.rs"]
-mod skipping;
+#![cfg(target_os = "linux")]
 
 mod pauses;
 mod shared;
+
+use dupack_testing::skipping;

@@ -1,4 +1,4 @@
-//! An application with pauses on real packets, ours and the kernel's, and what the senders say of it.
+//! An application with pauses on real packets, with our sender and the kernel's, and the statistics of the senders.
 #![cfg(target_os = "linux")]
 
 use dupack_algorithms::catalog::{Catalog, Dialect};
@@ -40,9 +40,9 @@ fn config() -> TransferConfig {
     config
 }
 
-/// One test, as each takes time and the machine is one.
+/// A single test, because each part takes time and must run alone.
 #[test]
-fn an_application_pauses_and_its_sender_says_so() {
+fn pauses_of_an_application_show_in_its_sender() {
     if let Err(error) = probe("reno") {
         return skipping::skip(&error.to_string());
     }
@@ -66,7 +66,7 @@ fn an_application_pauses_and_its_sender_says_so() {
                 let news = report.transmissions.iter();
                 let news = news.filter(|one| one.why == SendReason::NewData);
                 let bytes: u64 = news.map(|one| u64::from(one.len)).sum();
-                // The FIN counts for one.
+                // The FIN counts as one byte.
                 assert!((100_000..=100_001).contains(&bytes), "{bytes}");
             }
         }
@@ -74,7 +74,7 @@ fn an_application_pauses_and_its_sender_says_so() {
     a_reader_that_stops_fills_its_window(config);
 }
 
-/// 100 kB into a window of 20 kB, and nobody reads for half a second in the middle.
+/// 100 kB into a window of 20 kB, with a pause of half a second in the middle during which nobody reads.
 fn a_reader_that_stops_fills_its_window(mut config: TransferConfig) {
     let time = Duration::from_millis(500);
     config.bytes = 100_000;

@@ -1,4 +1,4 @@
-//! Several senders at once on real packets: the kernel's and ours over one emulated path.
+//! Several senders at the same time on real packets: the kernel's and ours over one emulated path.
 #![cfg(target_os = "linux")]
 
 use dupack_algorithms::catalog::Catalog;
@@ -12,7 +12,7 @@ use dupack_wire::path::Trust;
 
 use crate::skipping;
 
-/// A path whose rate falls to a half in the middle, with a short buffer.
+/// A path whose rate is halved in the middle, with a short buffer.
 const FILE: &str = r#"
 stacks = ["kernel:cubic"]
 dialect = "linux"
@@ -36,14 +36,14 @@ name = "reno"
 stack = "kernel:reno"
 "#;
 
-/// So late may packets be where a test has other questions than whether the machine keeps up.
+/// Tolerance for tests that do not depend on the machine's speed.
 const GENEROUS: Delay = Delay::from_nanos(10_000_000_000);
 
-/// How late 1 % of the packets may be where a test asks how much gets through.
+/// Tolerance for tests of the delivered amount.
 const IN_TIME: Duration = Duration::from_millis(5);
 
-/// One test, as each takes time and the machine is one: the flows share the link, each has its own count, and a
-/// control that the kernel does not have is refused by name.
+/// A single test, because each part takes time and must run alone: the flows share the link, each has its own counters,
+/// and an unknown congestion control is rejected by name.
 #[test]
 fn senders_of_both_kinds_share_a_path_and_each_has_its_own_count() {
     let source = Source::new("test.toml", FILE.to_owned());
@@ -73,23 +73,23 @@ fn senders_of_both_kinds_share_a_path_and_each_has_its_own_count() {
     for flow in &outcome.flows {
         let (segments, again) = flow.segments.expect("every sender says what it counted");
         assert!(flow.goodput_mbit_s > 0.0 && again < segments, "{flow:?}");
-        // Whatever the machine does: the path ends its count before the senders are asked.
+        // Holds on any machine: the path ends its count before the senders' counters are read.
         let (offered, dropped) = (flow.offered, flow.dropped);
         assert!(dropped <= offered && offered <= segments, "{flow:?}");
         let (median, p95) = flow.waits_ms.expect("a FIFO says how long packets wait");
-        // 14 packets of 1500 bytes at 4 Mbit/s, and the one in transmission.
+        // 14 packets of 1500 bytes at 4 Mbit/s, plus the one in transmission.
         assert!(median <= p95 && p95 < 46.0, "{flow:?}");
     }
     let dropped: u64 = outcome.flows.iter().map(|flow| flow.dropped).sum();
     let on_link = outcome.path.forward.link.drops.total();
     assert!(dropped <= on_link, "{dropped} of {on_link}");
-    // Two seconds at 8 Mbit/s and two at 4 of the wire: what a flow says counts from its own start.
+    // Two seconds at 8 Mbit/s and two at 4 Mbit/s on the wire. A flow's goodput counts from its own start.
     let total = outcome.values.get(Measure::TotalGoodput).unwrap();
     assert!(total < 6.9, "{total} Mbit/s");
     let own = outcome.values.get(Measure::Goodput).unwrap();
     let first = outcome.flows[0].goodput_mbit_s;
     assert!((own - first).abs() < 1e-9, "{own} {first}");
-    // How much at least the path carries, and whether its buffer overflows, a slow machine decides.
+    // A slow machine affects how much the path carries and whether its buffer overflows.
     if outcome.path.trust(IN_TIME) != Trust::Sound {
         return;
     }
@@ -97,7 +97,8 @@ fn senders_of_both_kinds_share_a_path_and_each_has_its_own_count() {
     for flow in &outcome.flows {
         let (segments, _) = flow.segments.unwrap_or_default();
         assert!(flow.goodput_mbit_s > 0.1 && segments > 50, "{flow:?}");
-        // What is sent and not yet at the link is less than a window: the buffer, the path, and as much again.
+        // Segments that were sent but have not reached the link are less than a window: the buffer, the path, and as
+        // much again.
         assert!(flow.offered + 100 > segments, "{flow:?}");
     }
 }

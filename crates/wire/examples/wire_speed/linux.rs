@@ -1,4 +1,4 @@
-//! What can be measured, and how a run is put together.
+//! Endpoints that can be measured, and the setup of a run.
 
 mod cores;
 mod kernel;
@@ -19,30 +19,32 @@ use dupack_wire::tun::{Offload, Prefix, Tun, TunConfig};
 use cores::{Core, Cores, ThreadTime};
 use kernel::{Measured, Side};
 
-/// The kernel that is measured against.
+/// Address of the kernel under measurement.
 const KERNEL: Ipv4Addr = Ipv4Addr::new(10, 99, 0, 1);
-/// The endpoint: ours, smoltcp's, or the second kernel.
+/// Address of the endpoint: ours, smoltcp's, or the second kernel.
 const ENDPOINT: Ipv4Addr = Ipv4Addr::new(10, 99, 0, 2);
 const PREFIX_BITS: u8 = 24;
 const PORT: u16 = 5001;
 
-/// Bytes that an endpoint keeps in each direction, the same for all that have a choice.
+/// Buffer of an endpoint in each direction, in bytes. All endpoints with a configurable buffer use the same size.
 const BUFFER_BYTES: usize = 4 << 20;
 
-/// The longest IP packet on the link: Ethernet's.
+/// Length of the longest IP packet on the link, as on Ethernet.
 const MTU: u16 = 1500;
 
-/// What is sent: everybody writes it anew, nobody looks at it.
+/// Value of the bytes sent. Every sender writes them anew, and nobody reads them.
 const FILLING: u8 = 7;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
 #[derive(Parser)]
-#[command(about = "How fast bytes move between this machine's kernel and an endpoint over TUN")]
+#[command(
+    about = "Measures how fast bytes move between this machine's kernel and an endpoint over TUN"
+)]
 struct Args {
     #[command(subcommand)]
     party: Party,
-    /// How long to measure, after half a second that does not count.
+    /// Length of the measurement in seconds, after half a second of warm-up.
     #[arg(long, global = true, default_value_t = 3.0)]
     seconds: f64,
 }
@@ -53,7 +55,7 @@ enum Party {
     Dupack {
         direction: Direction,
         packets: Packets,
-        /// The sender's algorithms.
+        /// Algorithms of the sender.
         #[arg(long, default_value = "sack/reno")]
         stack: String,
     },
@@ -61,31 +63,31 @@ enum Party {
     Smoltcp {
         direction: Direction,
         packets: Packets,
-        /// Its congestion control; as it comes it has none.
+        /// Congestion control of smoltcp. Its default is none.
         #[arg(long, default_value = "none")]
         control: smoltcp::Control,
     },
-    /// A second kernel, behind a thread that carries packets.
+    /// A second kernel, behind a thread that relays packets.
     Relay { packets: Packets },
 }
 
-/// As seen from the endpoint.
+/// Direction of the data as seen from the endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Direction {
     Send,
     Receive,
 }
 
-/// What crosses the device.
+/// Packets that cross the device.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Packets {
     /// Packets of up to 1500 bytes, with complete checksums.
     Plain,
-    /// Packets of up to 64 KiB, checksums left out.
+    /// Packets of up to 64 KiB, without checksums.
     Offload,
 }
 
-/// An endpoint that runs.
+/// A running endpoint.
 struct Running {
     time: ThreadTime,
     stop: Box<dyn FnOnce()>,
@@ -116,7 +118,7 @@ pub fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Starts an endpoint on a device and measures what the kernel gets from it or gives it.
+/// Starts an endpoint on a device and measures the data that the kernel receives from it or sends to it.
 fn against_kernel(
     direction: Direction,
     packets: Packets,
@@ -126,7 +128,7 @@ fn against_kernel(
     let cores = Cores::pick()?;
     let namespace = kernel::namespace("kernel")?;
     let tun = device(&namespace, KERNEL, packets)?;
-    // Whoever is connected to is there first.
+    // The listener must exist before the connection is opened.
     let listener = kernel::listener(&namespace, KERNEL)?;
     let endpoint = start(tun, cores.carrier)?;
     let side = match direction {
@@ -141,7 +143,7 @@ fn against_kernel(
     measured
 }
 
-/// A device on which the kernel has `address`.
+/// Opens a device on which the kernel has `address`.
 fn device(namespace: &Namespace, address: Ipv4Addr, packets: Packets) -> Result<Tun, Failure> {
     let mut config = TunConfig::new("speed");
     config.mtu = MTU;
@@ -155,13 +157,12 @@ fn device(namespace: &Namespace, address: Ipv4Addr, packets: Packets) -> Result<
     };
     let tun = namespace.run(move || Tun::open(&config))?;
     match (packets, tun.offload()) {
-        (Packets::Offload, Granted::Plain) => Err("this kernel gives no offload".into()),
+        (Packets::Offload, Granted::Plain) => Err("this kernel does not support offload".into()),
         _ => Ok(tun),
     }
 }
 
-/// Starts what moves packets on a thread and a core of its own, and learns how to ask for the
-/// thread's time.
+/// Starts the endpoint on its own thread and core. The result can read the thread's processor time.
 fn spawn(
     core: Core,
     stop: Box<dyn FnOnce()>,
@@ -176,7 +177,7 @@ fn spawn(
     match reported.recv() {
         Ok(time) => Ok(Running { time, stop, thread }),
         Err(_) => match joined(thread) {
-            Ok(()) => Err("the endpoint ended at once".into()),
+            Ok(()) => Err("the endpoint ended immediately".into()),
             Err(error) => Err(error),
         },
     }

@@ -1,5 +1,5 @@
-//! A device that shows every packet to somebody, who may lose it: for losses on purpose, for
-//! recording, for counting.
+//! A device that passes every packet to a closure, which may drop it. Filters inject losses, record packets or count
+//! them.
 
 use std::fmt;
 use std::io;
@@ -8,8 +8,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use super::{Device, Granted, Pending, Reading, Writing};
 use crate::clock::WallClock;
 
-/// A device behind a judge. Filters nest: the outer one sees first what is written and last what
-/// is read.
+/// A device with a judge in front of it. Filters nest: the outer filter is the first to see written packets and the
+/// last to see read packets.
 pub struct Filter<D, J> {
     device: D,
     judge: J,
@@ -18,37 +18,37 @@ pub struct Filter<D, J> {
 /// A packet that passes a filter.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting<'a> {
-    /// Which way it goes.
+    /// Direction of the packet.
     pub way: Way,
-    /// What is left to do to it.
+    /// Work left to do on the packet.
     pub pending: Pending,
-    /// Its first bytes, with all headers …
+    /// First bytes of the packet, including all headers.
     pub head: &'a [u8],
-    /// … and the rest, which may be none.
+    /// Remaining bytes of the packet. May be empty.
     pub tail: &'a [u8],
 }
 
-/// Which way a packet passes a filter.
+/// Direction in which a packet passes a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// It was read from the device.
+    /// The packet was read from the device.
     In,
-    /// It is being written to the device.
+    /// The packet is being written to the device.
     Out,
 }
 
-/// What becomes of a packet.
+/// Verdict on a packet.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It goes on.
+    /// The packet goes on.
     Passes,
-    /// It is lost, and who wrote it does not learn of it.
+    /// The packet is lost. Its writer does not learn of the loss.
     Lost,
 }
 
 impl<D: Device, J: FnMut(&Sighting<'_>) -> Fate + Send> Filter<D, J> {
-    /// `device`, with `judge` called for every packet in both directions.
+    /// Creates a filter on `device` that calls `judge` for every packet in both directions.
     pub fn new(device: D, judge: J) -> Self {
         Self { device, judge }
     }

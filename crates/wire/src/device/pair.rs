@@ -1,8 +1,8 @@
-//! Two devices in memory, joined by a cable: what is written to one is read from the other.
+//! Two devices in memory, connected by a cable: packets that are written to one end are read from the other.
 //!
-//! It takes no rights and touches nothing of this machine's, so that two hosts can talk in one
-//! process: in tests, in examples, or with a [path](crate::path) of link models between two
-//! pairs. The cable itself has no rate, no delay and no losses, but so much room and no more.
+//! A pair needs no privileges and changes nothing on the machine. Two hosts can therefore talk within one process: in
+//! tests, in examples, or through a [path](crate::path) of link models between two pairs. The cable has no rate, delay
+//! or losses, but its capacity is limited.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,22 +14,22 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use super::{Device, Granted, Pending, Reading, Received, Writing};
 use crate::clock::WallClock;
 
-/// What a pair shall be.
+/// Configuration of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PairConfig {
-    /// The longest IP packet that fits the link, in bytes.
+    /// Length of the longest IP packet that fits the link, in bytes.
     pub mtu: u16,
-    /// Whether packets with work left to do cross.
+    /// Support for packets with work left to do.
     pub offload: Granted,
-    /// Packets that may wait to be read, each way. What comes beyond is thrown away and counted
+    /// Maximum number of packets that wait to be read in each direction. Excess packets are dropped and counted
     /// ([`Device::overflowed`]).
     pub queue_packets: usize,
 }
 
 impl PairConfig {
-    /// Packets of 1500 bytes, as Ethernet's, plain, and 10,000 of them in each queue, as a
-    /// [`Tun`](crate::tun::Tun) has.
+    /// Creates a configuration with packets of 1500 bytes as on Ethernet, no offload, and queues of 10,000 packets as
+    /// in a [`Tun`](crate::tun::Tun).
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -46,21 +46,21 @@ impl Default for PairConfig {
     }
 }
 
-/// One end of a pair. When it is dropped, the other's packets are refused.
+/// One end of a pair. Once it is dropped, the other end's packets are refused.
 #[derive(Debug)]
 pub struct PairEnd {
     config: PairConfig,
-    /// Read here, written by the other end.
+    /// Written by the other end, read here.
     inward: Arc<Cable>,
-    /// Read by the other end, written here.
+    /// Written here, read by the other end.
     outward: Arc<Cable>,
 }
 
-/// One direction.
+/// One direction of a pair.
 #[derive(Debug)]
 struct Cable {
     queue: Mutex<Queue>,
-    /// It rings as long as there are packets: rung and hushed while the queue is locked.
+    /// Readable as long as there are packets. It is only written and read while the queue is locked.
     bell: EventFd,
 }
 
@@ -70,11 +70,11 @@ struct Queue {
     overflowed: u64,
 }
 
-/// Makes a pair.
+/// Creates a pair.
 ///
 /// # Errors
 ///
-/// If there is no room for a file descriptor.
+/// Returns an error if no file descriptor is available.
 pub fn pair(config: PairConfig) -> io::Result<(PairEnd, PairEnd)> {
     let [there, back] = [Cable::new()?, Cable::new()?].map(Arc::new);
     let end = |inward: &Arc<Cable>, outward: &Arc<Cable>| PairEnd {
@@ -94,7 +94,7 @@ impl Cable {
         })
     }
 
-    /// Every change is whole before anything can panic.
+    /// Ignores poisoning: every change is complete before anything can panic.
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -115,7 +115,7 @@ impl Device for PairEnd {
             return Ok(Reading::Empty);
         };
         if queue.packets.is_empty() {
-            // It rings: there was a packet.
+            // The bell is set: there was a packet.
             let _ = self.inward.bell.read();
         }
         drop(queue);
@@ -132,7 +132,7 @@ impl Device for PairEnd {
         let may_be_long = pending.segmentation != super::Segmentation::Whole;
         let fits = length <= usize::from(self.config.mtu) || may_be_long;
         let granted = self.config.offload == Granted::Offload || *pending == Pending::NOTHING;
-        // The other end has half of the cable as long as it is there.
+        // The other end holds a reference to the cable as long as it exists.
         let is_read = Arc::strong_count(&self.outward) > 1;
         if !(fits && granted && is_read) || length > super::MAX_PACKET_BYTES {
             return Ok(Writing::Refused);
@@ -145,7 +145,7 @@ impl Device for PairEnd {
         }
         queue.packets.push_back(packet);
         if queue.packets.len() == 1 {
-            // It fails only if the bell rings already.
+            // The write fails only if the bell is already set.
             let _ = self.outward.bell.write(1);
         }
         Ok(Writing::Done)
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_wakes_as_long_as_there_is_a_packet() {
+    fn a_waiting_reader_wakes_while_there_are_packets() {
         let (mut a, mut b) = pair(PairConfig::new()).expect("a pair");
         let is_readable = |end: &PairEnd| {
             let mut files = [PollFd::new(end.as_fd(), PollFlags::POLLIN)];
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_full_queue_does_not_hold_is_counted() {
+    fn packets_beyond_a_full_queue_are_counted() {
         let config = PairConfig {
             queue_packets: 2,
             ..PairConfig::new()
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn packets_that_do_not_fit_are_refused() {
         let long = Pending {
             checksum: ChecksumState::Partial {
                 start: 20,
@@ -262,7 +262,11 @@ mod tests {
             let written = a.write(&long, &[0; 40], &[0; 65_496]);
             assert_eq!(written.expect("a device"), Writing::Refused);
             drop(b);
-            assert_eq!(write(&mut a, &[0]), Writing::Refused, "nobody is there");
+            assert_eq!(
+                write(&mut a, &[0]),
+                Writing::Refused,
+                "the other end is gone"
+            );
         }
     }
 }

@@ -1,52 +1,52 @@
-//! What is left to do to a packet that crosses a device with offload: its checksum, and the
-//! cutting of what is longer than the MTU into segments.
+//! Work left to do on a packet that crosses a device with offload: completing the checksum, and cutting a packet that
+//! is longer than the MTU into segments.
 
 use crate::family::Family;
 
-/// What is left to do to a packet.
+/// Work left to do on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending {
     /// The transport checksum.
     pub checksum: ChecksumState,
-    /// The cutting into segments.
+    /// Segmentation.
     pub segmentation: Segmentation,
 }
 
-/// What a packet's transport checksum is worth.
+/// State of a packet's transport checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChecksumState {
-    /// It is complete, and nobody has vouched for it: verify it.
+    /// The checksum is complete but unverified.
     Unverified,
-    /// It has been verified.
+    /// The checksum has been verified.
     Verified,
-    /// The packet never left this machine: the field holds the sum over the pseudo-header, and
-    /// the sum over everything from `start` to the end, complemented, belongs there.
+    /// The packet never left this machine: the checksum field holds the sum over the pseudo-header. The final value is
+    /// the complement of the sum over everything from `start` to the end.
     Partial {
-        /// Where the transport header begins, in bytes from the start of the packet.
+        /// Start of the transport header, in bytes from the start of the packet.
         start: u16,
-        /// Where the checksum stands, in bytes from `start`.
+        /// Position of the checksum field, in bytes from `start`.
         offset: u16,
     },
 }
 
-/// How a packet is to be cut.
+/// Segmentation of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Segmentation {
-    /// Not at all.
+    /// The packet is not cut.
     Whole,
-    /// TCP into segments of so many payload bytes, the last may be shorter.
+    /// TCP segments of `size` payload bytes each. The last one may be shorter.
     Tcp {
-        /// Payload bytes of a segment.
+        /// Payload bytes per segment.
         size: u16,
-        /// Length of all headers in bytes, as the kernel wants to be told.
+        /// Length of all headers in bytes, as the kernel expects it.
         header_len: u16,
-        /// The version of IP.
+        /// IP version.
         family: Family,
     },
-    /// UDP into datagrams of so many payload bytes, the last may be shorter.
+    /// UDP datagrams of `size` payload bytes each. The last one may be shorter.
     Udp {
-        /// Payload bytes of a datagram.
+        /// Payload bytes per datagram.
         size: u16,
         /// Length of all headers in bytes.
         header_len: u16,
@@ -54,7 +54,7 @@ pub enum Segmentation {
 }
 
 impl Pending {
-    /// Nothing is left to do, and the checksum is complete.
+    /// No work is left to do, and the checksum is complete.
     pub const NOTHING: Self = Self {
         checksum: ChecksumState::Unverified,
         segmentation: Segmentation::Whole,

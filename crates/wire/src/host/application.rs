@@ -1,4 +1,4 @@
-//! Where the bytes of a connection come from and where they go.
+//! Applications: sources and sinks of a connection's bytes.
 
 use std::fmt;
 
@@ -7,77 +7,76 @@ use xxhash_rust::xxh3::Xxh3Default;
 use dupack_tcp::connection::{Negotiated, Outgoing, PathCounters, Reason};
 use dupack_tcp::sender::{Sender, SenderStats};
 
-/// What uses a connection. The host calls it on its own thread: nothing here may wait.
+/// Application on top of a connection. The host calls it on its own thread, so no method may block.
 pub trait Application: Send {
-    /// The handshake is over.
+    /// Called when the handshake is complete.
     fn connected(&mut self, _negotiated: &Negotiated) {}
 
     /// Writes bytes for the peer to the start of `room`, which is not empty.
     fn supply(&mut self, room: &mut [u8]) -> Supply;
 
-    /// Takes bytes from the peer, which are not empty, and says how many. What is not taken is
-    /// offered again; meanwhile the peer is told of less and less room.
+    /// Takes bytes from the peer and returns their number. `bytes` is not empty. Bytes that are not taken are offered
+    /// again later; meanwhile the receive window shrinks.
     fn take(&mut self, bytes: &[u8]) -> usize;
 
-    /// The peer has acknowledged our stream up to there.
+    /// Called when the peer has acknowledged our stream up to `_until`.
     fn acknowledged(&mut self, _until: u64) {}
 
-    /// A segment of our stream leaves; `sender` is as it is right after the decision.
+    /// Called when a segment of our stream is sent. `_sender` is in the state right after the decision to send it.
     fn sent(&mut self, _outgoing: &Outgoing, _sender: &Sender) {}
 
-    /// The peer's stream is at its end, and everything has been taken.
+    /// Called when the peer's stream has ended and all of its bytes have been taken.
     fn finished(&mut self) {}
 
-    /// The connection is over.
+    /// Called when the connection is over.
     fn closed(&mut self, _outcome: &Outcome) {}
 }
 
-/// What an application has to send.
+/// Data that an application has to send.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
-    /// So many bytes were written, at least one.
+    /// The number of bytes that were written, at least one.
     Bytes(usize),
-    /// Nothing for the moment; [`Waker::wake`](super::Waker::wake) tells the host to ask again.
-    /// It asks too whenever a packet has come.
+    /// There is nothing to send at the moment. The host asks again after [`Waker::wake`](super::Waker::wake), and also
+    /// whenever a packet arrives.
     NothingNow,
-    /// Nothing any more.
+    /// The stream has ended.
     End,
-    /// What was to come cannot be had. The connection is aborted, so that the peer does not take
-    /// what it has for the whole.
+    /// The rest of the stream is not available. The connection is aborted, so that the peer does not mistake a part for
+    /// the whole.
     Abort,
 }
 
-/// How a connection went.
+/// Result of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// How it ended; `None` if it is in TIME-WAIT, after both ends have finished.
+    /// Reason for the end. `None` if the connection is in TIME-WAIT, after both ends have finished.
     pub reason: Option<Reason>,
-    /// What was agreed on, if it came so far.
+    /// Negotiated options, if the handshake was completed.
     pub negotiated: Option<Negotiated>,
-    /// What its sender counted, if it came so far.
+    /// Statistics of the sender, if there was one.
     pub sender: Option<SenderStats>,
-    /// What ICMP and probes of the path's MTU have come to.
+    /// Counters of ICMP errors and path MTU probes.
     pub path: PathCounters,
-    /// Payload bytes of a full segment at the end, if it came so far.
+    /// Payload bytes of a full segment at the end, if there was a sender.
     pub segment_size: Option<u32>,
-    /// Bytes that the peer has acknowledged.
+    /// Bytes that the peer acknowledged.
     pub sent_bytes: u64,
-    /// Bytes that the application has taken.
+    /// Bytes that the application took.
     pub received_bytes: u64,
 }
 
 impl Outcome {
-    /// Whether both directions came to their end.
+    /// Returns `true` if both directions ended properly.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         matches!(self.reason, None | Some(Reason::Finished))
     }
 }
 
-/// A stream of bytes that depends on its seed alone and in which a byte that is misplaced,
-/// missing or twice there shows.
+/// A byte stream that depends only on its seed. Misplaced, missing and duplicated bytes are detectable.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     state: u64,
@@ -86,7 +85,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// The stream of `seed` from its start.
+    /// Creates the stream of `seed`, positioned at its start.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self {
@@ -96,7 +95,7 @@ impl Pattern {
         }
     }
 
-    /// The next `room.len()` bytes.
+    /// Writes the next `room.len()` bytes to `room`.
     pub fn fill(&mut self, room: &mut [u8]) {
         let left = (8 - self.used).min(room.len());
         let (head, rest) = room.split_at_mut(left);
@@ -142,19 +141,19 @@ impl Digest {
         self.hasher.update(bytes);
     }
 
-    /// How many bytes were added.
+    /// Returns the number of bytes added.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The hash of all bytes added (XXH3, 128 bits).
+    /// Returns the hash of all bytes added (XXH3, 128 bits).
     #[must_use]
     pub fn value(&self) -> u128 {
         self.hasher.digest128()
     }
 
-    /// The hash of the first `bytes` bytes of a pattern.
+    /// Returns the hash of the first `bytes` bytes of a pattern.
     #[must_use]
     pub fn of_pattern(seed: u64, bytes: u64) -> u128 {
         let mut pattern = Pattern::new(seed);
@@ -175,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_does_not_depend_on_how_it_is_asked_for() {
+    fn a_pattern_does_not_depend_on_the_read_sizes() {
         let mut whole = [0; 1000];
         Pattern::new(3).fill(&mut whole);
         let mut pattern = Pattern::new(3);

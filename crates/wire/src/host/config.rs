@@ -1,54 +1,54 @@
-//! What a host is told at the start, and why it may not open a connection.
+//! Configuration of a host, and the errors of opening a connection.
 
 use std::net::{IpAddr, SocketAddr};
 
 use dupack_tcp::time::Duration;
 use thiserror::Error;
 
-/// What a host shall be; [`HostConfig::new`] has the usual.
+/// Configuration of a host. [`HostConfig::new`] sets the usual values.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HostConfig {
-    /// Its own addresses, which are not the kernel's.
+    /// The host's own addresses. They are not addresses of the kernel.
     pub addresses: Vec<IpAddr>,
-    /// To which addresses packets may come.
+    /// Destination addresses that the host accepts.
     pub destinations: Destinations,
-    /// Bytes that it keeps of a stream until they are acknowledged.
+    /// Size of each connection's send buffer, in bytes. The buffer keeps data until it is acknowledged.
     pub send_buffer: usize,
-    /// How long it stays to answer the peer after its last connection has come to TIME-WAIT. If
-    /// that is less than the peer's RTO and the last ACK is lost, the peer asks until it gives up.
+    /// Time that the host stays to answer its peer after its last connection has reached TIME-WAIT. If it is shorter
+    /// than the peer's RTO and the last ACK is lost, the peer retransmits until it gives up.
     pub linger: Duration,
-    /// What is left of connections in TIME-WAIT, at most; beyond it the oldest is forgotten. They
-    /// are no [`connections_max`](Self::connections_max): each takes 300 bytes or so.
+    /// Maximum number of connections kept in TIME-WAIT. Beyond it, the oldest is forgotten. They do not count towards
+    /// [`connections_max`](Self::connections_max): each takes about 300 bytes.
     pub time_waits_max: usize,
-    /// Connections at once, without those whose handshake is not over. One beyond them takes the place
-    /// of that whose peer has taken nothing for longest, answering probes of its closed window, if for
-    /// longer than the user timeout (RFC 6429). If there is none, SYNs get no answer, and what ends a
-    /// handshake has to come again.
+    /// Maximum number of simultaneous connections, not counting unfinished handshakes. A connection beyond the limit
+    /// replaces the one whose peer has kept its window closed for longest while answering window probes, provided that
+    /// this has lasted longer than the user timeout (RFC 6429). If there is none, SYNs are not answered, and the
+    /// segment that completes a handshake must be retransmitted.
     pub connections_max: usize,
-    /// Handshakes at once that peers have begun. A SYN beyond them is answered by a cookie (RFC 4987
-    /// §3.6): nothing is kept of it, and a connection that comes of it has SACK, but neither window
-    /// scaling nor timestamps nor ECN. Peers whose segments are shorter than 536 bytes get no answer then.
+    /// Maximum number of simultaneous handshakes that peers have started. A SYN beyond the limit is answered with a
+    /// cookie (RFC 4987 §3.6) and not stored. The resulting connection has SACK, but neither window scaling nor
+    /// timestamps nor ECN. In that case, peers whose segments are shorter than 536 bytes get no answer.
     pub half_open_max: usize,
 }
 
-/// To which addresses packets may come.
+/// Destination addresses that a host accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Destinations {
-    /// To the host's own; it is not meant by others.
+    /// Only the host's own addresses. Packets to other addresses are not for the host.
     #[default]
     OwnAddresses,
-    /// To any address of a single host, and it answers from there: for a host that stands for
-    /// whole networks, such as a responder behind a default route. Those to broadcast or
-    /// multicast addresses are not for TCP (RFC 9293 §3.9.2.3, MUST-57). It still connects from
-    /// its own.
+    /// Any unicast address. The host answers from the address that the packet was sent to. Use this for a host that
+    /// represents whole networks, such as a responder behind a default route. Broadcast and multicast addresses are not
+    /// valid for TCP (RFC 9293 §3.9.2.3, MUST-57). The host still opens connections from its own addresses.
     AnyUnicast,
 }
 
 impl HostConfig {
-    /// A host at `addresses` and no other: 4 MiB of send buffer, a second to linger, 1024
-    /// connections, 256 handshakes and 16,384 in TIME-WAIT (68 a second at two minutes of segment lifetime).
+    /// Creates a configuration with these addresses: only the host's own addresses as destinations, 4 MiB of send
+    /// buffer, one second to linger, 1024 connections, 256 handshakes, and 16,384 connections in TIME-WAIT (68 a second
+    /// at a maximum segment lifetime of two minutes).
     #[must_use]
     pub const fn new(addresses: Vec<IpAddr>) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl HostConfig {
         }
     }
 
-    /// Whether a packet to `destination` is for the host.
+    /// Returns `true` if a packet to `destination` is for the host.
     pub(super) fn takes(&self, destination: IpAddr) -> bool {
         match self.destinations {
             Destinations::OwnAddresses => self.addresses.contains(&destination),
@@ -70,17 +70,17 @@ impl HostConfig {
         }
     }
 
-    /// Whether `source` may be that of a packet to the host: one other host's address. What comes
-    /// from anywhere else is dropped in silence (RFC 9293 §3.10.7.2, MUST-63; RFC 1122 §3.2.1.3).
+    /// Returns `true` if `source` is a valid source address of a packet to the host, i.e. a unicast address. Packets
+    /// from other sources are silently dropped (RFC 9293 §3.10.7.2, MUST-63; RFC 1122 §3.2.1.3).
     pub(super) fn hears(&self, source: IpAddr) -> bool {
-        // An address of IPv4 within one of IPv6 is that of no packet.
+        // An IPv4-mapped IPv6 address is not valid in a packet.
         let is_mapped = source.to_canonical() != source;
         let is_own = self.addresses.contains(&source);
         is_unicast(source) && !source.is_loopback() && !is_mapped && !is_own
     }
 }
 
-/// Whether one host may have this address.
+/// Returns `true` if a single host may have this address.
 fn is_unicast(address: IpAddr) -> bool {
     let is_broadcast = match address {
         IpAddr::V4(address) => address.is_broadcast(),
@@ -89,23 +89,23 @@ fn is_unicast(address: IpAddr) -> bool {
     !(is_broadcast || address.is_multicast() || address.is_unspecified())
 }
 
-/// Why a connection cannot be opened.
+/// Reason why a connection cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The host has no address of the peer's family.
-    #[error("the host has no address from which {peer} could be reached")]
+    #[error("the host has no address of the same IP version as {peer}")]
     NoAddress {
-        /// The peer.
+        /// Address of the peer.
         peer: SocketAddr,
     },
     /// There are too many connections.
-    #[error("the host has as many connections as it may have")]
+    #[error("the host has reached its maximum number of connections")]
     TooMany,
     /// Every port is in use for connections to the peer.
-    #[error("there is no port left to connect to {peer} from")]
+    #[error("no local port is free for a connection to {peer}")]
     NoPort {
-        /// The peer.
+        /// Address of the peer.
         peer: SocketAddr,
     },
 }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_come_from_single_hosts_that_are_others() {
+    fn sources_must_be_unicast_addresses_of_other_hosts() {
         let own = ["10.0.0.1", "fd00::1"].map(|text| text.parse().expect("an address"));
         let config = HostConfig::new(own.to_vec());
         let hears = |text: &&str| config.hears(text.parse().expect("an address"));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_addresses_are_a_matter_of_policy() {
+    fn foreign_destinations_depend_on_the_policy() {
         let (own, foreign) = (["10.0.0.1", "fd00::1"], ["10.0.0.2", "8.8.8.8", "fd00::2"]);
         let nobodys = ["0.0.0.0", "::", "255.255.255.255", "224.0.0.1", "ff02::1"];
         let strict = takes(Destinations::OwnAddresses);

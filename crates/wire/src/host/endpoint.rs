@@ -1,5 +1,4 @@
-//! One connection of a host: the state machine, its bytes in both directions, and what uses
-//! them.
+//! Endpoint of a connection: the state machine, the bytes of both directions, and the application.
 
 use std::io;
 
@@ -17,16 +16,16 @@ use super::ring::Ring;
 use crate::device::Device;
 use dupack_packet::parse::Parsed;
 
-/// A connection and its bytes.
+/// A connection, its bytes and its application.
 pub(super) struct Endpoint {
     connection: Connection,
     ends: Ends,
     application: Box<dyn Application>,
-    /// Bytes of our stream from what is acknowledged to what is written.
+    /// Bytes of our stream between the acknowledged and the written position.
     ours: Ring,
-    /// Bytes of the peer's stream from what is taken on.
+    /// Bytes of the peer's stream from the position that the application has taken up to.
     peers: Ring,
-    /// Room for our stream once the handshake is over, in bytes.
+    /// Capacity of the send buffer once the handshake is complete, in bytes.
     send_buffer: usize,
     stage: Stage,
     /// Bytes of the peer's stream that the application has taken.
@@ -35,22 +34,22 @@ pub(super) struct Endpoint {
     sink: Progress,
     negotiated: Option<Negotiated>,
     reason: Option<Reason>,
-    /// Since when nothing is to be done for the application.
+    /// Time since which nothing is left to do for the application.
     over_since: Option<Instant>,
 }
 
-/// Whether there is an application.
+/// Stage of an endpoint's setup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The peer has sent a SYN: there is none yet, nor room for bytes.
+    /// The peer has sent a SYN. There are no application and no buffers yet.
     HalfOpen,
-    /// The handshake that the peer began is over: now there must be one.
+    /// The handshake that the peer started is complete. The endpoint needs an application now.
     Opened,
-    /// There is one.
+    /// The application is attached.
     Engaged,
 }
 
-/// What stands for an application until there is one.
+/// Placeholder until there is an application.
 struct Nobody;
 
 impl Application for Nobody {
@@ -63,26 +62,26 @@ impl Application for Nobody {
     }
 }
 
-/// How far a direction has come for the application.
+/// Progress of one direction as the application sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     Going,
-    /// Its last byte is known, but not yet handed over.
+    /// The position of the last byte is known, but the byte has not been handed over.
     Ending,
     Ended,
 }
 
-/// When an endpoint must work.
+/// Time at which an endpoint must work.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
-    /// At once.
+    /// Immediately.
     Now,
-    /// When all that has come by now has been taken in.
+    /// After all packets that have arrived so far have been processed.
     Soon,
 }
 
-/// How far a connection has come.
+/// Progress of a connection.
 #[derive(Clone, Copy)]
 struct Mark {
     readable: u64,
@@ -90,7 +89,7 @@ struct Mark {
 }
 
 impl Endpoint {
-    /// A connection of `application`'s.
+    /// Creates the endpoint of a connection that `application` uses.
     pub(super) fn new(
         connection: Connection,
         ends: Ends,
@@ -103,7 +102,7 @@ impl Endpoint {
         endpoint
     }
 
-    /// A connection for a SYN that has come and is handed over next.
+    /// Creates an endpoint for a SYN that has arrived. The SYN itself must be passed on next.
     pub(super) fn half_open(connection: Connection, ends: Ends, send_buffer: usize) -> Self {
         Self {
             connection,
@@ -124,22 +123,22 @@ impl Endpoint {
 
     fn make_rings(&mut self) {
         self.ours = Ring::new(self.send_buffer);
-        // At most 4 GiB, which a platform with TUN devices can address.
+        // At most 4 GiB, which any platform with TUN devices can address.
         self.peers = Ring::new(self.connection.config().receive_buffer as usize);
     }
 
-    /// Whether the handshake that the peer began is over and nobody uses the connection yet.
+    /// Returns `true` if the handshake that the peer started is complete and the connection has no application yet.
     pub(super) fn wants_application(&self) -> bool {
         self.stage == Stage::Opened && !self.is_over()
     }
 
-    /// Lets `application` use the connection.
+    /// Attaches `application` to the connection.
     pub(super) fn engage(&mut self, application: Box<dyn Application>) {
         self.application = application;
         self.stage = Stage::Engaged;
     }
 
-    /// A packet has come at `at`. Says when [`work`](Self::work) is due.
+    /// Processes a packet that arrived at `at`. Returns the time at which [`work`](Self::work) is due.
     pub(super) fn arrive(&mut self, at: Instant, packet: &Parsed<'_>) -> Work {
         let before = self.mark();
         let store = self.connection.handle_segment(at, &packet.segment);
@@ -156,7 +155,7 @@ impl Endpoint {
         self.due_after(&packet.segment, before)
     }
 
-    /// A router or the peer's host says something of a packet. [`work`](Self::work) is due.
+    /// Processes an ICMP error from a router or the peer's host. [`work`](Self::work) is due afterwards.
     pub(super) fn hear_of(&mut self, at: Instant, error: &IcmpError) {
         self.connection.handle_icmp(at, error);
     }
@@ -168,13 +167,13 @@ impl Endpoint {
         }
     }
 
-    /// Receive coalescing, as far as it concerns TCP: data that comes in order, or ACKs of what
-    /// was sent in order, may be many before they are answered together. Whatever tells of loss
-    /// or wants an answer gets its own at once (RFC 5681 §4.2).
+    /// Implements the part of receive coalescing that concerns TCP: several in-order data segments, or several ACKs of
+    /// data that was sent in order, may be answered together. A segment that indicates loss or requires an answer is
+    /// answered immediately (RFC 5681 §4.2).
     fn due_after(&self, segment: &Segment, before: Mark) -> Work {
         let after = self.mark();
         let passed_over = match self.connection.negotiated() {
-            // There they are a count that every segment has (RFC 9768 §3.2.2).
+            // With Accurate ECN, these flags are a counter that every segment carries (RFC 9768 §3.2.2).
             Some(agreed) if agreed.ecn == Ecn::Accurate => Flags::PSH.with(Flags::of_ace(0b111)),
             _ => Flags::PSH,
         };
@@ -196,19 +195,19 @@ impl Endpoint {
         if may_wait { Work::Soon } else { Work::Now }
     }
 
-    /// Time has passed.
+    /// Handles an expired timeout.
     pub(super) fn lapse(&mut self, now: Instant) {
         if self.next_timeout().is_some_and(|due| due <= now) {
             self.connection.handle_timeout(now);
         }
     }
 
-    /// When time will have passed.
+    /// Returns the time of the next timeout.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.connection.next_timeout()
     }
 
-    /// Does everything that can be done now: hands over bytes both ways and sends.
+    /// Does everything that can be done now: passes on bytes in both directions and sends segments.
     pub(super) fn work<D: Device>(
         &mut self,
         now: Instant,
@@ -225,7 +224,7 @@ impl Endpoint {
             outbox.push(outgoing, self.ends, &self.ours, device)?;
         }
         outbox.flush(self.ends, &self.ours, device)?;
-        // Sending may have ended it: a RST, the last ACK.
+        // Sending a RST or the last ACK may have ended the connection.
         self.hear();
         self.conclude(now);
         Ok(())
@@ -241,13 +240,13 @@ impl Endpoint {
                 Event::PeerFinished { .. } => self.sink = Progress::Ending,
                 Event::Closed(reason) => self.reason = Some(reason),
                 Event::Acknowledged { until } => self.application.acknowledged(until),
-                // It is looked up when it matters.
+                // The position is read when it is needed.
                 Event::Readable { .. } => {}
             }
         }
     }
 
-    /// Gives the application what has come.
+    /// Gives the application the bytes that have arrived.
     fn hand_over(&mut self) {
         while self.taken < self.connection.readable() {
             let bytes = self.peers.piece(&(self.taken..self.connection.readable()));
@@ -264,7 +263,7 @@ impl Endpoint {
         }
     }
 
-    /// Gets from the application what it has to send, as far as there is room.
+    /// Gets bytes to send from the application, as far as there is room.
     fn fetch(&mut self) {
         while self.source == Progress::Going && self.reason.is_none() {
             let (written, done) = (self.connection.written(), self.connection.acknowledged());
@@ -293,10 +292,10 @@ impl Endpoint {
         }
     }
 
-    /// Tells the application once when it is over.
+    /// Tells the application once that the connection is over.
     fn conclude(&mut self, now: Instant) {
         let over = matches!(self.connection.state(), State::Closed | State::TimeWait);
-        // In TIME-WAIT bytes may still have to be taken.
+        // In TIME-WAIT, the application may still have to take bytes.
         let taken = self.taken == self.connection.readable() || self.reason.is_some();
         if over && taken && self.over_since.is_none() {
             self.over_since = Some(now);
@@ -304,28 +303,28 @@ impl Endpoint {
         }
     }
 
-    /// Ends the connection; the next [`work`](Self::work) tells the peer.
+    /// Ends the connection. The next [`work`](Self::work) informs the peer.
     pub(super) fn abort(&mut self) {
         self.connection.abort();
     }
 
-    /// Since when the application is done with it, if it is.
+    /// Returns the time since which the application is done with the connection, or `None` if it is not done.
     pub(super) const fn over_since(&self) -> Option<Instant> {
         self.over_since
     }
 
-    /// Whether the peer has begun a handshake that is not over.
+    /// Returns `true` if the peer has started a handshake that is not complete.
     pub(super) fn is_half_open(&self) -> bool {
         self.stage == Stage::HalfOpen && !self.is_over()
     }
 
-    /// Whether nothing is left of the connection. A host makes a passive one with the SYN in
-    /// hand; one that listens again is one whose peer has taken its SYN back.
+    /// Returns `true` if nothing is left of the connection. A host creates a passive connection only when it has a SYN,
+    /// so a connection that listens again is one whose peer has withdrawn its SYN.
     pub(super) const fn is_over(&self) -> bool {
         matches!(self.connection.state(), State::Closed | State::Listen)
     }
 
-    /// What is left of it, if it is in TIME-WAIT and the application done with it, and since when.
+    /// Returns the TIME-WAIT state, and the time since which the application has been done, if both apply.
     pub(super) fn left(&self) -> Option<(TimeWait, Instant)> {
         self.over_since
             .and_then(|since| Some((self.connection.time_wait()?, since)))
@@ -375,14 +374,14 @@ mod tests {
         }
     }
 
-    /// An endpoint, and the peer that writes to it.
+    /// An endpoint and the peer that writes to it.
     struct Dialogue {
         endpoint: Endpoint,
         iss: SeqNumber,
     }
 
     impl Dialogue {
-        /// The peer's SYN has come and is answered.
+        /// Creates a dialogue in which the peer's SYN has been answered.
         fn half_open() -> Self {
             let stack = StackSpec::parse("sack/reno", &Catalog::builtin()).expect("a stack");
             let (mut config, build) = offer(&stack, Dialect::Linux);
@@ -414,7 +413,7 @@ mod tests {
             dialogue
         }
 
-        /// A segment at `start` of the peer's stream that acknowledges `acked` bytes of ours.
+        /// Returns a segment at `start` of the peer's stream that acknowledges `acked` bytes of ours.
         fn segment(&self, start: u64, len: u32, acked: u64) -> Segment {
             let mut segment = Segment::new(PEER_ISS.at(1 + start));
             segment.ack = Some(self.iss.at(1 + acked));
@@ -453,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_repetitions_and_ends_are_answered_at_once() {
+    fn gaps_duplicates_and_ends_are_answered_at_once() {
         let mut dialogue = Dialogue::established();
         let first = dialogue.segment(0, 1000, 0);
         assert_eq!(
@@ -466,16 +465,16 @@ mod tests {
             Work::Now,
             "another"
         );
-        assert_eq!(dialogue.hear(first), Work::Now, "it fills the first");
+        assert_eq!(dialogue.hear(first), Work::Now, "fills the first gap");
         assert_eq!(
             dialogue.hear(dialogue.segment(2000, 500, 0)),
             Work::Now,
-            "half of the other"
+            "fills half of the other gap"
         );
         assert_eq!(
             dialogue.hear(dialogue.segment(2500, 500, 0)),
             Work::Now,
-            "the rest"
+            "fills the rest"
         );
         assert_eq!(dialogue.hear(first), Work::Now, "a repetition");
         let mut fin = dialogue.segment(4000, 1000, 0);
@@ -484,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn acks_wait_for_one_another_unless_they_tell_of_loss() {
+    fn acks_are_coalesced_unless_they_indicate_loss() {
         let mut dialogue = Dialogue::established();
         dialogue
             .endpoint
@@ -526,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handshake_that_ends_with_data_keeps_them_for_the_application() {
+    fn data_that_completes_a_handshake_reaches_the_application() {
         let mut dialogue = Dialogue::half_open();
         let _ = dialogue.hear(dialogue.segment(0, 1000, 0));
         assert!(dialogue.endpoint.wants_application());

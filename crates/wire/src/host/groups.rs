@@ -1,18 +1,19 @@
-//! Several hosts on one device, each with a queue and a thread of its own: how a packet gets to
-//! the host that has its connection.
+//! Several hosts on one device, each with its own queue and thread, and the way a packet reaches the host that has its
+//! connection.
 //!
-//! The kernel does most of it. A TUN device with several queues notes which queue a connection's
-//! packets are written to, and puts the packets of the other direction into the same one. It
-//! notes it only after it has dealt with the packet, and its own answer to a SYN is quicker than
-//! that; it forgets it when nothing has been written for some seconds (`TUN_FLOW_EXPIRE` in
-//! drivers/net/tun.c); it keeps it for so many connections and no more (`MAX_TAP_FLOWS`); and the
-//! queues get other numbers when one is closed. Where it knows nothing it chooses by a hash, and a
-//! host finds packets in its queue that are a sibling's. It hands them over, and the sibling's next
-//! packet puts the kernel right.
+//! The kernel does most of this. A TUN device with several queues notes the queue to which a connection's packets are
+//! written, and delivers packets of the other direction to the same queue. This mechanism has gaps:
 //!
-//! A packet for a connection of the host that reads it costs what it costs without siblings: only
-//! strays are looked up in what the siblings share. They may overtake one another on the way, as
-//! packets may.
+//! - The kernel makes the note only after it has processed the packet, so its own answer to a SYN arrives earlier.
+//! - It drops the note when nothing has been written for a few seconds (`TUN_FLOW_EXPIRE` in drivers/net/tun.c).
+//! - It keeps only a limited number of notes (`MAX_TAP_FLOWS`).
+//! - It renumbers the queues when one is closed.
+//!
+//! Without a note, the kernel chooses a queue by a hash, and a host may find packets of a sibling in its queue. The
+//! host hands them over, and the sibling's next packet corrects the kernel's note.
+//!
+//! A packet for a connection of the host that reads it costs no more than without siblings: only strays are looked up
+//! in the shared registry. A packet that is handed over may arrive out of order, as in any network.
 
 use std::io;
 
@@ -28,26 +29,26 @@ use crate::device::{ChecksumState, Device, Received};
 use crate::isn::Secret;
 
 impl<D: Device> Host<D> {
-    /// Hosts that share the addresses of `config`, their ports and a device: one for each of its
-    /// queues (see [`Tun::open_queues`](crate::tun::Tun::open_queues)), to be run by a thread each. What is in `config` is true
-    /// of each: each may have `connections_max` connections. A single one is as [`Host::new`].
+    /// Creates hosts that share the addresses of `config`, their ports and a device: one host for each queue of the
+    /// device (see [`Tun::open_queues`](crate::tun::Tun::open_queues)), each to be run by its own thread. The limits in
+    /// `config` apply to each host: each may have `connections_max` connections. With a single queue, the result is the
+    /// same as with [`Host::new`].
     ///
-    /// A connection belongs to the host that opened or accepted it. A SYN is answered by the host
-    /// to whose queue the kernel gave it if that one listens at the port, otherwise by one that
-    /// does. No two open connections with the same ends.
+    /// A connection belongs to the host that opened or accepted it. A SYN is answered by the host whose queue received
+    /// it, if that host listens on the port, and otherwise by a host that does. No two open connections have the same
+    /// ends.
     ///
-    /// All must run, also those without work of their own: their queues get packets too. So
-    /// [`Host::run`] returns when all of them are done, in the first as in the last. They may then
-    /// be given work and run again, all of them, and the first when each has its work.
+    /// All hosts must run, even those without their own work, because their queues receive packets too. [`Host::run`]
+    /// therefore returns in all of them at the same time, when the last one is done. They may then be given work and
+    /// run again. All of them must run again, and none may start before each has its work.
     ///
-    /// One that is stopped, fails, panics or is dropped leaves the others: its connections are
-    /// aborted or lost, its queue is closed, and it cannot run again. What waited in that queue is
-    /// lost as in a network; what comes later goes to the others' queues, and they do not wait for
-    /// it.
+    /// A host that is stopped, fails, panics or is dropped leaves the group: its connections are aborted or lost, its
+    /// queue is closed, and it cannot run again. Packets that waited in that queue are lost, as in a network. Later
+    /// packets go to the queues of the remaining hosts, which do not wait for it.
     ///
     /// # Errors
     ///
-    /// As [`Host::new`].
+    /// Returns an error if [`Host::new`] does.
     pub fn groups(config: &HostConfig, queues: Vec<D>, secret: &Secret) -> io::Result<Vec<Self>> {
         let host = |tun| Self::new(config.clone(), tun, secret.clone());
         let mut hosts = queues
@@ -56,7 +57,7 @@ impl<D: Device> Host<D> {
             .collect::<io::Result<Vec<_>>>()?;
         if hosts.len() > 1 {
             let wakers: Vec<Waker> = hosts.iter().map(Self::waker).collect();
-            // The time at which one has read a packet must mean the same to another.
+            // A time that one host has taken must mean the same to its siblings.
             let clock = WallClock::start();
             for (host, membership) in hosts.iter_mut().zip(Membership::of_siblings(wakers)) {
                 host.clock = clock;
@@ -66,8 +67,8 @@ impl<D: Device> Host<D> {
         Ok(hosts)
     }
 
-    /// Looks whose a packet is for which there is no connection here, and hands it over if it is a
-    /// sibling's.
+    /// Determines the owner of a packet for which this host has no connection, and hands the packet over if the owner
+    /// is a sibling.
     pub(super) fn sort_out(
         &mut self,
         ends: Ends,
@@ -87,8 +88,8 @@ impl<D: Device> Host<D> {
         whose
     }
 
-    /// Looks whose connection an ICMP error is about, for which there is no connection here, and
-    /// hands it over if it is a sibling's.
+    /// Determines the owner of the connection that an ICMP error is about, and hands the error over if the owner is a
+    /// sibling. Called if this host has no such connection.
     pub(super) fn sort_out_icmp(&mut self, ends: Ends, received: &Received<'_>) -> Whose {
         let Some(membership) = &self.membership else {
             return Whose::Nobodys;
@@ -98,12 +99,12 @@ impl<D: Device> Host<D> {
         whose
     }
 
-    /// Hands a packet over if it is a sibling's.
+    /// Hands a packet over if it belongs to a sibling.
     fn pass_on(&mut self, whose: Whose, received: &Received<'_>) {
         if let (Whose::Sibling(sibling), Some(membership)) = (whose, &self.membership) {
             let mut packet = *received;
             if packet.pending.checksum == ChecksumState::Unverified {
-                // It would not have come so far.
+                // A packet with a wrong checksum would have been dropped before.
                 packet.pending.checksum = ChecksumState::Verified;
             }
             match membership.post(sibling, &packet) {
@@ -113,15 +114,15 @@ impl<D: Device> Host<D> {
         }
     }
 
-    /// Takes in what siblings have handed over, up to a limit.
+    /// Processes packets that siblings have handed over, up to a limit.
     pub(super) fn read_mail(&mut self, device: &mut D) -> io::Result<()> {
         let Some(membership) = self.membership.as_ref().filter(|_| self.has_mail()) else {
             return Ok(());
         };
         for letter in membership.mailbox().take(READS_AT_ONCE) {
             let mut received = letter.received();
-            // It was read while we did something else, and for no connection may time run
-            // backwards.
+            // A sibling read the packet while this host did something else, and time must not run backwards for any
+            // connection.
             self.told = self.told.max(received.at);
             received.at = self.told;
             self.arrive(device, &received)?;
@@ -129,18 +130,18 @@ impl<D: Device> Host<D> {
         self.answer(device)
     }
 
-    /// Whether siblings have handed something over.
+    /// Returns `true` if siblings have handed over packets.
     pub(super) fn has_mail(&self) -> bool {
         let membership = self.membership.as_ref();
         membership.is_some_and(|membership| !membership.mailbox().is_empty())
     }
 
-    /// Says to the siblings that this host is done, and whether all of them are.
+    /// Tells the siblings that this host is done. Returns `true` if all of them are.
     pub(super) fn siblings_are_done(&self) -> bool {
         self.membership.as_ref().is_none_or(Membership::finish)
     }
 
-    /// Gives back the ends of connections that are no more.
+    /// Releases the ends of connections that no longer exist.
     pub(super) fn release(&self, ends: impl IntoIterator<Item = Ends>) {
         if let Some(membership) = &self.membership {
             membership.release(ends);
@@ -148,12 +149,12 @@ impl<D: Device> Host<D> {
     }
 }
 
-/// Whether a segment asks for a connection.
+/// Returns `true` if a segment requests a connection.
 pub(super) fn opens(segment: &Segment) -> bool {
     segment.is(Flags::SYN) && segment.ack.is_none() && !segment.is(Flags::RST)
 }
 
-/// Whether a segment may be the one that ends a handshake.
+/// Returns `true` if a segment may complete a handshake.
 pub(super) fn completes(segment: &Segment) -> bool {
     segment.ack.is_some() && !segment.is(Flags::SYN) && !segment.is(Flags::RST)
 }

@@ -1,5 +1,5 @@
-//! ICMP errors about packets of a host's: to which connection they go, and what a path's MTU is for
-//! the next connection on it.
+//! ICMP errors about a host's packets: dispatch to the connection concerned, and the path MTUs that the next
+//! connections on the same paths start with.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,27 +16,27 @@ use crate::device::{Device, Received};
 use dupack_packet::icmp::parse_icmp;
 use dupack_packet::parse::Verify;
 
-/// Hosts whose path's MTU is remembered. Beyond it one is forgotten: the next connection hears of it
-/// again.
+/// Maximum number of hosts whose path MTU is remembered. Beyond it, one entry is forgotten, and the next connection
+/// learns the value again.
 const REMEMBERED_MAX: usize = 4096;
 
-/// Whether this is a protocol number of ICMP.
+/// Returns `true` if `protocol` is a protocol number of ICMP.
 pub(super) const fn is_icmp(protocol: u8) -> bool {
     protocol == IpNumber::ICMP.0 || protocol == IpNumber::IPV6_ICMP.0
 }
 
-/// What routers have said of the paths to other hosts, as connections believed it (RFC 1191 §6.3).
+/// Path MTUs to other hosts that routers reported and connections accepted (RFC 1191 §6.3).
 #[derive(Debug, Default)]
 pub(super) struct PathMtus(HashMap<IpAddr, KnownMtu>);
 
 impl PathMtus {
-    /// What is known of the path to `host`.
+    /// Returns the known MTU of the path to `host`.
     pub(super) fn of(&self, host: IpAddr, now: Instant) -> Option<KnownMtu> {
         let known = self.0.get(&host).copied();
         known.filter(|known| known.until > now)
     }
 
-    /// A connection to `host` has learned it.
+    /// Stores an MTU that a connection to `host` has learned.
     fn note(&mut self, host: IpAddr, known: KnownMtu, now: Instant) {
         if self.0.len() >= REMEMBERED_MAX && !self.0.contains_key(&host) {
             self.0.retain(|_, known| known.until > now);
@@ -51,7 +51,7 @@ impl PathMtus {
 }
 
 impl<D: Device> Host<D> {
-    /// Takes in an ICMP packet.
+    /// Processes an ICMP packet.
     pub(super) fn hear_of(
         &mut self,
         device: &mut D,
@@ -91,7 +91,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     #[test]
-    fn what_is_remembered_has_a_bound_and_an_end() {
+    fn remembered_mtus_are_limited_and_expire() {
         let mut all = PathMtus::default();
         let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
         let known = |until| KnownMtu {
@@ -106,7 +106,7 @@ mod tests {
         }
         let last = host(2 * REMEMBERED_MAX as u32 - 1);
         assert_eq!(all.of(last, at(600)), None);
-        // What has come to its end makes room for the rest.
+        // Expired entries are removed to make room.
         all.note(host(1 << 20), known(1200), at(600));
         assert_eq!(all.0.len(), 1);
     }

@@ -1,8 +1,8 @@
-//! Who accepts connections at a port of a host, in two steps: what a SYN gets, and what a
-//! finished handshake gets.
+//! Listeners, which accept connections on a port of a host in two steps: the reply to a SYN, and the application for a
+//! completed handshake.
 //!
-//! Anybody can send SYNs, and in anybody's name. So a connection whose handshake is not over has no
-//! application and no buffers, and of SYNs beyond a number nothing is kept at all (RFC 4987 §3.6).
+//! SYNs can come from anybody and with a forged source. A connection whose handshake is not complete therefore has no
+//! application and no buffers, and SYNs beyond a limit are not stored at all (RFC 4987 §3.6).
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -11,19 +11,18 @@ use dupack_tcp::connection::{BuildSender, Config};
 
 use super::application::Application;
 
-/// A connection that is to be.
+/// A connection to be opened.
 pub struct Opening {
-    /// Its parameters. The host sets the numbers that must be random and the sizes that follow
-    /// from the device: `iss`, `mss`, `default_peer_mss`, `timestamp_offset`,
-    /// `challenge_secret` and `seed`.
+    /// Parameters of the connection. The host sets the numbers that must be random and the sizes that follow from the
+    /// device: `iss`, `mss`, `default_peer_mss`, `timestamp_offset`, `challenge_secret` and `seed`.
     pub config: Config,
-    /// Makes its sender.
+    /// Builds the connection's sender.
     pub build: BuildSender,
-    /// What uses it.
+    /// Application that uses the connection.
     pub application: Box<dyn Application>,
 }
 
-/// What a SYN is answered with: an [`Opening`] without an application.
+/// The answer to a SYN: an [`Opening`] without an application.
 pub struct Offer {
     /// See [`Opening::config`].
     pub config: Config,
@@ -38,7 +37,7 @@ impl From<(Config, BuildSender)> for Offer {
 }
 
 impl Offer {
-    /// The same for `application`, to connect with.
+    /// Turns the offer into an opening for `application`, to connect with.
     #[must_use]
     pub fn used_by(self, application: impl Application + 'static) -> Opening {
         Opening {
@@ -49,21 +48,22 @@ impl Offer {
     }
 }
 
-/// Who accepts connections at a port.
+/// Accepts connections on a port.
 pub trait Listener: Send {
-    /// `peer`, or somebody in its name, asks for a connection; `None` to refuse it. Most that
-    /// are offered may come to nothing. Where nothing was kept of the SYN, the same is asked once more
-    /// when the handshake ends.
+    /// Called when a SYN requests a connection in the name of `peer`. Returns `None` to refuse it. Many offers may
+    /// never become connections. If the SYN was not stored, the method is called once more when the handshake
+    /// completes.
     fn offer(&mut self, peer: SocketAddr) -> Option<Offer>;
 
-    /// `peer` has finished the handshake: what uses the connection; `None` to reset it.
+    /// Called when `peer` has completed the handshake. Returns the application that uses the connection, or `None` to
+    /// reset it.
     fn accept(&mut self, peer: SocketAddr) -> Option<Box<dyn Application>>;
 
-    /// Whether there will be more to accept. Once there will not, the port is closed.
+    /// Returns `true` if the listener will accept more connections. Otherwise, the port is closed.
     fn is_open(&self) -> bool;
 }
 
-/// Accepts one connection.
+/// Listener that accepts one connection.
 pub struct Once<F> {
     offer: F,
     /// `None` once it is in use.
@@ -71,8 +71,8 @@ pub struct Once<F> {
 }
 
 impl<F: FnMut() -> Offer + Send> Once<F> {
-    /// For the first who finishes a handshake, `application`; `offer` makes what every SYN until
-    /// then is answered with.
+    /// Creates a listener that gives `application` to the first peer that completes a handshake. Until then, `offer`
+    /// creates the answer to every SYN.
     pub fn new(offer: F, application: impl Application + 'static) -> Self {
         Self {
             offer,

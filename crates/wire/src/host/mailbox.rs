@@ -1,4 +1,4 @@
-//! Where a host finds packets of its own that a sibling has read.
+//! Mailbox for a host's packets that a sibling has read.
 
 use std::collections::VecDeque;
 use std::mem::size_of;
@@ -9,12 +9,12 @@ use dupack_tcp::time::Instant;
 
 use crate::device::{Pending, Received};
 
-/// Bytes of packets that may wait for a host, with what it takes to keep them. What comes beyond
-/// is lost, as it is where the kernel's queue is full. It has room for a peer's whole window,
-/// which is what may come before our first answer steers the flow to the right queue.
+/// Maximum size of the packets that wait for a host, including overhead, in bytes. Excess packets are lost, as they are
+/// when the kernel's queue is full. The limit leaves room for a peer's whole window, which may arrive before our first
+/// answer steers the flow to the right queue.
 const ROOM_BYTES: usize = 4 << 20;
 
-/// A packet that was read elsewhere.
+/// A packet that a sibling has read.
 #[derive(Debug)]
 pub(super) struct Letter {
     at: Instant,
@@ -22,30 +22,30 @@ pub(super) struct Letter {
     bytes: Box<[u8]>,
 }
 
-/// What became of a letter.
+/// Result of posting a letter.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Posted {
-    /// It is the first: its reader may be asleep.
+    /// The letter is the first. Its reader may be asleep.
     First,
-    /// It waits behind others.
+    /// Other letters wait in front of it.
     Behind,
     /// There was no room.
     Lost,
 }
 
-/// Letters for one host.
+/// Packets for one host.
 #[derive(Debug, Default)]
 pub(super) struct Mailbox {
     letters: Mutex<Letters>,
-    /// Whether there are any, for a reader who looks often and finds none.
+    /// `true` if there are letters. A reader that checks often can do so without the lock.
     any: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct Letters {
     queue: VecDeque<Letter>,
-    /// What they cost.
+    /// Total cost of the letters, in bytes.
     bytes: usize,
 }
 
@@ -58,7 +58,7 @@ impl Letter {
         }
     }
 
-    /// The packet as it was read.
+    /// Returns the packet as it was read.
     pub(super) fn received(&self) -> Received<'_> {
         Received {
             at: self.at,
@@ -73,7 +73,7 @@ impl Letter {
 }
 
 impl Mailbox {
-    /// Puts a letter in.
+    /// Adds a letter.
     pub(super) fn post(&self, letter: Letter) -> Posted {
         let mut letters = self.lock();
         let bytes = letters.bytes + letter.cost();
@@ -89,7 +89,7 @@ impl Mailbox {
         }
     }
 
-    /// The oldest letters, at most `count`.
+    /// Removes and returns the oldest letters, at most `count`.
     pub(super) fn take(&self, count: usize) -> VecDeque<Letter> {
         let mut letters = self.lock();
         let count = count.min(letters.queue.len());
@@ -104,7 +104,7 @@ impl Mailbox {
         !self.any.load(Ordering::Acquire)
     }
 
-    /// Every change is whole before anything can panic.
+    /// Ignores poisoning: every change is complete before anything can panic.
     fn lock(&self) -> MutexGuard<'_, Letters> {
         self.letters.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_any_size_of_packets_stops_at_the_bound() {
+    fn a_flood_stops_at_the_limit_for_any_packet_size() {
         for length in [0, 40, 1500, 65_535] {
             let mailbox = Mailbox::default();
             let count = fill(&mailbox, length);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_makes_room() {
+    fn taking_letters_makes_room() {
         let mailbox = Mailbox::default();
         let count = fill(&mailbox, 1500);
         assert_eq!(mailbox.take(10).len(), 10);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn they_come_out_in_order_and_the_first_is_announced() {
+    fn letters_keep_their_order_and_the_first_is_announced() {
         let mailbox = Mailbox::default();
         assert!(mailbox.is_empty());
         assert_eq!(mailbox.post(letter(1, 1)), Posted::First);

@@ -1,9 +1,7 @@
-//! Puts segments on the device: one by one, or joined into long packets where the kernel takes
-//! them.
+//! Writes segments to the device, one by one or joined into long packets if the kernel accepts them.
 //!
-//! Segments are joined as receive coalescing would: full ones of the same connection that follow
-//! one another and differ in nothing else, and a last one that may be shorter and may say PSH or
-//! FIN.
+//! Segments are joined as receive coalescing joins them: consecutive full segments of one connection that do not differ
+//! otherwise, and a last one that may be shorter and may carry PSH or FIN.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,16 +17,15 @@ use dupack_packet::emit::{
     CHECKSUM_AT, Checksum, EmitError, Envelope, MAX_HEADER_BYTES, emit, emit_headers,
 };
 
-/// Payload that fits a packet of the greatest length, whatever its headers.
+/// Maximum payload of a joined packet, which fits the longest packet with any headers.
 const MAX_JOINED_BYTES: u32 = (MAX_PACKET_BYTES - MAX_HEADER_BYTES) as u32;
 
-/// The identification of every IPv4 packet: they say that nobody may fragment them, and then the
-/// field means nothing and may hold anything (RFC 6864 §4.1). A number that counted would tell each
-/// peer how much goes to the others, challenge ACKs among it (an idle scan). The kernel counts on
-/// from here in the packets that it makes of a joined one, from the start in each.
+/// Identification of every IPv4 packet. All packets forbid fragmentation, so the field has no meaning and may hold any
+/// value (RFC 6864 §4.1). A counter would tell each peer how many packets go to the others, challenge ACKs included
+/// (idle scan). When the kernel cuts a joined packet, it counts up from this value, starting anew for each packet.
 const IDENTIFICATION: u16 = 0;
 
-/// The way out of a host.
+/// Output of a host.
 #[derive(Debug)]
 pub(super) struct Outbox {
     buffer: Vec<u8>,
@@ -36,23 +33,23 @@ pub(super) struct Outbox {
     counters: OutboxCounters,
 }
 
-/// What a host has sent.
+/// Counters of the packets that a host has sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OutboxCounters {
     /// Segments sent.
     pub segments: u64,
-    /// Packets that they went in, fewer where the device takes long ones.
+    /// Packets that carried the segments. Fewer than the segments if the device accepts long packets.
     pub packets: u64,
-    /// Packets that the device did not take.
+    /// Packets that the device refused.
     pub refused: u64,
 }
 
-/// Segments that wait for more of their kind.
+/// Segments that wait to be joined with later ones.
 #[derive(Debug)]
 struct Joined {
     outgoing: Outgoing,
-    /// Payload bytes of the first.
+    /// Payload bytes of the first segment.
     size: u32,
     count: u64,
 }
@@ -77,8 +74,8 @@ impl Outbox {
         self.counters
     }
 
-    /// Sends a segment, or keeps it to join it with the next. The bytes of the stream are in
-    /// `stream`. After the last of a connection comes [`flush`](Self::flush).
+    /// Sends a segment, or keeps it to join it with the next one. The segment's payload is in `stream`. Call
+    /// [`flush`](Self::flush) after the last segment of a connection.
     pub(super) fn push<D: Device>(
         &mut self,
         outgoing: Outgoing,
@@ -105,7 +102,7 @@ impl Outbox {
         self.send(&joined, ends, stream, device)
     }
 
-    /// Sends what waits.
+    /// Sends the segments that wait.
     pub(super) fn flush<D: Device>(
         &mut self,
         ends: Ends,
@@ -135,7 +132,7 @@ impl Outbox {
             },
         };
         let made = packet(&mut self.buffer, joined, &envelope, stream);
-        // What is pushed fits the buffer and has ends of one family.
+        // Pushed segments fit the buffer, and both of their ends belong to the same IP version.
         let Ok((head, tail)) = made else {
             debug_assert!(false, "{made:?}");
             return Ok(());
@@ -154,8 +151,8 @@ impl Outbox {
     }
 }
 
-/// The packet in two parts. Payload that nobody has to sum up stays where it is, if it stands
-/// together there.
+/// Builds the packet in two parts. The payload is not copied if nobody needs its checksum here and it is contiguous in
+/// the ring.
 fn packet<'a>(
     buffer: &'a mut [u8],
     joined: &Joined,
@@ -174,10 +171,10 @@ fn packet<'a>(
 }
 
 impl Joined {
-    /// Whether `next` can be made one packet with these.
+    /// Returns `true` if `next` can be joined with these segments.
     fn admits(&self, next: &Outgoing) -> bool {
         let (mine, theirs) = (&self.outgoing.segment, &next.segment);
-        // Devices repeat them in every segment; CWR they put into the first alone.
+        // Devices copy these flags to every segment. CWR goes only to the first.
         let echo = Flags::AE.with(Flags::ECE);
         mine.flags.without(echo) == Flags::NONE
             && is_end(theirs.flags.without(echo))
@@ -201,7 +198,7 @@ impl Joined {
         self.count += 1;
     }
 
-    /// What is left to the kernel of a packet of `length` bytes.
+    /// Returns the work left to the kernel on a packet of `length` bytes.
     fn pending(&self, ends: Ends, length: usize) -> Pending {
         let (family, start) = match ends.local {
             SocketAddr::V4(_) => (Family::V4, etherparse::Ipv4Header::MIN_LEN),
@@ -210,7 +207,7 @@ impl Joined {
         let header_len = length - self.outgoing.segment.len as usize;
         Pending {
             checksum: ChecksumState::Partial {
-                // All three are below 128.
+                // All three values are below 128.
                 start: start as u16,
                 offset: CHECKSUM_AT as u16,
             },
@@ -228,7 +225,7 @@ impl Joined {
     }
 }
 
-/// Whether these flags may stand in the last of several segments, and nothing else.
+/// Returns `true` if these flags may appear on the last of several joined segments.
 fn is_end(flags: Flags) -> bool {
     let end = Flags::PSH.with(Flags::FIN);
     flags.without(end) == Flags::NONE
@@ -281,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_follow_is_not_joined() {
+    fn segments_that_do_not_follow_are_not_joined() {
         let run = joined(&[segment(0, 1000, Flags::NONE)]);
         assert!(!run.admits(&segment(2000, 1000, Flags::NONE)), "a gap");
         assert!(!run.admits(&segment(1000, 1001, Flags::NONE)), "longer");
@@ -289,13 +286,13 @@ mod tests {
         assert!(!run.admits(&segment(1000, 0, Flags::NONE)), "an ACK");
         let mut other = segment(1000, 1000, Flags::NONE);
         other.segment.ack = Some(SeqNumber(8));
-        assert!(!run.admits(&other), "another acknowledgment");
+        assert!(!run.admits(&other), "a different acknowledgment");
         let mut marked = segment(1000, 1000, Flags::NONE);
         marked.segment.ecn = dupack_tcp::segment::Codepoint::Ect0;
         assert!(!run.admits(&marked), "another ECN field");
         let mut counting = segment(1000, 1000, Flags::NONE);
         counting.segment.flags = Flags::of_ace(5);
-        assert!(!run.admits(&counting), "another count of marks");
+        assert!(!run.admits(&counting), "a different count of marks");
         let counted = joined(&[segment(0, 1000, Flags::of_ace(5))]);
         assert!(counted.admits(&counting), "the same count");
         counting.segment.flags = Flags::of_ace(5).with(Flags::CWR);
@@ -303,11 +300,12 @@ mod tests {
         let short = joined(&[segment(0, 1000, Flags::NONE), segment(1000, 5, Flags::NONE)]);
         assert!(
             !short.admits(&segment(1005, 5, Flags::NONE)),
-            "after a short one"
+            "after a short segment"
         );
     }
 
-    /// What a peer sees in the headers of two packets to it, between which `others` go to another.
+    /// Returns the header fields that a peer sees in two packets to it while `others` packets go to another peer in
+    /// between.
     fn identifications_seen(others: u64, offload: Granted) -> Vec<[u8; 4]> {
         let mut config = PairConfig::new();
         config.offload = offload;
@@ -343,14 +341,14 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_learns_nothing_of_what_goes_to_another() {
+    fn a_peer_learns_nothing_about_packets_to_another() {
         for offload in [Granted::Plain, Granted::Offload] {
             let alone = identifications_seen(0, offload);
             assert!(alone.len() >= 2);
             for others in [1, 7, 300] {
                 assert_eq!(identifications_seen(others, offload), alone, "{others}");
             }
-            // RFC 6864 §4.1 leaves the field free where nobody may fragment: DF, no MF, offset 0.
+            // RFC 6864 §4.1 leaves the field free if fragmentation is impossible: DF, no MF, offset 0.
             assert!(alone.iter().all(|fields| fields[2..] == [0x40, 0]));
         }
     }

@@ -1,7 +1,7 @@
-//! An application between a connection and two streams that may wait: files, pipes, terminals.
+//! Application that connects two blocking streams, such as files, pipes or terminals, to a connection.
 //!
-//! Each stream has a thread of its own, and a few chunks of room between it and the host. A stream
-//! that fails aborts the connection: neither end takes a part for the whole.
+//! Each stream has its own thread and a small queue of chunks between it and the host. A stream that fails aborts the
+//! connection, so that neither end mistakes a part for the whole.
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{
@@ -14,11 +14,11 @@ use thiserror::Error;
 use super::Waker;
 use super::application::{Application, Outcome, Supply};
 
-/// Bytes read or written at once, and chunks of them that wait at most.
+/// Bytes read or written at once, and the maximum number of such chunks in a queue.
 const CHUNK_BYTES: usize = 1 << 16;
 const CHUNKS: usize = 16;
 
-/// Sends what an input gives until its end, and writes what comes to an output.
+/// Sends the contents of an input until its end, and writes received data to an output.
 #[derive(Debug)]
 pub struct Pipe {
     input: Input,
@@ -27,36 +27,36 @@ pub struct Pipe {
     outcome: Sender<Outcome>,
 }
 
-/// What remains of a [`Pipe`] with whoever made it.
+/// The part of a [`Pipe`] that stays with its creator.
 #[derive(Debug)]
 pub struct PipeEnd {
     outcome: Receiver<Outcome>,
-    /// Why the input ended before its end. Its thread may wait for the input for ever.
+    /// Error that ended the input early. The input's thread itself may block forever.
     input_failure: Receiver<io::Error>,
     writer: JoinHandle<io::Result<()>>,
 }
 
-/// Which stream of a pipe failed.
+/// Stream of a pipe that failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PipeError {
-    /// The input: not everything has been sent.
-    #[error("cannot read what is to be sent")]
+    /// The input failed: not all data has been sent.
+    #[error("cannot read the data to send")]
     Input(#[source] io::Error),
-    /// The output: not everything that came is there.
-    #[error("cannot write what has come")]
+    /// The output failed: not all received data has been written.
+    #[error("cannot write the received data")]
     Output(#[source] io::Error),
 }
 
 impl PipeEnd {
-    /// How the connection went, once everything has been written; `None` if there never was
-    /// one. Call it when the host is gone, or it may wait for ever.
+    /// Waits until everything has been written and returns the result of the connection, or `None` if there never was a
+    /// connection. Call it after the host is gone. Otherwise it may block forever.
     ///
     /// # Errors
     ///
-    /// If one of the streams failed, however the connection went.
+    /// Returns an error if one of the streams failed, regardless of the connection's result.
     pub fn finish(self) -> Result<Option<Outcome>, PipeError> {
-        // All that came is written first, whatever became of the input.
+        // All received data is written first, even if the input failed.
         let written = self.writer.join();
         if let Ok(failure) = self.input_failure.try_recv() {
             return Err(PipeError::Input(failure));
@@ -68,27 +68,27 @@ impl PipeEnd {
     }
 }
 
-/// Where the bytes for the peer come from.
+/// Source of the bytes for the peer.
 #[derive(Debug)]
 enum Input {
-    /// From chunks, the first of which has been sent in part.
+    /// Chunks from the input. The first `used` bytes of `current` have been sent.
     Chunks {
         chunks: Receiver<Vec<u8>>,
         current: Vec<u8>,
         used: usize,
     },
-    /// From nowhere; the stream ends when the peer's does.
+    /// No input. Our stream ends when the peer's does.
     UntilPeerEnds,
     Ended,
 }
 
 impl Pipe {
-    /// A pipe that sends what `input` gives; without one, nothing, until the peer has ended its
-    /// stream. `waker` is that of the host.
+    /// Creates a pipe that sends the contents of `input`. Without an input it sends nothing, and its stream ends when
+    /// the peer's does. `waker` must be that of the host.
     ///
     /// # Errors
     ///
-    /// If there is no room for a thread.
+    /// Returns an error if a thread cannot be started.
     pub fn new(
         input: Option<Box<dyn Read + Send>>,
         output: Box<dyn Write + Send>,
@@ -130,8 +130,8 @@ impl Pipe {
     }
 }
 
-/// The input's thread. An empty chunk is the end of the input; a channel that closes without one
-/// is its failure.
+/// Body of the input's thread. An empty chunk marks the end of the input. A channel that closes without one marks a
+/// failure.
 fn feed(
     input: Box<dyn Read + Send>,
     chunks: SyncSender<Vec<u8>>,
@@ -139,14 +139,14 @@ fn feed(
     waker: &Waker,
 ) {
     if let Err(failure) = read(input, &chunks, waker) {
-        // Nobody may be waiting.
+        // The receiver may be gone.
         let _ = failures.send(failure);
     }
     drop(chunks);
     waker.wake();
 }
 
-/// Reads the input to its end, or until nobody takes it any more.
+/// Reads the input to its end, or until the receiver is gone.
 fn read(
     mut input: Box<dyn Read + Send>,
     chunks: &SyncSender<Vec<u8>>,
@@ -166,7 +166,7 @@ fn read(
     }
 }
 
-/// The output's thread. An output that fails ends the host: nobody reads any more.
+/// Body of the output's thread. If the output fails, nobody reads any more, so the host is stopped.
 fn drain(
     output: Box<dyn Write + Send>,
     chunks: &Receiver<Vec<u8>>,
@@ -235,7 +235,7 @@ impl Application for Pipe {
             .map(|output| output.try_send(chunk.to_vec()))
         {
             Some(Err(TrySendError::Full(_))) => 0,
-            // What nobody reads is thrown away; the output's thread has stopped the host.
+            // Without a reader the data is dropped. The output's thread has stopped the host.
             Some(Ok(()) | Err(TrySendError::Disconnected(_))) | None => chunk.len(),
         }
     }
@@ -248,7 +248,7 @@ impl Application for Pipe {
     }
 
     fn closed(&mut self, outcome: &Outcome) {
-        // Nobody may be waiting.
+        // The receiver may be gone.
         let _ = self.outcome.send(*outcome);
     }
 }
@@ -257,7 +257,7 @@ impl Application for Pipe {
 mod tests {
     use super::*;
 
-    /// An input that gives a few bytes, and then what it is told.
+    /// An input that yields a few bytes and then the given result.
     struct Source(Option<io::Result<usize>>, &'static [u8]);
 
     impl Read for Source {
@@ -269,8 +269,7 @@ mod tests {
         }
     }
 
-    /// Asks a pipe for bytes until it says that there are no more, and gives those and what it
-    /// said.
+    /// Asks a pipe for bytes until there are no more. Returns the bytes and the last answer.
     fn supplied(pipe: &mut Pipe) -> (Vec<u8>, Supply) {
         let mut bytes = Vec::new();
         loop {
@@ -284,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_fails_aborts_and_one_that_ends_ends() {
+    fn a_failed_input_aborts_and_a_finished_input_ends() {
         for (last, expected) in [
             (Ok(0), Supply::End),
             (
@@ -309,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_that_fails_is_told_though_the_connection_is_over() {
+    fn a_failed_output_is_reported_even_if_the_connection_is_over() {
         let full = std::fs::File::options().write(true).open("/dev/full");
         let waker = Waker::new().unwrap();
         let (mut pipe, end) = Pipe::new(None, Box::new(full.unwrap()), &waker).unwrap();

@@ -1,8 +1,8 @@
-//! Packets for which a host has no connection: those that ask for one, those that end a handshake of
-//! which it has kept nothing, and strays.
+//! Packets for which a host has no connection: connection requests, the last segment of a handshake that was not
+//! stored, and strays.
 //!
-//! Anybody can send SYNs, and in anybody's name. A host remembers so many of them; those beyond are
-//! answered by a SYN cookie, for which nothing is kept. So no flood of SYNs costs another client its
+//! SYNs can come from anybody and with a forged source. A host stores only a limited number of them. It answers the
+//! others with a SYN cookie, for which it stores nothing. A flood of SYNs therefore does not cost another client its
 //! handshake (RFC 4987 §3.6).
 
 use dupack_packet::parse::Parsed;
@@ -18,18 +18,18 @@ use super::outbox::Ends;
 use crate::device::Device;
 use crate::isn::cookie::{Asked, Kept};
 
-/// What a host makes of such a packet.
+/// Decision on such a packet.
 pub(super) enum Reception {
-    /// It is for a connection, which there is now.
+    /// The packet belongs to a connection, which exists now.
     Connection(usize),
-    /// This is the answer.
+    /// The host answers with this segment.
     Answer(Segment),
-    /// There is none.
+    /// The host does not answer.
     Silence,
 }
 
 impl<D: Device> Host<D> {
-    /// Decides about a packet that came at `at` and for which there is no connection.
+    /// Decides on a packet that arrived at `at` and for which there is no connection.
     pub(super) fn meet(&mut self, ends: Ends, at: Instant, packet: &Parsed<'_>) -> Reception {
         let segment = &packet.segment;
         if !self.listens_at(ends) {
@@ -50,7 +50,7 @@ impl<D: Device> Host<D> {
         self.listeners.contains_key(&ends.local.port())
     }
 
-    /// Makes a connection for a SYN that somebody listens for.
+    /// Creates a connection for a SYN if a listener accepts it.
     pub(super) fn accept(&mut self, ends: Ends, syn: &Segment) -> Option<usize> {
         let listener = self.listeners.get_mut(&ends.local.port())?;
         let offer = listener.offer(ends.remote)?;
@@ -72,7 +72,7 @@ impl<D: Device> Host<D> {
         self.add(Endpoint::half_open(connection, ends, buffer))
     }
 
-    /// Answers a SYN and keeps nothing of it.
+    /// Answers a SYN without storing it.
     fn answer_statelessly(&mut self, ends: Ends, at: Instant, syn: &Segment) -> Reception {
         let listener = self.listeners.get_mut(&ends.local.port());
         let Some(offer) = listener.and_then(|listener| listener.offer(ends.remote)) else {
@@ -98,14 +98,14 @@ impl<D: Device> Host<D> {
         }
     }
 
-    /// Makes a connection for a segment that acknowledges an answer of which nothing was kept.
+    /// Creates a connection for a segment that acknowledges a cookie.
     fn revive(&mut self, ends: Ends, at: Instant, segment: &Segment) -> Reception {
         let Some((syn, iss)) = self.recognize(ends, at, segment) else {
             return refuse(segment);
         };
         let claims = |host: &Self| host.membership.as_ref().is_none_or(|m| m.claim(ends));
         if !self.make_room() || !claims(self) {
-            // The peer sends it again.
+            // The peer retransmits the segment.
             return Reception::Silence;
         }
         let listener = self.listeners.get_mut(&ends.local.port());
@@ -120,8 +120,8 @@ impl<D: Device> Host<D> {
         Reception::Connection(self.add_half_open(connection, ends))
     }
 
-    /// The SYN whose answer by a cookie `segment` acknowledges, as far as that tells, and the number of
-    /// the answer.
+    /// Reconstructs the SYN whose cookie `segment` acknowledges, as far as the cookie describes it. Also returns the
+    /// sequence number of the answer.
     fn recognize(
         &self,
         ends: Ends,
@@ -142,14 +142,14 @@ impl<D: Device> Host<D> {
     }
 }
 
-/// The answer to what is for nobody.
+/// Returns the answer to a segment that nobody expects.
 fn refuse(segment: &Segment) -> Reception {
     segment
         .reset()
         .map_or(Reception::Silence, Reception::Answer)
 }
 
-/// The parameters without what a cookie does not keep.
+/// Removes the options that a cookie cannot store.
 fn plain(mut config: Config) -> Config {
     config.offer.window_scale = WindowScale::Absent;
     config.offer.timestamps = None;

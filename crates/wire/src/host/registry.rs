@@ -1,8 +1,8 @@
-//! What the hosts of one device know of each other: who has which connection, who listens at
-//! which port, and who still has something to do.
+//! Registry that the hosts of one device share: the owner of each connection, the listeners on each port, and the hosts
+//! that still have work to do.
 //!
-//! All of it stands behind one lock. A host asks only when a connection begins or ends, or when a
-//! packet comes that belongs to none of its own.
+//! A single lock protects all of it. A host uses the registry only when a connection begins or ends, or when a packet
+//! arrives that belongs to none of its own connections.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,44 +13,44 @@ use super::outbox::Ends;
 use super::waker::Waker;
 use crate::device::Received;
 
-/// A host's place among its siblings.
+/// Index of a host among its siblings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Group(usize);
 
-/// How far a host has come.
+/// State of a host within its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// It has something to do of its own.
+    /// The host has work of its own.
     Busy,
-    /// It has not, and reads for the others.
+    /// The host has no work of its own, and only reads packets for its siblings.
     Done,
-    /// It is no more.
+    /// The host has left.
     Gone,
 }
 
-/// What a packet is, for which a host has no connection.
+/// Kind of a packet for which a host has no connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stray {
-    /// A SYN that asks for a connection.
+    /// A SYN that requests a connection.
     Syn,
-    /// A segment that may end a handshake of which nothing was kept: whoever listens knows.
+    /// A segment that may complete a handshake that was not stored. A listening host can tell.
     Ack,
     /// Anything else.
     Other,
 }
 
-/// Whose a packet is.
+/// Owner of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
-    /// A sibling's, which has the connection or listens at the port.
+    /// A sibling, which has the connection or listens on the port.
     Sibling(Group),
-    /// The asker's, which listens at the port. Its ends are claimed.
+    /// The calling host, which listens on the port. It has claimed the packet's ends.
     Claimed,
-    /// It is nobody's.
+    /// No host.
     Nobodys,
 }
 
-/// Shared by the hosts of one device.
+/// State shared by the hosts of one device.
 #[derive(Debug)]
 struct Registry {
     table: Mutex<Table>,
@@ -70,7 +70,7 @@ struct Table {
     standings: Vec<Standing>,
 }
 
-/// A host's part in a registry. Dropping it is leaving.
+/// A host's membership in a registry. Dropping it leaves the group.
 #[derive(Debug)]
 pub(super) struct Membership {
     registry: Arc<Registry>,
@@ -78,7 +78,7 @@ pub(super) struct Membership {
 }
 
 impl Membership {
-    /// One for each of some hosts, which `wakers` wake.
+    /// Creates one membership for each host. `wakers` wake the hosts.
     pub(super) fn of_siblings(wakers: Vec<Waker>) -> Vec<Self> {
         let groups = (0..wakers.len()).map(Group);
         let table = Table {
@@ -101,7 +101,7 @@ impl Membership {
         groups.map(membership).collect()
     }
 
-    /// Takes `ends` for a new connection of ours if nobody has them, and says whether it has.
+    /// Claims `ends` for a new connection of this host. Returns `true` if no host had them.
     pub(super) fn claim(&self, ends: Ends) -> bool {
         match self.registry.lock().owners.entry(ends) {
             Entry::Vacant(entry) => {
@@ -112,7 +112,7 @@ impl Membership {
         }
     }
 
-    /// Gives back the ends of connections that are no more.
+    /// Releases the ends of connections that no longer exist.
     pub(super) fn release(&self, all: impl IntoIterator<Item = Ends>) {
         let mut table = self.registry.lock();
         for ends in all {
@@ -122,14 +122,14 @@ impl Membership {
         }
     }
 
-    /// How many connections are ours.
+    /// Returns the number of connections that this host owns.
     pub(super) fn claims(&self) -> usize {
         let table = self.registry.lock();
         let owners = table.owners.values();
         owners.filter(|owner| **owner == self.me).count()
     }
 
-    /// We listen at `port`.
+    /// Registers this host as a listener on `port`.
     pub(super) fn listen(&self, port: u16) {
         let mut table = self.registry.lock();
         let groups = table.listeners.entry(port).or_default();
@@ -138,7 +138,7 @@ impl Membership {
         }
     }
 
-    /// We listen at `port` no longer.
+    /// Removes this host from the listeners on `port`.
     pub(super) fn close(&self, port: u16) {
         let mut table = self.registry.lock();
         if let Some(groups) = table.listeners.get_mut(&port) {
@@ -149,7 +149,7 @@ impl Membership {
         }
     }
 
-    /// Whose a packet is for which we have no connection that is not over.
+    /// Determines the owner of a packet for which this host has no live connection.
     pub(super) fn whose(&self, ends: Ends, stray: Stray) -> Whose {
         let mut table = self.registry.lock();
         let owner = table.owners.get(&ends).copied();
@@ -157,8 +157,7 @@ impl Membership {
             return Whose::Sibling(sibling);
         }
         if owner.is_some() {
-            // The connection is over and about to be forgotten: it must not keep its peer from
-            // asking again.
+            // The connection is over and about to be forgotten. It must not keep its peer from opening a new one.
             table.owners.remove(&ends);
         }
         let listeners = table.listeners.get(&ends.local.port());
@@ -172,7 +171,7 @@ impl Membership {
             table.owners.insert(ends, self.me);
             return Whose::Claimed;
         }
-        // Several share the work by the peer's port.
+        // If several hosts listen, the peer's port decides.
         Whose::Sibling(listeners[usize::from(ends.remote.port()) % listeners.len()])
     }
 
@@ -186,18 +185,17 @@ impl Membership {
         posted
     }
 
-    /// The packets that siblings have handed over to us.
+    /// Returns the mailbox with the packets that siblings have handed over to this host.
     pub(super) fn mailbox(&self) -> &Mailbox {
         &self.registry.members[self.me.0].mailbox
     }
 
-    /// We have something to do of our own.
+    /// Marks this host as busy with work of its own.
     pub(super) fn begin(&self) {
         self.registry.lock().standings[self.me.0] = Standing::Busy;
     }
 
-    /// We have nothing to do of our own; says whether the same is true of all siblings. The last
-    /// to say so wakes the others.
+    /// Marks this host as done. Returns `true` if all siblings are done too. The last host to finish wakes the others.
     pub(super) fn finish(&self) -> bool {
         self.stand(&mut self.registry.lock(), Standing::Done)
     }
@@ -227,7 +225,7 @@ impl Drop for Membership {
 }
 
 impl Registry {
-    /// Every change is whole before anything can panic.
+    /// Ignores poisoning: every change is complete before anything can panic.
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -246,7 +244,7 @@ mod tests {
         siblings.expect("as many as wakers")
     }
 
-    /// Whether a host that sleeps would wake.
+    /// Returns `true` if a sleeping host would wake.
     fn is_rung(membership: &Membership) -> bool {
         let waker = &membership.registry.members[membership.me.0].waker;
         nix::unistd::read(waker.bell(), &mut [0; 8]).is_ok()
@@ -260,13 +258,13 @@ mod tests {
     }
 
     #[test]
-    fn no_two_take_the_same_ends() {
+    fn two_hosts_never_claim_the_same_ends() {
         const PORTS: u16 = 10_000;
         let taken = thread::scope(|scope| {
             let claim = |membership: Membership| {
                 scope.spawn(move || {
                     let mine = (0..PORTS).map(ends).filter(|ends| membership.claim(*ends));
-                    // Their claims end with the memberships, which therefore outlive the threads.
+                    // Dropping a membership releases its claims, so the memberships must outlive the threads.
                     (mine.collect::<Vec<Ends>>(), membership)
                 })
             };
@@ -274,9 +272,9 @@ mod tests {
             threads.map(|thread| thread.join().expect("no panic"))
         });
         let all: Vec<Ends> = taken.iter().flat_map(|(ends, _)| ends.clone()).collect();
-        assert_eq!(all.len(), usize::from(PORTS), "each is somebody's");
+        assert_eq!(all.len(), usize::from(PORTS), "every end has an owner");
         let different: HashSet<Ends> = all.into_iter().collect();
-        assert_eq!(different.len(), usize::from(PORTS), "and nobody else's");
+        assert_eq!(different.len(), usize::from(PORTS), "no end has two owners");
     }
 
     #[test]
@@ -297,14 +295,14 @@ mod tests {
         assert_eq!(b.whose(ends(1), Stray::Other), Whose::Sibling(Group(0)));
         b.listen(1);
         assert_eq!(b.whose(ends(1), Stray::Syn), Whose::Sibling(Group(0)));
-        // Its owner asks only if the connection is over.
+        // The owner asks only if its connection is over.
         assert_eq!(a.whose(ends(1), Stray::Other), Whose::Nobodys);
         assert_eq!(b.whose(ends(1), Stray::Syn), Whose::Claimed);
         assert_eq!(a.whose(ends(1), Stray::Syn), Whose::Sibling(Group(1)));
     }
 
     #[test]
-    fn a_syn_goes_to_one_who_listens() {
+    fn a_syn_goes_to_a_listener() {
         let [a, b, c] = siblings();
         b.listen(7);
         assert_eq!(a.whose(ends(7), Stray::Other), Whose::Nobodys);
@@ -322,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_has_nothing_any_more() {
+    fn leaving_releases_everything() {
         let [a, b] = siblings();
         assert!(a.claim(ends(1)));
         a.listen(2);
@@ -342,13 +340,13 @@ mod tests {
         assert!(c.finish());
         assert!(is_rung(&a) && is_rung(&b));
         assert!(a.finish() && b.finish());
-        assert!(!is_rung(&c), "once is enough");
+        assert!(!is_rung(&c), "c is not woken twice");
         b.begin();
         assert!(!a.finish());
     }
 
     #[test]
-    fn who_leaves_keeps_nobody_waiting() {
+    fn leaving_keeps_nobody_waiting() {
         let [a, b] = siblings();
         assert!(!a.finish());
         drop(b);

@@ -1,28 +1,27 @@
-//! Bytes of a stream between what is done with at its front and what is not there yet at its
-//! end.
+//! Ring buffer for the part of a stream between the bytes that are finished and those that do not exist yet.
 
 use std::ops::Range;
 
-/// A buffer in which the byte at a stream's offset has its place, over and over again.
+/// Ring buffer in which the position of a byte follows from its offset in the stream.
 #[derive(Debug)]
 pub(super) struct Ring {
     bytes: Box<[u8]>,
 }
 
 impl Ring {
-    /// Room for `capacity` bytes, at least one.
+    /// Creates a ring with room for `capacity` bytes, at least one.
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             bytes: vec![0; capacity.max(1)].into_boxed_slice(),
         }
     }
 
-    /// How many bytes there is room for.
+    /// Returns the capacity in bytes.
     pub(super) const fn capacity(&self) -> u64 {
         self.bytes.len() as u64
     }
 
-    /// Puts `bytes` where the stream's offset `offset` and the following belong.
+    /// Stores `bytes` at the stream offset `offset`.
     pub(super) fn put(&mut self, offset: u64, bytes: &[u8]) {
         debug_assert!(bytes.len() <= self.bytes.len());
         let at = self.place(offset);
@@ -31,7 +30,7 @@ impl Ring {
         self.bytes[..bytes.len() - first].copy_from_slice(&bytes[first..]);
     }
 
-    /// Copies the bytes of `range` to `target`, which is as long.
+    /// Copies the bytes of `range` to `target`, which must have the same length.
     pub(super) fn copy_to(&self, range: &Range<u64>, target: &mut [u8]) {
         let first = self.piece(range);
         target[..first.len()].copy_from_slice(first);
@@ -39,14 +38,14 @@ impl Ring {
         target[first.len()..].copy_from_slice(&self.bytes[..rest]);
     }
 
-    /// As many of the bytes of `range` as stand together, from its start.
+    /// Returns the longest contiguous piece at the start of `range`.
     pub(super) fn piece(&self, range: &Range<u64>) -> &[u8] {
         let at = self.place(range.start);
         let length = self.length(range, at);
         &self.bytes[at..at + length]
     }
 
-    /// The same, to be written.
+    /// Returns the same piece as [`piece`](Self::piece), for writing.
     pub(super) fn piece_mut(&mut self, range: &Range<u64>) -> &mut [u8] {
         let at = self.place(range.start);
         let length = self.length(range, at);
@@ -54,7 +53,7 @@ impl Ring {
     }
 
     fn place(&self, offset: u64) -> usize {
-        // Below the capacity.
+        // Less than the capacity.
         (offset % self.capacity()) as usize
     }
 
@@ -70,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_found_again_across_the_end() {
+    fn bytes_survive_the_wrap_of_the_ring() {
         let mut ring = Ring::new(10);
         for start in 0..25_u64 {
             let bytes: Vec<u8> = (0..7).map(|i| (start as u8) * 10 + i).collect();

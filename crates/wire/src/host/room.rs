@@ -1,4 +1,4 @@
-//! Room for one more connection, at the cost of those that are worth least.
+//! Room for new connections, if necessary at the expense of the least valuable ones.
 
 use dupack_tcp::connection::Segment;
 use dupack_tcp::time::Instant;
@@ -8,12 +8,13 @@ use super::endpoint::Endpoint;
 use super::groups::completes;
 use crate::device::Device;
 
-/// How many connections there are at most, of each kind: those that have ended since it was taken count.
+/// Upper bounds on the number of connections of each kind. Connections that have ended since the last count are
+/// included.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Census {
-    /// Those whose handshake is over.
+    /// Connections whose handshake is complete.
     pub(super) open: usize,
-    /// Those whose peer has begun a handshake that is not over.
+    /// Connections with an unfinished handshake that the peer started.
     pub(super) half_open: usize,
 }
 
@@ -31,27 +32,27 @@ impl<D: Device> Host<D> {
         self.census = census;
     }
 
-    /// Whether one more SYN may be remembered.
+    /// Returns `true` if the host may store one more SYN.
     pub(super) const fn has_half_open_room(&self) -> bool {
         self.census.half_open < self.config.half_open_max
     }
 
     fn has_room(&mut self) -> bool {
         if self.census.open >= self.config.connections_max {
-            // Some may be over.
+            // Some connections may be over.
             self.take_census();
         }
         self.census.open < self.config.connections_max
     }
 
-    /// Whether [`make_room`](Self::make_room) would find room now.
+    /// Returns `true` if [`make_room`](Self::make_room) would find room now.
     pub(super) fn may_have_room(&mut self) -> bool {
         self.has_room() || self.longest_shut_out().is_some()
     }
 
-    /// Whether there may be one more connection, if need be in the place of another (see
-    /// [`connections_max`](super::HostConfig::connections_max)). It is for peers that have shown that
-    /// they get what is sent to them.
+    /// Makes room for one more connection, if necessary by aborting another one (see
+    /// [`connections_max`](super::HostConfig::connections_max)). Returns `true` on success. Call it only for peers that
+    /// have proved that they receive our packets.
     pub(super) fn make_room(&mut self) -> bool {
         if self.has_room() {
             return true;
@@ -63,20 +64,20 @@ impl<D: Device> Host<D> {
         self.census.open -= 1;
         self.counters.displaced += 1;
         if !self.owing.contains(&index) {
-            // Its application and its peer are to know.
+            // The connection's application and peer must be informed.
             self.owing.push(index);
         }
         true
     }
 
-    /// Whether a segment for the connection at `index` must wait, as it may end a handshake and there
-    /// is no room: the peer sends it again.
+    /// Returns `true` if a segment for the connection at `index` is dropped because it may complete a handshake and
+    /// there is no room. The peer retransmits it.
     pub(super) fn must_wait(&mut self, index: usize, segment: &Segment) -> bool {
         completes(segment) && self.endpoints[index].is_half_open() && !self.make_room()
     }
 
-    /// The connection whose peer has held its window closed for longest, and for longer than the
-    /// user timeout, which alone does not end it (RFC 9293 §3.8.6.1, RFC 6429).
+    /// Returns the connection whose peer has kept its window closed for longest, if it has done so for longer than the
+    /// user timeout. The user timeout alone does not end such a connection (RFC 9293 §3.8.6.1, RFC 6429).
     fn longest_shut_out(&self) -> Option<usize> {
         let now = self.clock.now();
         let since = |endpoint: &Endpoint| -> Option<Instant> {

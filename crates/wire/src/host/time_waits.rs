@@ -1,5 +1,5 @@
-//! Connections in TIME-WAIT whose applications are done: what is left of them stands in a table
-//! of its own and takes no connection's place. When the table is full, the oldest goes.
+//! Table of connections in TIME-WAIT whose applications are done. They do not count as connections. When the table is
+//! full, the oldest entry is removed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -14,15 +14,15 @@ use super::outbox::Ends;
 use crate::device::Device;
 use dupack_packet::parse::Parsed;
 
-/// When an entry goes, and a number that makes it the only one that goes then.
+/// Expiry time of an entry, and a number that makes the pair unique.
 type Turn = (Instant, u64);
 
-/// What is left of connections, by their ends and by when they go.
+/// Connections in TIME-WAIT, indexed by their ends and by their expiry.
 #[derive(Debug, Default)]
 pub(super) struct TimeWaits {
     by_ends: HashMap<Ends, (Turn, TimeWait)>,
     by_turn: BTreeMap<Turn, Ends>,
-    /// How many there have been.
+    /// Number of entries inserted so far.
     count: u64,
 }
 
@@ -43,7 +43,7 @@ impl TimeWaits {
         self.by_ends.keys()
     }
 
-    /// Adds an entry, and throws out the oldest if there are more than `max` then.
+    /// Adds an entry. If there are more than `max` entries then, removes and returns the oldest.
     pub(super) fn insert(&mut self, ends: Ends, left: TimeWait, max: usize) -> Option<Ends> {
         self.remove(&ends);
         self.count += 1;
@@ -62,7 +62,7 @@ impl TimeWaits {
         }
     }
 
-    /// A segment for one of them has come; returns its answer.
+    /// Processes a segment for an entry and returns the answer.
     fn handle_segment(&mut self, now: Instant, ends: Ends, segment: &Segment) -> Option<Segment> {
         let (turn, left) = self.by_ends.get_mut(&ends)?;
         let answer = left.handle_segment(now, segment);
@@ -74,7 +74,7 @@ impl TimeWaits {
         answer
     }
 
-    /// Takes out those whose time has come.
+    /// Removes and returns the entries that have expired.
     fn expire(&mut self, now: Instant) -> Vec<Ends> {
         let mut gone = Vec::new();
         while let Some(first) = self
@@ -89,16 +89,16 @@ impl TimeWaits {
         gone
     }
 
-    /// When the next one goes.
+    /// Returns the time of the next expiry.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.by_turn.first_key_value().map(|(turn, _)| turn.0)
     }
 }
 
 impl<D: Device> Host<D> {
-    /// A packet has come for a connection that is in TIME-WAIT: it may open a new one between the
-    /// same ends. What is left of the old one stays until the new one is established, as the SYN
-    /// may have been a stray (RFC 9293 §3.6.1, MAY-2).
+    /// Processes a packet for a connection in TIME-WAIT. The packet may open a new connection between the same ends.
+    /// The old entry stays until the new connection is established, because the SYN may have been a stray (RFC 9293
+    /// §3.6.1, MAY-2).
     pub(super) fn recall(
         &mut self,
         device: &mut D,
@@ -120,7 +120,7 @@ impl<D: Device> Host<D> {
         self.reply(device, ends, segment)
     }
 
-    /// Drops connections that are over, and keeps of those in TIME-WAIT what is left.
+    /// Drops connections that are over, and moves those in TIME-WAIT to the table.
     pub(super) fn forget(&mut self) {
         let goes = |endpoint: &Endpoint| endpoint.is_over() || endpoint.left().is_some();
         if !self.endpoints.iter().any(goes) {
@@ -152,14 +152,13 @@ impl<D: Device> Host<D> {
         });
     }
 
-    /// Gives back the ends of connections that are no more, unless there is another with them: the
-    /// same peer may have asked again.
+    /// Releases the ends of connections that no longer exist, unless a new connection of the same peer uses them.
     fn let_go(&self, mut gone: Vec<Ends>) {
         gone.retain(|ends| !self.by_ends.contains_key(ends) && !self.time_waits.contains(ends));
         self.release(gone);
     }
 
-    /// Forgets what has been in TIME-WAIT for long enough.
+    /// Forgets the connections whose time in TIME-WAIT has expired.
     pub(super) fn expire_time_waits(&mut self, now: Instant) {
         if self.time_waits.next_timeout().is_none_or(|at| at > now) {
             return;

@@ -1,4 +1,4 @@
-//! How other threads reach a host that waits for packets.
+//! Wakers, which reach a host that waits for packets from other threads.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
-/// Wakes a host, or ends it, from other threads.
+/// Handle that wakes or stops a host from other threads.
 #[derive(Clone, Debug)]
 pub struct Waker {
     shared: Arc<Shared>,
@@ -32,37 +32,37 @@ impl Waker {
         })
     }
 
-    /// Has the host ask its applications again for bytes to send or to take.
+    /// Makes the host ask its applications again for bytes to send or to take.
     pub fn wake(&self) {
         self.shared.woken.store(true, Ordering::Release);
         self.ring();
     }
 
-    /// Ends the host: its connections are aborted, and it returns.
+    /// Stops the host: it aborts its connections and returns from `run`.
     pub fn stop(&self) {
         self.shared.stopping.store(true, Ordering::Release);
         self.ring();
     }
 
-    /// What has something to read when the host is called.
+    /// Returns the file descriptor that becomes readable when the host is called.
     pub(super) fn bell(&self) -> BorrowedFd<'_> {
         self.shared.bell.as_fd()
     }
 
-    /// Has the host look what there is to do.
+    /// Wakes the host so that it checks for work.
     pub(super) fn ring(&self) {
-        // It fails only if the bell rings already.
+        // The write fails only if the bell is already set.
         let _ = self.shared.bell.write(1);
     }
 
-    /// Whether the host shall end.
+    /// Returns `true` if the host must stop.
     pub(super) fn is_stopping(&self) -> bool {
         self.shared.stopping.load(Ordering::Acquire)
     }
 
-    /// Whether the host was woken since this was asked last.
+    /// Returns `true` if the host was woken since the last call.
     pub(super) fn take_call(&self) -> bool {
-        // It fails only if the bell has not rung.
+        // The read fails only if the bell is not set.
         let _ = self.shared.bell.read();
         self.shared.woken.swap(false, Ordering::AcqRel)
     }

@@ -1,15 +1,15 @@
-//! SYN cookies (D. J. Bernstein; RFC 4987 §3.6): initial sequence numbers from which a host that has kept
-//! nothing of a SYN learns that it has answered it, and what was agreed on.
+//! SYN cookies (D. J. Bernstein; RFC 4987 §3.6): initial sequence numbers that let a host recognize its answer to a SYN
+//! that it did not store, and the options that were negotiated.
 //!
 //! ```text
-//!  5 bits   minutes of 64 s, modulo 32
-//!  2 bits   segment size, in a table
+//!  5 bits   time in units of 64 s, modulo 32
+//!  2 bits   segment size, as an index into a table
 //!  1 bit    SACK
-//! 24 bits   hash of all that, both ends and the peer's number, under the host's key
+//! 24 bits   hash of the above, both ends and the peer's sequence number, under the host's key
 //! ```
 //!
-//! Against Linux, which keeps SACK, the window's shift and ECN in the low bits of a timestamp and
-//! loses them without, SACK has a bit of its own and the rest is lost.
+//! Linux encodes SACK, the window scale and ECN in the low bits of a timestamp, and loses them without timestamps.
+//! Here, SACK has a bit of its own, and the other options are always lost.
 
 use std::hash::{Hash, Hasher};
 use std::net::SocketAddr;
@@ -20,12 +20,12 @@ use dupack_tcp::time::Instant;
 
 use super::{Purpose, Secret};
 
-/// Time in which cookies of one kind are made, in nanoseconds. Each is good for as long, and up to
-/// once more.
+/// Length of a cookie period, in nanoseconds. A cookie is valid for at least one period and at most two.
 const PERIOD_NANOS: u64 = 64_000_000_000;
 
-/// What a peer's maximum segment size is taken for: the largest that is not larger. RFC 9293 §3.7.1's
-/// default, RFC 8200 §5's least MTU, and Ethernet's for IPv6 and IPv4, without headers.
+/// Segment sizes that a cookie can represent. A peer's maximum segment size is rounded down to one of them. They are
+/// the default of RFC 9293 §3.7.1, the minimum MTU of RFC 8200 §5, and the MTU of Ethernet for IPv6 and IPv4, each
+/// without headers.
 const SIZES: [u16; 4] = [536, 1220, 1440, 1460];
 
 const PERIOD_SHIFT: u32 = 27;
@@ -33,17 +33,18 @@ const SIZE_SHIFT: u32 = 25;
 const SACK_SHIFT: u32 = 24;
 const HASH_MASK: u32 = (1 << SACK_SHIFT) - 1;
 
-/// What a cookie keeps of a SYN.
+/// Options that a cookie stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
-    /// Maximum segment size in bytes, as the SYN told it or a little less.
+    /// Maximum segment size in bytes, as in the SYN or a little less.
     pub(crate) mss: u16,
-    /// Whether SACK was offered.
+    /// SACK, if it was offered.
     pub(crate) sack: Sack,
 }
 
 impl Kept {
-    /// Its bits in a cookie; `None` if segments are smaller than any that one can tell.
+    /// Returns the bits of the options in a cookie, or `None` if the segment size is smaller than every size in the
+    /// table.
     fn bits(self) -> Option<u32> {
         let size = SIZES.iter().rposition(|&size| size <= self.mss)?;
         Some((size as u32) << SIZE_SHIFT | u32::from(self.sack.is_on()) << SACK_SHIFT)
@@ -57,7 +58,7 @@ impl Kept {
     }
 }
 
-/// Both ends of a handshake, and the number of the peer's SYN.
+/// Both ends of a handshake and the sequence number of the peer's SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Asked {
     pub(crate) local: SocketAddr,
@@ -66,15 +67,15 @@ pub(crate) struct Asked {
 }
 
 impl Secret {
-    /// The number for the answer to a SYN of which nothing but `kept` is to be known later; `None` if
-    /// its segments are too small.
+    /// Returns the sequence number for the answer to a SYN of which only `kept` is stored. Returns `None` if the
+    /// segment size is too small.
     pub(crate) fn cookie(&self, now: Instant, asked: Asked, kept: Kept) -> Option<SeqNumber> {
         let period = now.as_nanos() / PERIOD_NANOS;
         let bits = kept.bits()? | (period as u32) << PERIOD_SHIFT;
         Some(SeqNumber(bits | self.cookie_hash(period, bits, asked)))
     }
 
-    /// What the answer with the number `iss` kept, if this host gave it a moment ago.
+    /// Returns the options stored in the answer with sequence number `iss`, if this host sent that answer recently.
     pub(crate) fn read_cookie(&self, now: Instant, asked: Asked, iss: SeqNumber) -> Option<Kept> {
         let current = now.as_nanos() / PERIOD_NANOS;
         let bits = iss.0 & !HASH_MASK;
@@ -143,7 +144,7 @@ mod tests {
         let cookie = secret.cookie(at(63), asked(), KEPT).expect("a cookie");
         let good = |seconds| secret.read_cookie(at(seconds), asked(), cookie).is_some();
         assert!(good(63) && good(64) && good(127));
-        // After 32 periods its first bits are those of the time again.
+        // After 32 periods, the time bits repeat.
         assert!(!good(128) && !good(63 + 32 * 64));
     }
 

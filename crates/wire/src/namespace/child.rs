@@ -1,10 +1,10 @@
-//! Programs that do not outlive us.
+//! Child processes that do not outlive this process.
 
 use std::io;
 use std::process::{Command, Output, Stdio};
 
-/// Sets the signal that the kernel sends a program when the thread that started it ends, and
-/// then becomes that program (util-linux).
+/// A program of util-linux. It sets the signal that the kernel sends when the parent thread ends, and then executes
+/// another program.
 const SETPRIV: &str = "setpriv";
 
 /// A running program. Dropping it kills it.
@@ -15,8 +15,8 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts `command` such that it dies with the calling thread. Its input is empty, its
-    /// output is kept for [`finish`](Self::finish).
+    /// Starts `command` such that it dies with the calling thread. Its input is empty, and its output is kept for
+    /// [`finish`](Self::finish).
     pub(super) fn start(command: &Command) -> io::Result<Self> {
         let mut guarded = Command::new(SETPRIV);
         guarded
@@ -42,21 +42,21 @@ impl Child {
         })
     }
 
-    /// The program's process number; zero if it has ended.
+    /// Returns the process ID of the program, or zero if it has ended.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.process.as_ref().map_or(0, std::process::Child::id)
     }
 
-    /// Waits for the program to end and gives its output.
+    /// Waits for the program to end and returns its output.
     ///
     /// # Errors
     ///
-    /// If it cannot be waited for.
+    /// Returns an error if waiting fails.
     pub fn finish(mut self) -> io::Result<Output> {
         match self.process.take() {
             Some(process) => process.wait_with_output(),
-            None => Err(io::Error::other("the program was waited for already")),
+            None => Err(io::Error::other("the program has already been waited for")),
         }
     }
 }
@@ -64,7 +64,7 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         if let Some(process) = &mut self.process {
-            // Both fail only if the program has ended and been waited for.
+            // Both calls fail only if the program has ended and has been waited for.
             let _ = process.kill();
             let _ = process.wait();
         }

@@ -1,4 +1,4 @@
-//! The right to make network namespaces.
+//! Privilege to make network namespaces.
 
 use std::fs;
 use std::io;
@@ -11,30 +11,29 @@ use nix::unistd::{getegid, geteuid};
 
 use super::NamespaceError;
 
-/// Where the right comes from.
+/// Source of the privilege.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The process had it.
+    /// The process already had it.
     Privileged,
-    /// The process is an ordinary user's, and is root in a user namespace of its own now.
+    /// The process was unprivileged and is now root in its own user namespace.
     UserNamespace,
 }
 
-/// Bits of the effective capabilities (capabilities(7)).
+/// Bit positions of the effective capabilities (capabilities(7)).
 const CAP_NET_ADMIN: u32 = 12;
 const CAP_SYS_ADMIN: u32 = 21;
 
-/// A thread that has been joined may count for a moment still.
+/// A thread that has been joined may still exist for a moment.
 const ATTEMPTS: u32 = 20;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(1);
 
-/// Gets this process the right to make network namespaces. An ordinary user's process enters a
-/// user namespace for it, which works only as long as it has a single thread: call this first
-/// in `main`.
+/// Gives this process the privilege to make network namespaces. An unprivileged process enters a user namespace, which
+/// works only while it has a single thread. Call this first in `main`.
 ///
 /// # Errors
 ///
-/// If the system does not allow it; the error says what is needed.
+/// Returns an error if the system does not allow it. The error states the requirements.
 pub fn prepare() -> Result<Standing, NamespaceError> {
     let status = fs::read_to_string("/proc/self/status").map_err(NamespaceError::Refused)?;
     let needed = (1_u64 << CAP_NET_ADMIN) | (1 << CAP_SYS_ADMIN);
@@ -46,7 +45,7 @@ pub fn prepare() -> Result<Standing, NamespaceError> {
     let map = |file: &str, text: String| {
         fs::write(format!("/proc/self/{file}"), text).map_err(NamespaceError::Refused)
     };
-    // user_namespaces(7): group identities may be mapped only once setgroups(2) is given up.
+    // user_namespaces(7): group IDs can be mapped only after setgroups(2) has been given up.
     map("setgroups", "deny".to_owned())?;
     map("uid_map", format!("0 {user} 1"))?;
     map("gid_map", format!("0 {group} 1"))?;
@@ -66,7 +65,7 @@ fn enter_user_namespace() -> Result<(), NamespaceError> {
     Err(NamespaceError::TooLate { threads })
 }
 
-/// The line `CapEff` of `/proc/self/status`; none if there is no such line.
+/// Parses the line `CapEff` of `/proc/self/status`. Returns no capabilities if there is no such line.
 fn effective_capabilities(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok())

@@ -1,8 +1,8 @@
-//! A packet on its way through the emulated path, and the segments that it stands for.
+//! Packet in transit over the emulated path, and the segments that it represents.
 //!
-//! With offload one read gives up to 64 KiB, which no wire carries as one packet. For the links
-//! it is the segments that it will be cut into; each is offered, queued and lost by itself. What
-//! arrives together and still belongs together leaves together, see [`Frame::cut`].
+//! With offload, one read returns up to 64 KiB, which no real link carries as one packet. For the links, such a packet
+//! is the segments that it will be cut into, and each segment is offered, queued and lost independently. Segments that
+//! arrive together and are still adjacent leave together, see [`Frame::cut`].
 
 use std::net::IpAddr;
 
@@ -16,22 +16,22 @@ use super::checksum::{Checksum, transport_sum};
 use crate::device::{ChecksumState, Pending, Received, Segmentation};
 use crate::family::Family;
 
-/// Room for the headers of a packet that is cut, or whose checksum is completed: IPv6 with some
-/// extension headers, and TCP with all its options. One with more is not carried.
+/// Maximum length of the headers of a packet that is cut or whose checksum is completed: IPv6 with some extension
+/// headers, and TCP with all of its options. A packet with longer headers is not carried.
 const MAX_CUT_HEADER_BYTES: usize = 256;
 
-/// Segments of one packet: 64 KiB in segments of 32 bytes, fewer than any kernel sends.
+/// Maximum number of segments of one packet: 64 KiB in segments of 32 bytes, more than any kernel sends.
 pub(super) const MAX_SEGMENTS: usize = 2048;
 
-/// TCP's flags FIN and PSH, which belong to the last segment of many.
+/// FIN and PSH flags of TCP, which belong to the last segment of a packet.
 const FIN_PSH: u8 = 0b0000_1001;
-/// IPv4's flag DF.
+/// DF flag of IPv4.
 const DONT_FRAGMENT: u8 = 0b0100_0000;
-/// TCP's flag CWR, which belongs to the first.
+/// CWR flag of TCP, which belongs to the first segment.
 const CWR: u8 = 0b1000_0000;
 
-/// Where things stand in a TCP header (RFC 9293 §3.1), an IPv4 header (RFC 791 §3.1), an IPv6
-/// header (RFC 8200 §3) and a UDP header (RFC 768), in bytes.
+/// Offsets of fields in a TCP header (RFC 9293 §3.1), an IPv4 header (RFC 791 §3.1), an IPv6 header (RFC 8200 §3) and a
+/// UDP header (RFC 768), in bytes.
 const TCP_SEQUENCE: usize = 4;
 const TCP_FLAGS: usize = 13;
 const TCP_CHECKSUM: usize = 16;
@@ -46,17 +46,17 @@ const IPV6_CLASS: usize = 1;
 const IPV6_LENGTH: usize = 4;
 const IPV6_HEADER: usize = 40;
 
-/// What a path carries.
+/// A packet on a path.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frame {
     bytes: Vec<u8>,
     pending: Option<Pending>,
     shape: Shape,
-    /// Which segments a queue has marked with congestion; empty if it has marked none.
+    /// Segments that a queue has marked with congestion experienced. Empty if there are none.
     marked: Vec<bool>,
 }
 
-/// Where the parts of a packet are.
+/// Layout of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) kind: PacketKind,
@@ -65,12 +65,12 @@ pub(super) struct Shape {
     transport_at: usize,
     payload_at: usize,
     payload_len: usize,
-    /// Payload bytes of every segment but the last.
+    /// Payload bytes of every segment except the last.
     segment_payload: usize,
     segments: usize,
-    /// The ECN field, as far as it can be changed.
+    /// The ECN field, if it can be changed, and otherwise Not-ECT.
     pub(super) ecn: Codepoint,
-    /// What it acknowledges, if it is an ACK that says nothing else.
+    /// Acknowledgment number, if the packet is a pure ACK without further information.
     pub(super) acknowledges: Option<SeqNumber>,
 }
 
@@ -98,35 +98,35 @@ impl Default for Shape {
     }
 }
 
-/// Why a packet does not go over the path.
+/// Reason why a packet is not carried over the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unfit {
-    /// It is not an IP packet that we can read, or its headers are longer than we can change.
+    /// The packet cannot be parsed as IP, or its headers are too long to be changed.
     Malformed,
-    /// It is for the link only: multicast (neighbour discovery, group reports) or broadcast.
+    /// The packet is for the local link only: multicast (neighbour discovery, group reports) or broadcast.
     LinkLocal,
-    /// There are too many under way.
+    /// Too many packets are in flight.
     NoRoom,
 }
 
-/// One or several segments as a packet of their own: headers, and where the payload is.
+/// One or several segments as a separate packet: the headers, and a reference to the payload.
 pub(super) struct Piece<'a> {
     pub(super) pending: Pending,
     header: [u8; MAX_CUT_HEADER_BYTES],
     header_len: usize,
-    /// All of the packet that is not in `header`.
+    /// All bytes of the packet that are not in `header`.
     pub(super) tail: &'a [u8],
 }
 
 impl Piece<'_> {
-    /// The changed headers; empty if the packet is as it was.
+    /// Returns the changed headers. Empty if the packet is unchanged.
     pub(super) fn head(&self) -> &[u8] {
         &self.header[..self.header_len]
     }
 }
 
 impl Frame {
-    /// Takes over a packet that was read.
+    /// Loads a packet that was read.
     pub(super) fn load(&mut self, received: &Received<'_>) -> Result<(), Unfit> {
         self.shape = Shape::of(received)?;
         let length = self.shape.payload_at + self.shape.payload_len;
@@ -141,12 +141,12 @@ impl Frame {
         &self.shape
     }
 
-    /// The packet's headers, and its payload if it has not been cut.
+    /// Returns the bytes of the packet as it was read.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Whether a router may cut it into fragments: IPv4 without DF.
+    /// Returns `true` if a router may fragment the packet: IPv4 without DF.
     pub(super) fn may_be_fragmented(&self) -> bool {
         let flags = self.bytes.get(IPV4_FLAGS).copied().unwrap_or(0);
         self.shape.family == Family::V4 && flags & DONT_FRAGMENT == 0
@@ -160,13 +160,13 @@ impl Frame {
         }
     }
 
-    /// Whether segment `index` is marked.
+    /// Returns `true` if segment `index` is marked.
     pub(super) fn is_marked(&self, index: usize) -> bool {
         self.marked.get(index).copied().unwrap_or(false)
     }
 
-    /// The segments from `first` on, `count` of them, as one packet for a device with offload. All
-    /// or none of them are marked.
+    /// Returns `count` segments, starting at `first`, as one packet for a device with offload. Either all or none of
+    /// them must be marked.
     pub(super) fn cut(&self, first: usize, count: usize) -> Piece<'_> {
         let pending = self.pending.unwrap_or(Pending::NOTHING);
         if count == self.shape.segments {
@@ -194,7 +194,7 @@ impl Frame {
         piece
     }
 
-    /// Segment `index` as a packet for a device without offload: nothing is left to do to it.
+    /// Returns segment `index` as a packet for a device without offload, with no work left to do.
     pub(super) fn cut_plain(&self, index: usize) -> Piece<'_> {
         let pending = self.pending.unwrap_or(Pending::NOTHING);
         let partial = matches!(pending.checksum, ChecksumState::Partial { .. });
@@ -218,7 +218,7 @@ impl Frame {
         piece
     }
 
-    /// Headers and payload of some segments, with everything right but the transport checksum.
+    /// Returns the headers and the payload of some segments. Everything is correct except the transport checksum.
     fn cut_out(&self, first: usize, count: usize) -> Piece<'_> {
         let shape = &self.shape;
         let from = first * shape.segment_payload;
@@ -252,7 +252,7 @@ impl Frame {
 }
 
 impl Piece<'_> {
-    /// The segment's own sequence number, flags and length.
+    /// Sets the segment's sequence number, flags and length.
     fn adjust_transport(&mut self, shape: &Shape, from: usize, last: bool) {
         let length = self.header_len - shape.transport_at + self.tail.len();
         let header = &mut self.header[shape.transport_at..];
@@ -278,19 +278,19 @@ impl Piece<'_> {
         }
     }
 
-    /// The segment's own length and, in IPv4, identification and header checksum.
+    /// Sets the segment's length and, in IPv4, the identification and the header checksum.
     fn adjust_ip(&mut self, shape: &Shape, first: usize) {
         let length = self.header_len + self.tail.len();
         match shape.family {
             Family::V4 => {
-                // The header's length stands in words in its first half byte.
+                // The low four bits of the first byte hold the header length in 32-bit words.
                 let header_len = usize::from(self.header[0] & 0x0f) * 4;
                 let header = &mut self.header[..header_len];
                 header[IPV4_LENGTH..IPV4_LENGTH + 2]
                     .copy_from_slice(&(length as u16).to_be_bytes());
                 let field = &mut header[IPV4_IDENTIFICATION..IPV4_IDENTIFICATION + 2];
                 let identification = u16::from_be_bytes([field[0], field[1]]);
-                // One after the other, as segmentation by a network card has it.
+                // Consecutive numbers, as in segmentation by a network card.
                 field.copy_from_slice(&identification.wrapping_add(first as u16).to_be_bytes());
                 sum_up(header);
             }
@@ -301,7 +301,7 @@ impl Piece<'_> {
         }
     }
 
-    /// Writes CE into the ECN field, on which no transport checksum depends.
+    /// Writes CE into the ECN field. No transport checksum covers that field.
     fn mark(&mut self, family: Family) {
         match family {
             Family::V4 => {
@@ -309,7 +309,7 @@ impl Piece<'_> {
                 let header_len = usize::from(self.header[0] & 0x0f) * 4;
                 sum_up(&mut self.header[..header_len]);
             }
-            // The traffic class lies across the first two bytes.
+            // The traffic class spans the first two bytes.
             Family::V6 => self.header[IPV6_CLASS] |= Codepoint::Ce.bits() << 4,
         }
     }
@@ -349,7 +349,7 @@ impl Shape {
             shape.read_transport(inside.ip_number, inside.payload);
         }
         shape.segment(&received.pending)?;
-        // What is marked has its headers copied.
+        // Marking a packet copies its headers, so they must fit.
         if shape.payload_at <= MAX_CUT_HEADER_BYTES {
             shape.ecn = Codepoint::from_bits(match &ip {
                 IpSlice::Ipv4(_) => received.bytes[IPV4_TOS],
@@ -387,10 +387,9 @@ impl Shape {
         self.payload_len -= header_len;
     }
 
-    /// Finds out how many segments the packet stands for.
+    /// Determines the number of segments that the packet represents.
     fn segment(&mut self, pending: &Pending) -> Result<(), Unfit> {
-        // The checksum of what the kernel does not cut is left to us as well, and the headers are
-        // copied to complete it.
+        // The checksum may be incomplete even if the packet is not to be cut, and completing it copies the headers.
         let partial = matches!(pending.checksum, ChecksumState::Partial { .. });
         if partial && self.payload_at > MAX_CUT_HEADER_BYTES {
             return Err(Unfit::Malformed);
@@ -412,34 +411,34 @@ impl Shape {
         Ok(())
     }
 
-    /// How many segments the packet stands for.
+    /// Returns the number of segments that the packet represents.
     pub(super) const fn segments(&self) -> usize {
         self.segments
     }
 
-    /// Bytes of segment `index` on the wire, IP header included.
+    /// Returns the size of segment `index` on the wire in bytes, including the IP header.
     pub(super) fn wire_bytes(&self, index: usize) -> u32 {
-        // A packet has less than 64 KiB.
+        // A packet is shorter than 64 KiB.
         (self.payload_at + self.payload_bytes(index)) as u32
     }
 
-    /// Payload of segment `index`, in bytes.
+    /// Returns the payload of segment `index` in bytes.
     pub(super) fn payload_bytes(&self, index: usize) -> usize {
         let rest = self.payload_len - index * self.segment_payload;
         rest.min(self.segment_payload)
     }
 
-    /// Whether it is TCP.
+    /// Returns `true` for TCP.
     pub(super) fn is_tcp(&self) -> bool {
         self.transport == Transport::Tcp
     }
 
-    /// Payload of every segment but the last, in bytes.
+    /// Returns the payload of every segment except the last, in bytes.
     pub(super) const fn segment_payload(&self) -> usize {
         self.segment_payload
     }
 
-    /// The transport header and what follows; nothing if it is neither TCP nor UDP.
+    /// Returns the transport header and everything after it, or `None` if the packet is neither TCP nor UDP.
     pub(super) fn transport<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         match self.transport {
             Transport::Other => None,
@@ -447,7 +446,7 @@ impl Shape {
         }
     }
 
-    /// Source and destination address, one after the other.
+    /// Returns the source address followed by the destination address.
     pub(super) fn addresses<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         match self.family {
             Family::V4 => bytes.get(12..20),
@@ -464,10 +463,10 @@ impl Shape {
     }
 }
 
-/// What a segment acknowledges, if it is an ACK that says nothing else.
+/// Returns the acknowledgment number of a segment that is a pure ACK without further information.
 fn plainly_acknowledges(tcp: &TcpSlice<'_>) -> Option<SeqNumber> {
     let (first, flags) = (tcp.slice()[12], tcp.slice()[13]);
-    // AE, which is the last bit before the flags, is a mark of Accurate ECN (RFC 9768 §3.1).
+    // AE, the bit before the flags, belongs to Accurate ECN (RFC 9768 §3.1).
     let only_ack = flags == ACK_FLAG && first & 1 == 0 && tcp.payload().is_empty();
     let says_more = |option| {
         !matches!(

@@ -1,4 +1,4 @@
-//! One direction of the emulated path: packets of one device go through a link to the other.
+//! One direction of the emulated path: carries packets from one device through a link to the other device.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -23,7 +23,7 @@ use dupack_packet::icmp::packet_too_big;
 /// Bytes of a dropped packet that a router quotes: the longest headers of IPv6 and TCP.
 const QUOTED_BYTES: usize = 100;
 
-/// A link at work in real time, and the packets on it.
+/// A link that runs in real time, and the packets on it.
 #[derive(Debug)]
 pub(super) struct Lane {
     link: Link,
@@ -33,24 +33,24 @@ pub(super) struct Lane {
     report: LaneReport,
     tap: Option<Tap>,
     hop: Option<NarrowHop>,
-    /// Whether data is counted by its port.
+    /// `true` to count data by destination port.
     by_port: bool,
-    /// Counts the payload that is delivered, if it shall.
+    /// Counter of the delivered payload, if requested.
     payload: Option<PayloadCount>,
-    /// What the hop has to say to the near end.
+    /// ICMP messages from the hop to the near end.
     messages: Vec<Vec<u8>>,
-    /// By how much longer than others packets from these ports take.
+    /// Additional delay of packets from these ports.
     detours: BTreeMap<u16, Duration>,
-    /// Those that have left the link and take longer, the next one first.
+    /// Segments that have left the link and are delayed further, the next one first.
     detoured: BinaryHeap<Reverse<(Instant, u64, usize, usize)>>,
 }
 
-/// Segments that follow one another in one packet and are due together.
+/// Consecutive segments of one packet that are due together.
 #[derive(Debug, Default)]
 struct Run {
     slot: usize,
     first: usize,
-    /// When each of them was due; empty if there is no run.
+    /// Due time of each segment. Empty if there is no run.
     due: Vec<Instant>,
 }
 
@@ -72,17 +72,17 @@ impl Lane {
         }
     }
 
-    /// The same behind a router, if there is one.
+    /// Puts the lane behind a router, if there is one.
     pub(super) fn behind(self, hop: Option<NarrowHop>) -> Self {
         Self { hop, ..self }
     }
 
-    /// The same, counting data by the port that it is for, if it shall.
+    /// Enables or disables the count by destination port.
     pub(super) fn counting(self, by_port: bool) -> Self {
         Self { by_port, ..self }
     }
 
-    /// The same, on which packets from some ports take longer than others.
+    /// Sets the additional delays of packets from some ports.
     pub(super) fn detouring(self, detours: &BTreeMap<u16, Duration>) -> Self {
         Self {
             detours: detours.clone(),
@@ -90,7 +90,7 @@ impl Lane {
         }
     }
 
-    /// How much longer than others a stored packet takes.
+    /// Returns the additional delay of a stored packet.
     fn detour(&self, slot: usize) -> Option<Duration> {
         if self.detours.is_empty() {
             return None;
@@ -101,18 +101,18 @@ impl Lane {
         self.detours.get(&u16::from_be_bytes(port)).copied()
     }
 
-    /// The same, counting the payload that is delivered, if it shall.
+    /// Enables or disables the count of delivered payload.
     pub(super) fn counting_payload(self, counting: bool) -> Self {
         let payload = counting.then(PayloadCount::default);
         Self { payload, ..self }
     }
 
-    /// Counts no more by port.
+    /// Ends the count by port.
     pub(super) const fn end_count_by_port(&mut self) {
         self.by_port = false;
     }
 
-    /// The count of the flow that a stored packet belongs to, if there is one.
+    /// Returns the counters of the flow that a stored packet belongs to, if data is counted by port.
     fn passage(&mut self, slot: usize) -> Option<&mut FlowPassage> {
         if !self.by_port {
             return None;
@@ -128,7 +128,7 @@ impl Lane {
         Some(flows.entry(u16::from_be_bytes(port)).or_default())
     }
 
-    /// Gives up a segment that the link has lost.
+    /// Counts and releases a segment that the link has lost.
     fn lose(&mut self, slot: usize) {
         if let Some(flow) = self.passage(slot) {
             flow.dropped += 1;
@@ -136,12 +136,12 @@ impl Lane {
         self.frames.release(slot, 1);
     }
 
-    /// Takes a packet to be written to the near end.
+    /// Removes and returns an ICMP message that must be written to the near end.
     pub(super) fn take_message(&mut self) -> Option<Vec<u8>> {
         self.messages.pop()
     }
 
-    /// Whether the hop drops a segment; it then has said what it has to say.
+    /// Returns `true` if the hop drops a segment. In that case, the hop's ICMP message is already queued.
     fn is_dropped_by_hop(&mut self, id: SegmentId, bytes: u32) -> bool {
         let Some(hop) = self.hop.filter(|hop| bytes > u32::from(hop.mtu)) else {
             return false;
@@ -160,7 +160,7 @@ impl Lane {
         true
     }
 
-    /// Offers the link every segment of a packet that was read.
+    /// Offers every segment of a packet to the link.
     pub(super) fn take_in(&mut self, received: &Received<'_>, flows: &mut FlowNumbers) {
         let slot = match self.frames.insert(received) {
             Ok(slot) => slot,
@@ -217,7 +217,7 @@ impl Lane {
         }
     }
 
-    /// Lets a managed queue do what was due by `now`, each thing at its time.
+    /// Executes the steps of a managed queue that were due by `now`, each at its own time.
     fn advance(&mut self, now: Instant) {
         while let Some(at) = self.link.next_transmission().filter(|&at| at <= now) {
             self.next_number += 1;
@@ -226,7 +226,7 @@ impl Lane {
         }
     }
 
-    /// Does to frames what a managed queue has done to packets.
+    /// Applies a managed queue's marks and drops to the stored frames.
     fn settle(&mut self) {
         while let Some(packet) = self.link.take_mark() {
             self.frames.mark(SegmentId::of(packet));
@@ -236,12 +236,12 @@ impl Lane {
         }
     }
 
-    /// Counts something that was read and is not a packet.
+    /// Counts data that was read and is not a packet.
     pub(super) const fn take_in_garbage(&mut self) {
         self.report.malformed += 1;
     }
 
-    /// When the next packet is due at the far end.
+    /// Returns the time at which the next packet is due at the far end.
     pub(super) fn next_due(&self) -> Option<Instant> {
         let arrival = self.link.next_arrival().map(|(at, _)| at);
         let transmission = self.link.next_transmission();
@@ -250,7 +250,7 @@ impl Lane {
         link.chain(detoured).min()
     }
 
-    /// Writes everything that is due to `out`.
+    /// Writes all packets that are due to `out`.
     pub(super) fn deliver<D: Device>(&mut self, clock: &WallClock, out: &mut D) -> io::Result<()> {
         let now = clock.now();
         self.advance(now);
@@ -304,13 +304,13 @@ impl Lane {
         Ok(())
     }
 
-    /// Whether the segment is marked if and only if the run's are.
+    /// Returns `true` if the segment's mark equals that of the run.
     fn is_marked_alike(&self, id: SegmentId) -> bool {
         let frame = self.frames.frame(id.slot);
         frame.is_marked(id.index) == frame.is_marked(self.run.first)
     }
 
-    /// Writes the run, if there is one, and gives its segments up.
+    /// Writes the run, if there is one, and releases its segments.
     fn flush<D: Device>(&mut self, clock: &WallClock, out: &mut D) -> io::Result<()> {
         if self.run.due.is_empty() {
             return Ok(());
@@ -360,7 +360,7 @@ impl Lane {
         Ok(())
     }
 
-    /// What has passed so far.
+    /// Returns the report on the traffic so far.
     pub(super) fn report(&self) -> LaneReport {
         LaneReport {
             link: *self.link.counters(),

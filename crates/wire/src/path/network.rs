@@ -1,5 +1,5 @@
-//! Two hosts of this machine's kernel, each in a namespace of its own, joined by an emulated
-//! path: a test network that leaves nothing behind.
+//! Test network that leaves nothing behind: two hosts of this machine's kernel, each in its own namespace, connected by
+//! an emulated path.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,61 +13,61 @@ use crate::family::Family;
 use crate::namespace::{Namespace, NamespaceError};
 use crate::tun::{Offload, Prefix, Tun, TunConfig, TunError};
 
-/// The network's addresses: 10.98.0.0/16, private (RFC 1918), and fd98::/32, unique local
-/// (RFC 4193). Nothing outside the namespaces sees them.
+/// Addresses of the network: 10.98.0.0/16, private (RFC 1918), and fd98::/32, unique local (RFC 4193). They are not
+/// visible outside the namespaces.
 const NETWORK_V4: [u8; 2] = [10, 98];
 const NETWORK_V6: u16 = 0xfd98;
 const PREFIX_V4: u8 = 16;
 const PREFIX_V6: u8 = 32;
 
-/// A subnet of a side: an endpoint and the host in front of it.
+/// Subnet of a side that contains an endpoint and the host in front of it.
 const ENDPOINT_SUBNET: u8 = 1;
 const SUBNET_PREFIX_V4: u8 = 24;
 const SUBNET_PREFIX_V6: u8 = 64;
 
-/// A device behind one of the hosts, and the addresses that reach it.
+/// A device behind one of the hosts, and the addresses that are reached through it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct EndpointDevice {
     /// The device.
     pub tun: Tun,
-    /// An IPv4 and an IPv6 address.
+    /// One IPv4 and one IPv6 address.
     pub addresses: Vec<IpAddr>,
 }
 
-/// Which of the two hosts.
+/// One of the two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// Where the forward link begins.
+    /// The host at the start of the forward link.
     Near,
-    /// Where it ends.
+    /// The host at the end of the forward link.
     Far,
 }
 
-/// Two hosts and the path between them. What runs in their namespaces ends with it.
+/// Two hosts and the path between them. Programs and threads in their namespaces end with the network.
 #[derive(Debug)]
 pub struct PathNetwork {
-    // Dropped in this order: the path first, for it holds the devices.
+    // Fields are dropped in this order. The path comes first because it holds the devices.
     path: RunningPath,
     recorder: Option<Recorder>,
     near: Namespace,
     far: Namespace,
 }
 
-/// Two hosts and nothing between them yet: what they send waits in their devices.
+/// Two hosts with no path between them yet. The packets that they send wait in their devices.
 #[derive(Debug)]
 pub struct Hosts {
-    // Dropped in this order: the devices first.
+    // Fields are dropped in this order. The devices come first.
     near_tun: Tun,
     far_tun: Tun,
     near: Namespace,
     far: Namespace,
 }
 
-/// How the hosts are attached to the path.
+/// Attachment of the hosts to the path.
 #[derive(Clone, Copy, Debug)]
 pub struct Attachment {
-    /// The longest IP packet on the path, in bytes.
+    /// Length of the longest IP packet on the path, in bytes.
     pub mtu: u16,
     /// Offload on the near device.
     pub near: Offload,
@@ -76,7 +76,7 @@ pub struct Attachment {
 }
 
 impl Default for Attachment {
-    /// As Ethernet has it, with offload.
+    /// Ethernet's MTU with offload.
     fn default() -> Self {
         Self {
             mtu: 1500,
@@ -86,7 +86,7 @@ impl Default for Attachment {
     }
 }
 
-/// Why there is no network.
+/// Errors of creating or running a network.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NetworkError {
@@ -96,23 +96,23 @@ pub enum NetworkError {
     /// A device cannot be made or set up.
     #[error(transparent)]
     Tun(#[from] TunError),
-    /// The path cannot begin.
+    /// The path cannot be started.
     #[error("cannot start the emulated path")]
     Path(#[source] io::Error),
-    /// It did not last.
+    /// The path ended early.
     #[error("the emulated path ended by itself")]
     Ended(#[source] io::Error),
-    /// A capture of it cannot be written.
+    /// A capture of the path cannot be written.
     #[error(transparent)]
     Capture(#[from] CaptureFileError),
 }
 
 impl Hosts {
-    /// Makes them.
+    /// Creates the hosts.
     ///
     /// # Errors
     ///
-    /// If the system refuses something; the error says what is needed.
+    /// Returns an error if the system refuses a step. The error states the requirements.
     pub fn new(attachment: Attachment) -> Result<Self, NetworkError> {
         let (near, near_tun) = host(Side::Near, attachment.mtu, attachment.near)?;
         let (far, far_tun) = host(Side::Far, attachment.mtu, attachment.far)?;
@@ -124,7 +124,7 @@ impl Hosts {
         })
     }
 
-    /// The host on one side.
+    /// Returns the host on one side.
     #[must_use]
     pub const fn host(&self, side: Side) -> &Namespace {
         match side {
@@ -133,12 +133,11 @@ impl Hosts {
         }
     }
 
-    /// Starts the path between them, whose times count from now on, and writes what crosses it to
-    /// `files`.
+    /// Starts the path between the hosts. Its clock starts now. If `files` is given, the path's packets are captured.
     ///
     /// # Errors
     ///
-    /// If there is no room for a thread, or the files cannot be made.
+    /// Returns an error if a thread cannot be started or the files cannot be created.
     pub fn join(
         self,
         config: &PathConfig,
@@ -163,20 +162,20 @@ impl Hosts {
 }
 
 impl PathNetwork {
-    /// Makes the hosts and starts the path.
+    /// Creates the hosts and starts the path.
     ///
     /// # Errors
     ///
-    /// If the system refuses something; the error says what is needed.
+    /// Returns an error if the system refuses a step. The error states the requirements.
     pub fn new(config: &PathConfig, attachment: Attachment) -> Result<Self, NetworkError> {
         Self::captured(config, attachment, None)
     }
 
-    /// As [`new`](Self::new), and writes what crosses the path to `files`.
+    /// Same as [`new`](Self::new), and captures the path's packets in `files`.
     ///
     /// # Errors
     ///
-    /// As there, or if the files cannot be made.
+    /// Returns an error if [`new`](Self::new) does, or if the files cannot be created.
     pub fn captured(
         config: &PathConfig,
         attachment: Attachment,
@@ -185,7 +184,7 @@ impl PathNetwork {
         Hosts::new(attachment)?.join(config, files)
     }
 
-    /// The host on one side.
+    /// Returns the host on one side.
     #[must_use]
     pub const fn host(&self, side: Side) -> &Namespace {
         match side {
@@ -194,12 +193,12 @@ impl PathNetwork {
         }
     }
 
-    /// Attaches a device for an endpoint of ours behind the host on one side, which forwards
-    /// what goes between it and the path.
+    /// Attaches a device for one of our endpoints behind the host on one side. The host forwards packets between the
+    /// device and the path.
     ///
     /// # Errors
     ///
-    /// If the system refuses something, for example a second one on the same side.
+    /// Returns an error if the system refuses a step, for example a second device on the same side.
     pub fn attach_endpoint(
         &self,
         side: Side,
@@ -235,26 +234,25 @@ impl PathNetwork {
         })
     }
 
-    /// Has the kernel run the path's thread before all ordinary ones: see
-    /// [`RunningPath::give_precedence`].
+    /// Makes the kernel run the path's thread before all ordinary threads: see [`RunningPath::give_precedence`].
     ///
     /// # Errors
     ///
-    /// If the system does not let us.
+    /// Returns an error if the system does not allow it.
     pub fn give_precedence(&self) -> io::Result<()> {
         self.path.give_precedence()
     }
 
-    /// Ends the count by port: what the path reads from now on is in it no more.
+    /// Ends the count by port. Packets that the path reads from now on are not counted there.
     pub fn end_count_by_port(&self) {
         self.path.end_count_by_port();
     }
 
-    /// Ends the path and then the hosts, and says what passed.
+    /// Ends the path, then the hosts, and returns the path's report.
     ///
     /// # Errors
     ///
-    /// If the path ended by itself before, or a capture could not be written.
+    /// Returns an error if the path ended by itself before, or if a capture could not be written.
     pub fn stop(self) -> Result<PathReport, NetworkError> {
         let passed = self.path.stop().map_err(NetworkError::Ended);
         let captures = self.recorder.map(Recorder::finish).transpose()?;
@@ -266,7 +264,7 @@ impl PathNetwork {
 }
 
 impl Side {
-    /// The other one.
+    /// Returns the other side.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -275,7 +273,7 @@ impl Side {
         }
     }
 
-    /// Its place where there is one of each.
+    /// Returns the index of this side in an array with one element per side.
     pub(super) const fn index(self) -> usize {
         match self {
             Self::Near => 0,
@@ -283,13 +281,13 @@ impl Side {
         }
     }
 
-    /// The address of the host on this side.
+    /// Returns the address of the host on this side.
     #[must_use]
     pub const fn address(self, family: Family) -> IpAddr {
         self.subnet_address(family, 0, 1)
     }
 
-    /// The name of the host's device.
+    /// Returns the name of the host's device.
     #[must_use]
     pub const fn device(self) -> &'static str {
         match self {
@@ -298,7 +296,7 @@ impl Side {
         }
     }
 
-    /// An address in one of this side's subnets: the host itself is number 1 of subnet 0.
+    /// Returns an address in one of this side's subnets. The host itself has number 1 in subnet 0.
     const fn subnet_address(self, family: Family, subnet: u8, number: u8) -> IpAddr {
         let side = match self {
             Self::Near => 1,
@@ -317,13 +315,13 @@ impl Side {
     }
 }
 
-/// Those of a family that the kernel has.
+/// Returns the prefixes of the IP versions that the kernel supports.
 fn usable(both: [Prefix; 2]) -> Vec<Prefix> {
     let is_usable = |prefix: &Prefix| Family::of(prefix.address).is_there();
     both.into_iter().filter(is_usable).collect()
 }
 
-/// A namespace with a device in it whose network is the whole test network.
+/// Creates a namespace and a device in it. The device's network is the whole test network.
 fn host(side: Side, mtu: u16, offload: Offload) -> Result<(Namespace, Tun), NetworkError> {
     let namespace = Namespace::new(side.device())?;
     let config = TunConfig {

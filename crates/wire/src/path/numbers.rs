@@ -1,8 +1,8 @@
-//! Flows and the numbers of their packets, for links that tell packets apart (loss scripts).
+//! Flow and packet numbers, for links that distinguish packets (loss scripts).
 //!
-//! The simulator numbers a data packet by its place in the stream, so that a retransmission has
-//! the number of its original; other packets by counting. Here the stream's start is the SYN's
-//! sequence number, and the length of the first segment with data is the unit.
+//! The simulator numbers a data packet by its position in the stream, so that a retransmission has the number of the
+//! original. It numbers other packets consecutively. Here, the stream starts at the SYN's sequence number, and the unit
+//! is the length of the first segment with data.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use dupack_tcp::seq::SeqNumber;
 
 use super::frame::Frame;
 
-/// Flows that are remembered. Packets of later ones count as one flow.
+/// Maximum number of flows to remember. Packets of later flows count as one flow.
 const MAX_FLOWS: usize = 65_536;
 
-/// Both ends of a flow, the smaller address and port first.
+/// Both ends of a flow. The smaller address and port come first.
 type Ends = ([u8; 18], [u8; 18]);
 
 /// All flows seen, in the order of their first packet.
@@ -27,32 +27,32 @@ pub(super) struct FlowNumbers {
 #[derive(Debug)]
 struct Flow {
     id: FlowId,
-    /// From the smaller end, and from the larger.
+    /// Streams from the smaller and from the larger end.
     streams: [Stream; 2],
 }
 
-/// One way of a flow.
+/// One direction of a flow.
 #[derive(Debug, Default)]
 struct Stream {
-    /// Sequence number of the first byte of data.
+    /// Sequence number of the first data byte.
     origin: Option<SeqNumber>,
-    /// Length of the first segment with data.
+    /// Length of the first segment with data, in bytes.
     unit: Option<u64>,
-    /// The furthest offset seen.
+    /// Highest offset seen.
     reference: u64,
     others: u64,
 }
 
-/// The name of a packet in a loss script.
+/// Identification of a packet in a loss script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Name {
     pub(super) flow: FlowId,
-    /// The number of the packet's first segment.
+    /// Number of the packet's first segment.
     pub(super) number: u64,
 }
 
 impl Name {
-    /// For links to which it does not matter.
+    /// Name for links that do not distinguish packets.
     pub(super) const NOBODY: Self = Self {
         flow: FlowId(0),
         number: 0,
@@ -65,7 +65,7 @@ impl Name {
 }
 
 impl FlowNumbers {
-    /// The name of `frame`.
+    /// Returns the name of `frame`.
     pub(super) fn name(&mut self, frame: &Frame) -> Name {
         let (shape, bytes) = (frame.shape(), frame.bytes());
         let (Some(transport), Some(addresses)) = (shape.transport(bytes), shape.addresses(bytes))
@@ -84,7 +84,7 @@ impl FlowNumbers {
             return Name::UNKNOWN;
         }
         let flow = self.flows.entry(ends).or_insert_with(|| Flow {
-            // Below MAX_FLOWS.
+            // Less than MAX_FLOWS.
             id: FlowId(count as u32),
             streams: Default::default(),
         });

@@ -1,8 +1,7 @@
-//! Payload that one direction of the path has delivered: of TCP each byte once, however often it was
-//! sent.
+//! Count of the payload that one direction of the path has delivered. TCP retransmissions do not count twice.
 //!
-//! A stream's bytes are told apart by their sequence numbers, from the first one seen on. What comes
-//! out of order is remembered as ranges until the gap below it is filled.
+//! The bytes of a stream are identified by their sequence numbers, beginning with the first one seen. Ranges that
+//! arrive out of order are remembered until the gap below them is filled.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,14 +10,14 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::frame::Frame;
 
-/// Streams that are told apart at once. Of later ones every byte counts as often as it comes.
+/// Maximum number of streams to distinguish. In later streams, duplicate bytes count each time.
 const MAX_STREAMS: usize = 65_536;
 
-/// Ranges out of order that are remembered in all streams together. Where there are more, a stream
-/// gives up its lowest gap: what fills it later is not counted.
+/// Maximum number of out-of-order ranges to remember across all streams. Beyond it, a stream gives up its lowest gap:
+/// bytes that fill the gap later are not counted.
 const MAX_RANGES: usize = 65_536;
 
-/// SYN in TCP's flags, where they stand, and where the sequence number does (RFC 9293 §3.1).
+/// SYN flag of TCP, and the offsets of the flags and of the sequence number (RFC 9293 §3.1).
 const SYN: u8 = 2;
 const FLAGS: usize = 13;
 const SEQUENCE: usize = 4;
@@ -27,14 +26,14 @@ const SEQUENCE: usize = 4;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Payload {
-    /// Bytes: of TCP each one once; of UDP all, second copies included.
+    /// Delivered bytes: for TCP, every byte once; for UDP, all bytes, including duplicates.
     pub bytes: u64,
-    /// From the first delivery to the last, on the path's clock; `None` if there was none.
+    /// Times of the first and the last delivery, on the path's clock. `None` if there was none.
     pub delivered: Option<(Instant, Instant)>,
 }
 
 impl Payload {
-    /// From the first delivery to the last.
+    /// Returns the time from the first delivery to the last.
     #[must_use]
     pub fn lasted(&self) -> Duration {
         self.delivered
@@ -49,29 +48,29 @@ impl Payload {
     }
 }
 
-/// Counts it.
+/// Counter of delivered payload.
 #[derive(Debug, Default)]
 pub(super) struct PayloadCount {
     payload: Payload,
-    /// By both addresses and ports.
+    /// Streams by both addresses and ports.
     streams: HashMap<[u8; 36], Stream>,
-    /// How many ranges they remember in all.
+    /// Total number of ranges in all streams.
     ranges: usize,
 }
 
-/// One way of a connection.
+/// One direction of a connection.
 #[derive(Debug)]
 struct Stream {
-    /// The sequence number of offset 0.
+    /// Sequence number of offset 0.
     origin: SeqNumber,
-    /// The first offset that is not there yet.
+    /// Offset of the first byte that is missing.
     front: u64,
-    /// What is there beyond it: begins and ends.
+    /// Ranges beyond `front` that have arrived, as start and end.
     beyond: BTreeMap<u64, u64>,
 }
 
 impl PayloadCount {
-    /// Segment `index` of `frame` has been delivered at `at`.
+    /// Counts segment `index` of `frame`, which was delivered at `at`.
     pub(super) fn arrives(&mut self, at: Instant, frame: &Frame, index: usize) {
         let shape = frame.shape();
         let length = shape.payload_bytes(index) as u64;
@@ -94,7 +93,7 @@ impl PayloadCount {
         self.payload.add(at, new);
     }
 
-    /// How many of these bytes are there for the first time.
+    /// Returns how many of these bytes arrived for the first time.
     fn count(&mut self, name: [u8; 36], seq: SeqNumber, length: u64, is_syn: bool) -> u64 {
         if is_syn && let Some(old) = self.streams.remove(&name) {
             self.ranges -= old.beyond.len();
@@ -120,7 +119,7 @@ impl PayloadCount {
         new
     }
 
-    /// What has been delivered so far.
+    /// Returns the payload delivered so far.
     pub(super) const fn payload(&self) -> Payload {
         self.payload
     }
@@ -128,7 +127,7 @@ impl PayloadCount {
 
 impl Stream {
     fn add(&mut self, seq: SeqNumber, length: u64) -> u64 {
-        // The first data that was seen may not be the first that was sent.
+        // The first data seen may not be the first data sent.
         let Some(from) = seq.offset(self.origin, self.front) else {
             return 0;
         };
@@ -137,7 +136,7 @@ impl Stream {
             return 0;
         }
         let mut new = to - from;
-        // What touches it: the nearest range that begins before, and all that begin inside.
+        // Overlapping or adjacent ranges: the nearest one that begins before, and all that begin inside.
         let before = self.beyond.range(..from).next_back();
         let before = before.filter(|(_, end)| **end >= from);
         let inside = self.beyond.range(from..=to);
@@ -159,7 +158,7 @@ impl Stream {
         new
     }
 
-    /// Gives up the lowest gap, if there is one.
+    /// Gives up the lowest gap. Returns `false` if there is none.
     fn skip(&mut self) -> bool {
         let lowest = self.beyond.pop_first();
         if let Some((_, end)) = lowest {
@@ -169,7 +168,7 @@ impl Stream {
     }
 }
 
-/// Both addresses and ports.
+/// Returns both addresses and ports.
 fn name(addresses: Option<&[u8]>, transport: &[u8]) -> Option<[u8; 36]> {
     let mut name = [0; 36];
     let bytes = addresses?.iter().chain(transport.get(..4)?);
@@ -186,7 +185,7 @@ mod tests {
     const FLOW: [u8; 36] = [7; 36];
     const ISN: SeqNumber = SeqNumber(u32::MAX - 50);
 
-    /// A connection whose SYN has passed, and the count of its bytes `from..to`.
+    /// Returns a counter for a connection whose SYN has passed, and a function that counts its bytes `from..to`.
     fn counting() -> (PayloadCount, impl FnMut(&mut PayloadCount, u64, u64) -> u64) {
         let mut count = PayloadCount::default();
         assert_eq!(count.count(FLOW, ISN, 0, true), 0);
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_counts_once_in_whatever_order_bytes_come() {
+    fn each_byte_counts_once_in_any_order() {
         let (mut count, mut add) = counting();
         for (from, to, new) in [
             (0, 10, 10),
@@ -208,7 +207,7 @@ mod tests {
             (25, 45, 10),
             (15, 20, 5),
             (0, 60, 10),
-            // Over the end of the sequence numbers.
+            // Beyond the wrap of the sequence numbers.
             (60, 160, 100),
         ] {
             assert_eq!(add(&mut count, from, to), new, "{from}..{to}");
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_ports_used_again_are_another_stream() {
+    fn reused_ports_are_a_new_stream() {
         let (mut count, mut add) = counting();
         assert_eq!(add(&mut count, 0, 10) + add(&mut count, 20, 30), 20);
         assert_eq!(count.ranges, 1);
@@ -233,7 +232,7 @@ mod tests {
             .map(|n| add(&mut count, n * 10, n * 10 + 5))
             .sum();
         assert_eq!((new, count.ranges), (gaps * 5, MAX_RANGES));
-        // Its first gap was given up.
+        // The first gap was given up.
         assert_eq!(add(&mut count, 0, 10), 0);
     }
 }

@@ -1,17 +1,16 @@
-//! What crosses the path, in capture files: one as if taken in front of the near host, one in
-//! front of the far host.
+//! Captures of the path's packets: one file as if captured in front of the near host, one in front of the far host.
 //!
-//! Two files, and not two interfaces of one: tcptrace and tcpdump do not read two interfaces of
-//! raw IP (see [`capture`](dupack_packet::capture)), and Wireshark takes what it sees twice for a
-//! retransmission. What is in the file of the end where it entered and not in that of the other
-//! was lost on the way.
+//! There are two files instead of one with two interfaces because tcptrace and tcpdump cannot read two interfaces of
+//! raw IP (see [`capture`](dupack_packet::capture)), and Wireshark takes a packet that it sees twice for a
+//! retransmission. Packets that are in the file of the end where they entered but not in the other file were lost on
+//! the way.
 //!
-//! Packets are those of the wire, long ones cut into segments, with every checksum complete. A
-//! packet's time is that of the read where it enters, and that after the write where it leaves.
-//! What the path does not carry, such as multicast, is in neither file.
+//! The files contain packets as on the wire: long packets are cut into segments, and every checksum is complete. The
+//! timestamp is the time of the read where a packet enters, and the time after the write where it leaves. Packets that
+//! the path does not carry, such as multicast, are in neither file.
 //!
-//! The path's thread copies packets into a channel and never waits; a thread of its own writes
-//! them. What finds the channel full is missing from the file, and counted.
+//! The path's thread copies packets into a channel and never blocks. A separate thread writes them. If the channel is
+//! full, the packet is missing from the file and is counted.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -29,44 +28,44 @@ use super::frame::Piece;
 use crate::clock::WallClock;
 use dupack_packet::capture::{CaptureError, CaptureTime, CaptureWriter, Part, Snap};
 
-/// Packets that wait to be written, at most: some 50 MB of long ones. Each is seen twice, and
-/// has half an ACK, so that on a path of 400 Mbit/s it takes a third of a second to fill.
+/// Maximum number of packets that wait to be written: about 50 MB of long packets. Each data packet is seen twice and
+/// causes half an ACK, so a path of 400 Mbit/s fills the channel in a third of a second.
 const WAITING: usize = 1 << 15;
 
-/// How long the writer sleeps when there is nothing to write. It looks by itself, so that the
-/// path's thread need not spend time on waking it.
+/// Sleep of the writer when there is nothing to write. The writer polls so that the path's thread need not spend time
+/// on waking it.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Where the captures go.
+/// Names and contents of the capture files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureFiles {
-    /// What enters and leaves at the near end. The file must be new.
+    /// File for packets that enter and leave at the near end. It must not exist.
     pub near: PathBuf,
-    /// The same at the far end.
+    /// File for packets that enter and leave at the far end. It must not exist.
     pub far: PathBuf,
-    /// How much of each packet is kept.
+    /// Part of each packet to keep.
     pub snap: Snap,
 }
 
-/// What the captures of a path hold.
+/// Packet counts of a path's captures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Captures {
-    /// That of the near end.
+    /// Counts of the near end.
     pub near: Captured,
-    /// That of the far end.
+    /// Counts of the far end.
     pub far: Captured,
 }
 
-/// What a capture holds, in packets.
+/// Packet counts of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
-    /// In the file.
+    /// Packets in the file.
     pub written: u64,
-    /// Missing from it: the disk did not keep up.
+    /// Packets missing from the file because the disk did not keep up.
     pub missed: u64,
 }
 
-/// Why there is no capture, or only part of it.
+/// Error that prevented or ended a capture.
 #[derive(Debug, Error)]
 #[error("cannot write the capture {}", path.display())]
 pub struct CaptureFileError {
@@ -74,26 +73,26 @@ pub struct CaptureFileError {
     source: CaptureError,
 }
 
-/// Writes both captures on a thread of its own, until no [`Tap`] is left.
+/// Writes both captures on a separate thread until all [`Tap`]s are gone.
 #[derive(Debug)]
 pub(super) struct Recorder {
     thread: Option<JoinHandle<Result<[u64; 2], CaptureFileError>>>,
     missed: Missed,
 }
 
-/// Packets that found the channel full, by side.
+/// Packets lost because the channel was full, by side.
 type Missed = Arc<[AtomicU64; 2]>;
 
-/// Where one direction of the path leaves copies of its packets.
+/// Copies the packets of one direction of the path to the recorder.
 #[derive(Debug)]
 pub(super) struct Tap {
-    /// Where packets enter.
+    /// Side at which packets enter.
     entry: Side,
     sightings: SyncSender<Sighting>,
     missed: Missed,
 }
 
-/// A packet that was seen.
+/// A copy of a packet.
 #[derive(Debug)]
 struct Sighting {
     side: Side,
@@ -102,7 +101,7 @@ struct Sighting {
 }
 
 impl Captures {
-    /// Packets that are missing, in both files together.
+    /// Returns the number of packets that are missing from both files together.
     #[must_use]
     pub const fn missed(&self) -> u64 {
         self.near.missed + self.far.missed
@@ -110,8 +109,8 @@ impl Captures {
 }
 
 impl Recorder {
-    /// Makes the files and starts to write. The taps are those of the forward direction and of
-    /// the backward one, whose times are those of `clock`.
+    /// Creates the files and starts to write. Returns the taps of the forward and the backward direction. Their times
+    /// are on `clock`.
     pub(super) fn start(
         files: &CaptureFiles,
         clock: WallClock,
@@ -169,18 +168,18 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        // The files are whole when it is gone; what the thread has to say goes to `finish`.
+        // Once the thread has ended, the files are complete. `finish` returns the thread's result.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
 impl Tap {
-    /// A packet enters the path.
+    /// Records a packet that enters the path.
     pub(super) fn enters(&self, at: Instant, packet: &Piece<'_>) {
         self.see(self.entry, at, packet);
     }
 
-    /// A packet leaves it at the other end.
+    /// Records a packet that leaves the path at the other end.
     pub(super) fn leaves(&self, at: Instant, packet: &Piece<'_>) {
         self.see(self.entry.other(), at, packet);
     }
@@ -188,7 +187,7 @@ impl Tap {
     fn see(&self, side: Side, at: Instant, packet: &Piece<'_>) {
         let bytes = [packet.head(), packet.tail].concat();
         match self.sightings.try_send(Sighting { side, at, bytes }) {
-            // A writer that is gone has failed, and says why at the end.
+            // A writer that is gone has failed. `finish` returns its error.
             Ok(()) | Err(TrySendError::Disconnected(_)) => {}
             Err(TrySendError::Full(_)) => {
                 self.missed[side.index()].fetch_add(1, Ordering::Relaxed);
@@ -197,7 +196,7 @@ impl Tap {
     }
 }
 
-/// The writer's life. Gives the number of packets in each file.
+/// Body of the writer's thread. Returns the number of packets in each file.
 fn write_all<W: Write>(
     files: [(PathBuf, W); 2],
     snap: Snap,
@@ -225,7 +224,7 @@ fn write_all<W: Write>(
     Ok([near.close()?, far.close()?])
 }
 
-/// One of the files.
+/// One of the capture files.
 struct Book<W: Write> {
     path: PathBuf,
     capture: CaptureWriter<W>,
@@ -269,7 +268,7 @@ impl CaptureFileError {
         }
     }
 
-    /// Of a file that does not even begin.
+    /// Wraps the error of a file that cannot be started.
     fn at_start(path: &Path) -> impl Fn(io::Error) -> Self {
         let part = Part::Header;
         move |source| Self::of(path)(CaptureError::Write { part, source })
@@ -298,7 +297,7 @@ mod tests {
         frame
     }
 
-    /// A file that takes nothing until it is told to.
+    /// A file that blocks until it is released.
     struct Stuck(std::sync::mpsc::Receiver<()>);
 
     impl Write for Stuck {
@@ -313,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_counted_and_nobody_waits() {
+    fn packets_without_room_are_counted_and_nobody_blocks() {
         const ROOM: usize = 10;
         const PACKETS: u64 = 500;
         let (go, wait) = std::sync::mpsc::channel();
@@ -330,7 +329,7 @@ mod tests {
         assert_eq!(captures.far, Captured::default());
         let Captured { written, missed } = captures.near;
         assert_eq!(written + missed, PACKETS);
-        // The file's buffer takes some, however stuck the file is.
+        // The file's buffer takes some packets even while the file blocks.
         assert!(missed > 0 && written >= ROOM as u64, "{captures:?}");
     }
 
@@ -352,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_there_is_not_overwritten() {
+    fn an_existing_file_is_not_overwritten() {
         let files = CaptureFiles {
             near: PathBuf::from("/dev/null"),
             far: PathBuf::from("/dev/null"),

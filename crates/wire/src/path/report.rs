@@ -1,4 +1,4 @@
-//! What the emulated path says of itself: what passed, and how late it was.
+//! Report of the emulated path: the traffic that passed, and the path's own lateness.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,114 +10,109 @@ use dupack_tcp::time::Duration;
 use super::payload::Payload;
 use super::record::Captures;
 
-/// What has passed over the path, and whether it can be believed.
+/// Traffic of a path, and measures of its reliability.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct PathReport {
-    /// From the near device to the far one.
+    /// Direction from the near device to the far one.
     pub forward: LaneReport,
-    /// From the far end to the near one.
+    /// Direction from the far device to the near one.
     pub backward: LaneReport,
-    /// How long at a time nobody looked at the devices, from the moment when the path's thread was
-    /// woken, whether it had a processor or not. The arrival of a packet is stamped so much too
-    /// late at most.
+    /// Times for which the devices were not checked, each counted from the moment when the path's thread was woken,
+    /// whether or not the thread had a processor. They bound how late the arrival of a packet is stamped.
     pub unattended: Histogram,
-    /// How long the path's thread was ready to run and had no processor; `None` if the kernel
-    /// does not say.
+    /// Total time that the path's thread was ready to run without a processor. `None` if the kernel does not report it.
     pub waited_for_processor: Option<Duration>,
-    /// How long the path was there.
+    /// Lifetime of the path.
     pub lasted: Duration,
-    /// What was captured of it, if anything was to be.
+    /// Packet counts of the captures, if there were any.
     pub captures: Option<Captures>,
-    /// What was lost at the device of an endpoint behind one of its ends, if there is one.
+    /// Losses at the device of an endpoint behind one of the path's ends, if there is one.
     pub endpoint: Option<EndpointLosses>,
 }
 
-/// What an endpoint of ours and the kernel beside it did not take from each other.
+/// Packets lost between one of our endpoints and the neighbouring kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EndpointLosses {
-    /// Packets of the endpoint that the kernel did not take.
+    /// Packets of the endpoint that the kernel refused.
     pub refused: u64,
-    /// Packets that the kernel threw away because the endpoint did not read them in time; `None`
-    /// if the kernel does not say.
+    /// Packets that the kernel dropped because the endpoint did not read them in time. `None` if the kernel does not
+    /// report them.
     pub overflowed: Option<u64>,
 }
 
-/// One direction of the path.
+/// Traffic of one direction of the path.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct LaneReport {
-    /// What the link counted. Packets are those of the wire, also with offload.
+    /// Counters of the link. They count packets on the wire, even with offload.
     pub link: LinkCounters,
-    /// How long packets waited in its queue, if the link records it.
+    /// Queueing delays, if the link records them.
     pub waits: Option<Histogram>,
-    /// Packets written at the far end, second copies included.
+    /// Packets written at the far end, including duplicates.
     pub delivered: u64,
-    /// By how much they left after they were due: the time after the write, less the time due.
+    /// Lateness of the packets: the time after the write minus the due time.
     pub lateness: Histogram,
-    /// Packets that the far end's kernel did not take.
+    /// Packets that the far end's kernel refused.
     pub refused: u64,
-    /// Packets that were thrown away because they cannot be read.
+    /// Packets that were dropped because they could not be parsed.
     pub malformed: u64,
-    /// Packets that were thrown away because too many were under way.
+    /// Packets that were dropped because too many were in flight.
     pub no_room: u64,
-    /// Packets for the link itself, which a path does not carry: multicast and broadcast.
+    /// Packets for the local link, which a path does not carry: multicast and broadcast.
     pub link_local: u64,
-    /// Packets that the near end's kernel threw away because the path did not read them in time;
-    /// `None` if the kernel does not say.
+    /// Packets that the near end's kernel dropped because the path did not read them in time. `None` if the kernel does
+    /// not report them.
     pub overflowed: Option<u64>,
     /// Packets that a [`NarrowHop`](super::NarrowHop) dropped.
     pub too_big: u64,
-    /// Reads of which a packet was still under way at the end.
+    /// Packets read that still had a segment in flight at the end.
     pub under_way: usize,
-    /// Payload that was delivered, if it is to be counted
-    /// ([`PathConfig::count_payload`](super::PathConfig::count_payload)).
+    /// Delivered payload, if it is counted ([`PathConfig::count_payload`](super::PathConfig::count_payload)).
     pub payload: Option<Payload>,
-    /// Data by the port that it is for, if it is to be counted so
-    /// ([`PathConfig::by_port`](super::PathConfig::by_port)).
+    /// Data by destination port, if it is counted ([`PathConfig::by_port`](super::PathConfig::by_port)).
     pub by_port: BTreeMap<u16, FlowPassage>,
 }
 
-/// What became of the data of one flow on its way, until the count ended
+/// Treatment of one flow's data on the path until the count ended
 /// ([`RunningPath::end_count_by_port`](super::RunningPath::end_count_by_port)). Packets without data do not count.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct FlowPassage {
-    /// Packets that the link was offered.
+    /// Packets that were offered to the link.
     pub offered: u64,
-    /// Those that it did not carry to its end, whatever the reason.
+    /// Packets that the link did not carry to its end, for any reason.
     pub dropped: u64,
-    /// How long packets waited in its queue, as far as the link knows it when it takes them: a
-    /// managed queue does not.
+    /// Queueing delays, as far as the link knows them when it accepts a packet. A managed queue does not.
     pub waits: Histogram,
 }
 
-/// The share of packets that must have left within the tolerance.
+/// Share of packets that must leave within the tolerance.
 const IN_TIME: f64 = 0.99;
 
-/// Whether a run over the path is worth anything.
+/// Validity of a run over the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// The path kept its times.
     Sound,
-    /// The machine could not keep up, or something was lost that no link took.
+    /// The machine could not keep up, or packets were lost outside the links.
     Worthless {
-        /// Why, for people.
+        /// Reasons, for people to read.
         reasons: Vec<String>,
     },
 }
 
 impl PathReport {
-    /// Whether 99 % of all packets left within `tolerance` of their time, the devices were
-    /// looked at as often, and nothing was lost that no link took: in front of the path, in it,
-    /// behind it, or at the device of an endpoint. Packets for the link itself do not count.
+    /// Judges the run. It is sound if 99 % of all packets left within `tolerance` of their due time, 99 % of the checks
+    /// of the devices were in time too, and no packets were lost outside the links: in front of the path, in it, behind
+    /// it, or at the device of an endpoint. Packets for the local link do not count.
     #[must_use]
     pub fn trust(&self, tolerance: Duration) -> Trust {
         self.trust_of(["forward", "backward"], tolerance)
     }
 
-    /// The same, with other words for both directions in the reasons: "packets {name} left …".
+    /// Same as [`trust`](Self::trust), with other names for the directions in the reasons: "packets {name} left …".
     #[must_use]
     pub fn trust_of(&self, names: [&str; 2], tolerance: Duration) -> Trust {
         let mut reasons = Vec::new();
@@ -155,8 +150,8 @@ impl LaneReport {
         }
         for (lost, how) in [
             (self.overflowed.unwrap_or(0), "lost in front of the path"),
-            (self.malformed, "thrown away as they cannot be read"),
-            (self.no_room, "thrown away as too many were under way"),
+            (self.malformed, "dropped because they could not be parsed"),
+            (self.no_room, "dropped because too many were in flight"),
             (self.refused, "refused by the kernel behind the path"),
         ] {
             if lost > 0 {
@@ -174,7 +169,7 @@ impl EndpointLosses {
         } = *self;
         if refused > 0 {
             reasons.push(format!(
-                "{refused} packets of the endpoint were refused by the kernel beside it"
+                "{refused} packets of the endpoint were refused by the neighbouring kernel"
             ));
         }
         let overflowed = overflowed.unwrap_or(0);
@@ -220,7 +215,7 @@ impl fmt::Display for LaneReport {
 fn quantiles(histogram: &Histogram) -> String {
     let at = |q| millis(histogram.quantile(q).unwrap_or(Duration::ZERO));
     format!(
-        "median {} ms, 99 % {} ms, most {} ms",
+        "median {} ms, 99 % {} ms, maximum {} ms",
         at(0.5),
         at(IN_TIME),
         millis(histogram.max())
@@ -261,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_that_no_link_took_spoils_a_run() {
+    fn a_loss_outside_the_links_spoils_a_run() {
         let at_endpoint = |refused, overflowed| {
             Some(EndpointLosses {
                 refused,

@@ -1,11 +1,11 @@
-//! The packets under way on one direction of the path, in slots that are used again.
+//! Store of the packets in flight on one direction of the path. Slots are reused.
 
 use dupack_net::packet::PacketHandle;
 
 use super::frame::{Frame, MAX_SEGMENTS, Unfit};
 use crate::device::Received;
 
-/// Packets and how many of their segments are still under way.
+/// Packets, and the number of their segments that are still in flight.
 #[derive(Debug, Default)]
 pub(super) struct FrameStore {
     slots: Vec<Slot>,
@@ -25,17 +25,17 @@ pub(super) struct SegmentId {
     pub(super) index: usize,
 }
 
-/// How many packets can be under way at once: what a handle of 32 bits has room for.
+/// Maximum number of packets in flight, limited by a handle of 32 bits.
 const MAX_SLOTS: usize = (1 << 32) / MAX_SEGMENTS;
 
 impl SegmentId {
-    /// The handle by which a link knows the segment.
+    /// Returns the handle that identifies the segment to a link.
     pub(super) const fn handle(self) -> PacketHandle {
-        // `slot` is below MAX_SLOTS and `index` below MAX_SEGMENTS: the product fits.
+        // `slot` is less than MAX_SLOTS and `index` is less than MAX_SEGMENTS, so the result fits.
         PacketHandle((self.slot * MAX_SEGMENTS + self.index) as u32)
     }
 
-    /// The segment of a handle.
+    /// Returns the segment of a handle.
     pub(super) const fn of(handle: PacketHandle) -> Self {
         let number = handle.0 as usize;
         Self {
@@ -46,7 +46,7 @@ impl SegmentId {
 }
 
 impl FrameStore {
-    /// Stores a packet; all its segments are under way. Says in which slot.
+    /// Stores a packet with all of its segments in flight. Returns its slot.
     pub(super) fn insert(&mut self, received: &Received<'_>) -> Result<usize, Unfit> {
         let number = match self.free.pop() {
             Some(number) => number,
@@ -69,12 +69,12 @@ impl FrameStore {
         &self.slots[slot].frame
     }
 
-    /// A queue has marked a segment.
+    /// Marks a segment on behalf of a queue.
     pub(super) fn mark(&mut self, id: SegmentId) {
         self.slots[id.slot].frame.mark(id.index);
     }
 
-    /// `count` segments of a packet are no longer under way.
+    /// Releases `count` segments of a packet, which are no longer in flight.
     pub(super) fn release(&mut self, slot: usize, count: usize) {
         let outstanding = &mut self.slots[slot].outstanding;
         *outstanding -= count;
@@ -83,7 +83,7 @@ impl FrameStore {
         }
     }
 
-    /// How many packets have a segment under way.
+    /// Returns the number of packets with a segment in flight.
     pub(super) fn live(&self) -> usize {
         self.slots.len() - self.free.len()
     }

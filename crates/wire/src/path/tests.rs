@@ -1,4 +1,4 @@
-//! Cutting: what a device would be given, read again by another parser and put together.
+//! Tests of segmentation: another parser reads the packets for a device, and the test reassembles them.
 
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 
@@ -17,8 +17,8 @@ fn payload(length: usize) -> Vec<u8> {
     (0..length).map(|i| (i * 7 % 251) as u8).collect()
 }
 
-/// A TCP packet of so many payload bytes as the kernel hands it over: flags CWR, PSH, FIN and
-/// ACK, the checksum left to do.
+/// Returns a TCP packet with `length` payload bytes as the kernel delivers it: flags CWR, PSH, FIN and ACK, and a
+/// partial checksum.
 fn tcp(family: Family, length: usize) -> Vec<u8> {
     let builder = match family {
         Family::V4 => etherparse::PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64),
@@ -90,8 +90,7 @@ fn tcp_frame(family: Family, length: usize) -> Frame {
     load(&tcp(family, length), pending(family, segmentation))
 }
 
-/// The packet of a piece, with the checksum completed if that was left to do, as the kernel
-/// completes it.
+/// Returns the packet of a piece. A partial checksum is completed as the kernel completes it.
 fn packet(piece: &Piece<'_>) -> Vec<u8> {
     let mut bytes = [piece.head(), piece.tail].concat();
     if let ChecksumState::Partial { start, offset } = piece.pending.checksum {
@@ -102,8 +101,7 @@ fn packet(piece: &Piece<'_>) -> Vec<u8> {
     bytes
 }
 
-/// Checks everything that a receiver checks, and gives sequence number, flags (FIN, PSH, CWR)
-/// and payload.
+/// Checks everything that a receiver checks. Returns the sequence number, the flags (FIN, PSH, CWR) and the payload.
 fn read_tcp(bytes: &[u8]) -> (u32, [bool; 3], Vec<u8>) {
     let sliced = SlicedPacket::from_ip(bytes).expect("a packet");
     let Some(TransportSlice::Tcp(tcp)) = &sliced.transport else {
@@ -125,9 +123,9 @@ fn read_tcp(bytes: &[u8]) -> (u32, [bool; 3], Vec<u8>) {
 }
 
 #[test]
-fn every_segment_stands_for_itself() {
+fn each_segment_is_a_complete_packet() {
     for family in [Family::V4, Family::V6] {
-        // Three full segments and a rest, across the end of the sequence space.
+        // Three full segments and a remainder, across the wrap of the sequence numbers.
         let frame = tcp_frame(family, 3210);
         assert_eq!(frame.shape().segments(), 4);
         assert_eq!(frame.shape().kind, PacketKind::Data);
@@ -147,7 +145,7 @@ fn every_segment_stands_for_itself() {
     }
 }
 
-/// The ECN field of a packet whose checksums are right.
+/// Returns the ECN field of a packet whose checksums are correct.
 fn ecn(piece: &Piece<'_>) -> Codepoint {
     let bytes = packet(piece);
     read_tcp(&bytes);
@@ -156,7 +154,7 @@ fn ecn(piece: &Piece<'_>) -> Codepoint {
 }
 
 #[test]
-fn a_mark_is_on_its_segment_alone_and_every_checksum_right() {
+fn a_mark_is_only_on_its_segment_and_checksums_are_correct() {
     for family in [Family::V4, Family::V6] {
         let mut frame = tcp_frame(family, 3210);
         frame.mark(1);
@@ -169,7 +167,7 @@ fn a_mark_is_on_its_segment_alone_and_every_checksum_right() {
             assert_eq!(ecn(&frame.cut(index, 1)), wanted);
             assert_eq!(ecn(&frame.cut_plain(index)), wanted);
         }
-        // A packet that is not cut, its checksum complete or not.
+        // A packet that is not cut, with and without a complete checksum.
         for pending in [Pending::NOTHING, pending(family, Segmentation::Whole)] {
             let mut frame = load(&tcp(family, 700), pending);
             frame.mark(0);
@@ -177,7 +175,7 @@ fn a_mark_is_on_its_segment_alone_and_every_checksum_right() {
             if pending == Pending::NOTHING {
                 assert_eq!(ecn(&frame.cut(0, 1)), Codepoint::Ce);
             }
-            // The next packet in its place is not marked.
+            // The next packet in the same frame is not marked.
             let received = Received {
                 at: Instant::ZERO,
                 pending,
@@ -190,12 +188,12 @@ fn a_mark_is_on_its_segment_alone_and_every_checksum_right() {
 }
 
 #[test]
-fn neighbours_stay_together() {
+fn adjacent_segments_stay_together() {
     for family in [Family::V4, Family::V6] {
         let frame = tcp_frame(family, 3210);
         let piece = frame.cut(1, 2);
         let Segmentation::Tcp { size, .. } = piece.pending.segmentation else {
-            panic!("two segments are still to be cut");
+            panic!("the two segments are not cut yet");
         };
         assert_eq!(usize::from(size), SIZE);
         let (seq, flags, data) = read_tcp(&packet(&piece));
@@ -206,7 +204,7 @@ fn neighbours_stay_together() {
 }
 
 #[test]
-fn what_arrives_whole_leaves_as_it_came() {
+fn an_uncut_packet_leaves_unchanged() {
     let bytes = tcp(Family::V4, 3210);
     let frame = tcp_frame(Family::V4, 3210);
     let piece = frame.cut(0, 4);
@@ -214,7 +212,7 @@ fn what_arrives_whole_leaves_as_it_came() {
 }
 
 #[test]
-fn datagrams_are_cut_too() {
+fn datagrams_are_segmented_too() {
     let segmentation = Segmentation::Udp {
         size: 500,
         header_len: 28,
@@ -248,7 +246,7 @@ fn kinds_are_told_apart() {
 }
 
 #[test]
-fn an_ack_that_says_nothing_else_is_told_from_others() {
+fn pure_acks_are_recognized() {
     const TIMESTAMPS: [u8; 12] = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
     const SACK: [u8; 12] = [1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2];
     let ack = |options: &[u8], more: &dyn Fn(&mut etherparse::TcpHeader), length| {
@@ -276,7 +274,7 @@ fn an_ack_that_says_nothing_else_is_told_from_others() {
 }
 
 #[test]
-fn what_is_no_packet_is_unfit() {
+fn invalid_packets_are_unfit() {
     let load = |bytes: &[u8], pending| {
         Frame::default().load(&Received {
             at: Instant::ZERO,
@@ -289,7 +287,7 @@ fn what_is_no_packet_is_unfit() {
         let cut_short = load(&good[..length], Pending::NOTHING);
         assert_eq!(cut_short, Err(Unfit::Malformed), "{length} bytes");
     }
-    // Segments of UDP that are TCP, and more segments than there can be.
+    // UDP segmentation of a TCP packet, and more segments than allowed.
     let wrong = Segmentation::Udp {
         size: 10,
         header_len: 28,
@@ -313,14 +311,13 @@ fn what_is_no_packet_is_unfit() {
     assert_eq!(load(&multicast, Pending::NOTHING), Err(Unfit::LinkLocal));
 }
 
-/// The TCP packet over IPv6 with a header of so many bytes with destination options before TCP
-/// (RFC 8200 §4.6).
+/// Returns a TCP packet over IPv6 with a destination options header (RFC 8200 §4.6) of `option_bytes` bytes before TCP.
 fn tcp_behind_options(option_bytes: usize) -> Vec<u8> {
     const AFTER_IP: usize = 40;
     const TCP: u8 = 6;
     const DESTINATION_OPTIONS: u8 = 60;
     let mut packet = tcp(Family::V6, 100);
-    // All but the first two bytes are options of one byte that say nothing.
+    // All bytes but the first two are one-byte options without effect.
     let mut options = vec![0; option_bytes];
     options[0] = TCP;
     options[1] = (option_bytes / 8 - 1) as u8;
@@ -349,7 +346,7 @@ fn headers_that_do_not_fit_are_carried_only_unchanged() {
         },
         segmentation: Segmentation::Whole,
     };
-    // With 32 bytes of TCP header these are 256 bytes, for which there is room.
+    // With 32 bytes of TCP header these are 256 bytes, which fit.
     let frame = load(&tcp_behind_options(184), partial(184)).expect("it fits");
     let (seq, _, data) = read_tcp(&packet(&frame.cut_plain(0)));
     assert_eq!((seq, data), (SEQ, payload(100)));

@@ -1,5 +1,4 @@
-//! What a host's own capture shows: tcpdump beside the kernel's sender, where segments of offload are not cut up
-//! yet.
+//! Capture by tcpdump at a host's device, where offloaded segments are not cut yet.
 
 use std::io;
 use std::path::Path;
@@ -13,26 +12,26 @@ use nix::unistd::Pid;
 use crate::namespace::{Child, Namespace};
 use crate::path::Side;
 
-/// The header of a pcap file, which is written once the capture has begun.
+/// Length of a pcap file's header, which is written once the capture has started.
 const HEADER_BYTES: u64 = 24;
 
-/// How long tcpdump may take to begin.
+/// Number of times to check whether tcpdump has started.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Bytes kept of a packet: headers, options, and what is left.
+/// Bytes kept of each packet: headers and options with some room.
 const SNAP: &str = "128";
 
-/// A tcpdump at work.
+/// A running tcpdump.
 #[derive(Debug)]
 pub(super) struct Dump(Child);
 
 impl Dump {
-    /// Captures what the device of `host` sends and gets into `file`.
+    /// Captures the packets that the device of `host` sends and receives in `file`.
     pub(super) fn start(host: &Namespace, side: Side, file: &Path) -> io::Result<Self> {
         let mut command = Command::new("tcpdump");
         command.args(["-i", side.device(), "-s", SNAP, "-B", "16384", "-U", "-n"]);
-        // It would become a user who may not write everywhere.
+        // Otherwise, tcpdump switches to a user who may lack write permission.
         command.args(["-Z", "root", "--immediate-mode"]);
         command.arg("--time-stamp-precision=nano");
         command.arg("-w").arg(file);
@@ -46,11 +45,11 @@ impl Dump {
         }
         drop(child);
         Err(io::Error::other(
-            "tcpdump does not begin to capture; is it installed?",
+            "tcpdump did not start to capture; check that it is installed",
         ))
     }
 
-    /// Ends it, once it has written what it has.
+    /// Ends tcpdump once it has written the captured packets.
     pub(super) fn finish(self) -> io::Result<()> {
         sleep(PAUSE);
         let number = i32::try_from(self.0.id()).map_err(io::Error::other)?;

@@ -1,5 +1,5 @@
-//! What the kernel counts of its own TCP: per namespace, which in one that was made for a single
-//! transfer are the counters of its sender, and per socket.
+//! Statistics of the kernel's TCP: per namespace, which are the sender's counters if the namespace was made for a
+//! single transfer, and per socket.
 
 use std::fs;
 use std::io;
@@ -11,14 +11,14 @@ use nix::{getsockopt_impl, libc, sockopt_impl};
 
 use super::sender::control_of;
 
-/// What the kernel counted at one socket.
+/// Statistics of one socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SocketStats {
-    /// Data segments sent, retransmissions included.
+    /// Data segments sent, including retransmissions.
     pub(super) segments: u64,
     /// Retransmitted segments.
     pub(super) retransmissions: u64,
-    /// The congestion control that it has.
+    /// Congestion control in use.
     pub(super) control: String,
 }
 
@@ -33,8 +33,8 @@ impl SocketStats {
     }
 }
 
-/// The beginning of Linux's `struct tcp_info` (`linux/tcp.h`, since 4.6 so far), field by field in its
-/// order. The C library's stops before the counters of segments.
+/// Beginning of Linux's `struct tcp_info` (`linux/tcp.h`, as of 4.6), field by field in order. The version in the C
+/// library ends before the segment counters.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct TcpInfo {
@@ -55,7 +55,8 @@ sockopt_impl!(
     TcpInfo
 );
 
-/// What is outstanding at a socket, sent or not: `tcpi_unacked` in segments and `tcpi_notsent_bytes`.
+/// Returns `true` if nothing is outstanding at a socket, sent or unsent: `tcpi_unacked` in segments and
+/// `tcpi_notsent_bytes`.
 pub(super) fn is_all_acknowledged(stream: &TcpStream) -> io::Result<bool> {
     const UNACKED: usize = 4;
     const NOT_SENT: usize = 2;
@@ -63,30 +64,30 @@ pub(super) fn is_all_acknowledged(stream: &TcpStream) -> io::Result<bool> {
     Ok(info.rto_to_rcv_space[UNACKED] == 0 && info.segs_out_to_data_segs_in[NOT_SENT] == 0)
 }
 
-/// What the kernel says of one socket's time.
+/// Times and counters of one socket as reported by the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SocketTimes {
-    /// Something was outstanding or waited to be sent (`tcpi_busy_time`).
+    /// Time with data outstanding or waiting to be sent (`tcpi_busy_time`).
     pub busy: Duration,
-    /// Of that, the receive window was the limit (`tcpi_rwnd_limited`).
+    /// Part of `busy` that was limited by the receive window (`tcpi_rwnd_limited`).
     pub receive_window: Duration,
-    /// Of that, the send buffer was (`tcpi_sndbuf_limited`).
+    /// Part of `busy` that was limited by the send buffer (`tcpi_sndbuf_limited`).
     pub send_buffer: Duration,
-    /// The least round-trip time (`tcpi_min_rtt`).
+    /// Minimum round-trip time (`tcpi_min_rtt`).
     pub least_rtt: Duration,
-    /// Segments that were sent again (`tcpi_total_retrans`).
+    /// Retransmitted segments (`tcpi_total_retrans`).
     pub retransmissions: u64,
-    /// The port that it sends from.
+    /// Local port of the socket.
     pub port: u16,
 }
 
 impl SocketTimes {
-    /// Those of a socket of a kernel since 4.10.
+    /// Reads the times of a socket. Needs a kernel since 4.10.
     ///
     /// # Errors
     ///
-    /// If the kernel does not tell them.
+    /// Returns an error if the kernel does not report them.
     pub(super) fn of(stream: &TcpStream) -> io::Result<Self> {
         let info = getsockopt(stream, LongInfo)?;
         let [busy, receive_window, send_buffer] = info.busy_to_sndbuf.map(Duration::from_micros);
@@ -101,7 +102,7 @@ impl SocketTimes {
     }
 }
 
-/// As [`TcpInfo`], and on to the times (since 4.10).
+/// Same as [`TcpInfo`], extended to the times (since 4.10).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct LongTcpInfo {
@@ -117,7 +118,7 @@ pub struct LongTcpInfo {
 }
 
 sockopt_impl!(
-    /// TCP_INFO of tcp(7), longer.
+    /// TCP_INFO of tcp(7), longer version.
     LongInfo,
     GetOnly,
     libc::IPPROTO_TCP,
@@ -125,22 +126,22 @@ sockopt_impl!(
     LongTcpInfo
 );
 
-/// What a kernel's sender counted.
+/// Counters of a kernel's sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelStats {
-    /// Retransmitted segments, those of the handshake included (`RetransSegs`, RFC 4022).
+    /// Retransmitted segments, including those of the handshake (`RetransSegs`, RFC 4022).
     pub retransmissions: u64,
     /// Retransmission timeouts (`TCPTimeouts`).
     pub timeouts: u64,
 }
 
 impl KernelStats {
-    /// Those of the calling thread's namespace.
+    /// Reads the counters of the calling thread's namespace.
     ///
     /// # Errors
     ///
-    /// If the kernel does not tell them.
+    /// Returns an error if the kernel does not report them.
     pub(super) fn read() -> io::Result<Self> {
         let read = |file: &str, group, name| {
             let text = fs::read_to_string(format!("/proc/thread-self/net/{file}"))?;
@@ -158,7 +159,7 @@ impl KernelStats {
     }
 }
 
-/// A counter of a group: a line of names is followed by a line of values.
+/// Parses a counter of a group. A line of names is followed by a line of values.
 fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter(|line| line.starts_with(group));
     let (names, values) = (lines.next()?, lines.next()?);

@@ -1,5 +1,5 @@
-//! Latency under load: datagrams that are sent at regular times beside the transfers, echoed, and timed, as flent's
-//! RRUL test has it.
+//! Latency under load: datagrams that are sent at regular intervals next to the transfers, echoed and timed, as in
+//! flent's RRUL test.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -9,37 +9,37 @@ use dupack_tcp::time::{Duration, Instant};
 
 use crate::clock::WallClock;
 
-/// Where datagrams are echoed.
+/// Port at which datagrams are echoed.
 pub(super) const ECHO_PORT: u16 = 4999;
 
-/// Bytes of a datagram's payload: a number, and padding to the size of a small request.
+/// Payload of a datagram in bytes: a number, padded to the size of a small request.
 const BYTES: usize = 64;
 
-/// How long a thread waits for a datagram before it looks whether the run is over.
+/// Time that a thread waits for a datagram before it checks whether the run is over.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What the probe has seen.
+/// Results of the probe.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct LatencyReport {
-    /// Round trips before the first sender began.
+    /// Round-trip times before the first sender started.
     pub idle: Histogram,
-    /// Round trips while senders sent.
+    /// Round-trip times while senders were active.
     pub loaded: Histogram,
-    /// Datagrams sent while senders sent.
+    /// Datagrams sent while senders were active.
     pub sent: u64,
-    /// Of these, those that never came back.
+    /// Datagrams out of `sent` that never came back.
     pub lost: u64,
 }
 
-/// Sends everything back that comes, until `is_over`.
+/// Echoes every datagram until `is_over` returns `true`.
 pub(super) fn echo(socket: &UdpSocket, is_over: &dyn Fn() -> bool) -> io::Result<()> {
     let mut bytes = [0; BYTES];
     wait_at_most(socket, LOOK)?;
     while !is_over() {
         match socket.recv_from(&mut bytes) {
             Ok((length, from)) => {
-                // Whoever asked may be gone.
+                // The requester may be gone.
                 let _ = socket.send_to(&bytes[..length], from);
             }
             Err(error) if is_timeout(&error) => {}
@@ -49,7 +49,8 @@ pub(super) fn echo(socket: &UdpSocket, is_over: &dyn Fn() -> bool) -> io::Result
     Ok(())
 }
 
-/// Sends a datagram every `interval` to `to` until `is_over`; `begun` says when senders began, once they have.
+/// Sends a datagram to `to` every `interval` until `is_over` returns `true`. `begun` returns the time at which the
+/// senders started, once they have.
 pub(super) fn probe(
     socket: &UdpSocket,
     to: SocketAddr,
@@ -66,7 +67,7 @@ pub(super) fn probe(
         if now >= next {
             let mut bytes = [0; BYTES];
             bytes[..8].copy_from_slice(&(sent.len() as u64).to_be_bytes());
-            // A full queue of the device loses it, and it counts as lost.
+            // If the device's queue is full, the datagram is dropped and counts as lost.
             let _ = socket.send_to(&bytes, to);
             sent.push(now);
             back.push(false);
@@ -96,7 +97,7 @@ pub(super) fn probe(
             Err(error) => return Err(error),
         }
     }
-    // What was sent within the last round trips may still be on its way.
+    // Datagrams that were sent within the last round trips may still be in flight.
     let end = clock.now();
     let longest = report.loaded.quantile(1.0).unwrap_or(Duration::ZERO);
     let begun = begun().unwrap_or(end);

@@ -1,4 +1,4 @@
-//! The receiving end: the far kernel's TCP, and a reader that hashes what comes.
+//! Receiving end: the far kernel's TCP, and a reader that hashes the data.
 
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,18 +17,18 @@ use crate::processor::ProcessorWaits;
 /// Bytes read at once.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// What came.
+/// Result of the receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receipt {
     pub(super) extent: Extent,
     pub(super) bytes: u64,
     pub(super) hash: u128,
-    /// From the end of the handshake until the last byte, or until the limit.
+    /// Time from the end of the handshake to the last byte or the limit.
     pub(super) lasted: Duration,
 }
 
 sockopt_impl!(
-    /// TCP_WINDOW_CLAMP of tcp(7): the largest window that is offered, in bytes.
+    /// TCP_WINDOW_CLAMP of tcp(7): maximum receive window in bytes.
     WindowClamp,
     Both,
     libc::IPPROTO_TCP,
@@ -36,19 +36,18 @@ sockopt_impl!(
     u32
 );
 
-/// The largest window that is offered, if it is not the kernel's to choose.
+/// Maximum receive window. `None` leaves it to the kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window(pub(super) Option<u64>);
 
 impl Window {
-    /// Makes the buffer large enough, before the window's scale is told.
+    /// Makes the receive buffer large enough. Must be called before the window scale is sent.
     fn prepare(self, listener: &TcpListener) -> io::Result<()> {
         let Some(bytes) = self.0 else { return Ok(()) };
         let asked = usize::try_from(bytes).unwrap_or(usize::MAX);
         setsockopt(listener, sockopt::RcvBuf, &asked)?;
         if given(listener)? < asked {
-            // It is more than net.core.rmem_max allows everybody; root may have it. What the kernel
-            // makes of it is what counts.
+            // The size exceeds net.core.rmem_max, which only root may do. The resulting size decides.
             let _ = setsockopt(listener, sockopt::RcvBufForce, &asked);
         }
         let most = given(listener)?;
@@ -62,7 +61,7 @@ impl Window {
         Ok(())
     }
 
-    /// Holds it. The kernel forgets the bound when it learns how large packets are in its memory.
+    /// Keeps the window at its maximum. The kernel forgets the limit when it learns the memory size of packets.
     pub(super) fn hold(self, stream: &TcpStream) -> io::Result<()> {
         let asked = self.0.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
         if let Some(asked) = asked
@@ -74,12 +73,13 @@ impl Window {
     }
 }
 
-/// The receive buffer. Linux keeps as much again for its own, and says so (socket(7), SO_RCVBUF).
+/// Returns the usable receive buffer. Linux reserves the same amount for its own use and includes it in the reported
+/// size (socket(7), SO_RCVBUF).
 fn given(listener: &TcpListener) -> io::Result<usize> {
     Ok(getsockopt(listener, sockopt::RcvBuf)? / 2)
 }
 
-/// Listens there.
+/// Creates a listener at `at`.
 pub(super) fn listen(at: SocketAddr, window: Window) -> io::Result<TcpListener> {
     let listener = TcpListener::bind(at)?;
     window.prepare(&listener)?;
@@ -105,8 +105,8 @@ pub(super) fn run(
     }
 }
 
-/// A connection, and how long it was there before this thread ran; `None` if nobody came within
-/// the limit.
+/// Returns a connection, and the time that it existed before this thread ran. Returns `None` if no connection arrived
+/// within the limit.
 fn accept(
     listener: &TcpListener,
     limit: Duration,
@@ -171,7 +171,7 @@ fn read(
     })
 }
 
-/// Reads nothing for a while, if it is time for that between these counts of bytes.
+/// Pauses if a multiple of the pause interval lies between these byte counts.
 fn pause(pauses: Option<ReadPauses>, before: u64, after: u64) {
     let Some(ReadPauses { every, time }) = pauses else {
         return;
@@ -182,7 +182,7 @@ fn pause(pauses: Option<ReadPauses>, before: u64, after: u64) {
     }
 }
 
-/// Whether nothing came in time.
+/// Returns `true` if the error is a timeout.
 pub(super) fn is_timeout(error: &io::Error) -> bool {
     matches!(
         error.kind(),

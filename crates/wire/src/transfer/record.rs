@@ -1,4 +1,4 @@
-//! What a sender of ours knows at each transmission, kept for whoever compares it with a capture.
+//! Recording of our sender's state at each transmission, for comparison with a capture.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,39 +9,39 @@ use dupack_tcp::sender::Sender;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::Duration;
 
-/// Whether what a sender knew is kept.
+/// Recording of a sender's state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recording {
-    /// It is not.
+    /// Nothing is recorded.
     #[default]
     Off,
-    /// Of our senders every transmission, of a kernel's what its socket says at the end.
+    /// Our senders record every transmission. A kernel's sender records the socket's statistics at the end.
     On,
 }
 
-/// A segment of the stream that a sender of ours has sent, and what it knew then.
+/// A stream segment that our sender has sent, with the sender's state at that time.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Transmission {
-    /// Its sequence number.
+    /// Sequence number of the segment.
     pub seq: SeqNumber,
-    /// Bytes of data, and one more for a FIN.
+    /// Bytes of data, plus one for a FIN.
     pub len: u32,
-    /// Where it begins in the stream.
+    /// Offset of the segment in the stream.
     pub offset: u64,
-    /// Why it was sent.
+    /// Reason for the transmission.
     pub why: SendReason,
-    /// The state that the sender believed itself in.
+    /// Phase that the sender was in according to its own state.
     pub phase: Option<Phase>,
-    /// How often its timer had expired.
+    /// Number of retransmission timeouts so far.
     pub timeouts: u64,
-    /// How many losses it had found without.
+    /// Number of losses detected without a timeout so far.
     pub loss_events: u64,
-    /// The least round trip that it had seen.
+    /// Minimum round-trip time seen so far.
     pub least_rtt: Option<Duration>,
 }
 
-/// Where transmissions are kept.
+/// Recorded transmissions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record(Option<Arc<Mutex<Vec<Transmission>>>>);
 

@@ -1,4 +1,4 @@
-//! The sending end: the near kernel's TCP, or an endpoint of ours behind it.
+//! Sending end: the near kernel's TCP, or one of our endpoints behind it.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -32,13 +32,13 @@ use crate::host::{
 };
 use crate::path::{Attachment, EndpointLosses, PathNetwork, Side};
 
-/// How long after the last byte a sender of ours may take to say how it went.
+/// Maximum time after the last byte for our sender to report its result.
 const LAST_WORDS: StdDuration = StdDuration::from_secs(5);
 
 /// Bytes written at once.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// A sender at work.
+/// A running sender.
 pub(super) enum Running {
     Kernel {
         thread: JoinHandle<Result<TcpStream, TransferError>>,
@@ -62,7 +62,7 @@ impl Running {
     ) -> Result<Self, TransferError> {
         match origin {
             Origin::Kernel { control } => {
-                // Here, so that a control that the kernel does not have is known at once.
+                // Done here, so that a missing congestion control is noticed immediately.
                 let family = config.family;
                 let made = move || socket(family, &control);
                 let socket = network.host(Side::Near).run(made)?;
@@ -115,7 +115,7 @@ impl Running {
         }
     }
 
-    /// Ends the sender once the receiver has ended, and gives what it has to say.
+    /// Ends the sender after the receiver has ended, and returns the sender's result.
     pub(super) fn finish(
         self,
         received: &Result<Receipt, TransferError>,
@@ -139,7 +139,7 @@ impl Running {
                         })
                     }
                     Ok(_) => Ok(Sent::default()),
-                    // A cut-off connection breaks at this end too.
+                    // A connection that is cut off also fails at this end.
                     Err(_) if !whole => Ok(Sent::default()),
                     Err(error) => Err(error),
                 }
@@ -174,7 +174,7 @@ impl Running {
     }
 }
 
-/// A host of ours behind the near kernel.
+/// One of our hosts behind the near kernel.
 pub(super) struct Attached {
     pub(super) host: Host,
     pub(super) waker: Waker,
@@ -193,7 +193,7 @@ pub(super) fn attach(
     Ok(Attached { host, waker })
 }
 
-/// Wakes a host when something is due.
+/// Starts a thread that wakes a host after the durations sent to it.
 fn alarm(waker: Waker) -> io::Result<Sender<Duration>> {
     let (set, times) = channel::<Duration>();
     let ring = move || {
@@ -208,12 +208,12 @@ fn alarm(waker: Waker) -> io::Result<Sender<Duration>> {
     Ok(set)
 }
 
-/// Sends the pattern and says how it went.
+/// Application that sends the pattern and reports the outcome.
 struct Supplier {
     script: Script,
     pattern: Pattern,
     alarm: Sender<Duration>,
-    /// What the alarm is set for.
+    /// Time for which the alarm is set.
     awaited: Option<Instant>,
     record: Record,
     outcome: Sender<Outcome>,
@@ -234,9 +234,9 @@ impl Application for Supplier {
                 Supply::Bytes(length)
             }
             Next::WaitUntil(time) => {
-                // It is asked again with every packet, and one alarm is enough.
+                // Every packet causes another call, and one alarm is enough.
                 if self.awaited.replace(time) != Some(time) {
-                    // The thread ends with this.
+                    // The alarm's thread lives as long as the sender of this channel.
                     let _ = self.alarm.send(self.script.time_to(time));
                 }
                 Supply::NothingNow
@@ -259,13 +259,13 @@ impl Application for Supplier {
     }
 
     fn closed(&mut self, outcome: &Outcome) {
-        // Nobody may be waiting any more.
+        // The receiver may be gone.
         let _ = self.outcome.send(*outcome);
     }
 }
 
-/// A socket of the calling thread's namespace under the congestion control `control`, which is
-/// read back.
+/// Creates a socket in the calling thread's namespace with the congestion control `control`, and verifies that the
+/// socket uses it.
 pub(super) fn socket(family: Family, control: &str) -> Result<OwnedFd, TransferError> {
     let flags = SockFlag::SOCK_CLOEXEC;
     let family = match family {
@@ -280,7 +280,7 @@ pub(super) fn socket(family: Family, control: &str) -> Result<OwnedFd, TransferE
         source: error.into(),
         available: available(),
     })?;
-    let taken = control_of(&socket).map_err(system("read the congestion control back"))?;
+    let taken = control_of(&socket).map_err(system("read back the congestion control"))?;
     if taken != control {
         let name = control.to_owned();
         return Err(ControlError::Other { name, taken }.into());
@@ -288,24 +288,24 @@ pub(super) fn socket(family: Family, control: &str) -> Result<OwnedFd, TransferE
     Ok(socket)
 }
 
-/// The congestion control that a socket has.
+/// Returns the congestion control of a socket.
 pub(super) fn control_of(socket: &impl AsFd) -> io::Result<String> {
     let taken = getsockopt(socket, sockopt::TcpCongestion)?;
     let taken = taken.to_string_lossy();
     Ok(taken.trim_end_matches('\0').to_owned())
 }
 
-/// What the kernel has.
+/// Returns the names of the kernel's congestion controls.
 fn available() -> String {
     let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let names = std::fs::read_to_string(file).unwrap_or_default();
     names.split_whitespace().collect::<Vec<_>>().join(", ")
 }
 
-/// How often it is asked whether everything is acknowledged.
+/// Interval at which to check whether everything is acknowledged.
 const LOOK: StdDuration = StdDuration::from_micros(200);
 
-/// Connects, writes the pattern, and gives the stream, whose last bytes may be under way still.
+/// Connects and writes the pattern. Returns the stream, whose last bytes may still be in flight.
 fn send(
     socket: OwnedFd,
     to: SocketAddr,
@@ -363,7 +363,7 @@ fn write_all(stream: &mut TcpStream, mut unsent: &[u8], stop: &Stop) -> Result<(
     Ok(())
 }
 
-/// Connects, however many SYNs it takes, unless it shall end.
+/// Connects with as many SYNs as necessary, unless the transfer must end.
 pub(super) fn establish(
     socket: &OwnedFd,
     to: SocketAddr,
@@ -371,7 +371,7 @@ pub(super) fn establish(
 ) -> Result<(), TransferError> {
     let to = SockaddrStorage::from(to);
     loop {
-        // connect(2): after the timeout the attempt goes on, and may be waited for again.
+        // connect(2): the attempt continues after the timeout, and connect can be called again to wait for it.
         match connect(socket.as_raw_fd(), &to) {
             Ok(()) | Err(Errno::EISCONN) => return Ok(()),
             Err(Errno::EINPROGRESS | Errno::EALREADY | Errno::EINTR | Errno::EAGAIN)

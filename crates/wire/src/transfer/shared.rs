@@ -1,14 +1,14 @@
-//! Several senders at once over one emulated path, each to a kernel that receives.
+//! Several simultaneous senders over one emulated path, each with its own receiver in the kernel.
 //!
 //! ```text
 //!   near                                                        far
 //!   kernel's sockets ──┐
 //!                      ├─▶ one emulated path, in both ways ──▶ a socket and a reader for each
-//!   endpoints of ours ─┘
+//!   our endpoints    ──┘
 //! ```
 //!
-//! Every connection is there before the first of them sends; each sends from its own start to the
-//! end of the run, and always has more. What arrives is checked byte by byte.
+//! All connections are established before the first sender starts. Each sender sends from its own start time to the end
+//! of the run and always has more data. Every byte that arrives is verified.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -36,37 +36,37 @@ use crate::path::{
     Side,
 };
 
-/// Where the first receiver listens; the others do at the ports after it.
+/// Port of the first receiver. The others use the following ports.
 const FIRST_PORT: u16 = 5001;
 
-/// How long connections may take to come about, beside what the path takes.
+/// Maximum time to establish the connections.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Bytes read or written at once.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Several senders on a path.
+/// Configuration of several senders on one path.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SharedConfig {
-    /// The path. Its links begin to work, and what changes in them counts, from when they are there:
-    /// a few round trips before the senders may begin.
+    /// The path. Its links and their scheduled changes start when the path is made, which is a few round trips before
+    /// the senders may start.
     pub path: PathConfig,
-    /// How the hosts are attached to it.
+    /// Attachment of the hosts to the path.
     pub attachment: Attachment,
-    /// Over which IP.
+    /// IP version.
     pub family: Family,
-    /// What each receiver is told.
+    /// Configuration of each receiver.
     pub receiver: ReceiverConfig,
-    /// How long the run is, from when all connections are there.
+    /// Length of the run, from the time when all connections are established.
     pub duration: Duration,
-    /// How often a datagram measures the latency beside the senders; never, if left out.
+    /// Interval of the datagrams that measure latency next to the senders. `None` sends none.
     pub probe: Option<Duration>,
 }
 
 impl SharedConfig {
-    /// A run of `duration` over `path` and IPv4: attached as Ethernet is, the receiving kernel left
-    /// to itself.
+    /// Creates a run of `duration` over `path` and IPv4, with Ethernet's MTU and offload and the receiving kernel's
+    /// defaults.
     #[must_use]
     pub fn new(path: PathConfig, duration: Duration) -> Self {
         Self {
@@ -83,16 +83,16 @@ impl SharedConfig {
 /// One of the senders.
 #[non_exhaustive]
 pub struct SharedFlow {
-    /// Who sends.
+    /// Origin of the data.
     pub origin: Origin,
-    /// From when on, counted from the begin of the run.
+    /// Start time, relative to the start of the run.
     pub start: Duration,
-    /// By how much its round trip is longer than the path's.
+    /// Additional round-trip time of this flow.
     pub detour: Duration,
 }
 
 impl SharedFlow {
-    /// A sender that begins at `start`.
+    /// Creates a sender that starts at `start`.
     #[must_use]
     pub const fn new(origin: Origin, start: Duration) -> Self {
         Self {
@@ -103,41 +103,40 @@ impl SharedFlow {
     }
 }
 
-/// What came out of it.
+/// Result of a run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SharedReport {
-    /// Of each sender, in the order in which they were given.
+    /// Reports of the senders, in the order in which they were given.
     pub flows: Vec<FlowReport>,
-    /// What the path has to say.
+    /// Report of the path.
     pub path: PathReport,
-    /// What datagrams beside the senders have seen, if there were some.
+    /// Report of the latency probe, if there was one.
     pub latency: Option<LatencyReport>,
 }
 
-/// What came of one of several senders.
+/// Result of one of several senders.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FlowReport {
-    /// Bytes that arrived in order, and are those that were sent.
+    /// Bytes that arrived in order and were verified.
     pub bytes: u64,
-    /// From its start to the end of the run.
+    /// Time from the sender's start to the end of the run.
     pub lasted: Duration,
-    /// Data segments that it had sent when the run ended, retransmissions included; `None` if it
-    /// could not say.
+    /// Data segments that the sender had sent when the run ended, including retransmissions. `None` if it could not
+    /// report them.
     pub segments: Option<u64>,
-    /// Of these, retransmissions.
+    /// Retransmissions among `segments`.
     pub retransmissions: Option<u64>,
-    /// The congestion control, as it was read back from the kernel's socket at the end; `None` of an
-    /// endpoint of ours.
+    /// Congestion control read back from the kernel's socket at the end. `None` for our endpoints.
     pub control: Option<String>,
-    /// What the path had done to its data when the run ended: it was never offered more than
+    /// The path's treatment of the sender's data until the run ended. The path was never offered more packets than
     /// `segments`.
     pub passage: FlowPassage,
 }
 
 impl FlowReport {
-    /// Payload bits per second.
+    /// Returns the goodput in payload bits per second.
     #[must_use]
     pub fn goodput_bps(&self) -> f64 {
         match self.lasted.is_zero() {
@@ -147,12 +146,11 @@ impl FlowReport {
     }
 }
 
-/// Lets all of them send over one path at once. `asked` is looked at now and then; once it is true
-/// the run ends.
+/// Runs all senders over one path at the same time. `asked` is checked regularly; once it returns `true`, the run ends.
 ///
 /// # Errors
 ///
-/// If it cannot be done, a connection breaks off, or a byte is not what it was.
+/// Returns an error if the run cannot be started, a connection breaks off, or a wrong byte arrives.
 pub fn share(
     config: &SharedConfig,
     flows: Vec<SharedFlow>,
@@ -189,11 +187,11 @@ pub fn share(
 }
 
 fn port(flow: usize) -> u16 {
-    // Whoever has more flows than ports runs out of threads before.
+    // A process with more flows than ports runs out of threads first.
     FIRST_PORT.saturating_add(u16::try_from(flow).unwrap_or(u16::MAX))
 }
 
-/// When the run begins and ends, which all threads wait for and nobody knows at first.
+/// Start and end of the run, which all threads wait for. The start is not known at first.
 #[derive(Clone, Debug)]
 struct Course {
     clock: WallClock,
@@ -203,7 +201,7 @@ struct Course {
 }
 
 impl Course {
-    /// Whether a flow that starts so long after the begin may send.
+    /// Returns `true` if a flow that starts `start` after the run may send.
     fn may_send(&self, start: Duration) -> bool {
         let due = self.begun.get().map(|begun| *begun + start);
         due.is_some_and(|due| self.clock.now() >= due)
@@ -214,7 +212,7 @@ impl Course {
         self.stop.is_asked() || end.is_some_and(|end| self.clock.now() >= end)
     }
 
-    /// Sleeps until `start` after the begin, or the end.
+    /// Sleeps until `start` after the start of the run, or until its end.
     fn await_start(&self, start: Duration) {
         while !self.may_send(start) && !self.is_over() {
             sleep(PAUSE);
@@ -222,14 +220,14 @@ impl Course {
     }
 }
 
-/// How closely starts and ends are kept.
+/// Precision of starts and ends.
 const PAUSE: Duration = Duration::from_millis(2);
 
 fn sleep(span: Duration) {
     thread::sleep(std::time::Duration::from_nanos(span.as_nanos()));
 }
 
-/// What a sender has to say in the end.
+/// Final statistics of a sender.
 #[derive(Clone, Debug, Default)]
 struct Said {
     segments: Option<u64>,
@@ -268,7 +266,7 @@ fn run(
         let (course, arrivals) = (course.clone(), arrivals.clone());
         let reader = far.spawn("receiver", move || {
             let stream = accept(&listener, &course)?;
-            // Nobody may be waiting any more.
+            // The receiver may be gone.
             let _ = arrivals.send(());
             read(stream, window, &course)
         });
@@ -283,8 +281,9 @@ fn run(
         course.stop.ask();
     }
     let interrupted = begun.is_ok() && conduct(&course, (&arrived, &starts), &begun, asked);
-    // Senders go on until each of them has noticed the end, and the kernel sends what it was given
-    // even then. So all is counted here, and the path before them: what it has seen they have sent.
+    // Each sender continues until it notices the end, and even then the kernel sends the data that it has been given.
+    // Therefore everything is counted here, first at the path and then at the senders: the path never counts a packet
+    // that its sender has not.
     network.end_count_by_port();
     let counted = begun.as_ref().map(Senders::count);
     let counted = counted.unwrap_or_default();
@@ -305,7 +304,7 @@ fn run(
     Ok((reports, losses, latency))
 }
 
-/// The datagrams beside the senders.
+/// The latency probe next to the senders.
 struct Probing {
     echo: JoinHandle<io::Result<()>>,
     probe: JoinHandle<io::Result<LatencyReport>>,
@@ -347,8 +346,8 @@ impl Probing {
     }
 }
 
-/// Begins the run once all connections are there, wakes endpoints of ours when they may send, and waits
-/// for the end. Whether it was interrupted.
+/// Starts the run once all connections are established, wakes our endpoints when they may send, and waits for the end.
+/// Returns `true` if the run was interrupted.
 fn conduct(
     course: &Course,
     (arrived, starts): (&Receiver<()>, &[Duration]),
@@ -384,23 +383,23 @@ fn conduct(
 
 const SLICE_STD: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// All senders at work.
+/// All running senders.
 struct Senders {
     kernel: BTreeMap<usize, Kernels>,
     ours: Option<Ours>,
 }
 
-/// A sender of the kernel's.
+/// A sender in the kernel.
 struct Kernels {
     thread: JoinHandle<Result<(), TransferError>>,
-    /// Its socket once more, to ask what it counted.
+    /// Duplicate of the socket, to read its statistics.
     socket: TcpStream,
 }
 
-/// What the kernel's sockets counted, by their place among the flows.
+/// Statistics of the kernel's sockets, by flow index.
 type Counted = BTreeMap<usize, io::Result<SocketStats>>;
 
-/// The endpoints of ours, on one device.
+/// Our endpoints, on one device.
 struct Ours {
     host: JoinHandle<io::Result<EndpointLosses>>,
     waker: Waker,
@@ -423,7 +422,7 @@ impl Senders {
                 Origin::Kernel { control } => {
                     let family = config.family;
                     let socket = near.run(move || socket(family, &control))?;
-                    let again = socket.try_clone().map_err(system("keep a socket"))?;
+                    let again = socket.try_clone().map_err(system("duplicate a socket"))?;
                     let (course, start) = (course.clone(), flow.start);
                     let job = move || send(socket, to, start, &course);
                     let thread = near.spawn("sender", job);
@@ -463,7 +462,7 @@ impl Senders {
         }
     }
 
-    /// What the kernel's sockets have counted so far.
+    /// Reads the current statistics of the kernel's sockets.
     fn count(&self) -> Counted {
         let kernel = self.kernel.iter();
         kernel
@@ -471,7 +470,7 @@ impl Senders {
             .collect()
     }
 
-    /// What each sender has to say, and what was lost at the device of those of ours.
+    /// Ends the senders. Returns the statistics of each sender, and the losses at the device of our endpoints.
     fn finish(
         self,
         starts: &[Duration],
@@ -482,7 +481,7 @@ impl Senders {
         }
         let mut said = vec![Said::default(); starts.len()];
         for (n, stats) in counted {
-            let stats = stats.map_err(system("ask a socket what it counted"))?;
+            let stats = stats.map_err(system("read a socket's statistics"))?;
             said[n] = Said {
                 segments: Some(stats.segments),
                 retransmissions: Some(stats.retransmissions),
@@ -511,7 +510,7 @@ impl Senders {
     }
 }
 
-/// Whether a connection ended as the run did: given up here, or reset by a reader that has left.
+/// Returns `true` if a connection ended as the run did: aborted here, or reset by a reader that has left.
 const fn is_our_end(reason: Reason) -> bool {
     matches!(reason, Reason::Finished | Reason::Aborted | Reason::Reset)
 }
@@ -545,7 +544,7 @@ impl Ours {
     }
 }
 
-/// Has nothing before its start, and always more after it.
+/// Application that has no data before its start time, and always more after it.
 struct Greedy {
     course: Course,
     start: Duration,
@@ -567,12 +566,12 @@ impl Application for Greedy {
     }
 
     fn closed(&mut self, outcome: &Outcome) {
-        // Nobody may be waiting any more.
+        // The receiver may be gone.
         let _ = self.outcome.send(*outcome);
     }
 }
 
-/// The kernel sends from `start` to the end of the run.
+/// Body of a thread that sends through the kernel from `start` to the end of the run.
 fn send(
     socket: OwnedFd,
     to: SocketAddr,
@@ -602,12 +601,12 @@ fn send(
     Ok(())
 }
 
-/// What came to a receiver.
+/// Result of a receiver.
 #[derive(Clone, Copy, Debug)]
 struct Receipt {
     bytes: u64,
     hash: u128,
-    /// Whether the connection ended by itself.
+    /// `true` if the connection ended by itself.
     ended: bool,
 }
 
@@ -634,7 +633,7 @@ impl Receipt {
     }
 }
 
-/// Accepts a connection; an error if none comes.
+/// Accepts a connection. Returns an error if none arrives.
 fn accept(listener: &TcpListener, course: &Course) -> io::Result<TcpStream> {
     listener.set_nonblocking(true)?;
     while !course.stop.is_asked() {
@@ -651,7 +650,7 @@ fn accept(listener: &TcpListener, course: &Course) -> io::Result<TcpStream> {
     Err(io::Error::new(io::ErrorKind::TimedOut, text))
 }
 
-/// Reads to the end of the run. What comes later counts no more.
+/// Reads to the end of the run. Later bytes do not count.
 fn read(mut stream: TcpStream, window: Window, course: &Course) -> io::Result<Receipt> {
     stream.set_read_timeout(Some(SLICE_STD))?;
     let mut digest = Digest::default();

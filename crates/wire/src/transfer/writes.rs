@@ -1,4 +1,4 @@
-//! What a sender's application writes when: everything at once, or with pauses.
+//! Script of a sending application: everything at once, or several writes with pauses.
 
 use std::collections::VecDeque;
 
@@ -7,33 +7,33 @@ use dupack_tcp::time::{Duration, Instant};
 
 use crate::clock::WallClock;
 
-/// The writes that are left.
+/// The writes that remain.
 #[derive(Clone, Debug)]
 pub(super) struct Script {
     left: VecDeque<Write>,
     clock: WallClock,
-    /// Bytes that it is time for.
+    /// Bytes that may be written now.
     due: u64,
     written: u64,
-    /// Since when everything that was written is acknowledged.
+    /// Time since which everything written has been acknowledged.
     idle_since: Option<Instant>,
 }
 
-/// What is to be done next.
+/// Next step of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// So many bytes may be written.
+    /// Write up to this number of bytes.
     Write(u64),
-    /// Nothing before then.
+    /// Wait until this time.
     WaitUntil(Instant),
-    /// Nothing before everything is acknowledged.
+    /// Wait until everything is acknowledged.
     WaitForAcks,
-    /// There is nothing more.
+    /// The script has ended.
     End,
 }
 
 impl Script {
-    /// These writes, whose times count from now on; without any, `bytes` at once.
+    /// Creates a script of these writes, whose times count from now. Without writes, it writes `bytes` at once.
     pub(super) fn new(writes: &[Write], bytes: u64) -> Self {
         let all = Write {
             when: When::At(Duration::ZERO),
@@ -52,12 +52,12 @@ impl Script {
         }
     }
 
-    /// The flow starts now.
+    /// Restarts the script's clock when the flow starts.
     pub(super) fn start(&mut self) {
         self.clock = WallClock::start();
     }
 
-    /// What is to be done now.
+    /// Returns the next step.
     pub(super) fn next(&mut self) -> Next {
         self.next_at(self.clock.now())
     }
@@ -81,19 +81,19 @@ impl Script {
         Next::Write(self.due)
     }
 
-    /// For how long it is to wait for `until`.
+    /// Returns the remaining time until `until`.
     pub(super) fn time_to(&self, until: Instant) -> Duration {
         until.since(self.clock.now())
     }
 
-    /// So many bytes were written.
+    /// Records that `bytes` were written.
     pub(super) fn wrote(&mut self, bytes: u64) {
         self.due = self.due.saturating_sub(bytes);
         self.written += bytes;
         self.idle_since = None;
     }
 
-    /// The peer has acknowledged everything up to there.
+    /// Records that the peer has acknowledged everything up to `until`.
     pub(super) fn acknowledged(&mut self, until: u64) {
         if until >= self.written {
             let now = self.clock.now();
@@ -101,7 +101,7 @@ impl Script {
         }
     }
 
-    /// Everything that was written.
+    /// Returns the number of bytes written.
     pub(super) const fn written(&self) -> u64 {
         self.written
     }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn without_writes_everything_comes_at_once() {
+    fn without_writes_everything_is_due_at_once() {
         let mut script = Script::new(&[], 10);
         assert_eq!(script.next_at(ms(0)), Next::Write(10));
         script.wrote(4);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_wait_for_their_time_and_answers_for_their_acks() {
+    fn writes_wait_for_their_time_or_for_acks() {
         let write = |when, bytes| Write { when, bytes };
         let pause = Duration::from_millis(50);
         let writes = [

@@ -1,6 +1,6 @@
 //! Requests to the kernel about interfaces: up, MTU, addresses, routes (rtnetlink(7)).
 //!
-//! They concern the network namespace of the calling thread.
+//! They act on the network namespace of the calling thread.
 
 use std::io;
 use std::net::IpAddr;
@@ -23,12 +23,12 @@ use nix::net::if_::if_nametoindex;
 
 use super::Prefix;
 
-/// The kernel's number of an interface.
+/// Index of an interface in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InterfaceIndex(u32);
 
 impl InterfaceIndex {
-    /// The interface called `name`.
+    /// Returns the index of the interface called `name`.
     pub(crate) fn of(name: &str) -> io::Result<Self> {
         Ok(Self(if_nametoindex(name)?))
     }
@@ -39,7 +39,7 @@ pub(crate) fn bring_up(interface: InterfaceIndex) -> io::Result<()> {
     change_link(interface, LinkFlags::Up, Vec::new())
 }
 
-/// Sets an interface's MTU and the length of its transmit queue, in bytes and packets.
+/// Sets an interface's MTU in bytes and the length of its transmit queue in packets.
 pub(crate) fn set_mtu_and_queue(
     interface: InterfaceIndex,
     mtu: u32,
@@ -52,15 +52,15 @@ pub(crate) fn set_mtu_and_queue(
     change_link(interface, LinkFlags::empty(), attributes)
 }
 
-/// Gives an interface an address; the network around it is then reached through it.
+/// Adds an address to an interface. The network of the address is then reached through the interface.
 pub(crate) fn add_address(interface: InterfaceIndex, address: Prefix) -> io::Result<()> {
     let mut message = AddressMessage::default();
     message.header.family = family_of(address.address);
     message.header.prefix_len = address.length;
     message.header.scope = AddressScope::Universe;
     if address.address.is_ipv6() {
-        // Nobody else is on the link. Until the kernel has asked around, it lets nobody use the
-        // address (RFC 4862 §5.4).
+        // There are no other hosts on the link, and without this flag the kernel blocks the address until duplicate
+        // address detection is complete (RFC 4862 §5.4).
         message.header.flags = AddressHeaderFlags::Nodad;
     }
     message.header.index = interface.0;
@@ -73,7 +73,7 @@ pub(crate) fn add_address(interface: InterfaceIndex, address: Prefix) -> io::Res
     request(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE)
 }
 
-/// Sends packets for `destination` out of an interface.
+/// Routes packets for `destination` to an interface.
 pub(crate) fn add_route(interface: InterfaceIndex, destination: Prefix) -> io::Result<()> {
     let mut message = RouteMessage::default();
     message.header.address_family = family_of(destination.address);
@@ -119,7 +119,7 @@ fn change_link(
     request(RouteNetlinkMessage::SetLink(message), 0)
 }
 
-/// Sends one request and waits for the kernel's answer to it.
+/// Sends one request and waits for the kernel's answer.
 fn request(message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;

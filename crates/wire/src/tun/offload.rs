@@ -1,8 +1,7 @@
-//! The header in front of a packet on a TUN device with offload (`struct virtio_net_hdr`;
-//! VIRTIO 1.2 §5.1.6).
+//! Header in front of a packet on a TUN device with offload (`struct virtio_net_hdr`; VIRTIO 1.2 §5.1.6).
 //!
-//! With it the kernel may leave two pieces of work to whoever comes next: filling in a checksum,
-//! and cutting a packet that is longer than the MTU into segments.
+//! With this header, the kernel may leave two tasks to the next stage: completing a checksum, and cutting a packet that
+//! is longer than the MTU into segments.
 
 use crate::device::{ChecksumState, HEADROOM_BYTES, Pending, Segmentation};
 use crate::family::Family;
@@ -18,13 +17,13 @@ const GSO_TCPV4: u8 = 1;
 const GSO_TCPV6: u8 = 4;
 const GSO_UDP: u8 = 5;
 
-/// Marks, in the kind of segmentation, that the first segment alone carries TCP's CWR.
+/// Flag in the segmentation type: only the first segment carries TCP's CWR.
 const GSO_ECN: u8 = 0x80;
 
-/// Reads the header; `None` if it is too short or asks for what was not agreed on.
+/// Parses the header. Returns `None` if it is too short or requests an offload that was not negotiated.
 pub(super) fn read_header(bytes: &[u8]) -> Option<Pending> {
     let (flags, kind) = (*bytes.first()?, *bytes.get(1)?);
-    // The device's numbers are in the machine's own order (VIRTIO 1.2 §2.4, legacy).
+    // The device's numbers are in native byte order (VIRTIO 1.2 §2.4, legacy).
     let number = |at: usize| {
         let two = bytes.get(at..at + 2)?;
         Some(u16::from_ne_bytes([two[0], two[1]]))
@@ -56,7 +55,7 @@ pub(super) fn read_header(bytes: &[u8]) -> Option<Pending> {
     })
 }
 
-/// The header that says what is pending.
+/// Returns the header that describes the pending work.
 pub(super) fn header(pending: &Pending) -> [u8; OFFLOAD_HEADER_BYTES] {
     let (flags, start, offset) = match pending.checksum {
         ChecksumState::Unverified => (0, 0, 0),
@@ -114,8 +113,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_agreed_on_is_refused() {
-        // UDP fragmentation, type 3, and segments of no bytes.
+    fn unnegotiated_offload_is_refused() {
+        // UDP fragmentation (type 3), and segments of zero bytes.
         assert_eq!(read_header(&[0, 3, 0, 0, 8, 0, 0, 0, 0, 0]), None);
         assert_eq!(read_header(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0]), None);
         assert_eq!(read_header(&[0; 9]), None);

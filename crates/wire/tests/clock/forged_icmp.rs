@@ -1,5 +1,5 @@
-//! ICMP errors at a host: those that are made up change nothing and are counted, one about a packet
-//! of a connection's reaches it.
+//! ICMP errors at a host: forged ones change nothing and are counted, and one about a packet of a connection reaches
+//! that connection.
 #![cfg(target_os = "linux")]
 
 use dupack_tcp::connection::Segment;
@@ -8,7 +8,7 @@ use dupack_wire::host::{Application, Supply};
 
 use crate::lone_peer::{Everybody, Peer, against_host};
 
-/// Has always something to say.
+/// Application that always has data to send.
 struct Talker;
 
 impl Application for Talker {
@@ -24,7 +24,7 @@ impl Application for Talker {
 const ISN: SeqNumber = SeqNumber(77);
 const PORT: u16 = 1000;
 
-/// Opens a connection; the host's first segment of data.
+/// Opens a connection and returns the host's first data segment.
 fn open(peer: &mut Peer, port: u16) -> Segment {
     let mut syn = Segment::new(ISN);
     syn.flags = dupack_tcp::connection::Flags::SYN;
@@ -46,14 +46,14 @@ fn talkers() -> Everybody {
     }
 }
 
-/// Everything that the host says at once.
+/// Returns all segments that the host sends at once.
 fn burst(peer: &mut Peer, port: u16, segments: usize) -> Vec<Segment> {
     let next = |_| peer.hear(port).expect("more");
     (0..segments).map(next).collect()
 }
 
 #[test]
-fn what_a_router_says_of_a_connections_packet_reaches_it() {
+fn an_icmp_error_reaches_its_connection() {
     let counters = against_host(
         talkers(),
         |config| config.send_buffer = 1 << 14,
@@ -65,7 +65,7 @@ fn what_a_router_says_of_a_connections_packet_reaches_it() {
             for segment in burst(peer, PORT, 3) {
                 assert!(segment.len <= 960, "{}", segment.len);
             }
-            // Another connection on the same path begins with what is known of it.
+            // The next connection on the same path starts with the known MTU.
             let other = open(peer, PORT + 1);
             assert_eq!(other.len, 960);
         },
@@ -74,14 +74,14 @@ fn what_a_router_says_of_a_connections_packet_reaches_it() {
 }
 
 #[test]
-fn what_is_made_up_changes_nothing() {
+fn forged_errors_change_nothing() {
     let counters = against_host(
         talkers(),
         |config| config.send_buffer = 1 << 14,
         |peer| {
             let first = open(peer, PORT);
             let _ = burst(peer, PORT, 9);
-            // Not in flight: acknowledged, and not sent yet.
+            // Not in flight: already acknowledged, and not sent yet.
             for seq in [first.seq.at(u64::from(u32::MAX)), first.seq.at(1 << 20)] {
                 let quoted = Segment { seq, ..first };
                 peer.say_too_big(PORT, &quoted, 1000);
@@ -90,9 +90,9 @@ fn what_is_made_up_changes_nothing() {
             for mtu in [68, 551, 1500, 9000] {
                 peer.say_too_big(PORT, &first, mtu);
             }
-            // A port that nobody has.
+            // A port without a connection.
             peer.say_too_big(PORT + 5, &first, 1000);
-            // Nothing at once: it is sent again when the timer has expired, as it was.
+            // Nothing is sent at once. The segment is retransmitted unchanged when the timer expires.
             let again = peer.hear(PORT).expect("a retransmission");
             assert_eq!((again.seq, again.len), (first.seq, first.len));
         },

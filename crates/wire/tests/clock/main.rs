@@ -1,4 +1,4 @@
-//! Tests that use the wall clock: they run alone.
+//! Tests that depend on the wall clock and therefore run alone.
 
 mod lone_peer;
 

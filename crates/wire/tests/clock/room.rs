@@ -1,4 +1,4 @@
-//! A host that is full, and one more who asks.
+//! A host that is full when another connection is requested.
 #![cfg(target_os = "linux")]
 
 use dupack_tcp::connection::{Flags, Segment};
@@ -8,7 +8,7 @@ use dupack_wire::host::{Application, Supply};
 
 use crate::lone_peer::{Everybody, Peer, against_host};
 
-/// Has always something to say.
+/// Application that always has data to send.
 struct Talker;
 
 impl Application for Talker {
@@ -23,7 +23,7 @@ impl Application for Talker {
 
 const ISN: SeqNumber = SeqNumber(77);
 
-/// Opens a connection with a window of `window` bytes; our acknowledgment of the handshake.
+/// Opens a connection with a window of `window` bytes. Returns our acknowledgment of the handshake.
 fn open(peer: &mut Peer, port: u16, window: u16) -> Segment {
     let answer = peer.ask(port, ISN.0, None).expect("an answer");
     assert!(answer.is(Flags::SYN));
@@ -34,7 +34,7 @@ fn open(peer: &mut Peer, port: u16, window: u16) -> Segment {
     ack
 }
 
-/// Answers `probes` probes of the window.
+/// Answers `probes` window probes.
 fn answer_probes(peer: &mut Peer, port: u16, ack: &Segment, probes: u32) {
     for _ in 0..probes {
         let probe = peer.hear(port).expect("a probe");
@@ -44,7 +44,7 @@ fn answer_probes(peer: &mut Peer, port: u16, ack: &Segment, probes: u32) {
 }
 
 #[test]
-fn whoever_takes_nothing_for_too_long_makes_room() {
+fn a_window_closed_for_too_long_makes_room() {
     let talkers = Everybody {
         application: || Box::new(Talker),
         change: |config| config.user_timeout = Duration::from_secs(3),
@@ -54,11 +54,11 @@ fn whoever_takes_nothing_for_too_long_makes_room() {
         |config| config.connections_max = 1,
         |peer| {
             let shut = open(peer, 1000, 0);
-            // As long as nobody needs the room, it stays: RFC 9293 §3.8.6.1 (MUST-37). The probes
-            // come after 0.2, 0.6, 1.4 and 3 s.
+            // The connection stays as long as nobody needs the room: RFC 9293 §3.8.6.1 (MUST-37). The probes arrive
+            // after 0.2, 0.6, 1.4 and 3 s.
             answer_probes(peer, 1000, &shut, 4);
             std::thread::sleep(std::time::Duration::from_millis(500));
-            // A SYN may be anybody's: it costs nobody the place.
+            // A SYN may be forged, so it displaces no connection.
             let answer = peer.ask(1002, ISN.0, None).expect("an answer");
             assert!(answer.is(Flags::SYN));
             let mut old = shut;
@@ -73,7 +73,7 @@ fn whoever_takes_nothing_for_too_long_makes_room() {
 }
 
 #[test]
-fn whoever_takes_nothing_for_a_moment_stays() {
+fn a_briefly_closed_window_keeps_the_connection() {
     let talkers = Everybody {
         application: || Box::new(Talker),
         change: |_| (),

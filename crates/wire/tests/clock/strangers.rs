@@ -1,4 +1,4 @@
-//! SYNs of those who are nobody, and of very many.
+//! SYNs from invalid addresses, and floods of SYNs.
 #![cfg(target_os = "linux")]
 
 use dupack_tcp::connection::{Flags, Segment};
@@ -8,7 +8,7 @@ use dupack_wire::host::{Application, Supply};
 
 use crate::lone_peer::{Everybody, Peer, against_host};
 
-/// Takes all, and says nothing.
+/// Listener that accepts every connection and sends nothing.
 struct Listener;
 
 impl Application for Listener {
@@ -37,8 +37,8 @@ fn syn() -> Segment {
 
 /// RFC 9293, MUST-63.
 #[test]
-fn a_syn_from_an_address_of_nobodys_gets_no_answer() {
-    // The last is the host's own: a host that answers talks to itself.
+fn a_syn_from_an_invalid_address_gets_no_answer() {
+    // The last address is the host's own: an answer would make the host talk to itself.
     let nobodys = [
         "224.0.0.1",
         "255.255.255.255",
@@ -62,10 +62,10 @@ fn a_syn_from_an_address_of_nobodys_gets_no_answer() {
     assert_eq!((counters.received, counters.sent.packets), (1, 2));
 }
 
-/// As many as a host has room for in its usual configuration, and more.
+/// More than a host's default configuration has room for.
 const FLOOD: u16 = 1500;
 
-/// SYNs of strangers who get an answer and say nothing more.
+/// Sends SYNs of strangers who receive an answer and then stay silent.
 fn flood(peer: &mut Peer, first: u16) {
     for port in first..first + FLOOD {
         let answer = peer.ask(port, u32::from(port), None).expect("an answer");
@@ -73,7 +73,7 @@ fn flood(peer: &mut Peer, first: u16) {
     }
 }
 
-/// Ends the handshake that `answer` belongs to, with ten bytes; the host's word to that.
+/// Completes the handshake of `answer` with ten bytes of data, and returns the host's reply.
 fn finish(peer: &mut Peer, port: u16, answer: &Segment) -> Segment {
     let mut first = Segment::new(SeqNumber(78));
     first.ack = Some(answer.seq.at(1));
@@ -86,7 +86,7 @@ fn finish(peer: &mut Peer, port: u16, answer: &Segment) -> Segment {
 
 /// RFC 4987 §3.
 #[test]
-fn a_flood_resets_no_client_and_keeps_none_out() {
+fn a_flood_neither_resets_nor_excludes_clients() {
     let counters = against_host(
         listeners(),
         |_| (),
@@ -110,7 +110,7 @@ fn a_flood_resets_no_client_and_keeps_none_out() {
 }
 
 #[test]
-fn what_ends_a_handshake_waits_for_room() {
+fn the_end_of_a_handshake_waits_for_room() {
     let counters = against_host(
         listeners(),
         |config| config.connections_max = 1,
@@ -130,7 +130,7 @@ fn what_ends_a_handshake_waits_for_room() {
 }
 
 #[test]
-fn a_cookie_keeps_sack_and_is_no_invitation_to_others() {
+fn a_cookie_keeps_sack_and_admits_no_one_else() {
     let counters = against_host(
         listeners(),
         |config| config.half_open_max = 0,
@@ -151,7 +151,7 @@ fn a_cookie_keeps_sack_and_is_no_invitation_to_others() {
             assert!(finish(peer, 1000, &guessed).is(Flags::RST));
             assert!(finish(peer, 1001, &answer).is(Flags::RST));
             assert_eq!(finish(peer, 1000, &answer).flags, Flags::NONE);
-            // Beyond a gap: SACK was agreed on.
+            // Beyond a gap: SACK was negotiated.
             let mut beyond = Segment::new(SeqNumber(77 + 1 + 20));
             beyond.ack = Some(answer.seq.at(1));
             beyond.len = 10;

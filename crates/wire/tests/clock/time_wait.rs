@@ -1,5 +1,5 @@
-//! A host that closes first, and a peer that comes back: what is in TIME-WAIT takes no connection's
-//! place and does not keep its peer from asking again (RFC 6191).
+//! A host that closes first, and a peer that comes back: a connection in TIME-WAIT does not count as a connection and
+//! does not prevent its peer from opening a new one (RFC 6191).
 #![cfg(target_os = "linux")]
 
 use dupack_tcp::connection::{Flags, Segment, Timestamps};
@@ -9,7 +9,7 @@ use dupack_wire::host::{Application, HostConfig, HostCounters, Supply};
 use crate::lone_peer;
 use crate::lone_peer::{Everybody, Peer};
 
-/// Closes as soon as it may.
+/// Application that closes as soon as possible.
 struct Closer;
 
 impl Application for Closer {
@@ -34,11 +34,11 @@ fn against_host(
     lone_peer::against_host(closers, change, test)
 }
 
-/// A connection that is in TIME-WAIT at the host.
+/// A connection in TIME-WAIT at the host.
 #[derive(Clone, Copy)]
 struct Old {
     port: u16,
-    /// The number after our FIN, and after the host's.
+    /// Sequence numbers after our FIN and after the host's.
     next: SeqNumber,
     theirs: SeqNumber,
     /// TSval of our last segment.
@@ -46,7 +46,7 @@ struct Old {
 }
 
 impl Peer {
-    /// A connection from its SYN to the host's TIME-WAIT.
+    /// Runs a connection from its SYN to the host's TIME-WAIT.
     fn come_and_go(&mut self, port: u16, isn: u32, time: Option<u32>) -> Option<Old> {
         let answer = self.ask(port, isn, time).filter(|s| s.is(Flags::SYN))?;
         let segment = |seq, ack, flags| {
@@ -73,7 +73,7 @@ impl Peer {
         })
     }
 
-    /// Sends the FIN of an old connection once more.
+    /// Retransmits the FIN of an old connection.
     fn repeat_fin(&mut self, old: &Old) -> Option<Segment> {
         let mut fin = Segment::new(SeqNumber(old.next.0.wrapping_sub(1)));
         fin.ack = Some(old.theirs);
@@ -93,18 +93,18 @@ impl Peer {
 }
 
 #[test]
-fn many_come_and_go_where_few_have_room() {
+fn many_short_connections_fit_a_small_limit() {
     let counters = against_host(
         |config| config.connections_max = 3,
         |peer| {
             let all: Vec<Old> = (1000..1030)
                 .map(|port| peer.come_and_go(port, 77, Some(5)).expect("an answer"))
                 .collect();
-            // Each is still answered.
+            // Each connection is still answered.
             for old in &all {
                 peer.assert_answers(old);
             }
-            // A RST ends none (RFC 1337).
+            // A RST ends none of them (RFC 1337).
             let mut reset = Segment::new(all[0].next);
             reset.flags = Flags::RST;
             peer.send(all[0].port, &reset);
@@ -122,7 +122,7 @@ fn the_oldest_makes_room() {
             let all =
                 [1000, 1001, 1002].map(|port| peer.come_and_go(port, 77, None).expect("an answer"));
             let answer = peer.repeat_fin(&all[0]).expect("an answer");
-            assert!(answer.is(Flags::RST), "nobody knows of it any more");
+            assert!(answer.is(Flags::RST), "the connection is forgotten");
             peer.assert_answers(&all[1]);
             peer.assert_answers(&all[2]);
         },
@@ -131,11 +131,11 @@ fn the_oldest_makes_room() {
 }
 
 #[test]
-fn a_peer_that_comes_back_is_let_in_when_it_is_no_stray() {
+fn a_returning_peer_is_accepted_unless_its_syn_is_a_stray() {
     against_host(
         |_| (),
         |peer| {
-            // RFC 6191 §2: what the old one had, what the SYN has, and whether it may.
+            // RFC 6191 §2: the values of the old connection, those of the SYN, and whether the SYN is accepted.
             let cases = [
                 (Some(100), Some(101), 70, true),
                 (Some(100), Some(100), 200, true),
@@ -153,7 +153,7 @@ fn a_peer_that_comes_back_is_let_in_when_it_is_no_stray() {
                 assert_eq!(answer.is(Flags::SYN), enters, "{before:?} {time:?} {isn}");
                 if enters {
                     assert_eq!(answer.ack, Some(SeqNumber(isn + 1)));
-                    // RFC 9293 §3.6.1: beyond all that the old one used.
+                    // RFC 9293 §3.6.1: beyond all sequence numbers of the old connection.
                     let ahead = answer.seq.0.wrapping_sub(old.theirs.0);
                     assert!((1..1 << 31).contains(&ahead), "{ahead}");
                 } else {
@@ -167,19 +167,19 @@ fn a_peer_that_comes_back_is_let_in_when_it_is_no_stray() {
 }
 
 #[test]
-fn a_stray_that_is_let_in_leaves_the_old_one_where_it_was() {
+fn an_accepted_stray_leaves_the_old_connection_in_place() {
     against_host(
         |_| (),
         |peer| {
             let old = peer.come_and_go(1000, 77, None).expect("an answer");
             let answer = peer.ask(1000, 5000, None).expect("an answer");
             assert!(answer.is(Flags::SYN));
-            // The peer knows of no such SYN (RFC 9293 §3.6.1, MAY-2).
+            // The peer has not sent such a SYN (RFC 9293 §3.6.1, MAY-2).
             let mut reset = Segment::new(SeqNumber(5001));
             reset.flags = Flags::RST;
             peer.send(1000, &reset);
             peer.assert_answers(&old);
-            // One that is meant goes all the way, and takes the old one's place.
+            // A genuine SYN leads to a connection, which replaces the old one.
             let new = peer.come_and_go(1000, 9000, None).expect("an answer");
             peer.assert_answers(&new);
         },

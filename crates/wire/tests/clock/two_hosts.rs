@@ -1,5 +1,5 @@
-//! Two hosts in one process, over a pair of devices in memory: no rights, no namespaces, and
-//! nothing but this process knows of it.
+//! Two hosts in one process over a pair of devices in memory. The tests need no privileges and no namespaces, and
+//! nothing outside this process notices them.
 #![cfg(target_os = "linux")]
 
 use std::net::{IpAddr, SocketAddr};
@@ -27,14 +27,14 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 const BYTES: u64 = 1_000_000;
 const PORT: u16 = 5001;
 
-/// What became of one end.
+/// Result of one end.
 struct End {
     outcome: Outcome,
     digest: Digest,
     host: HostCounters,
 }
 
-/// Sends a pattern and takes what comes.
+/// Application that sends a pattern and accepts all data.
 struct Talker {
     pattern: Pattern,
     left: u64,
@@ -86,8 +86,8 @@ fn address(text: &str) -> IpAddr {
 
 fn config(own: &str) -> HostConfig {
     let mut config = HostConfig::new(vec![address(own)]);
-    // Longer than the other end's timer: where the last ACK is lost, its FIN comes again, and somebody must answer it. Without,
-    // that end waits for minutes until it gives up.
+    // Longer than the other end's timer. If the last ACK is lost, the other end retransmits its FIN and must get an
+    // answer. Otherwise, it would retransmit for minutes until it gives up.
     config.linger = Duration::from_secs(1);
     config
 }
@@ -96,7 +96,7 @@ fn host<D: Device>(config: HostConfig, device: D) -> Host<D> {
     Host::new(config, device, Secret::new(&[7; 16])).expect("a host")
 }
 
-/// `client` connects to `peer`, which `server` is; both send [`BYTES`] and take as many.
+/// Connects `client` to `server` at the address `peer`. Both send and accept [`BYTES`].
 fn talk<A: Device, B: Device>(client: Host<A>, peer: IpAddr, server: Host<B>) -> [End; 2] {
     let (mut client, mut server) = (client, server);
     let ((asking, asked), (answering, answered)) = (talker(1), talker(2));
@@ -123,7 +123,7 @@ fn talk<A: Device, B: Device>(client: Host<A>, peer: IpAddr, server: Host<B>) ->
     })
 }
 
-/// Every byte has crossed, both ways, and both ends have closed.
+/// Asserts that every byte has crossed in both directions and that both ends have closed.
 fn assert_complete(ends: &[End; 2]) {
     for (end, theirs) in ends.iter().zip([2, 1]) {
         let End {
@@ -168,8 +168,8 @@ fn read<'a>(sighting: &Sighting<'a>) -> Parsed<'a> {
     parse(sighting.head, Verify::Checksums).expect("a segment")
 }
 
-/// Loses the first SYN that is written and every `nth` packet with data of each way. Each way has
-/// a count of its own: which end is scheduled when does not say whose packets are lost.
+/// Loses the first SYN written and every `nth` data packet in each direction. Each direction has its own count, so the
+/// losses do not depend on the scheduling of the ends.
 fn lossy<D: Device>(device: D, nth: u32) -> impl Device {
     let (mut syns, mut data_out, mut data_in) = (0, 0, 0);
     Filter::new(device, move |sighting| {
@@ -222,16 +222,16 @@ fn recording<D: Device>(device: D, file: Sender<Vec<u8>>) -> impl Device {
 }
 
 #[test]
-fn what_is_lost_between_them_is_sent_again() {
+fn lost_packets_are_retransmitted() {
     let (a, b) = ends(Granted::Plain);
-    // What the client's own link loses the recorder still sees go out.
+    // The recorder sees outgoing packets before the client's own link loses them.
     let (file, files) = channel();
     let client = host(config("10.0.0.1"), recording(lossy(a, 50), file));
     let both = talk(client, address("10.0.0.2"), host(config("10.0.0.2"), b));
     assert_complete(&both);
     for end in &both {
         let sender = end.outcome.sender.expect("it has sent");
-        // A segment has 1448 bytes at most, and of each way's 690 every fiftieth was lost.
+        // A segment has at most 1448 bytes, and every fiftieth of the 690 in each direction was lost.
         assert!(sender.retransmissions >= 10, "{sender:?}");
     }
     let file = files.try_recv().expect("a capture");
@@ -248,14 +248,14 @@ fn what_is_lost_between_them_is_sent_again() {
         fins += u32::from(segment.is(Flags::FIN));
         bytes += u64::from(segment.len);
     }
-    // The first SYN and its repetition, and the answer.
+    // The first SYN, its retransmission, and the answer.
     assert!(syns >= 3);
     assert!(fins >= 2);
     assert!(bytes > 2 * BYTES, "{bytes}");
 }
 
 #[test]
-fn foreign_addresses_are_answered_where_the_policy_says_so() {
+fn foreign_addresses_are_answered_if_the_policy_allows() {
     let foreign = address("203.0.113.9");
     let (a, b) = ends(Granted::Plain);
     let mut open = config("10.0.0.2");
@@ -263,7 +263,7 @@ fn foreign_addresses_are_answered_where_the_policy_says_so() {
     let both = talk(host(config("10.0.0.1"), a), foreign, host(open, b));
     assert_complete(&both);
 
-    // Where it does not, they are not even refused.
+    // On a device without offload they are not even refused.
     let (a, b) = ends(Granted::Plain);
     let (asking, asked) = talker(1);
     let (mut client, mut server) = (host(config("10.0.0.1"), a), host(config("10.0.0.2"), b));
@@ -290,7 +290,7 @@ fn foreign_addresses_are_answered_where_the_policy_says_so() {
 }
 
 #[test]
-fn devices_of_different_kinds_are_one_in_a_box() {
+fn boxed_devices_may_differ_in_kind() {
     let (a, b) = ends(Granted::Plain);
     let boxes: [Box<dyn Device>; 2] = [Box::new(lossy(a, 100)), Box::new(b)];
     let [a, b] = boxes;
@@ -303,7 +303,7 @@ fn devices_of_different_kinds_are_one_in_a_box() {
 }
 
 #[test]
-fn a_path_of_link_models_lies_between_two_pairs() {
+fn a_path_of_link_models_connects_two_pairs() {
     let (a, near) = ends(Granted::Plain);
     let (far, b) = ends(Granted::Plain);
     let link = LinkConfig::rate(BitRate::from_mbps(100), Duration::from_millis(5))

@@ -1,5 +1,4 @@
-//! Two hosts of ours on one device: who gets which connection, and what happens to packets that
-//! come to the wrong one.
+//! Two of our hosts on one device: assignment of connections, and packets that reach the wrong host.
 
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -23,25 +22,25 @@ use crate::testbed::{self, Case, PATIENCE, PORT, Receipt, case};
 
 const STACK: &str = "sack/reno";
 
-/// Connections where the kernel's hash decides: that all get the same queue has a chance of one in
-/// tens of thousands.
+/// Number of connections when the kernel's hash decides. The probability that all get the same queue is one in tens of
+/// thousands.
 const MANY: usize = 16;
 
-/// The same where they must show that packets were handed over more than once.
+/// Number of connections in tests that must show more than one handed-over packet per connection.
 const SILENT: usize = 2 * MANY;
 
-/// What each of them carries, in either direction.
+/// Bytes that each connection carries in either direction.
 const BYTES: u64 = 200_000;
 
-/// What we send to somebody who is silent: so little that it is acknowledged unread, and we have
-/// nothing more to write.
+/// Bytes that we send to a silent server. They are few, so they are acknowledged unread, and we have nothing more to
+/// write.
 const FEW_BYTES: u64 = 1000;
 
 /// Room for more connections than any test makes.
 const AMPLE: usize = 1024;
 
-/// After it the kernel has forgotten who wrote a connection's packets: it does after three seconds,
-/// looks once a second, and gets two more.
+/// Silence after which the kernel has forgotten who wrote a connection's packets. It forgets after three seconds and
+/// checks once a second; two seconds are added.
 const SILENCE: Duration = Duration::from_secs(6);
 
 pub fn cases() -> Vec<Case> {
@@ -61,7 +60,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Accepts everybody, and says who has come to which group.
+/// Listener that accepts every connection and reports which group it reached.
 struct Open {
     group: usize,
     accepted: Sender<(usize, Receiver<Report>)>,
@@ -83,7 +82,7 @@ impl Listener for Open {
     }
 }
 
-/// So many kernel clients that talk to our port, some in each family.
+/// Starts `count` kernel clients of our port, half of them in each address family.
 fn clients(kernel: &Namespace, count: usize) -> Vec<JoinHandle<io::Result<Receipt>>> {
     let client = |number: usize| {
         let family = [Family::V4, Family::V6][number % 2];
@@ -94,7 +93,7 @@ fn clients(kernel: &Namespace, count: usize) -> Vec<JoinHandle<io::Result<Receip
     (0..count).map(client).collect()
 }
 
-/// Waits until `count` connections are over and whole, and gives how many each group had.
+/// Waits until `count` connections are complete. Returns the number of connections of each group.
 fn all_whole(
     clients: Vec<JoinHandle<io::Result<Receipt>>>,
     accepted: &Receiver<(usize, Receiver<Report>)>,
@@ -126,7 +125,7 @@ fn both_siblings_accept() {
     assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
     for group in running {
         group.waker.stop();
-        // The kernel alone decides who accepts, and stays with it.
+        // Only the kernel decides who accepts, and it sticks to its decision.
         assert_eq!(group.finish().handed_over, 0);
     }
 }
@@ -143,7 +142,7 @@ fn one_sibling_accepts_for_both() {
     assert_eq!(all_whole(clients(&kernel, MANY), &accepted), [MANY, 0]);
     a.waker.stop();
     a.finish();
-    // It has waited for its sibling alone.
+    // The host only waited for its sibling.
     let counters = b.finish();
     assert!(counters.handed_over > 0, "{counters:?}");
     assert_eq!(counters.not_handed_over, 0);
@@ -151,8 +150,7 @@ fn one_sibling_accepts_for_both() {
 
 // --- silence ------------------------------------------------------------------------------
 
-/// A server of the kernel's that accepts `count` connections, says nothing for a while, and then
-/// talks.
+/// Starts a kernel server that accepts `count` connections, is silent for a while, and then sends data.
 fn silent_server(
     kernel: &Namespace,
     family: Family,
@@ -196,8 +194,8 @@ fn both_whole(reports: &[Receiver<Report>], server: JoinHandle<io::Result<Vec<Re
     }
 }
 
-/// Has the first of two groups talk to silent servers in both families while the second does what
-/// it is told to, and sees that the second handed over what came to it.
+/// Runs the first of two groups against silent servers in both families while the second does as `second` says. Asserts
+/// that the second handed over the packets that reached it.
 fn after_a_silence(second: impl FnOnce(&mut Host)) {
     let (kernel, [mut a, mut b]) = two_groups(AMPLE, Offload::Off);
     second(&mut b);
@@ -209,11 +207,11 @@ fn after_a_silence(second: impl FnOnce(&mut Host)) {
     for (reports, server) in servers {
         both_whole(&reports, server);
     }
-    // They end by themselves.
+    // The host stops by itself.
     a.finish();
     let counters = b.finish();
-    // A SYN-ACK may come before the kernel has noted who wrote the SYN. That explains one packet of
-    // each connection; what the server said after its silence came in bursts of about ten.
+    // A SYN-ACK may arrive before the kernel has noted who wrote the SYN. That explains one packet of each connection.
+    // After its silence, the server sent bursts of about ten packets.
     assert!(counters.handed_over > SILENT as u64, "{counters:?}");
     assert_eq!(counters.not_handed_over, 0);
 }
@@ -229,7 +227,7 @@ fn a_sibling_that_is_done_reads_on() {
         let opened = host.connect(nobody, opening(STACK, duplex));
         opened.expect("a connection");
     });
-    // That was over at once, and long before there was something to hand over.
+    // That connection ended immediately, long before there was anything to hand over.
     assert_eq!(wait(&reports).outcome.reason, Some(Reason::Refused));
 }
 
@@ -249,7 +247,7 @@ fn a_sibling_that_stops() {
         host.listen(PORT, Box::new(Open { group, accepted }));
     }
     let waker = a.waker();
-    // It is kept: its queue must be closed all the same.
+    // The host is kept alive. Its queue must be closed nevertheless.
     let thread = thread::spawn(move || (a.run(), a));
     let b = Running::start(b);
     let (mut stream, _) = kernel.run(move || listener.accept()).expect("a connection");
@@ -340,8 +338,8 @@ fn a_flood_through_a_sibling() {
     let receipt = client.expect("a whole stream");
     assert_eq!(receipt.hash, Digest::of_pattern(SEED, BYTES));
     assert!(wait(&reports).outcome.is_complete());
-    // Both end by themselves: nothing is left of the strangers. The client has overtaken those that
-    // came through the other queue, about half of them, and not the rest.
+    // Both hosts stop by themselves: nothing is left of the strangers. The client has overtaken the strangers that came
+    // through the other queue, about half of them, but not the rest.
     let counters = a.finish();
     assert!(counters.cookies_sent >= u64::from(SYNS / 4), "{counters:?}");
     assert!(b.finish().handed_over > 0);

@@ -1,4 +1,4 @@
-//! The endpoint as the server of iperf3: a control connection, and one for the data.
+//! The endpoint as an iperf3 server: a control connection and a data connection.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -13,11 +13,10 @@ use crate::testbed::{Case, PORT, case_with, eventually};
 pub const STACK: &str = "sack/cubic";
 pub const BYTES: u64 = 20_000_000;
 
-/// What both sides introduce every connection with: 36 characters and a zero.
+/// Length of the cookie that opens every connection: 36 characters and a zero.
 pub const COOKIE_BYTES: usize = 37;
 
-/// The states that a server tells its client, and a client its server, in one byte
-/// (`iperf_api.h` of iperf 3).
+/// States that server and client send each other in one byte (`iperf_api.h` of iperf 3).
 pub const TEST_START: u8 = 1;
 pub const TEST_RUNNING: u8 = 2;
 pub const TEST_END: u8 = 4;
@@ -78,7 +77,7 @@ fn iperf3(family: Family, direction: Direction) {
     let complaints = String::from_utf8_lossy(&output.stderr);
     eprintln!("{text}{complaints}");
     assert!(output.status.success());
-    // The client is done when its kernel has everything, which is before we have.
+    // The client is done when its kernel has everything, which may be before we have received it.
     eventually(|| {
         let progress = test.progress();
         let bytes = match direction {
@@ -90,13 +89,13 @@ fn iperf3(family: Family, direction: Direction) {
     drop(running);
 }
 
-/// JSON as it goes over the control connection: after its length.
+/// Returns JSON as the control connection carries it: preceded by its length.
 pub fn message(json: &str) -> Vec<u8> {
     let length = (json.len() as u32).to_be_bytes();
     [&length, json.as_bytes()].concat()
 }
 
-/// Takes a message, without its length, if all of it is there.
+/// Removes a message, without its length, if it is complete.
 pub fn take_message(input: &mut Vec<u8>) -> Option<Vec<u8>> {
     let (length, rest) = input.split_first_chunk::<4>()?;
     let end = 4 + u32::from_be_bytes(*length) as usize;
@@ -104,7 +103,7 @@ pub fn take_message(input: &mut Vec<u8>) -> Option<Vec<u8>> {
     is_whole.then(|| input.drain(..end).skip(4).collect())
 }
 
-/// What a side has counted, of a test with one stream.
+/// Returns the results of one side for a test with one stream.
 pub fn results(bytes: u64) -> String {
     format!(
         "{{\"cpu_util_total\":0,\"cpu_util_user\":0,\"cpu_util_system\":0,\
@@ -114,7 +113,7 @@ pub fn results(bytes: u64) -> String {
     )
 }
 
-/// One run of iperf3, as all its connections see it.
+/// State of one iperf3 run, shared by all of its connections.
 #[derive(Clone)]
 struct Test {
     direction: Direction,
@@ -129,7 +128,7 @@ struct Progress {
     sent: u64,
 }
 
-/// How far the test has come.
+/// Progress of the test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     #[default]
@@ -179,7 +178,7 @@ struct Control {
     announced: Announced,
 }
 
-/// Whether the client has been told that the test runs.
+/// Announcement of the running test to the client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Announced {
     No,
@@ -196,7 +195,7 @@ impl Control {
         }
     }
 
-    /// Does what the input allows; whether it did anything.
+    /// Does everything that the input allows. Returns `true` if it did anything.
     fn step(&mut self) -> bool {
         let progress = self.test.progress();
         let (stage, received, sent) = (progress.stage, progress.received, progress.sent);
@@ -211,7 +210,7 @@ impl Control {
                 self.output.push(CREATE_STREAMS);
                 Stage::Streams
             }
-            // The data connection makes it Running, and then the client makes it end.
+            // The data connection starts the stage Running, and the client ends it.
             Stage::Running if self.input.first() == Some(&TEST_END) => {
                 self.input.remove(0);
                 self.output.push(EXCHANGE_RESULTS);
@@ -256,7 +255,7 @@ impl Application for Control {
     }
 }
 
-/// The connection of the data.
+/// The data connection.
 struct Data {
     test: Test,
     cookie: usize,

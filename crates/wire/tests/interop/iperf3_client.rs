@@ -1,4 +1,4 @@
-//! The endpoint as the client of iperf3's own server.
+//! The endpoint as the client of an iperf3 server.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -15,7 +15,7 @@ use crate::iperf3::{
 use crate::ours::{Running, Scene, kernel_address, opening};
 use crate::testbed::{Case, PORT, case_with, eventually};
 
-/// What a client introduces each of its connections with; zero ends it.
+/// Cookie that opens each connection of a client. It ends with a zero.
 const COOKIE: &[u8; COOKIE_BYTES] = b"one of thirty-six characters at will\0";
 
 pub fn cases() -> Vec<Case> {
@@ -38,10 +38,10 @@ pub fn cases() -> Vec<Case> {
 fn client(family: Family, direction: Direction) {
     let (kernel, mut host) = Scene::usual().split();
     let mut command = Command::new("iperf3");
-    // One test, and it is over.
+    // The server runs one test and exits.
     command.args(["-s", "-1", "-p", &PORT.to_string()]);
     let server = kernel.start(command).expect("iperf3 starts");
-    // Not by connecting: that would be its one test.
+    // A probe connection would be counted as the single test.
     eventually(|| sockets(&kernel).iter().any(|it| it.state == State::Listens));
 
     let test = Test {
@@ -58,7 +58,7 @@ fn client(family: Family, direction: Direction) {
         test: test.clone(),
         cookie: COOKIE,
     };
-    // The server takes the second for the data once it has made up its mind about the first.
+    // The server accepts the second connection for the data only after it has accepted the first.
     let to = SocketAddr::new(kernel_address(family), PORT);
     host.connect(to, opening(STACK, control))
         .expect("a connection");
@@ -66,7 +66,7 @@ fn client(family: Family, direction: Direction) {
         .expect("a connection");
     let running = Running::start(host);
     if direction == Direction::FromUs {
-        // What the server has not read at the end, it does not count.
+        // The server does not count bytes that it has not read at the end.
         let has_read = |it: &Socket| it.state == State::PeerHasFinished && it.unread == 0;
         eventually(|| sockets(&kernel).iter().any(has_read));
         test.progress().data = Stream::Over;
@@ -85,12 +85,12 @@ fn client(family: Family, direction: Direction) {
     assert_eq!(ours, theirs, "{}", progress.results);
     match direction {
         Direction::FromUs => assert_eq!(ours, BYTES),
-        // It sends until it is told to end.
+        // The server sends until it is told to end.
         Direction::ToUs => assert!(ours >= BYTES),
     }
 }
 
-/// The bytes that the server has counted.
+/// Parses the number of bytes that the server has counted.
 fn count_of(results: &str) -> u64 {
     let (_, rest) = results.split_once("\"bytes\":").expect("a count");
     let end = rest.find(|c: char| !c.is_ascii_digit());
@@ -99,7 +99,7 @@ fn count_of(results: &str) -> u64 {
 
 // --- the server's sockets -----------------------------------------------------------------
 
-/// A socket at the server's port, as the kernel's table has it (proc(5)).
+/// A socket at the server's port, from the kernel's table (proc(5)).
 struct Socket {
     state: State,
     /// Bytes that the program has not read.
@@ -141,7 +141,7 @@ fn socket(line: &str) -> Option<Socket> {
 
 // --- our side -----------------------------------------------------------------------------
 
-/// One run of iperf3, as both connections and the test see it.
+/// State of one iperf3 run, shared by both connections and the test.
 #[derive(Clone)]
 struct Test {
     direction: Direction,
@@ -153,15 +153,15 @@ struct Test {
 struct Progress {
     control: Stage,
     data: Stream,
-    /// Sent or received, without the cookie.
+    /// Bytes sent or received, without the cookie.
     bytes: u64,
-    /// What the server has counted.
+    /// Results of the server.
     results: String,
-    /// Connections that came to their end.
+    /// Number of connections that ended properly.
     complete: u32,
 }
 
-/// How far the control connection has come.
+/// Progress of the control connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     #[default]
@@ -175,7 +175,7 @@ enum Stage {
     Done,
 }
 
-/// Whether there is enough of the data.
+/// Progress of the data connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stream {
     #[default]
@@ -193,7 +193,7 @@ impl Test {
         self.progress().complete += u32::from(outcome.is_complete());
     }
 
-    /// What the server is asked for (`iperf_api.c`, `send_parameters`).
+    /// Returns the parameters sent to the server (`iperf_api.c`, `send_parameters`).
     fn parameters(&self) -> Vec<u8> {
         let reverse = match self.direction {
             Direction::ToUs => ",\"reverse\":true",
@@ -213,7 +213,7 @@ struct Control {
 }
 
 impl Control {
-    /// Does what the input allows; whether it did anything.
+    /// Does everything that the input allows. Returns `true` if it did anything.
     fn step(&mut self) -> bool {
         let stage = self.test.progress().control;
         if stage == Stage::Results {
@@ -246,11 +246,11 @@ impl Control {
                 self.output.push(IPERF_DONE);
                 Stage::Done
             }
-            _ => panic!("the server says {state} at {stage:?}"),
+            _ => panic!("unexpected state {state} from the server at {stage:?}"),
         };
         self.input.remove(0);
         self.test.progress().control = next;
-        // The data may have been waiting for it.
+        // The data connection may have been waiting for this.
         self.test.waker.wake();
         true
     }
@@ -286,10 +286,10 @@ impl Application for Control {
     }
 }
 
-/// The connection of the data.
+/// The data connection.
 struct Data {
     test: Test,
-    /// What is left to send of it.
+    /// Unsent part of the cookie.
     cookie: &'static [u8],
 }
 
@@ -313,7 +313,7 @@ impl Application for Data {
                 progress.bytes += length as u64;
                 Supply::Bytes(length)
             }
-            // An early end would be the end of the test.
+            // Ending the stream early would end the test.
             (Direction::ToUs, Stage::Running) => Supply::NothingNow,
             _ => Supply::End,
         }

@@ -1,4 +1,4 @@
-//! The endpoint and the kernel's TCP, in every way of opening and closing.
+//! The endpoint and the kernel's TCP: all ways to open and close a connection.
 
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -61,18 +61,18 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Who opens.
+/// The end that opens the connection.
 #[derive(Clone, Copy)]
 enum Opener {
     Us,
     Kernel,
 }
 
-/// What is exchanged, and when our side ends.
+/// Data of an exchange, and the time at which our side ends.
 #[derive(Clone, Copy)]
 struct Exchange {
     opener: Opener,
-    /// What we offer of ECN, if not what the dialect does.
+    /// Our ECN offer, if it differs from that of the dialect.
     ecn: Option<EcnOffer>,
     family: Family,
     ours: u64,
@@ -90,7 +90,7 @@ impl Exchange {
         end: End::AtOnce,
     };
 
-    /// Runs it, checks both streams by their hashes, and gives our report.
+    /// Runs the exchange, verifies both streams by their hashes, and returns our report.
     fn run(self, scene: Scene) -> Report {
         let (kernel, mut host) = scene.split();
         let (duplex, reports) = Duplex::new(self.ours, self.end);
@@ -201,7 +201,7 @@ fn plain_packets_v6() {
 }
 
 fn small_mtu() {
-    // The least of IPv6 (RFC 8200 §5) and one that only IPv4 can have.
+    // The minimum of IPv6 (RFC 8200 §5), and an MTU that only IPv4 allows.
     for (mtu, family) in [(1280, Family::V6), (296, Family::V4)] {
         let report = Exchange {
             family,
@@ -258,8 +258,8 @@ fn kernel_without_window_scaling() {
     assert_eq!((shifts.ours, shifts.peers), (0, 0));
 }
 
-/// If it opens, it asks and is told yes: new data is ECN-capable, and nothing is marked. We do not
-/// ask, as Linux does not of itself.
+/// If the kernel opens the connection, it requests ECN and we agree: new data is ECN-capable, and nothing is marked. We
+/// do not request ECN because Linux does not by default.
 fn kernel_that_asks_for_ecn() {
     for opener in [Opener::Us, Opener::Kernel] {
         let scene = Scene::usual();
@@ -294,12 +294,12 @@ fn kernel_that_asks_for_ecn() {
     }
 }
 
-/// We ask for Accurate ECN: a kernel that has it agrees, another agrees to what it has.
+/// We request Accurate ECN. A kernel that supports it agrees. Another kernel agrees to classic ECN.
 fn kernel_that_is_asked_for_accurate_ecn() {
     let scene = Scene::usual();
     let agreed = match scene.kernel.set("ipv4/tcp_ecn", "3") {
         Ok(()) => dupack_tcp::options::Ecn::Accurate,
-        // Linux has known more than 2 since 7.0.
+        // Linux supports values above 2 since 7.0.
         Err(_) => dupack_tcp::options::Ecn::Classic,
     };
     let report = Exchange {
@@ -347,7 +347,7 @@ fn kernel_refuses() {
 fn we_refuse() {
     for family in [Family::V4, Family::V6] {
         let (kernel, mut host) = Scene::usual().split();
-        // Somebody listens, but elsewhere.
+        // There is a listener, but on a different port.
         let (duplex, _reports) = Duplex::new(10, End::AtOnce);
         host.listen(PORT + 1, once(STACK, duplex));
         let _running = Running::start(host);
@@ -367,7 +367,7 @@ fn kernel_resets() {
     let job = move || {
         let (mut stream, _) = listener.accept()?;
         stream.read_exact(&mut [0; 1000])?;
-        // Closed with unread data and without lingering: RST.
+        // Closing with unread data and without lingering sends a RST.
         let at_once = nix::libc::linger {
             l_onoff: 1,
             l_linger: 0,
@@ -402,7 +402,7 @@ fn we_reset() {
 
 // --- windows ------------------------------------------------------------------------------
 
-/// So often is a closed window asked for before it opens.
+/// Number of window probes before the closed window opens.
 const PROBES: u64 = 2;
 
 fn kernel_stops_reading() {
@@ -429,7 +429,7 @@ fn kernel_stops_reading() {
     running.finish();
 }
 
-/// Waits until `prober` has asked for a closed window.
+/// Waits until `prober` has probed a closed window.
 fn probed(watch: &Watch, prober: IpAddr) {
     eventually(|| watch.probes_of_a_closed_window(prober) as u64 >= PROBES);
 }
@@ -509,7 +509,7 @@ impl io::Write for Slow {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // Whoever waits has the whole, or the test fails.
+        // The receiver either has the whole stream, or the test fails.
         let _ = self.0.send(std::mem::take(&mut self.1));
         Ok(())
     }

@@ -1,6 +1,6 @@
-//! Megabytes both ways at once through 5 % loss both ways, for every recovery of the catalog.
+//! Megabytes in both directions at once through 5 % loss each way, for every recovery in the catalog.
 //!
-//! 100 MB, for those who have the time: `cargo xtask interop`.
+//! `cargo xtask interop` transfers 100 MB.
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration as StdDuration;
@@ -17,18 +17,18 @@ use dupack_wire::tun::Offload;
 use crate::ours::{Duplex, End, Running, SEED, host, opening};
 use crate::testbed::{self, Case, PORT};
 
-/// In every run, and before a release.
+/// Bytes in every run, and before a release.
 const BYTES: [u64; 2] = [4_000_000, 10_000_000];
 
-/// Sets another number of bytes (`xtask/src/interop.rs` does).
+/// Variable that sets another number of bytes (used by `xtask/src/interop.rs`).
 const BYTES_VARIABLE: &str = "DUPACK_LOSSY_BYTES";
 
-/// However bad the recovery: a timeout of 200 ms for every ten segments.
+/// Lower bound for any recovery: a timeout of 200 ms for every ten segments.
 const SLOWEST_BYTES_PER_SECOND: u64 = 70_000;
 
 pub fn cases() -> Vec<Case> {
     let case = |(index, name): (usize, String)| {
-        // Each family gets half of them.
+        // Each family gets half of the recoveries.
         let family = [Family::V4, Family::V6][index % 2];
         Case {
             name: format!("through_loss_{}", name.replace('-', "_")),
@@ -46,7 +46,7 @@ fn both_ways_through_loss(recovery: &str, family: Family) {
     let [every, release] = BYTES;
     let bytes = match std::env::var(BYTES_VARIABLE) {
         Ok(text) => text.parse().expect("a number of bytes"),
-        Err(_) => dupack_volume::cases(every, release),
+        Err(_) => dupack_testing::cases(every, release),
     };
     let patience = StdDuration::from_secs(30 + bytes / SLOWEST_BYTES_PER_SECOND);
     let stack = Catalog::builtin()

@@ -1,4 +1,4 @@
-//! Our side: an endpoint beside a kernel in a namespace, and what the tests have it do.
+//! Our side of the interoperability tests: an endpoint next to a kernel in a namespace, and its applications.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroUsize;
@@ -21,13 +21,13 @@ use dupack_wire::tun::{Offload, Prefix, Tun, TunConfig};
 
 use crate::testbed::PATIENCE;
 
-/// What our side sends.
+/// Seed of the pattern that our side sends.
 pub const SEED: u64 = 0x6475_7061;
 
 /// RFC 8200 §5.
 const LEAST_MTU_OF_IPV6: u16 = 1280;
 
-/// A kernel, and a device on which an endpoint can be its neighbour.
+/// A kernel, and a device on which an endpoint is its neighbour.
 pub struct Scene {
     pub kernel: Namespace,
     tun: Tun,
@@ -56,18 +56,19 @@ impl Scene {
         Self { kernel, tun }
     }
 
-    /// As Ethernet has it, with offload.
+    /// Creates a scene with Ethernet's MTU and offload.
     pub fn usual() -> Self {
         Self::new(1500, Offload::WherePossible)
     }
 
-    /// The kernel, and a host of ours.
+    /// Returns the kernel and one of our hosts.
     pub fn split(self) -> (Namespace, Host) {
         let addresses = [Family::V4, Family::V6].map(our_address).to_vec();
         (self.kernel, host(addresses, self.tun))
     }
 
-    /// The same with a host that has room for so many connections, and as many handshakes.
+    /// Same as [`split`](Self::split), with a host that has room for `connections_max` connections and as many
+    /// handshakes.
     pub fn split_with_room(self, connections_max: usize) -> (Namespace, Host) {
         let addresses = [Family::V4, Family::V6].map(our_address).to_vec();
         let mut config = host_config(addresses);
@@ -95,7 +96,7 @@ fn device(mtu: u16, offload: Offload) -> TunConfig {
     config
 }
 
-/// A kernel, and two hosts of ours that share a device and have room for so many connections each.
+/// Returns a kernel and two of our hosts that share a device. Each has room for `connections_max` connections.
 pub fn two_groups(connections_max: usize, offload: Offload) -> (Namespace, [Host; 2]) {
     let kernel = Namespace::new("kernel").expect("a namespace");
     let config = device(1500, offload);
@@ -129,7 +130,7 @@ fn secret() -> Secret {
     Secret::new(&[5; 16])
 }
 
-/// A host at work.
+/// A running host.
 pub struct Running {
     pub waker: Waker,
     thread: Option<JoinHandle<io::Result<HostCounters>>>,
@@ -152,7 +153,10 @@ impl Running {
     pub fn finish(mut self) -> HostCounters {
         let thread = self.thread.take().expect("it runs");
         let counters = thread.join().expect("no panic").expect("a device");
-        assert_eq!(counters.sent.refused, 0, "the kernel takes our packets");
+        assert_eq!(
+            counters.sent.refused, 0,
+            "the kernel refused some of our packets"
+        );
         counters
     }
 }
@@ -166,7 +170,7 @@ impl Drop for Running {
     }
 }
 
-/// How a connection went, as the application saw it.
+/// Result of a connection, as its application saw it.
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
     pub bytes: u64,
@@ -174,7 +178,7 @@ pub struct Report {
     pub outcome: Outcome,
 }
 
-/// When our side ends its stream.
+/// Time at which our side ends its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// After its last byte.
@@ -183,7 +187,7 @@ pub enum End {
     AfterPeer,
 }
 
-/// Sends the pattern, hashes what comes, and reports.
+/// Application that sends the pattern, hashes received data, and reports.
 pub struct Duplex {
     left: u64,
     pattern: Pattern,
@@ -201,7 +205,7 @@ enum Peer {
 }
 
 impl Duplex {
-    /// Sends `bytes` bytes.
+    /// Creates an application that sends `bytes` bytes.
     pub fn new(bytes: u64, end: End) -> (Self, Receiver<Report>) {
         let (report, reports) = channel();
         let duplex = Self {
@@ -216,7 +220,7 @@ impl Duplex {
         (duplex, reports)
     }
 
-    /// Takes nothing until the returned gate is opened (and the host woken).
+    /// Makes the application take nothing until the returned gate is opened and the host is woken.
     pub fn behind_a_gate(&mut self) -> Arc<AtomicBool> {
         self.gate.store(false, Ordering::Release);
         Arc::clone(&self.gate)
@@ -260,17 +264,17 @@ impl Application for Duplex {
     }
 }
 
-/// A connection with `stack`.
+/// Creates an opening with `stack`.
 pub fn opening(stack: &str, application: impl Application + 'static) -> Opening {
     offer(stack).used_by(application)
 }
 
-/// Accepts one connection with `stack`.
+/// Creates a listener that accepts one connection with `stack`.
 pub fn once(stack: &'static str, application: impl Application + 'static) -> Box<dyn Listener> {
     Box::new(Once::new(move || offer(stack), application))
 }
 
-/// What a connection with `stack` begins with.
+/// Returns the offer of a connection with `stack`.
 pub fn offer(stack: &str) -> Offer {
     let stack = StackSpec::parse(stack, &Catalog::builtin()).expect("a stack");
     catalog::offer(&stack, Dialect::Linux).into()

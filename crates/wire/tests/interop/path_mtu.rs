@@ -1,5 +1,5 @@
-//! The endpoint and the kernel with a path between them that carries less than their links, and a
-//! router in front of it that says so, or does not.
+//! The endpoint and the kernel over a path that carries less than their links, with and without a router that reports
+//! it.
 
 use std::net::{SocketAddr, TcpListener};
 
@@ -18,7 +18,7 @@ use crate::testbed::{self, Case, PORT, case};
 
 const BYTES: u64 = 2_000_000;
 
-/// The least that IPv6 permits, and less than both links.
+/// The minimum that IPv6 permits, less than both links.
 const NARROW: u16 = 1280;
 
 pub fn cases() -> Vec<Case> {
@@ -45,13 +45,13 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// What our connection came to, and what passed.
+/// Result of our connection, and the traffic.
 struct Passed {
     outcome: Outcome,
     report: PathReport,
 }
 
-/// 2 MB from our side to the kernel's, and as many back if `both`.
+/// Sends 2 MB from our side to the kernel's, and 2 MB back if `both`.
 fn exchange(
     hops: [Option<NarrowHop>; 2],
     family: Family,
@@ -103,7 +103,7 @@ fn exchange(
     passed
 }
 
-/// What is left of the narrow path for a segment with timestamps.
+/// Returns the payload that fits a segment with timestamps on the narrow path.
 fn most(family: Family) -> u32 {
     let headers = match family {
         Family::V4 => 40,
@@ -112,7 +112,7 @@ fn most(family: Family) -> u32 {
     u32::from(NARROW) - headers - 12
 }
 
-/// Both ends hear of it: segments are smaller at once, and both streams arrive.
+/// Both ends receive the report: segments become smaller immediately, and both streams arrive.
 fn says_so(family: Family, offload: Offload) {
     let hop = NarrowHop {
         mtu: NARROW,
@@ -124,13 +124,13 @@ fn says_so(family: Family, offload: Offload) {
     assert_eq!(outcome.path.too_big, 1);
     let stats = outcome.sender.expect("it has sent");
     assert_eq!(stats.timeouts, 0, "{stats:?}");
-    // A window of ours, one of the kernel's.
+    // One window of ours and one of the kernel.
     for lane in [passed.report.forward, passed.report.backward] {
         assert!((1..200).contains(&lane.too_big), "{}", lane.too_big);
     }
 }
 
-/// Nobody says anything: our side finds out.
+/// No router reports anything, and our side detects the black hole.
 fn black_hole(family: Family, probing: ProbingRule) {
     let hop = NarrowHop {
         mtu: NARROW,
@@ -151,12 +151,12 @@ fn black_hole(family: Family, probing: ProbingRule) {
     assert_eq!(outcome.path.black_holes, holes);
     assert!(passed.report.forward.too_big > 0);
     if family == Family::V4 {
-        // From 1024 bytes on there was something to find out.
+        // There was something to find above 1024 bytes.
         assert!(outcome.path.probes > 0, "{:?}", outcome.path);
     }
 }
 
-/// The search ends near what the links carry.
+/// The search ends near the MTU of the links.
 fn nothing_narrow() {
     let passed = exchange(
         [None, None],

@@ -1,4 +1,4 @@
-//! The endpoint as the web server of curl and of nginx, and as a client of nginx.
+//! The endpoint as a web server for curl and nginx, and as a client of nginx.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -34,12 +34,12 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// One HTTP exchange of ours: a head is sent, one is received, and either may have a body.
+/// One HTTP exchange of ours: we send a head and receive one, and either may have a body.
 struct Http {
-    /// What is sent at once, or once the other's head is there.
+    /// Our head, sent immediately or after the other head has arrived.
     head: Vec<u8>,
     starts: Starts,
-    /// The body that follows our head.
+    /// Length of the body after our head.
     body: u64,
     pattern: Pattern,
     received: Vec<u8>,
@@ -51,14 +51,14 @@ struct Http {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Starts {
     AtOnce,
-    /// When the other's message is complete.
+    /// When the other message is complete.
     WhenAsked,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expects {
     Head,
-    /// A body of so many bytes more.
+    /// A body with this many bytes left.
     Body(u64),
 }
 
@@ -104,7 +104,7 @@ impl Application for Http {
             self.body -= length as u64;
             return Supply::Bytes(length);
         }
-        // A client waits for its answer, as some servers take a half-close for a hang-up.
+        // A client waits for the answer because some servers treat a half-closed connection as an abort.
         match self.starts {
             Starts::AtOnce if !asked => Supply::NothingNow,
             _ => Supply::End,
@@ -182,7 +182,7 @@ fn curl_fetches_from_us(family: Family) {
     running.finish();
 }
 
-/// A server of ours for one page.
+/// Creates a server of ours for one page.
 fn page() -> (Http, Receiver<(Digest, Outcome)>) {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {BYTES}\r\nConnection: close\r\n\r\n");
     Http::new(head, Starts::WhenAsked, BYTES)
@@ -242,7 +242,7 @@ fn we_fetch_from_nginx(family: Family) {
     running.finish();
 }
 
-/// As a proxy nginx is our client: it fetches the page that somebody asks it for.
+/// nginx as a proxy is our client: it fetches a requested page from us.
 fn nginx_fetches_from_us(family: Family) {
     const ASKED_PORT: u16 = PORT + 1;
     let (kernel, mut host) = Scene::usual().split();
@@ -261,7 +261,7 @@ fn nginx_fetches_from_us(family: Family) {
     running.finish();
 }
 
-/// The page of a server of the kernel's.
+/// Fetches the page of a kernel server.
 fn fetch(server: SocketAddr) -> io::Result<Digest> {
     let mut stream = TcpStream::connect(server)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -276,7 +276,7 @@ fn fetch(server: SocketAddr) -> io::Result<Digest> {
     Ok(digest)
 }
 
-/// A folder for nginx.
+/// A temporary folder for nginx.
 struct Nginx(TempDir);
 
 impl Nginx {
@@ -288,10 +288,9 @@ impl Nginx {
         self.0.path()
     }
 
-    /// Starts it as a server at `address` that does what `site` says, and waits until it listens.
+    /// Starts nginx as a server at `address` with the configuration `site`, and waits until it listens.
     fn start(&self, kernel: &Namespace, address: SocketAddr, site: &str) -> Child {
-        // One process that stays in front: it dies when we do. In a user namespace there is no user
-        // but root.
+        // A single foreground process dies with us. In a user namespace, root is the only user.
         let configuration = format!(
             "user root root; daemon off; master_process off; pid {0}/pid; error_log stderr;\n\
              events {{}} http {{ access_log off; client_body_temp_path {0}/b;\n\

@@ -1,4 +1,4 @@
-//! Strangers who ask for connections and never want one, and a good client after them.
+//! Strangers who request connections without completing them, and a good client after them.
 
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
@@ -23,17 +23,17 @@ use crate::testbed::{self, Case, PATIENCE, PORT, case, eventually};
 
 const STACK: &str = "sack/reno";
 
-/// Connections that the host may have at once.
+/// Maximum number of connections of the host.
 pub const ROOM: u16 = 64;
 
-/// SYNs in all, and at once where it matters.
+/// Total number of SYNs, sent at once where it matters.
 pub const SYNS: u16 = 2048;
 const AT_ONCE: u16 = ROOM / 2;
 
 /// The first port of the strangers.
 pub const FIRST_PORT: u16 = 10_000;
 
-/// An address on the device's network that nobody has.
+/// An unused address on the device's network.
 pub const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 97, 0, 77));
 
 pub fn cases() -> Vec<Case> {
@@ -45,7 +45,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Sends SYNs from `source`, whoever has that address, and as many ports.
+/// Sends one SYN from each port with the source address `source`, regardless of its owner.
 pub fn send_syns(kernel: &Namespace, source: IpAddr, ports: std::ops::Range<u16>) {
     let job = move || {
         let (family, raw) = (AddressFamily::Inet, SockType::Raw);
@@ -76,7 +76,7 @@ pub fn send_syns(kernel: &Namespace, source: IpAddr, ports: std::ops::Range<u16>
     kernel.run(job).expect("a raw socket");
 }
 
-/// RSTs that the kernel has sent.
+/// Returns the number of RSTs that the kernel has sent.
 fn resets(kernel: &Namespace) -> u64 {
     let table = kernel.run(|| std::fs::read_to_string("/proc/thread-self/net/snmp"));
     let table = table.expect("the kernel's counters");
@@ -89,8 +89,7 @@ fn resets(kernel: &Namespace) -> u64 {
     count.parse().expect("a number")
 }
 
-/// Lets strangers have their way with a host that accepts one connection, and then a good client
-/// talk with it.
+/// Runs `strangers` against a host that accepts one connection, then lets a good client talk to the host.
 fn after(strangers: impl FnOnce(&Namespace)) -> HostCounters {
     let (kernel, mut host) = Scene::usual().split_with_room(usize::from(ROOM));
     let (duplex, reports) = Duplex::new(100_000, End::AtOnce);
@@ -107,7 +106,7 @@ fn after(strangers: impl FnOnce(&Namespace)) -> HostCounters {
     assert_eq!(report.hash, Digest::of_pattern(testbed::SEED, 100_000));
     let sent = Digest::of_pattern(SEED, 100_000);
     assert_eq!(receipt.expect("the kernel's side").hash, sent);
-    // It ends by itself: nothing is left of the strangers.
+    // The host stops by itself: nothing is left of the strangers.
     running.finish()
 }
 
@@ -115,7 +114,7 @@ fn a_flood_of_syns() {
     let counters = after(|kernel| {
         send_syns(kernel, NOBODY, FIRST_PORT..FIRST_PORT + SYNS);
     });
-    // There were never more than fit. The client's is among the cookies.
+    // There were never more handshakes than the limit. The client's cookie is included.
     assert!(
         counters.cookies_sent >= u64::from(SYNS - ROOM),
         "{counters:?}"
@@ -124,10 +123,10 @@ fn a_flood_of_syns() {
     assert_eq!(counters.displaced, 0);
 }
 
-/// Clients that come one after the other while SYNs arrive.
+/// Clients that connect one after the other while SYNs arrive.
 const CLIENTS: u16 = 200;
 
-/// SYNs in a second while they do.
+/// SYNs per second meanwhile.
 const SYNS_PER_SECOND: u32 = 5000;
 
 fn a_flood_that_goes_on() {
@@ -163,7 +162,7 @@ fn a_flood_that_goes_on() {
     assert!(counters.cookies_returned > 0, "{counters:?}");
 }
 
-/// Connects, and reads to the end what it is told.
+/// Connects and reads the greeting to its end.
 fn greeted(to: SocketAddr) -> std::io::Result<()> {
     let mut stream = TcpStream::connect_timeout(&to, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -177,7 +176,7 @@ fn greeted(to: SocketAddr) -> std::io::Result<()> {
 
 const GREETING: &[u8] = b"hello";
 
-/// Greets everybody, and ends.
+/// Listener that greets every client and closes.
 struct Greeter;
 
 impl Listener for Greeter {
@@ -194,7 +193,7 @@ impl Listener for Greeter {
     }
 }
 
-/// Whether it was said.
+/// `true` once the greeting has been sent.
 struct Greeting(bool);
 
 impl Application for Greeting {
@@ -213,7 +212,7 @@ impl Application for Greeting {
 
 fn a_scan_of_syns_and_resets() {
     let counters = after(|kernel| {
-        // The kernel knows nothing of these connections, and resets what is answered.
+        // The kernel does not know these connections and resets the answers.
         let before = resets(kernel);
         for start in (0..SYNS).step_by(usize::from(AT_ONCE)) {
             let first = FIRST_PORT + start;

@@ -1,4 +1,4 @@
-//! What a kernel's devices carry, both ways, as a packet socket shows it (packet(7)).
+//! Monitor of the packets on a kernel's devices in both directions, using a packet socket (packet(7)).
 
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -23,14 +23,14 @@ pub struct Seen {
     pub ecn: Ecn,
 }
 
-/// What IPv4's ECN field says (RFC 3168 §5).
+/// ECN field of IPv4 (RFC 3168 §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
     NotCapable,
     Capable,
 }
 
-/// Sees packets until it is dropped.
+/// Records packets until it is dropped.
 pub struct Watch {
     seen: Arc<Mutex<Vec<Seen>>>,
     is_over: Arc<AtomicBool>,
@@ -51,7 +51,7 @@ impl Watch {
                         .lock()
                         .expect("no panic")
                         .extend(read(&buffer[..length])),
-                    // Nothing came in time, or more than there was room for.
+                    // Nothing arrived in time, or more than there was room for.
                     Err(Errno::EAGAIN | Errno::EINTR | Errno::ENOBUFS) => {}
                     Err(error) => panic!("the packet socket fails: {error}"),
                 }
@@ -64,15 +64,15 @@ impl Watch {
         }
     }
 
-    /// What `source` sent until now, as far as it was seen.
+    /// Returns the packets that `source` has sent so far, as far as they were seen.
     pub fn from(&self, source: IpAddr) -> Vec<Seen> {
         let seen = self.seen.lock().expect("no panic");
         let from = seen.iter().filter(|packet| packet.source == source);
         from.copied().collect()
     }
 
-    /// How many times `source` has asked for a window that was closed: by a segment without data
-    /// just below it.
+    /// Returns the number of times that `source` has probed a closed window with a segment without data just below the
+    /// window.
     pub fn probes_of_a_closed_window(&self, source: IpAddr) -> usize {
         let mut closed = None;
         let mut probes = 0;
@@ -102,7 +102,7 @@ impl Drop for Watch {
     }
 }
 
-/// A socket that gets every IP packet of every device of this namespace, without link headers.
+/// Opens a socket that receives every IP packet of every device in this namespace, without link headers.
 fn packet_socket() -> nix::Result<OwnedFd> {
     const ROOM_BYTES: usize = 16 << 20;
     let (kind, all) = (SockType::Datagram, SockProtocol::EthAll);
@@ -115,7 +115,7 @@ fn packet_socket() -> nix::Result<OwnedFd> {
 
 fn read(packet: &[u8]) -> Option<Seen> {
     const ECN_FIELD: u8 = 0b11;
-    // A checksum may be left to the device.
+    // The checksum may be left to the device.
     let parsed = parse(packet, Verify::Nothing).ok()?;
     let ecn = match packet[1] & ECN_FIELD {
         0 => Ecn::NotCapable,

@@ -1,8 +1,6 @@
-//! The integration tests of this crate, in one program.
+//! Integration tests of this crate, in one program.
 
 mod endpoint;
-mod fuzz_corpus;
-mod fuzz_entry;
 mod hostile_peer;
 mod states;
 mod transfers;

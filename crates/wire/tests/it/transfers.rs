@@ -1,5 +1,4 @@
-//! Two connections over a bad network: whatever the recovery, both streams arrive whole, and
-//! both ends come to rest.
+//! Two connections over a bad network: with every recovery, both streams arrive completely and both ends close.
 
 use std::net::SocketAddr;
 
@@ -14,14 +13,14 @@ use crate::endpoint::host::{Close, Host, Plan};
 use crate::endpoint::network::{Network, Weather};
 use crate::endpoint::stacks::{builder, config, every_recovery, stack};
 
-/// How the connection is opened.
+/// Way in which the connection is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Opening {
     Client,
     Simultaneous,
 }
 
-/// One transfer, all of it drawn from a seed.
+/// One transfer, fully determined by a seed.
 struct Case {
     stack: StackSpec,
     dialect: Dialect,
@@ -110,7 +109,7 @@ impl Case {
         })
     }
 
-    /// Returns how many segments were retransmitted.
+    /// Returns the number of retransmitted segments.
     fn run(&self) -> u64 {
         let mut network = Network::new(self.hosts(), self.weather, self.seed);
         let name = format!("{:?}:{}#{}", self.dialect, self.stack, self.seed);
@@ -126,7 +125,7 @@ impl Case {
             );
             assert_eq!(host.closed, Some(Reason::Finished), "{name}");
         }
-        assert!(ended.is_some(), "{name} did not come to rest");
+        assert!(ended.is_some(), "{name} did not finish");
         let halves = network.hosts.iter().filter_map(|h| h.connection.sender());
         halves.map(|sender| sender.stats().retransmissions).sum()
     }

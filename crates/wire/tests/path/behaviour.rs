@@ -1,4 +1,4 @@
-//! The path has the rate, delay and losses that it was told to have.
+//! The path has the configured rate, delay and losses.
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, UdpSocket};
@@ -23,10 +23,10 @@ use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 use crate::testbed::{self, PATIENCE, PORT, Receipt};
 
 const SEED: u64 = 1;
-/// More than all datagrams of a test take in a socket. Only root gets so much.
+/// Socket buffer for more than all datagrams of a test. Only root gets this size.
 const ROOM_BYTES: usize = 64 << 20;
 const MTU: f64 = 1500.0;
-/// IP and TCP headers with timestamps.
+/// Lengths of IP and TCP headers with timestamps.
 const HEADERS_V4: f64 = 52.0;
 const HEADERS_V6: f64 = 72.0;
 
@@ -49,7 +49,7 @@ fn network(forward: LinkConfig, attachment: Attachment) -> PathNetwork {
     PathNetwork::new(&config(forward), attachment).expect("a network")
 }
 
-/// Sends `bytes` from near to far and checks that they arrive as they were sent.
+/// Sends `bytes` from near to far and verifies that they arrive unchanged.
 fn transfer(network: &PathNetwork, family: Family, bytes: u64) -> Receipt {
     let far = Side::Far.address(family);
     let receiver = testbed::receive(network.host(Side::Far), far);
@@ -68,8 +68,8 @@ fn stop(network: PathNetwork) -> PathReport {
 
 // --- rate ---------------------------------------------------------------------------------
 
-/// Measures until it fits, a few times at most: a machine that has something else to do is late, and
-/// late once more is less likely. What is wrong is wrong every time.
+/// Repeats a measurement a few times until it succeeds: a busy machine may be late once, but is unlikely to be late
+/// every time. A real error fails every time.
 fn one_of_few(measure: impl Fn() -> Result<(), String>) {
     const ATTEMPTS: usize = 5;
     let attempts = (0..ATTEMPTS).map(|_| measure());
@@ -77,19 +77,18 @@ fn one_of_few(measure: impl Fn() -> Result<(), String>) {
     assert!(failed.len() < ATTEMPTS, "{failed:?}");
 }
 
-/// A stream gets what the link leaves, between 30 and 95 % of its bytes, when the queue is full all
-/// the time.
+/// Checks that a stream uses the available rate between 30 and 95 % of its bytes, while the queue is always full.
 fn fits(receipt: &Receipt, left_bps: f64) -> Result<(), String> {
     let measured = receipt.rate_bps(0.3, 0.95);
     let ratio = measured / left_bps;
-    let text = format!("{measured:.0} bit/s, {ratio:.4} of what the link leaves");
+    let text = format!("{measured:.0} bit/s, {ratio:.4} of the available rate");
     eprintln!("{text}");
-    // What a busy machine sends too late is not made up for.
+    // A busy machine does not catch up on data that it sends too late.
     let fits = (0.95..=1.02).contains(&ratio);
     fits.then_some(()).ok_or(text)
 }
 
-/// Of a link of 40 Mbit/s a stream gets the share of packets that is not headers.
+/// On a link of 40 Mbit/s, a stream gets the share of each packet that is not headers.
 fn rate(family: Family, headers: f64, attachment: Attachment) {
     let link = LinkConfig::rate(BitRate::from_mbps(40), ms(5)).with_queue(QueueLimit::Packets(400));
     one_of_few(|| {
@@ -113,7 +112,7 @@ pub fn rate_v4_plain() {
 }
 
 pub fn rate_of_a_recorded_trace() {
-    // Five opportunities in 4 ms, again and again: 5 · 12 kbit / 4 ms = 15 Mbit/s.
+    // Five opportunities every 4 ms: 5 · 12 kbit / 4 ms = 15 Mbit/s.
     let trace = DeliveryTrace::new(vec![1, 1, 2, 4, 4]).expect("a trace");
     let link =
         LinkConfig::new(ServiceConfig::Trace(trace), ms(5)).with_queue(QueueLimit::Packets(200));
@@ -137,9 +136,9 @@ pub fn delay_is_added_both_ways() {
             stop(network);
             let trips = trips.map_err(|error| format!("no answer: {error}"))?;
             let (least, median) = (trips[0], trips[trips.len() / 2]);
-            let text = format!("round trip: least {least:?}, median {median:?}");
+            let text = format!("round trip: minimum {least:?}, median {median:?}");
             eprintln!("{text}");
-            // Never early; and on time but for two wakings on a busy machine.
+            // Never early, and on time except for two wake-ups on a busy machine.
             assert!(least >= StdDuration::from_millis(42), "{least:?}");
             let is_on_time = median <= StdDuration::from_millis(44);
             is_on_time.then_some(()).ok_or(text)
@@ -147,7 +146,7 @@ pub fn delay_is_added_both_ways() {
     }
 }
 
-/// How long datagrams take to the far host and back, the quickest first.
+/// Returns the round-trip times of datagrams to the far host, in ascending order.
 #[expect(clippy::disallowed_methods, reason = "real packets take real time")]
 fn round_trips(network: &PathNetwork, family: Family) -> io::Result<Vec<StdDuration>> {
     let address = SocketAddr::new(Side::Far.address(family), PORT);
@@ -178,7 +177,7 @@ fn udp(network: &PathNetwork, side: Side, family: Family, port: u16) -> UdpSocke
     socket
 }
 
-/// Answers `count` datagrams on the far host.
+/// Echoes `count` datagrams on the far host.
 fn echo(network: &PathNetwork, address: SocketAddr, count: usize) {
     let family = match address {
         SocketAddr::V4(_) => Family::V4,
@@ -213,8 +212,8 @@ fn lossy(mut link: LinkConfig, probability: f64) -> LinkConfig {
     link
 }
 
-/// The share lost is within four standard deviations of the probability: a binomial count is
-/// outside once in 16 000 seeds, and the seed is fixed.
+/// Asserts that the share of losses is within four standard deviations of the probability. A binomial count is outside
+/// for one in 16 000 seeds, and the seed is fixed.
 fn assert_share(lane: &LaneReport, probability: f64) {
     let offered = lane.link.offered_packets as f64;
     let lost = lane.link.drops.of(DropCause::Random) as f64;
@@ -227,26 +226,26 @@ fn assert_share(lane: &LaneReport, probability: f64) {
     assert_eq!(lane.overflowed, Some(0));
 }
 
-/// What a reader saw of numbered datagrams.
+/// Numbered datagrams that a reader received.
 struct Arrived {
-    /// Their numbers, in the order in which they came.
+    /// Their numbers, in order of arrival.
     numbers: Vec<u32>,
     room: Room,
 }
 
-/// How many datagrams fit the reader's socket.
+/// Capacity of the reader's socket.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Room {
     All,
-    /// As many as the system lets an ordinary user have (`net.core.rmem_max`): a reader that is
-    /// kept from running loses some.
+    /// The maximum for an unprivileged user (`net.core.rmem_max`). A reader that cannot run in time loses some
+    /// datagrams.
     Some,
 }
 
 impl Arrived {
-    /// What arrived is what the link delivered, but for what the socket had no room for.
+    /// Asserts that all datagrams delivered by the link arrived, except those that did not fit the socket.
     fn check(&self, lane: &LaneReport) {
-        /// However busy the machine is, and however small the socket.
+        /// Share that must arrive on a busy machine with a small socket, as a divisor.
         const LEAST_PART: usize = 10;
         let (count, delivered) = (self.numbers.len(), lane.delivered as usize);
         let least = match self.room {
@@ -324,7 +323,7 @@ pub fn loss_is_drawn_per_segment_under_offload() {
     );
     transfer(&network, Family::V4, bytes);
     let report = stop(network);
-    // At least as many packets as segments of 1448 bytes: super-packets were not offered whole.
+    // At least as many packets as segments of 1448 bytes: super-packets were not offered as one packet.
     let segments = bytes / 1448;
     let offered = report.forward.link.offered_packets;
     assert!(offered > segments, "{offered} packets, {segments} segments");
@@ -333,7 +332,7 @@ pub fn loss_is_drawn_per_segment_under_offload() {
 
 pub fn segments_cut_apart_arrive_whole() {
     for family in [Family::V4, Family::V6] {
-        // 2 % holes in bursts of up to 44 segments, and time for bursts to be joined again.
+        // 2 % losses in bursts of up to 44 segments, with time to join bursts again.
         let network = network(
             lossy(LinkConfig::pure_delay(ms(2)), 0.02),
             Attachment::default(),
@@ -345,7 +344,7 @@ pub fn segments_cut_apart_arrive_whole() {
 }
 
 pub fn plain_and_offload_may_be_mixed() {
-    // What crosses from offload to plain gets its checksum from us, and the kernel verifies it.
+    // We compute the checksum of packets that cross from offload to plain, and the kernel verifies it.
     let mixed = [
         (Offload::WherePossible, Offload::Off),
         (Offload::Off, Offload::WherePossible),
@@ -389,7 +388,7 @@ pub fn reordering_overtakes() {
 }
 
 pub fn a_script_drops_what_it_names() {
-    // Segments 24 to 30 of the stream once each, and 26 a second time.
+    // Segments 24 to 30 of the stream once each, and segment 26 a second time.
     let rule = |packets, nth| ScriptRule::Data {
         flow: FlowId(0),
         packets,
@@ -406,18 +405,18 @@ pub fn a_script_drops_what_it_names() {
 
 // --- lateness -----------------------------------------------------------------------------
 
-pub fn a_stopped_process_is_late_and_says_so() {
+pub fn a_stopped_process_is_reported_as_late() {
     const COUNT: u32 = 100;
     const GAP: StdDuration = StdDuration::from_millis(10);
-    /// Of so many the path has taken some.
+    /// Number of datagrams after which the path has received some.
     const FIRST: u32 = 20;
     let tolerance = ms(20);
     let network = network(LinkConfig::pure_delay(ms(1000)), Attachment::default());
     let sink = udp(&network, Side::Far, Family::V4, PORT);
     let source = udp(&network, Side::Near, Family::V4, 0);
     let to = sink.local_addr().expect("an address");
-    // Somebody stops this process while datagrams are under way, for longer than they take. It is
-    // all the same when, in the next second.
+    // A shell stops this process while datagrams are in flight, for longer than their delay. The exact time within the
+    // next second does not matter.
     let script = format!(
         "read -r go; kill -STOP {0}; sleep 1.2; kill -CONT {0}",
         std::process::id()
@@ -445,7 +444,7 @@ pub fn a_stopped_process_is_late_and_says_so() {
     let lateness = report.forward.lateness.max();
     assert!(lateness >= ms(100), "{lateness:?}");
     let Trust::Worthless { reasons } = report.trust(tolerance) else {
-        panic!("nobody noticed that the path stood still");
+        panic!("the report missed that the path stood still");
     };
     eprintln!("{reasons:?}");
 }

@@ -1,4 +1,4 @@
-//! Captures of the path: they hold what crossed it, as a wire would have carried it.
+//! Captures of the path contain the packets that crossed it, as a real link would have carried them.
 
 use std::fs;
 use std::net::IpAddr;
@@ -23,7 +23,7 @@ const BYTES: u64 = 1_000_000;
 const MTU: usize = 1500;
 const FAMILIES: [Family; 2] = [Family::V4, Family::V6];
 
-/// A transfer that has been captured.
+/// A captured transfer.
 struct Transfer {
     files: CaptureFiles,
     report: PathReport,
@@ -32,7 +32,7 @@ struct Transfer {
     _folder: TempDir,
 }
 
-/// One megabyte from near to far through loss both ways, by kernels with offload.
+/// Transfers one megabyte from near to far through loss in both directions, between kernels with offload.
 fn captured(family: Family, snap: Snap) -> Transfer {
     let folder = tempfile::tempdir().expect("a folder");
     let files = CaptureFiles {
@@ -63,7 +63,7 @@ fn captured(family: Family, snap: Snap) -> Transfer {
     }
 }
 
-/// What is in a capture, packet by packet: when, and the packet. Times never go back.
+/// Returns the packets of a capture with their times. Asserts that times never go backwards.
 fn packets(path: &Path) -> Vec<(std::time::Duration, Vec<u8>)> {
     let file = fs::read(path).expect("the capture");
     let mut reader = PcapNgReader::new(file.as_slice()).expect("a section header");
@@ -78,7 +78,7 @@ fn packets(path: &Path) -> Vec<(std::time::Duration, Vec<u8>)> {
     packets
 }
 
-/// How many of the packets come from `source`; all are right in themselves and fit the path.
+/// Returns the number of packets from `source`. Asserts that all packets are valid and fit the path.
 fn count_from(source: IpAddr, packets: &[(std::time::Duration, Vec<u8>)]) -> u64 {
     let from = packets.iter().filter(|(_, bytes)| {
         assert!(bytes.len() <= MTU, "{} bytes", bytes.len());
@@ -119,10 +119,10 @@ pub fn captures_hold_what_crossed() {
     }
 }
 
-/// The first packet, the SYN, leaves one propagation delay after it enters.
+/// Asserts that the first packet, the SYN, leaves one propagation delay after it enters.
 fn takes_its_time(near: &[(std::time::Duration, Vec<u8>)], far: &[(std::time::Duration, Vec<u8>)]) {
     let (entered, syn) = &near[0];
-    // A lost SYN comes again, and is another packet.
+    // A lost SYN is retransmitted as a different packet.
     if let Some((left, _)) = far.iter().find(|(_, packet)| packet == syn) {
         let under_way = left.saturating_sub(*entered);
         assert!(
@@ -164,8 +164,8 @@ pub fn tcptrace_finds_every_byte() {
             let sent = &connection["unique bytes sent"];
             assert_eq!(sent.0, BYTES.to_string(), "{}", file.display());
         }
-        // Whatever data was lost was sent again, and the sender's end shows it. Not data are
-        // SYN, the ACK after it, and FIN.
+        // Lost data was retransmitted, and the sender's capture contains all of it. SYN, the ACK after it, and FIN
+        // carry no data.
         let connections = analysers::tcptrace(&files.near).expect("tcptrace is there");
         let again: u64 = connections[0]["rexmt data pkts"]
             .0

@@ -19,7 +19,7 @@ use nix::unistd::Pid;
 use crate::leftovers::{Namespaces, devices};
 use crate::testbed::{self, eventually};
 
-/// Set in the process that is killed.
+/// Variable that is set in the process to be killed.
 const VICTIM: &str = "DUPACK_TEST_VICTIM";
 
 pub fn is_victim() -> bool {
@@ -33,7 +33,7 @@ fn network() -> PathNetwork {
 }
 
 fn is_alive(process: u32) -> bool {
-    // A zombie is dead: it waits for its parent only.
+    // A zombie is dead and only waits for its parent.
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     !status.is_empty() && !status.contains("State:\tZ")
 }
@@ -54,12 +54,12 @@ pub fn a_finished_run_leaves_nothing() {
     let own: BTreeSet<u64> = [Side::Near, Side::Far]
         .map(|side| network.host(side).inode())
         .into();
-    // A thread of an earlier test may be about to end still.
+    // A thread of an earlier test may still be about to end.
     let namespaces = Namespaces::of(std::process::id()).among(&own);
     assert_eq!(namespaces.numbers(), own);
     assert!(namespaces.are_in_use());
     network.stop().expect("a report");
-    // The keeper is gone, and so the kernel has killed what it started.
+    // The keeper is gone, so the kernel has killed the processes that it started.
     eventually(|| !is_alive(process));
     drop(sleeper);
     eventually(|| !namespaces.are_in_use());
@@ -70,14 +70,12 @@ pub fn a_killed_run_leaves_nothing() {
     a_run_ended_by(Signal::SIGKILL);
 }
 
-/// SIGINT would do the same, were it not that a shell has what it starts in the background ignore
-/// it, and that is inherited.
+/// Uses SIGTERM because a shell makes background processes ignore SIGINT, and children inherit that.
 pub fn a_terminated_run_leaves_nothing() {
     a_run_ended_by(Signal::SIGTERM);
 }
 
-/// Starts this program once more as a victim, waits until it is in the middle of a transfer,
-/// and ends it from outside.
+/// Starts this program again as a victim, waits until it is in the middle of a transfer, and ends it with a signal.
 fn a_run_ended_by(signal: Signal) {
     let before = devices();
     let program = std::env::current_exe().expect("a path");
@@ -112,7 +110,7 @@ fn a_run_ended_by(signal: Signal) {
     assert_eq!(devices(), before);
 }
 
-/// The victim: a network, a program in it, and a transfer without end.
+/// Body of the victim: a network, a program in it, and an endless transfer.
 pub fn live_until_killed() -> ExitCode {
     namespace::prepare().expect("namespaces");
     let network = network();

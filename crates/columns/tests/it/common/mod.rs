@@ -1,8 +1,5 @@
 //! Results to build tables from, and table cells as text.
 
-// Not every test uses every function.
-#![allow(dead_code)]
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};

@@ -1,11 +1,11 @@
-//! Turns, spurious retransmissions, small streams, and what a capture at the receiver's end leaves open.
+//! Turns, spurious retransmissions, small streams, and questions that a capture at the receiver's end leaves open.
 
 use dupack_diagnosis::analyse::budget::Stamps;
 use dupack_diagnosis::findings::TurnsTold;
 
 use super::*;
 
-/// The sentence of a case that `change` makes of a plain one, captured at the sender.
+/// Returns the sentence of a plain case at the sender after `change`.
 fn say_of(shares: &Shares, change: impl FnOnce(&mut Case<'_>)) -> (&'static str, String) {
     let stalls = StallList::default();
     let mut case = plain(shares, &stalls);
@@ -26,7 +26,7 @@ fn turns(asks: bool, count: u64, round_trip: u64) -> Option<TurnsTold> {
 }
 
 #[test]
-fn round_trips_of_one_request_at_a_time_are_told_where_they_took_the_time() {
+fn round_trips_of_one_request_at_a_time_are_named_if_they_took_the_time() {
     let shares = shares(&[
         (Limit::Idle, 3000),
         (Limit::Pause, 2000),
@@ -37,27 +37,27 @@ fn round_trips_of_one_request_at_a_time_are_told_where_they_took_the_time() {
         told(turns(true, 50, 60)),
         (
             "turns",
-            "50 round trips of 60 ms: one request at a time; of the rest, 1.0 s passed until ACKs that short segments \
-             waited for (Nagle)"
+            "50 round trips of 60 ms: one request at a time; of the rest, 1.0 s passed while short segments waited for \
+             ACKs (Nagle's algorithm)"
                 .to_owned()
         )
     );
-    // 40 ms each are two fifths, and in as much was data outstanding.
+    // 40 ms each are two fifths of the silence, and data was outstanding for another two fifths.
     assert_eq!(told(turns(true, 50, 40)).0, "application");
     assert_eq!(told(turns(true, 5, 600)).0, "application");
     assert_eq!(told(None).0, "application");
 }
 
 #[test]
-fn answers_that_are_under_way_for_most_of_each_turn_are_told_by_their_time() {
+fn answers_on_their_way_for_most_of_each_turn_are_named_with_their_time() {
     let shares = shares(&[(Limit::Idle, 1000), (Limit::Pause, 4000)]);
     let told = |asks| say_of(&shares, |case| case.turns = turns(asks, 50, 2));
     assert_eq!(
         told(false).1,
-        "one request at a time: 50 turns of about 100 ms, and for 80 ms of each the answer was on its way until it was \
+        "one request at a time: 50 turns of about 100 ms; for 80 ms of each turn, the answer was on its way and not yet \
          acknowledged"
     );
-    // Who asks waits for the other end, too.
+    // The asking end waits for the other end, too.
     assert_eq!(told(true).0, "application");
     let under_way = |idle, pause| {
         let shares = super::shares(&[(Limit::Idle, idle), (Limit::Pause, pause)]);
@@ -68,7 +68,7 @@ fn answers_that_are_under_way_for_most_of_each_turn_are_told_by_their_time() {
 }
 
 #[test]
-fn what_was_not_lost_is_not_told_as_losses() {
+fn spurious_retransmissions_are_not_named_as_losses() {
     let mut shares = shares(&[(Limit::CongestionWindow, 9000), (Limit::SlowStart, 1000)]);
     shares.retransmissions = 9;
     let told = |spurious, overtaken, early| {
@@ -80,25 +80,25 @@ fn what_was_not_lost_is_not_told_as_losses() {
     assert_eq!(
         told(9, 9, 0),
         "spurious retransmissions keep the window small: 9 segments were retransmitted, none of which was lost: packets \
-         overtake one another on the way"
+         overtake one another on the path"
     );
     let most = told(9, 5, 4);
     assert!(
-        most.ends_with(": packets overtake one another on the way, which explains 5 of them"),
+        most.ends_with(": packets overtake one another on the path, which explains 5 of them"),
         "{most}"
     );
     let early = told(9, 0, 9);
     assert!(
-        early.ends_with("none of which was lost: timers expired before the ACKs came"),
+        early.ends_with("none of which was lost: timers expired before the ACKs arrived"),
         "{early}"
     );
-    // Neither explains most of them.
+    // Neither cause explains most of them.
     assert!(told(9, 4, 4).ends_with("none of which was lost"));
     assert!(told(8, 8, 0).starts_with("losses keep the window small"));
 }
 
 #[test]
-fn retransmissions_are_a_lower_bound_where_the_capture_may_lack_some() {
+fn retransmissions_are_a_lower_bound_if_the_capture_may_lack_some() {
     let mut lossy = shares(&[(Limit::CongestionWindow, 9000), (Limit::SlowStart, 1000)]);
     lossy.retransmissions = 10;
     let told = |lacks| say_of(&lossy, |case| case.may_lack_repairs = lacks).1;
@@ -107,7 +107,7 @@ fn retransmissions_are_a_lower_bound_where_the_capture_may_lack_some() {
 }
 
 #[test]
-fn who_asks_waits_for_answers() {
+fn the_asking_end_waits_for_answers() {
     let idle = shares(&[(Limit::Idle, 9500), (Limit::SlowStart, 500)]);
     let stalls = silences(StallKind::ClientIdle, 50, 180);
     let told = |asks, answering| {
@@ -120,12 +120,12 @@ fn who_asks_waits_for_answers() {
     };
     assert_eq!(
         told(true, 9000),
-        "nothing limits it: the application sent nothing for 9.5 of 10 s: it waited for 50 answers"
+        "nothing limits the transfer: the application sent nothing for 9.5 of 10 s: it waited for 50 answers"
     );
-    // It had nothing to ask; and who answers is not asked.
+    // It had nothing to ask. An end that answers waits for requests instead.
     assert_eq!(
         told(true, 2000),
-        "nothing limits it: the application sent nothing for 9.5 of 10 s"
+        "nothing limits the transfer: the application sent nothing for 9.5 of 10 s"
     );
     assert!(told(false, 2000).ends_with("it waited 49 times for the next request"));
     let mut case = plain(&idle, &stalls);
@@ -135,7 +135,7 @@ fn who_asks_waits_for_answers() {
             .1
             .ends_with("it waited once for the next request")
     );
-    // Without turns nobody is seen to ask: the other end may send, and this end acknowledge.
+    // Without turns no requests are seen: the other end may send, and this end acknowledge.
     let unasked = tell(&plain(&idle, &stalls)).1;
     assert!(
         unasked.ends_with("sent nothing for 9.5 of 10 s"),
@@ -144,7 +144,7 @@ fn who_asks_waits_for_answers() {
 }
 
 #[test]
-fn a_stream_of_a_few_segments_is_limited_by_no_window() {
+fn no_window_limits_a_stream_of_a_few_segments() {
     let mut few = shares(&[(Limit::Handshake, 40), (Limit::SlowStart, 40)]);
     few.segments = 2;
     let said = say_of(&few, |_| ());
@@ -152,7 +152,8 @@ fn a_stream_of_a_few_segments_is_limited_by_no_window() {
         said,
         (
             "small",
-            "nothing limits it: 2 segments in 80 ms, which any window permits at once".to_owned()
+            "nothing limits the transfer: 2 segments in 80 ms, which any window permits at once"
+                .to_owned()
         )
     );
     few.retransmissions = 1;
@@ -163,7 +164,7 @@ fn a_stream_of_a_few_segments_is_limited_by_no_window() {
 }
 
 #[test]
-fn behind_the_bottleneck_silences_of_bulk_may_be_its_own_where_no_segment_says_when_it_left() {
+fn bulk_silences_behind_the_bottleneck_may_be_caused_by_it_if_departure_times_are_unknown() {
     let mut silent = silent(Limit::Pause);
     let told = |shares: &Shares, place, rate| {
         say_of(shares, |case| {
@@ -179,7 +180,7 @@ fn behind_the_bottleneck_silences_of_bulk_may_be_its_own_where_no_segment_says_w
     );
     assert_eq!(told(&silent, Place::Sender, None).0, "application");
     assert_eq!(told(&silent, Place::Receiver, Some(1e5)).0, "application");
-    // A tenth of the segments, and as much silence: no bottleneck is so slow.
+    // A tenth of the segments in the same silence: no bottleneck is so slow.
     silent.segments = 100;
     silent.delivered = 100 * MSS;
     assert_eq!(told(&silent, Place::Receiver, None).0, "application");
@@ -190,7 +191,7 @@ fn behind_the_bottleneck_silences_of_bulk_may_be_its_own_where_no_segment_says_w
 }
 
 #[test]
-fn the_bottleneck_has_nothing_to_pass_between_answers_and_after_bursts() {
+fn the_bottleneck_is_idle_between_answers_and_after_bursts() {
     let mut silent = silent(Limit::Pause);
     silent.stamps = Stamps::Missing;
     let told = |shares: &Shares, asks, between| {
@@ -203,7 +204,7 @@ fn the_bottleneck_has_nothing_to_pass_between_answers_and_after_bursts() {
         })
         .0
     };
-    // The sender sent nothing for 54 s.
+    // The sender sent nothing for 54 s in all.
     assert_eq!(told(&silent, false, 30_000), "application");
     assert_eq!(told(&silent, false, 20_000), "in doubt");
     assert_eq!(told(&silent, true, 30_000), "in doubt");
@@ -212,7 +213,7 @@ fn the_bottleneck_has_nothing_to_pass_between_answers_and_after_bursts() {
 }
 
 #[test]
-fn answers_that_no_ack_came_before_may_have_been_lost_before_the_capture() {
+fn answers_without_a_previous_ack_may_have_been_lost_before_the_capture() {
     let messages = shares(&[(Limit::Idle, 9000), (Limit::SlowStart, 1000)]);
     let told = |place, unheard| {
         say_of(&messages, |case| {
@@ -226,7 +227,7 @@ fn answers_that_no_ack_came_before_may_have_been_lost_before_the_capture() {
     let (name, said) = told(Place::Receiver, 5000);
     assert_eq!(name, "in doubt");
     assert!(
-        said.contains("packets that were lost before this capture"),
+        said.contains("packets that were lost before the capture point"),
         "{said}"
     );
     assert_eq!(told(Place::Receiver, 4000).0, "application");
@@ -234,7 +235,7 @@ fn answers_that_no_ack_came_before_may_have_been_lost_before_the_capture() {
 }
 
 #[test]
-fn a_queue_that_the_transfer_does_not_fill_may_be_a_window_whose_scale_is_not_known() {
+fn a_queue_at_an_unfilled_bottleneck_may_be_a_window_of_unknown_scale() {
     let mut queued = shares(&[(Limit::StandingQueue, 9000), (Limit::SlowStart, 1000)]);
     queued.window = Window::Unscaled;
     queued.busy_bytes_per_second = Some(1e6);
@@ -243,8 +244,8 @@ fn a_queue_that_the_transfer_does_not_fill_may_be_a_window_whose_scale_is_not_kn
     assert_eq!(name, "in doubt");
     assert_eq!(
         said,
-        "for 9.0 of 10 s packets queued at a bottleneck, or the sender waited for the receive window, whose scale is not \
-         in this capture; which of them cannot be told"
+        "for 9.0 of 10 s, packets queued at a bottleneck, or the sender waited for the receive window, whose scale is not \
+         in this capture; the capture does not show which"
     );
     assert_eq!(told(&queued, None).0, "in doubt");
     assert_eq!(told(&queued, Some(1.2e6)).0, "path");
@@ -253,7 +254,7 @@ fn a_queue_that_the_transfer_does_not_fill_may_be_a_window_whose_scale_is_not_kn
 }
 
 #[test]
-fn short_segments_may_wait_for_acks_where_it_is_not_known_when_these_came() {
+fn short_segments_may_wait_for_acks_if_the_times_of_acks_are_unknown() {
     let mut messages = shares(&[(Limit::Idle, 9000), (Limit::SlowStart, 1000)]);
     messages.delivered = 100 * 1000;
     messages.nagle_perhaps = ms(5000);
@@ -263,10 +264,10 @@ fn short_segments_may_wait_for_acks_where_it_is_not_known_when_these_came() {
     assert!(said.contains("Nagle's algorithm"), "{said}");
     messages.nagle_perhaps = ms(3000);
     assert_eq!(at(&messages, Place::Receiver).0, "application");
-    // Most of the silence came in the middle of messages, as if the rest had been lost.
+    // Most of the silence is in the middle of messages, as if the rest had been lost.
     messages.cut_short = ms(5000);
     let (name, said) = at(&messages, Place::Receiver);
     assert_eq!(name, "in doubt");
-    assert!(said.contains("lost before this capture"), "{said}");
+    assert!(said.contains("lost before the capture point"), "{said}");
     assert_eq!(at(&messages, Place::Sender).0, "application");
 }

@@ -1,4 +1,4 @@
-//! Answers that somebody waits for: through a busy bottleneck, one round trip each, and ends of connections.
+//! Answers that an end waits for: through a busy bottleneck, one round trip each, and ends of connections.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::analyse::budget::{Group, Limit};
@@ -9,8 +9,8 @@ use super::Told;
 
 const MSS: u32 = 1460;
 
-/// Turns over a path of 40 ms: the client asks for the next as soon as it has an answer of so many segments, which leave at once
-/// and pass a bottleneck in `each` seconds. The capture was taken at the server.
+/// Turns over a path of 40 ms, captured at the server. The client sends the next request as soon as it has an answer of
+/// `segments` segments, which leave at once and pass a bottleneck in `each` seconds.
 fn answers(turns: u32, segments: u32, each: f64) -> Script {
     let rtt = 0.04;
     let mut script = Script::new(Ip::V4, Link::Raw);
@@ -33,7 +33,7 @@ fn answers(turns: u32, segments: u32, each: f64) -> Script {
             });
             server += len;
         }
-        // An ACK of each second segment; that of the last comes with the next request.
+        // Every second segment is acknowledged; the ACK of the last comes with the next request.
         for n in (2..segments).step_by(2) {
             let when = at + 2e-4 + rtt + f64::from(n) * each;
             let ack = packet(when, End::Client, client).ack(sent + n * MSS);
@@ -46,19 +46,19 @@ fn answers(turns: u32, segments: u32, each: f64) -> Script {
 }
 
 #[test]
-fn a_bottleneck_that_drains_what_the_application_has_written_is_busy() {
+fn a_bottleneck_that_drains_written_data_is_busy() {
     // 60 segments at 2 Mbit/s are 360 ms; the round trip is 40.
     let told = Told::of(&answers(30, 60, 6e-3));
     let shares = &told.stream(Side::Answerer).shares;
     let busy = shares.share(shares.of_group(Group::Path));
     assert!((0.85..0.93).contains(&busy), "{busy}\n{}", told.screen());
     let story = told.story();
-    let said = ["it fills the path", "1.9 Mbit/s"];
+    let said = ["he transfer fills the path", "1.9 Mbit/s"];
     assert!(said.iter().all(|part| story.contains(part)), "{story}");
 }
 
 #[test]
-fn a_bottleneck_that_is_soon_done_is_not_what_limits() {
+fn a_bottleneck_that_is_soon_idle_is_not_the_limit() {
     // The same at 500 Mbit/s: 1.4 ms.
     let told = Told::of(&answers(30, 60, 2.4e-5));
     let shares = &told.stream(Side::Answerer).shares;
@@ -72,7 +72,7 @@ fn a_bottleneck_that_is_soon_done_is_not_what_limits() {
 }
 
 #[test]
-fn one_small_answer_a_round_trip_is_told_as_round_trips() {
+fn one_small_answer_per_round_trip_is_named_as_round_trips() {
     let told = Told::of(&answers(50, 1, 2e-5));
     assert_eq!(
         told.connection().main_stream().map(|stream| stream.side),
@@ -129,7 +129,7 @@ fn a_fin_is_not_held_back_by_nagles_algorithm() {
 
 #[test]
 fn an_answer_to_a_request_after_a_bare_ack_is_not_held_back() {
-    // The client acknowledges each answer by itself, and asks for the next at once.
+    // The client sends an ACK of each answer, and the next request at once.
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.03);
     let (mut at, mut client, mut server) = (0.1, 1000, 5000);
@@ -149,7 +149,7 @@ fn an_answer_to_a_request_after_a_bare_ack_is_not_held_back() {
 }
 
 #[test]
-fn the_answer_that_took_the_time_is_told_of_before_its_request() {
+fn the_answer_that_took_the_time_comes_before_its_request() {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.04);
     script.add(packet(0.041, End::Client, 1000).ack(5000).len(200).fin());
@@ -167,7 +167,7 @@ fn the_answer_that_took_the_time_is_told_of_before_its_request() {
 
 #[test]
 fn waiting_for_requests_after_the_last_data_is_no_stall_of_the_transfer() {
-    // The client sends 200 bytes, and the server 600 bytes each second.
+    // The client sends 200 bytes once, and the server 600 bytes every second.
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.04);
     script.add(packet(0.1, End::Client, 1000).ack(5000).len(200).push());
@@ -187,8 +187,9 @@ fn waiting_for_requests_after_the_last_data_is_no_stall_of_the_transfer() {
 }
 
 #[test]
-fn a_request_after_an_answer_is_not_held_back_where_the_server_is_watched() {
-    // The server acknowledges each request before it answers; the client asks for the next at once, and the capture is the server's.
+fn a_request_after_an_answer_is_not_held_back_at_the_server() {
+    // The server acknowledges each request before it answers. The client sends the next request at once. Captured at
+    // the server.
     let rtt = 0.03;
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
@@ -213,8 +214,8 @@ fn a_request_after_an_answer_is_not_held_back_where_the_server_is_watched() {
 }
 
 #[test]
-fn what_waits_for_an_ack_is_held_back_where_the_server_is_watched_too() {
-    // Each request is in two writes; the server delays the ACK of the first, and answers when it has both.
+fn a_segment_that_waits_for_an_ack_is_held_back_at_the_server_too() {
+    // Each request consists of two writes. The server delays the ACK of the first, and answers when it has both.
     let rtt = 0.03;
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));

@@ -1,19 +1,19 @@
-//! One conversation captured at each end: both captures tell the same times of its requests.
+//! One conversation captured at each end: both captures show the same times of its requests.
 
 use dupack_diagnosis::Requests;
 use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
 use super::Told;
 
-/// The way between both ends, in seconds.
+/// One-way delay between both ends, in seconds.
 const WAY: f64 = 0.0015;
 
-/// Time that a link takes for a full segment.
+/// Transmission time of a full segment.
 const GAP: f64 = 0.001;
 
-/// A conversation over a link on which answers queue.
+/// Conversation over a link on which answers queue.
 struct Conversation {
-    /// The captures of the client's and of the server's end.
+    /// The captures at the client's end and at the server's end.
     ends: [Script; 2],
     at: f64,
     client: u32,
@@ -22,7 +22,7 @@ struct Conversation {
     durations: Vec<f64>,
 }
 
-/// When the client acknowledges the last segment of an answer, if that is not the second of two.
+/// Time of the ACK of an answer's last segment, unless that segment is the second of two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Last {
     /// Alone, after 40 ms.
@@ -58,24 +58,24 @@ impl Conversation {
         conversation
     }
 
-    /// A packet that the client sends at `at`.
+    /// Adds a packet that the client sends at `at`.
     fn client_sends(&mut self, at: f64, packet: impl Fn(f64) -> Packet) {
         self.ends[0].add(packet(at));
         self.ends[1].add(packet(at + WAY));
     }
 
-    /// A packet that the server sends at `at`.
+    /// Adds a packet that the server sends at `at`.
     fn server_sends(&mut self, at: f64, packet: impl Fn(f64) -> Packet) {
         self.queued(at, 0.0, packet);
     }
 
-    /// A packet that the server sends at `at`, and that waits for so long in a queue.
+    /// Adds a packet that the server sends at `at`, and that waits for `wait` in a queue.
     fn queued(&mut self, at: f64, wait: f64, packet: impl Fn(f64) -> Packet) {
         self.ends[0].add(packet(at + WAY + wait));
         self.ends[1].add(packet(at));
     }
 
-    /// A request, its answer of so many segments at once, and the time until the next request.
+    /// Adds a request, its answer of `segments` segments at once, and the time until the next request.
     fn turn(&mut self, segments: u32, think: f64, last: Last) {
         let (asked, first, at) = (self.client, self.server, self.at);
         let request = |at| packet(at, End::Client, asked).ack(first).window(500);
@@ -108,7 +108,7 @@ impl Conversation {
         self.at = over + think;
     }
 
-    /// The requests as each end tells them.
+    /// Returns the requests as each end shows them.
     fn told(&self) -> [(Requests, String); 2] {
         [0, 1].map(|end| {
             let told = Told::of(&self.ends[end]);
@@ -119,7 +119,7 @@ impl Conversation {
 }
 
 #[test]
-fn both_ends_tell_the_same_durations_whenever_the_last_ack_comes() {
+fn both_ends_show_the_same_durations_whenever_the_last_ack_comes() {
     for last in [Last::Riding, Last::Delayed] {
         for think in [0.001, 0.026, 0.2] {
             let mut talk = Conversation::new();
@@ -140,13 +140,13 @@ fn both_ends_tell_the_same_durations_whenever_the_last_ack_comes() {
                 };
                 near(requests.duration.p50, p50);
                 near(requests.duration.p95, p95);
-                // An ACK that waited for the next request, or for a timer, is not the network's.
+                // An ACK that waited for the next request, or for a timer, was not delayed by the network.
                 assert!(
                     !screen.contains("late packets"),
                     "{last:?} {think}\n{screen}"
                 );
-                // What is outstanding because its ACK is delayed is not on its way.
-                let on_its_way = screen.contains("on its way until");
+                // Data that is outstanding because its ACK is delayed has arrived.
+                let on_its_way = screen.contains("on its way and not yet");
                 assert!(!on_its_way || think < 0.01, "{last:?} {think}\n{screen}");
             }
         }

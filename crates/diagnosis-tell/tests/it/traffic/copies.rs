@@ -1,11 +1,11 @@
-//! Packets that a capture has more than once.
+//! Packets that a capture contains more than once.
 
 use dupack_diagnosis::Side;
 use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
 use super::Told;
 
-/// Four segments a round trip of 20 ms, acknowledged in two, each packet as it is seen at several places.
+/// Four segments per round trip of 20 ms, acknowledged in two halves. Each packet is seen at several places.
 fn transfer(ip: Ip, places: &[fn(Packet) -> Packet], with_syn: bool) -> Script {
     let mut script = Script::new(ip, Link::Cooked);
     let mut add = |packet: Packet| script.add_each(packet, places.iter().copied());
@@ -29,7 +29,7 @@ fn transfer(ip: Ip, places: &[fn(Packet) -> Packet], with_syn: bool) -> Script {
     script
 }
 
-/// A packet as it is seen somewhere.
+/// View of a packet at one place.
 type Seen = fn(Packet) -> Packet;
 
 fn as_is(packet: Packet) -> Packet {
@@ -48,7 +48,7 @@ fn a_little_later(packet: Packet) -> Packet {
     packet.later(40e-6)
 }
 
-/// As IPv4 packets of a host that gives them no number (RFC 6864 §4.1).
+/// IPv4 packet of a host that sets no identification (RFC 6864 §4.1).
 fn unnumbered(packet: Packet) -> Packet {
     packet.id(0)
 }
@@ -58,7 +58,7 @@ fn unnumbered_later(packet: Packet) -> Packet {
 }
 
 #[test]
-fn packets_of_two_places_are_sent_once() {
+fn packets_seen_at_two_places_are_sent_once() {
     let places: [(&str, &[Seen]); 5] = [
         ("two interfaces", &[as_is, at_another_interface]),
         ("a router", &[as_is, behind_a_router]),
@@ -89,13 +89,13 @@ fn packets_of_two_places_are_sent_once() {
                     all * (places.len() as u64 - 1),
                     "{name} {ip:?} {with_syn}"
                 );
-                assert!(told.screen().contains("that the capture has twice"));
+                assert!(told.screen().contains(" twice, as happens if"));
             }
         }
     }
 }
 
-/// Which end sends, where the capture begins with it or not.
+/// Sending end, with or without the beginning of the connection in the capture.
 trait MinOf {
     fn min_of(self, with_syn: bool) -> Side;
 }

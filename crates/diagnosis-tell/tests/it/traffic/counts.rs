@@ -1,4 +1,4 @@
-//! The two counts of retransmissions in the JSON: those of the sender, and packets as tcptrace counts them.
+//! Two counts of retransmissions in the JSON: those of the sender, and packets as tcptrace counts them.
 
 use dupack_diagnosis_tell::numbers;
 use dupack_truth::script::{End, Ip, Link, Script, packet};
@@ -40,14 +40,14 @@ fn four_repetitions() -> Script {
 }
 
 #[test]
-fn the_senders_retransmissions_are_no_probes_and_no_syns_and_packets_as_tcptrace_counts_them_are() {
+fn retransmissions_exclude_probes_and_syns_which_tcptrace_counts() {
     let told = Told::of(&four_repetitions());
     let text = numbers::json(&told.0, None);
     let all: Value = serde_json::from_str(&text).unwrap();
     let connection = &all["connections"][0];
     let stream = &connection["streams"][0];
     let again = &stream["sent_again"];
-    // The segment and the FIN, which is one more in sequence numbers.
+    // The segment, and the FIN, which counts as one in sequence numbers.
     assert_eq!(
         (&again["segments"], &again["bytes"]),
         (&json!(2), &json!(1001))

@@ -5,7 +5,8 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// A download of `rounds` round trips of 40 ms with ten segments each; in every tenth the second is lost and repaired.
+/// A download in `rounds` round trips of 40 ms with ten segments each. In every tenth the second segment is lost and
+/// repaired.
 fn lossy(rounds: u32, near: f64) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let stamps = |at: f64| (at * 1e3) as u32 + 1;
@@ -50,10 +51,10 @@ fn lossy(rounds: u32, near: f64) -> Script {
 }
 
 #[test]
-fn without_options_no_sender_and_no_window_is_told() {
+fn no_sender_and_no_window_are_named_without_options() {
     let mut script = lossy(200, 0.0399);
-    assert!(!Told::of(&script).screen().contains("cut off:"));
-    // Headers of IP and TCP, without their options.
+    assert!(!Told::of(&script).screen().contains("cut off"));
+    // Headers of IP and TCP without options.
     script.keep_bytes(40);
     let told = Told::of(&script);
     let screen = told.screen();
@@ -68,18 +69,19 @@ fn without_options_no_sender_and_no_window_is_told() {
 }
 
 #[test]
-fn an_end_without_packets_is_told_by_what_was_acknowledged() {
+fn an_end_without_packets_is_known_by_its_acknowledged_data() {
     let mut script = lossy(100, 0.0399);
     script.retain(|packet| packet.from() == End::Client);
     let told = Told::of(&script);
     let screen = told.screen();
-    let said = "1.4 MB of 10.0.0.2:443 were acknowledged; none of its packets is in the capture";
+    let said =
+        "1.4 MB from 10.0.0.2:443 were acknowledged, but the capture has none of its packets";
     assert!(screen.contains(said), "{screen}");
 }
 
 #[test]
-fn a_rate_that_no_clock_tells_is_not_told() {
-    // Flights of 20 segments that come within 20 µs.
+fn a_rate_beyond_the_clock_is_not_printed() {
+    // Flights of 20 segments that arrive within 20 µs.
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.04);
     let (mut at, mut sent) = (0.05, 5000);
@@ -98,5 +100,5 @@ fn a_rate_that_no_clock_tells_is_not_told() {
     let told = Told::of(&script);
     let screen = told.screen();
     assert!(!screen.contains("Gbit/s ("), "{screen}");
-    assert!(!told.story().contains("where the path takes"), "{screen}");
+    assert!(!told.story().contains("where the path holds"), "{screen}");
 }

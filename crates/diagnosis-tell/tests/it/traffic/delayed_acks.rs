@@ -7,7 +7,7 @@ use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
 use super::Told;
 
-/// The round trip in seconds.
+/// Round trip in seconds.
 const RTT: f64 = 0.03;
 
 /// Presence of timestamps in segments.
@@ -17,15 +17,15 @@ enum Clock {
     Plain,
 }
 
-/// Turns of one segment each way, captured at `seen_at`, with `think` seconds between an answer and the next request. The client
-/// delays its ACKs by 40 ms, unless a request goes out sooner.
+/// Turns of one segment in each direction, captured at `seen_at`, with `think` seconds between an answer and the next
+/// request. The client delays its ACKs by 40 ms, unless a request leaves sooner.
 fn talk(seen_at: End, clock: Clock, turns: u32, think: f64) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let stamped = |packet: Packet, at: f64, heard: f64| match clock {
         Clock::Stamped => packet.stamps((at * 1e3) as u32 + 9000, (heard * 1e3) as u32 + 9000),
         Clock::Plain => packet,
     };
-    // What the server sends is seen later at the client, and the other way round.
+    // A packet is captured later at the end that receives it.
     let (up, down) = match seen_at {
         End::Client => (0.0, RTT / 2.0),
         End::Server => (RTT / 2.0, 0.0),
@@ -62,7 +62,7 @@ fn talk(seen_at: End, clock: Clock, turns: u32, think: f64) -> Script {
     script
 }
 
-/// All stalls of the server's, and those of a kind.
+/// Returns the stalls of a kind.
 fn stalls(stream: &StreamFindings, kind: StallKind) -> KindTotal {
     stream.stalls.of(kind)
 }
@@ -80,7 +80,8 @@ fn a_silence_after_a_delayed_ack_is_the_applications() {
                 assert_eq!(idle.count, 11, "{name}");
                 let each = idle.time.as_secs_f64() / 11.0;
                 assert!((each - (think - 0.04)).abs() < 0.04, "{each} {name}");
-                // No stall is the network's, and they are no longer than what the application did not use.
+                // The network causes no stall, and the stalls are no longer than the time that the application left
+                // unused.
                 let network = stream.stalls.longest.iter();
                 let network = network.filter(|stall| stall.kind.culprit() == Culprit::Network);
                 assert_eq!(network.count(), 0, "{name}");
@@ -93,7 +94,7 @@ fn a_silence_after_a_delayed_ack_is_the_applications() {
 
 #[test]
 fn an_ack_that_waits_for_the_next_request_is_neither_late_nor_delayed() {
-    // The round trip is short beside the time that the client thinks.
+    // The round trip is short compared with the think time of the client.
     for seen_at in [End::Client, End::Server] {
         let told = Told::of(&talk(seen_at, Clock::Stamped, 12, 0.035));
         let stream = told.stream(Side::Answerer);

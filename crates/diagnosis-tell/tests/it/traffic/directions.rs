@@ -37,7 +37,7 @@ pub(super) fn transfer() -> Script {
 }
 
 #[test]
-fn without_the_acks_the_bytes_are_told_and_no_limit() {
+fn without_acks_the_bytes_are_printed_and_no_limit() {
     let mut script = transfer();
     script.retain(|packet: &Packet| packet.from() == End::Server);
     let told = Told::of(&script);
@@ -47,14 +47,14 @@ fn without_the_acks_the_bytes_are_told_and_no_limit() {
     let story = told.story();
     assert_eq!(
         story,
-        "2.9 MB were sent in 1 s; the ACKs are not in this capture: the limit cannot be told."
+        "2.9 MB were sent in 1 s; the ACKs are not in this capture: the limit cannot be determined."
     );
     assert!(!told.screen().contains("application"), "{}", told.screen());
     told.nothing_was_lost();
 }
 
 #[test]
-fn a_capture_of_acks_tells_of_the_data_that_it_lacks() {
+fn a_capture_of_acks_shows_the_amount_of_data_that_it_lacks() {
     let mut script = transfer();
     script.add(
         packet(0.0205, End::Client, 1000)
@@ -66,8 +66,8 @@ fn a_capture_of_acks_tells_of_the_data_that_it_lacks() {
     let said = headline(Told::of(&script).connection());
     assert_eq!(
         said,
-        "10.0.0.2:443 sent 2.9 MB, and none of its packets is in this capture, only the ACKs of 10.0.0.1:40000: the limit \
-         cannot be told."
+        "10.0.0.2:443 sent 2.9 MB, but this capture has none of its packets, only the ACKs of 10.0.0.1:40000: the limit \
+         cannot be determined."
     );
     let lines = measures::lines(&Told::of(&script).0);
     let cells: Vec<&str> = lines.lines().nth(1).unwrap().split('\t').collect();
@@ -76,7 +76,9 @@ fn a_capture_of_acks_tells_of_the_data_that_it_lacks() {
     script.retain(|packet: &Packet| packet.at_s() != 0.0205);
     let said = headline(Told::of(&script).connection());
     assert!(
-        said.ends_with("the capture has none of 10.0.0.2:443, of which 2.9 MB were acknowledged."),
+        said.ends_with(
+            "the capture has no packet of 10.0.0.2:443, although 2.9 MB from it were acknowledged."
+        ),
         "{said}"
     );
 }
@@ -96,7 +98,7 @@ fn data_that_the_capture_lacks_is_counted() {
         });
         let told = Told::of(&script);
         let stream = told.stream(Side::Answerer);
-        // The last is not acknowledged where it is missing and nothing follows.
+        // The last segment is not acknowledged if it is missing and nothing follows.
         assert_eq!(stream.coverage.unseen_bytes, left_out * 1460, "{every}");
         assert_eq!(
             stream.account.retransmissions,
@@ -107,14 +109,14 @@ fn data_that_the_capture_lacks_is_counted() {
         assert_eq!(stream.path.losses, 0, "{every}\n{}", told.screen());
         assert!(
             told.screen()
-                .contains("were acknowledged and are not in the capture")
+                .contains("were acknowledged but are not in the capture")
         );
     }
 }
 
 #[test]
 fn a_segment_that_the_capture_lacks_was_not_retransmitted_after_the_pause_that_follows() {
-    // A message of two segments every 355 ms, captured at the receiver, which acknowledges each.
+    // A message of two segments every 355 ms, captured at the receiver, which acknowledges each segment.
     for every in [7_u32, 30] {
         let mut script = Script::new(Ip::V4, Link::Raw);
         script.open(0.0, 0.02);
@@ -165,7 +167,7 @@ fn a_fin_after_keep_alives_is_no_retransmission_where_the_capture_lacks_a_keep_a
     script.add(packet(5.5, End::Client, 1463).ack(sent).window(500).fin());
     script.add(packet(5.51, End::Server, sent).ack(1464).fin());
     script.add(packet(5.53, End::Client, 1464).ack(sent + 1).window(500));
-    // The capture of the server, which lacks the last keep-alive.
+    // The server's capture lacks the last keep-alive.
     script.retain(|packet: &Packet| {
         packet.from() == End::Server || (packet.at_s() - 5.05).abs() > 0.01
     });

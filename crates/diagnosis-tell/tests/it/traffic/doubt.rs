@@ -1,4 +1,4 @@
-//! Captures that show a limit and cannot exclude another cause: every form of the diagnosis names both.
+//! Captures that show a limit but cannot exclude another cause: every output of the diagnosis names both.
 
 use dupack_diagnosis_tell::measures::{self, Condition};
 use dupack_diagnosis_tell::notes::notes;
@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::Told;
 use super::pages::page;
 
-/// 30 flights of 10 segments, each acknowledged 80 ms later and followed by nothing for 20 ms more. With its SYN if `opened`.
+/// 30 flights of 10 segments. Each is acknowledged 80 ms later, and nothing follows for 20 ms more. With its SYN if
+/// `opened`.
 fn flights(opened: bool) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.08);
@@ -32,7 +33,7 @@ fn flights(opened: bool) -> Script {
     script
 }
 
-/// A full segment each 30 to 70 ms, as its receiver sees it; no segment says when it left.
+/// A full segment every 30 to 70 ms, captured at the receiver; nothing shows when the segments left.
 fn spread() -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.02);
@@ -46,7 +47,7 @@ fn spread() -> Script {
     script
 }
 
-/// The value of a column of the summary.
+/// Returns the value of a column of the summary.
 fn cell(told: &Told, column: &str) -> String {
     let lines = measures::lines(&told.0);
     let mut lines = lines.lines().map(|line| line.split('\t'));
@@ -55,7 +56,7 @@ fn cell(told: &Told, column: &str) -> String {
     cells.next().unwrap().1.to_owned()
 }
 
-/// The stream of the JSON document that carries data, and the only server.
+/// Returns the stream with data in the JSON document, and the only server.
 fn document(told: &Told) -> (Value, Value) {
     let text = numbers::json(&told.0, None);
     let all: Value = serde_json::from_str(&text).unwrap();
@@ -63,7 +64,7 @@ fn document(told: &Told) -> (Value, Value) {
     (stream, all["groups"]["servers"][0].clone())
 }
 
-/// Every form names the other cause beside the limit.
+/// Asserts that every output names the other cause beside the limit.
 #[track_caller]
 fn names_both(told: &Told, limit: &str, words: &str) {
     let (screen, page) = (told.screen(), page(told));
@@ -84,7 +85,7 @@ fn names_both(told: &Told, limit: &str, words: &str) {
 }
 
 #[test]
-fn every_form_names_the_window_beside_the_application_where_its_scale_is_not_known() {
+fn every_output_names_the_window_beside_the_application_if_its_scale_is_unknown() {
     let told = Told::of(&flights(false));
     assert!(
         told.story()
@@ -107,7 +108,7 @@ fn every_form_names_the_window_beside_the_application_where_its_scale_is_not_kno
 }
 
 #[test]
-fn lost_time_is_a_bound_where_the_limit_may_be_another() {
+fn lost_time_is_a_bound_if_the_limit_may_be_another() {
     let told = Told::of(&flights(false));
     let met = |text: &str| {
         let condition: Condition = text.parse().unwrap();
@@ -128,14 +129,13 @@ fn lost_time_is_a_bound_where_the_limit_may_be_another() {
     let condition: Condition = "lost > 1s".parse().unwrap();
     let note = condition.not_told(&told.0.connections).unwrap();
     assert!(
-        note.ends_with("as it is only known to be 960 µs or more"),
+        note.ends_with("because it is only known to be 960 µs or more"),
         "{note}"
     );
 }
 
 #[test]
-fn every_form_names_the_bottleneck_beside_the_application_where_segments_do_not_say_when_they_left()
-{
+fn every_output_names_the_bottleneck_beside_the_application_if_departure_times_are_unknown() {
     let told = Told::of(&spread());
     let story = told.story();
     assert!(
@@ -149,7 +149,7 @@ fn every_form_names_the_bottleneck_beside_the_application_where_segments_do_not_
         _ => "application paused, or bottleneck",
     };
     names_both(&told, &limit, words);
-    // What waits at a bottleneck is not lost.
+    // Time that packets wait at a bottleneck is not lost time.
     let (stream, server) = document(&told);
     assert_eq!(stream["limits_in_doubt"]["lost_at_least"], false);
     assert_eq!(server["connections_lost_at_least"], 0);
@@ -164,7 +164,7 @@ fn a_limit_that_is_certain_has_no_other_cause() {
     assert!(!told.screen().contains("paused, or"));
 }
 
-/// 40 rounds of ten segments, 360 ms from each to the next, captured at their receiver without the SYN.
+/// 40 rounds of ten segments, 360 ms apart, captured at the receiver without the SYN.
 fn rounds_at_the_receiver() -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let mut sent = 5000;
@@ -184,7 +184,7 @@ fn rounds_at_the_receiver() -> Script {
 }
 
 #[test]
-fn silences_of_a_round_trip_each_may_be_round_trips_where_nothing_tells_their_length() {
+fn silences_of_a_round_trip_each_may_be_round_trips_of_unknown_length() {
     let told = Told::of(&rounds_at_the_receiver());
     let (story, screen) = (told.story(), told.screen());
     assert!(
@@ -194,13 +194,13 @@ fn silences_of_a_round_trip_each_may_be_round_trips_where_nothing_tells_their_le
     let limit = cell(&told, "limit");
     assert!(limit.ends_with("|round_trips|bottleneck"), "{limit}");
     assert!(
-        screen.contains("nothing tells how far the sender is"),
+        screen.contains("the distance to the sender is unknown"),
         "{screen}"
     );
     assert!(!screen.contains("1 µs"), "{screen}");
-    let note = "the capture has no SYN of this connection: all times and numbers are those of the part that it has";
+    let note = "the capture has no SYN of this connection: all times and counts refer to the captured part";
     assert_eq!(notes(told.connection()), [note]);
-    // With its SYNs, or without data, nothing of that is said.
+    // With SYNs, or without data, there is no such note.
     assert!(notes(Told::of(&flights(true)).connection()).is_empty());
     let mut refused = Script::new(Ip::V4, Link::Raw);
     refused.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
@@ -208,7 +208,7 @@ fn silences_of_a_round_trip_each_may_be_round_trips_where_nothing_tells_their_le
     assert!(!notes.iter().any(|one| one == note), "{notes:?}");
 }
 
-/// 40 messages of these sizes in turn, each of which leaves as soon as the one before is acknowledged, 100 ms later.
+/// 40 messages of these sizes in turn. Each leaves as soon as the previous one is acknowledged, 100 ms later.
 fn after_each_ack(sizes: [u32; 2]) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.1);
@@ -225,7 +225,7 @@ fn after_each_ack(sizes: [u32; 2]) -> Script {
 }
 
 #[test]
-fn messages_that_each_follow_the_ack_of_the_one_before_may_have_the_period_of_a_round_trip() {
+fn messages_that_follow_the_previous_ack_may_have_the_period_of_a_round_trip() {
     let told = Told::of(&after_each_ack([700, 700]));
     let story = told.story();
     assert!(
@@ -233,15 +233,15 @@ fn messages_that_each_follow_the_ack_of_the_one_before_may_have_the_period_of_a_
         "{story}"
     );
     assert!(!story.contains("TCP_NODELAY"), "{story}");
-    // A period that is shorter puts two messages into a segment now and then: they had waited.
+    // A shorter period sometimes puts two messages into a segment: they had waited.
     let story = Told::of(&after_each_ack([700, 1400])).story();
     assert!(story.contains("TCP_NODELAY"), "{story}");
 }
 
 const RTT: f64 = 0.125;
 
-/// Writes of 2,848 bytes every 35.5 ms over a path of 125 ms, with Nagle's algorithm: what fills no segment leaves once no short
-/// segment is outstanding, or in a full one with the next write.
+/// Writes of 2,848 bytes every 35.5 ms over a path of 125 ms, with Nagle's algorithm: a rest that fills no segment
+/// leaves when no short segment is outstanding, or in a full segment with the next write.
 fn periodic_writes(from: End) -> Script {
     let (to, first, answer) = match from {
         End::Client => (End::Server, 1000, 5000),
@@ -256,7 +256,7 @@ fn periodic_writes(from: End) -> Script {
         script.add(acked.window(900));
     };
     let (mut written, mut sent) = (0, 0);
-    // When the last short segment is acknowledged.
+    // Time at which the last short segment is acknowledged.
     let mut free_at = 0.0;
     for n in 0..120_u32 {
         let at = 0.2 + 0.0355 * f64::from(n);
@@ -277,7 +277,7 @@ fn periodic_writes(from: End) -> Script {
 }
 
 #[test]
-fn a_rest_that_fills_no_segment_may_wait_and_no_window_is_blamed_for_it() {
+fn no_window_is_blamed_for_a_short_rest_that_may_wait() {
     for from in [End::Client, End::Server] {
         let told = Told::of(&periodic_writes(from));
         let (story, screen) = (told.story(), told.screen());

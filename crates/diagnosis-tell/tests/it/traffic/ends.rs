@@ -7,8 +7,8 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// A download by a receiver with a window of `window` segments, captured there: the server is 40 µs away, and all of the window
-/// queues before a link that takes `gap` seconds for a segment. The server's packets have `hops` left.
+/// A download by a receiver with a window of `window` segments, captured there. The server is 40 µs away, and the whole
+/// window queues at a link that takes `gap` seconds for a segment. The server's packets have a hop limit of `hops`.
 fn download(window: u16, gap: f64, hops: u8, with_stamps: bool) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let millis = |at: f64| (at * 1e3) as u32 + 1;
@@ -29,7 +29,7 @@ fn download(window: u16, gap: f64, hops: u8, with_stamps: bool) -> Script {
     let queued = f64::from(window) * gap;
     for n in 0..1000_u32 {
         let at = 0.001 + f64::from(n) * gap;
-        // It left when the ACK of a window before came.
+        // It left when the ACK of the segment one window earlier arrived.
         let sent = 5000 + n * 1448;
         add(at, End::Server, sent, 1100, 1448, (at - queued).max(5e-5));
         if n % 2 == 1 {
@@ -46,7 +46,7 @@ fn download(window: u16, gap: f64, hops: u8, with_stamps: bool) -> Script {
 }
 
 #[test]
-fn behind_the_queue_is_the_receivers_end_however_near_the_sender_is() {
+fn behind_the_queue_is_the_receivers_end_even_near_the_sender() {
     for window in [6, 16, 40] {
         for gap in [0.0006, 0.0024, 0.024] {
             for (hops, with_stamps) in [(63, true), (63, false), (64, true)] {
@@ -63,9 +63,9 @@ fn behind_the_queue_is_the_receivers_end_however_near_the_sender_is() {
 }
 
 #[test]
-fn what_comes_late_to_the_receivers_end_is_no_pause() {
-    // Four segments a round trip of 40 ms, captured at the client. The way takes 150 ms more for each tenth flight, or its server
-    // writes so much later.
+fn late_arrival_at_the_receivers_end_is_no_pause() {
+    // Four segments per round trip of 40 ms, captured at the client. For every tenth flight, the path takes 150 ms
+    // more, or the server writes that much later.
     for (is_path, wanted) in [(true, 0.05), (false, 0.15)] {
         let mut script = Script::new(Ip::V4, Link::Raw);
         let millis = |at: f64| (at * 1e3) as u32 + 1;

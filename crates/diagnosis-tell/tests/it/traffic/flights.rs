@@ -1,4 +1,4 @@
-//! Flights whose size tells what bounds them.
+//! Flights whose size shows what limits them.
 
 use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
@@ -6,7 +6,7 @@ use super::Told;
 
 const MSS: u32 = 1460;
 
-/// Rounds of 100 ms with as many full segments as `flight` says of each, in a receive window of `field` times 128.
+/// Rounds of 100 ms with `flight` full segments each, and a receive window of `field` times 128.
 fn rounds(field: u16, count: u32, flight: impl Fn(u32) -> u32) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
@@ -18,7 +18,7 @@ fn rounds(field: u16, count: u32, flight: impl Fn(u32) -> u32) -> Script {
         let flight = flight(round);
         for n in 0..flight {
             let step = f64::from(n) * 1e-4;
-            // Each new segment but the first few follows an ACK.
+            // Each new segment except the first few follows an ACK.
             if round > 0 && n % 2 == 0 && acked < sent {
                 acked += MSS;
                 script.add(
@@ -38,7 +38,7 @@ fn rounds(field: u16, count: u32, flight: impl Fn(u32) -> u32) -> Script {
 }
 
 #[test]
-fn a_flight_that_does_not_grow_for_many_rounds_is_not_the_congestion_windows() {
+fn a_flight_that_does_not_grow_for_many_rounds_is_not_limited_by_the_congestion_window() {
     let told = Told::of(&rounds(5000, 120, |round| 13 - 3 * (round % 2)));
     let story = told.story();
     assert!(
@@ -46,11 +46,11 @@ fn a_flight_that_does_not_grow_for_many_rounds_is_not_the_congestion_windows() {
         "{story}\n{}",
         told.screen()
     );
-    assert!(!story.contains("congestion window holds"), "{story}");
+    assert!(!story.contains("congestion window limits"), "{story}");
 }
 
 #[test]
-fn a_small_steady_flight_does_not_tell_the_scale_of_a_window() {
+fn a_small_steady_flight_does_not_show_the_window_scale() {
     // 10 segments are 14,600 bytes: 115 times 128 are 14,720.
     let mut script = rounds(115, 120, |_| 10);
     script.retain(|packet: &Packet| packet.at_s() > 0.15);

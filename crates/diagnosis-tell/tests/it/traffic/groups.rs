@@ -1,4 +1,4 @@
-//! Many connections: sums by server and by service, and what is said of them.
+//! Many connections: sums by server and by service, and their sentences.
 
 use dupack_diagnosis::Diagnosis;
 use dupack_diagnosis::analyse::groups::{Group, GroupKey};
@@ -17,7 +17,7 @@ use super::Told;
 
 const RTT: f64 = 0.02;
 
-/// Connections of one client to one server, each with a client's port of its own.
+/// Connections of one client to one server, each from a separate port of the client.
 struct Many {
     script: Script,
     port: u16,
@@ -38,7 +38,8 @@ impl Many {
         self.port += 1;
     }
 
-    /// One request of 200 bytes and its answer of 1,000; the SYN is sent again after so many seconds each.
+    /// Adds one request of 200 bytes and its answer of 1,000. The SYN is retransmitted after each of these times in
+    /// seconds.
     fn exchange(&mut self, at: f64, server: u16, syns_after: &[f64]) {
         let syn = |at| packet(at, End::Client, 999).syn(1460, Some(7));
         let mut packets = vec![syn(at)];
@@ -68,14 +69,14 @@ impl Many {
     }
 }
 
-/// The group of this port of the server.
+/// Returns the group of this port of the server.
 fn of(told: &Told, port: u16) -> &Group {
     let servers = &told.0.groups.servers;
     let found = servers.iter().find(|group| group.key.port() == port);
     found.expect("the group")
 }
 
-/// 200 connections to a web server, of which 20 lost a SYN, and 3 refused by a database.
+/// 200 connections to a web server, 20 of which lost a SYN, and 3 connections that a database refused.
 fn mixed() -> Many {
     let mut many = Many::new();
     for n in 0..200 {
@@ -92,7 +93,7 @@ fn mixed() -> Many {
 }
 
 #[test]
-fn connections_are_added_up_by_server() {
+fn connections_are_summed_by_server() {
     let told = mixed().told();
     let web = of(&told, 443);
     assert_eq!(web.key, GroupKey::Server("10.0.0.2:443".parse().unwrap()));
@@ -103,7 +104,7 @@ fn connections_are_added_up_by_server() {
     assert_eq!((web.to_server, web.from_server), (40_000, 200_000));
     assert_eq!((web.syns.connections, web.syns.again), (20, 20));
     assert_eq!(web.syns.waited, Duration::from_secs(20));
-    // Those of a SYN sent again do not tell which of both was answered.
+    // After a retransmitted SYN it is unknown which of both was answered.
     assert_eq!(web.handshakes.count(), 180);
     let handshake = web.handshakes.quantiles().unwrap();
     let millis = handshake.p50.as_secs_f64() * 1e3;
@@ -111,7 +112,7 @@ fn connections_are_added_up_by_server() {
     let durations = web.durations.quantiles().unwrap();
     assert!(durations.p50 < Duration::from_millis(70), "{durations:?}");
     assert!(durations.p95 > Duration::from_secs(1), "{durations:?}");
-    // The first of those that waited for a SYN.
+    // The first connection that waited for a SYN.
     assert_eq!(web.longest.connection, 5);
     let database = of(&told, 5432);
     assert_eq!((database.connections, database.with_data), (3, 0));
@@ -120,7 +121,7 @@ fn connections_are_added_up_by_server() {
 }
 
 #[test]
-fn the_screen_says_what_syns_cost() {
+fn the_screen_has_the_cost_of_retransmitted_syns() {
     let told = mixed().told();
     let said = sentences(of(&told, 443));
     let part = "20 of 200 connections retransmitted a SYN: 20 s of waiting.";
@@ -151,7 +152,7 @@ fn the_screen_says_what_syns_cost() {
 }
 
 #[test]
-fn servers_with_one_connection_are_not_told_of_one_by_one() {
+fn servers_with_one_connection_are_not_described_individually() {
     let mut one = Many::new();
     one.exchange(0.0, 443, &[]);
     one.exchange(0.0, 80, &[]);
@@ -162,7 +163,7 @@ fn servers_with_one_connection_are_not_told_of_one_by_one() {
 }
 
 #[test]
-fn a_syn_without_an_answer_is_unanswered_if_the_capture_goes_on() {
+fn a_syn_without_an_answer_is_unanswered_if_the_capture_continues() {
     let syn = |at| packet(at, End::Client, 999).syn(1460, Some(7));
     let mut many = Many::new();
     many.add(22, [syn(0.0), syn(1.0), syn(3.0)]);
@@ -183,7 +184,7 @@ fn a_syn_without_an_answer_is_unanswered_if_the_capture_goes_on() {
 }
 
 #[test]
-fn without_a_syn_ports_tell_the_server_or_nothing_does() {
+fn without_a_syn_only_ports_identify_the_server() {
     let data = |client: End, seq, ack, at| packet(at, client, seq).ack(ack).len(500).window(500);
     let talk = |at| {
         [
@@ -197,7 +198,7 @@ fn without_a_syn_ports_tell_the_server_or_nothing_does() {
         many.add(6379, talk(f64::from(n)));
         many.add(800, talk(f64::from(n)));
         many.add(9999, talk(f64::from(n)));
-        // As high as the client's.
+        // A port as high as the client's.
         many.add(50_000, talk(f64::from(n)));
     }
     let told = many.told();
@@ -206,7 +207,7 @@ fn without_a_syn_ports_tell_the_server_or_nothing_does() {
         assert_eq!((group.connections, group.by_ports), (2, 2), "{port}");
         assert_eq!(group.from_server, 2000, "{port}");
         let said = sentences(group);
-        assert!(said.contains("server known only by its port"), "{said}");
+        assert!(said.contains("server is known only by its port"), "{said}");
     }
     assert_eq!(told.0.groups.servers.len(), 3);
     assert_eq!(told.0.groups.unknown, 2);
@@ -239,7 +240,7 @@ fn a_group_lost_what_its_connections_lost() {
 }
 
 #[test]
-fn files_have_a_line_of_each_group() {
+fn files_have_a_line_per_group() {
     let told = mixed().told();
     let csv = String::from_utf8(groups_csv(&told.0)).unwrap();
     let lines: Vec<&str> = csv.lines().collect();
@@ -267,7 +268,7 @@ fn files_have_a_line_of_each_group() {
     assert_eq!(web["connections_with_syns_retransmitted"], 20);
     assert_eq!(web["service"], "https");
     assert_eq!(web["longest_connection"], 5);
-    // A round trip each, and what 20 of them waited for.
+    // A round trip each, and the waiting time of 20 of them.
     assert!(
         (web["limits_s"]["handshake"].as_f64().unwrap() - 24.0).abs() < 0.1,
         "{web}"
@@ -307,11 +308,11 @@ fn a_service_is_the_sum_of_its_servers() {
 }
 
 #[test]
-fn connections_whose_limits_are_not_told_are_left_out_of_the_time_lost() {
+fn connections_with_unknown_limits_are_excluded_from_the_time_lost() {
     let mut many = Many::new();
     many.exchange(0.0, 443, &[1.0]);
     let whole = many.told();
-    assert!(!sentences(of(&whole, 443)).contains("left out"));
+    assert!(!sentences(of(&whole, 443)).contains("without 1"));
     // Its ACKs are not in the capture.
     let data = (0..100_u32).map(|n| {
         let at = 0.01 * f64::from(n);
@@ -322,12 +323,12 @@ fn connections_whose_limits_are_not_told_are_left_out_of_the_time_lost() {
     let web = of(&told, 443);
     assert_eq!((web.connections, web.untold), (2, 1));
     let said = sentences(web);
-    let left_out = "; 1 connection left out, as the capture does not tell their limits";
+    let left_out = "; without 1 connection whose limits cannot be determined";
     assert!(said.contains(left_out), "{said}");
 }
 
 #[test]
-fn a_connection_without_data_lacks_no_measure_of_data() {
+fn measures_of_data_are_not_missing_without_data() {
     let told = mixed().told();
     let refused = told.0.connections.iter();
     assert!(refused.filter(|one| one.main_stream().is_none()).count() > 0);

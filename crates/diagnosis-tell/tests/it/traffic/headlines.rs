@@ -1,4 +1,4 @@
-//! Which stream is told of first, and what is said of it.
+//! Choice of the stream that comes first, and its sentence.
 
 use dupack_diagnosis::{Flow, Side, diagnose};
 use dupack_diagnosis_tell::story::story;
@@ -7,12 +7,12 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// A request of 300 bytes and an answer of `segments` segments, ten a round trip of 50 ms; then FINs, 8 s apart.
+/// A request of 300 bytes and an answer of `segments` segments, ten per round trip of 50 ms; then FINs, 8 s apart.
 fn download(script: &mut Script, ports: (u16, u16), segments: u32) {
     download_and_linger(script, ports, segments, 8.0);
 }
 
-/// The same with the client's FIN so many seconds after the server's.
+/// The same with the client's FIN `linger` seconds after the server's.
 fn download_and_linger(script: &mut Script, ports: (u16, u16), segments: u32, linger: f64) {
     let of = |at: f64, end: End, seq: u32| packet(at, end, seq).ports(ports.0, ports.1);
     script.add(of(0.0, End::Client, 999).syn(1460, Some(7)));
@@ -45,7 +45,7 @@ fn download_and_linger(script: &mut Script, ports: (u16, u16), segments: u32, li
     script.add(of(at + linger + 0.05, End::Server, sent + 1).ack(1301));
 }
 
-/// As of a pool of connections, of which a client closes one long after its last answer.
+/// A client closes a connection of a pool long after its last answer.
 #[test]
 fn a_client_that_closes_late_does_not_make_its_request_the_headline() {
     for (segments, linger) in [(4, 1.0), (40, 5.0), (100, 30.0), (1000, 600.0)] {
@@ -63,7 +63,7 @@ fn a_client_that_closes_late_does_not_make_its_request_the_headline() {
 }
 
 #[test]
-fn a_download_is_told_of_before_its_request_and_its_fin() {
+fn a_download_comes_before_its_request_and_its_fin() {
     let mut script = Script::new(Ip::V4, Link::Raw);
     download(&mut script, (40_000, 443), 1000);
     let told = Told::of(&script);
@@ -72,7 +72,7 @@ fn a_download_is_told_of_before_its_request_and_its_fin() {
     assert_eq!(told.stream(Side::Opener).bytes(), 300);
     let screen = told.screen();
     assert!(screen.contains("1.5 MB in"), "{screen}");
-    assert!(screen.contains("other way"), "{screen}");
+    assert!(screen.contains("reverse data"), "{screen}");
 }
 
 #[test]
@@ -88,9 +88,9 @@ fn a_fin_alone_is_no_data() {
 }
 
 #[test]
-fn the_connection_that_somebody_waits_for_comes_first() {
+fn the_connection_that_an_end_waits_for_comes_first() {
     let mut script = Script::new(Ip::V4, Link::Raw);
-    // As iperf3 has it: a connection for control, which says little, and one for data.
+    // Like iperf3: a control connection with little data, and one for data.
     let control = |at: f64, end: End, seq: u32| packet(at, end, seq).ports(39_999, 5201);
     script.add(control(-0.2 + 0.2, End::Client, 999).syn(1460, Some(7)));
     script.add(
@@ -117,7 +117,7 @@ fn the_connection_that_somebody_waits_for_comes_first() {
 }
 
 #[test]
-fn a_shaper_before_the_capture_is_told_by_its_rate() {
+fn a_shaper_before_the_capture_point_is_named_with_its_rate() {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
     script.add(packet(1e-4, End::Server, 4999).syn(1460, Some(7)).ack(1000));

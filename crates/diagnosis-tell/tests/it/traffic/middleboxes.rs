@@ -1,4 +1,4 @@
-//! Middleboxes: an MTU that nobody announces, rewritten numbers, a scale that is taken out.
+//! Middleboxes: an MTU without ICMP messages, rewritten sequence numbers, a removed window scale.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::analyse::stalls::StallKind;
@@ -7,7 +7,7 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 use super::Told;
 
 #[test]
-fn a_path_that_swallows_full_segments_is_told_with_both_sizes() {
+fn a_path_that_drops_full_segments_is_named_with_both_sizes() {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
     script.add(packet(1e-4, End::Server, 4999).syn(1460, Some(7)).ack(1000));
@@ -36,14 +36,16 @@ fn a_path_that_swallows_full_segments_is_told_with_both_sizes() {
     let told = Told::of(&script);
     let story = told.story();
     assert!(
-        story.starts_with("Segments of 1460 bytes never arrive and those of 700 do: packets of 740 bytes pass, packets of 1500"),
+        story.starts_with(
+            "Segments of 1460 bytes never arrive, but segments of 700 bytes do: packets of 740 bytes pass, packets of 1500"
+        ),
         "{story}"
     );
 }
 
 #[test]
 fn losses_are_no_black_hole() {
-    // Of full segments one is lost, and its repairs, too; others arrive.
+    // One full segment and its repairs are lost; others arrive.
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.02);
     for n in 0..10 {
@@ -127,7 +129,7 @@ fn sack_blocks_of_other_bytes_are_named() {
 }
 
 #[test]
-fn a_sender_that_does_not_know_of_the_scale_is_told_of() {
+fn a_sender_that_does_not_know_the_scale_is_named() {
     for (field, end) in [
         (502, End::Server),
         (2920, End::Client),
@@ -141,11 +143,11 @@ fn a_sender_that_does_not_know_of_the_scale_is_told_of() {
     }
 }
 
-/// 100 flights of a server that fill windows of so many bytes as they stand, 50 ms from a client that shifts them by 7; captured
-/// at this end.
+/// 100 flights of a server that fill windows of `field` bytes without a scale, 50 ms from a client that shifts them by
+/// 7; captured at `end`.
 fn with_field(field: u16, end: End) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
-    // The way from the server to where it is captured, and from there to the client.
+    // Delays from the server to the capture point, and from there to the client.
     let (near, far) = match end {
         End::Server => (0.0, 0.05),
         End::Client => (0.05, 0.0),
@@ -175,7 +177,7 @@ fn with_field(field: u16, end: End) -> Script {
         at += 1e-4;
         let came = at + near + far;
         script.add(packet(came, End::Client, 1100).ack(sent).window(field));
-        // It is at the server after the way back.
+        // It reaches the server after the way back.
         at = came + near;
     }
     script

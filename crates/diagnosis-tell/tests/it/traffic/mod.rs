@@ -1,4 +1,4 @@
-//! Traffic that no bulk transfer is, written packet by packet: for each, the right sentence and the right counts.
+//! Traffic other than bulk transfers, written packet by packet: each has the right sentence and the right counts.
 
 mod answers;
 mod both_ends;
@@ -39,7 +39,7 @@ use dupack_packet::captured::CaptureReader;
 use dupack_report::table::Colour;
 use dupack_truth::script::Script;
 
-/// The diagnosis of a capture.
+/// Diagnoses a capture.
 fn read(file: &[u8]) -> Diagnosis {
     let mut reader = CaptureReader::new(file).unwrap();
     let found = diagnose(&mut reader, Flow::All, &mut ()).unwrap();
@@ -49,8 +49,8 @@ fn read(file: &[u8]) -> Diagnosis {
     found
 }
 
-/// Of every capture of these tests: no least round-trip time is longer than the mean, nor than the handshake and what a full packet
-/// takes at most.
+/// Asserts for every capture of these tests: no least round-trip time is longer than the mean, nor than the handshake
+/// plus the longest time of a full packet.
 #[track_caller]
 fn round_trips_agree(connection: &ConnectionFindings) {
     let handshake = &connection.handshake;
@@ -62,7 +62,7 @@ fn round_trips_agree(connection: &ConnectionFindings) {
         };
         assert!(least <= mean, "{least} and {mean}");
         let path = &stream.path;
-        // The slowest that the bottleneck may be. A rate that was withdrawn may have told the time of a packet.
+        // The slowest rate that the bottleneck may have. A rate that was withdrawn may have shown the time of a packet.
         let slowest = path.rate.interval().map(|(low, _)| low);
         let Some((slowest, short)) = slowest.or(path.rate.at_least()).zip(short) else {
             continue;
@@ -73,7 +73,7 @@ fn round_trips_agree(connection: &ConnectionFindings) {
     }
 }
 
-/// The diagnosis of a script's capture.
+/// Diagnosis of a script's capture.
 struct Told(Diagnosis);
 
 impl Told {
@@ -81,7 +81,7 @@ impl Told {
         Self(read(&script.pcap()))
     }
 
-    /// The only connection.
+    /// Returns the only connection.
     fn connection(&self) -> &ConnectionFindings {
         assert_eq!(self.0.connections_all, 1);
         &self.0.connections[0]
@@ -91,12 +91,12 @@ impl Told {
         self.connection().streams.of(side).as_ref().unwrap()
     }
 
-    /// The first sentence.
+    /// Returns the first sentence.
     fn story(&self) -> String {
         story(self.connection().main_stream().unwrap())
     }
 
-    /// The whole screen.
+    /// Returns the whole screen.
     fn screen(&self) -> String {
         let look = Look {
             colour: Colour::No,
@@ -107,7 +107,7 @@ impl Told {
         summary(&self.0, None, &look)
     }
 
-    /// No byte was retransmitted and none was lost, in either direction.
+    /// Asserts that no byte was retransmitted and none was lost, in either direction.
     #[track_caller]
     fn nothing_was_lost(&self) {
         let screen = self.screen();

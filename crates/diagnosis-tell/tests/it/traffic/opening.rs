@@ -64,8 +64,8 @@ fn two_ends_may_open_it_at_once() {
 }
 
 #[test]
-fn a_syn_that_is_answered_with_a_syn_alone_is_not_said_to_be_opened_at_once() {
-    // The server's SYN came after the client's, and it never acknowledges that by a SYN.
+fn a_syn_answered_only_by_a_syn_is_no_simultaneous_open() {
+    // The server's SYN came after the client's, and no SYN of the server acknowledges the client's.
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
     script.add(packet(0.05, End::Server, 4999).syn(1460, Some(7)));
@@ -85,7 +85,7 @@ fn an_ordinary_handshake_has_no_note() {
     assert!(notes(Told::of(&script).connection()).is_empty());
 }
 
-/// A SYN with 500 bytes, of which the answer acknowledges `taken`.
+/// A SYN with 500 bytes; the answer acknowledges `taken` of them.
 fn fast_open(taken: u32) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, None).len(500));
@@ -107,19 +107,20 @@ fn fast_open(taken: u32) -> Script {
 }
 
 #[test]
-fn the_data_of_a_syn_that_the_server_does_not_take_is_not_lost() {
+fn data_of_a_syn_that_the_server_does_not_accept_is_not_lost() {
     let told = Told::of(&fast_open(0));
     told.nothing_was_lost();
     assert_eq!(told.stream(Side::Opener).bytes(), 560);
     assert!(
-        told.screen().contains("did not take the 500 B in the SYN"),
+        told.screen()
+            .contains("did not accept the 500 B in the SYN"),
         "{}",
         told.screen()
     );
 }
 
 #[test]
-fn a_syn_with_data_that_is_sent_again_may_have_been_lost() {
+fn a_retransmitted_syn_with_data_may_have_been_lost() {
     // The second SYN has no data, and is answered.
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, None).len(500));
@@ -140,16 +141,16 @@ fn a_syn_with_data_that_is_sent_again_may_have_been_lost() {
         "{screen}"
     );
     assert!(
-        screen.contains("it or its answer was lost, or the answer came late"),
+        screen.contains("it or its answer was lost, or the answer arrived late"),
         "{screen}"
     );
     assert!(!screen.contains("nothing was lost"), "{screen}");
 }
 
 #[test]
-fn the_data_of_a_syn_that_the_server_takes_is_sent_once() {
+fn data_of_a_syn_that_the_server_accepts_is_sent_once() {
     let told = Told::of(&fast_open(500));
     told.nothing_was_lost();
     assert_eq!(told.stream(Side::Opener).bytes(), 560);
-    assert!(!told.screen().contains("did not take"));
+    assert!(!told.screen().contains("did not accept"));
 }

@@ -1,12 +1,12 @@
-//! Records that are not in the order of their times.
+//! Records that are out of time order.
 
 use dupack_diagnosis::Side;
 use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
 use super::Told;
 
-/// Ten segments a round trip of 40 ms over a link that takes `gap` seconds for each; the receiver acknowledges every second one. The
-/// capture is that of the client, whose records come in groups of `group`, the last first.
+/// Ten segments per round trip of 40 ms over a link that takes `gap` seconds for each. The receiver acknowledges every
+/// second one. The client's capture has its records in groups of `group`, the last first.
 fn download(group: usize, gap: f64, places: &[Seen]) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let mut packets = vec![
@@ -36,10 +36,10 @@ fn download(group: usize, gap: f64, places: &[Seen]) -> Script {
     script
 }
 
-/// As of an interface with several queues: one packet of each flight of four is captured after its successor, up to 90 µs late. Nothing
-/// numbers packets, and there are no timestamps.
+/// An interface with several queues: one packet of each flight of four is captured after its successor, up to 90 µs
+/// late. Packets have neither identifications nor timestamps.
 #[test]
-fn packets_in_another_order_at_their_sender_are_not_sent_again() {
+fn reordered_packets_at_their_sender_are_not_retransmissions() {
     for late in [2e-6, 2e-5, 9e-5] {
         let mut script = Script::new(Ip::V6, Link::Raw);
         script.add(packet(0.0, End::Client, 999).syn(1440, Some(7)));
@@ -66,7 +66,7 @@ fn packets_in_another_order_at_their_sender_are_not_sent_again() {
     }
 }
 
-/// A packet as it is seen somewhere.
+/// View of a packet at one place.
 type Seen = fn(Packet) -> Packet;
 
 fn as_is(packet: Packet) -> Packet {
@@ -74,12 +74,12 @@ fn as_is(packet: Packet) -> Packet {
 }
 
 #[test]
-fn records_in_another_order_than_their_times_change_nothing() {
-    // Of the second kind, many packets have one time.
+fn records_out_of_time_order_change_nothing() {
+    // In the second case, many packets have the same time.
     for gap in [0.001, 0.0] {
         let wanted = Told::of(&download(1, gap, &[as_is])).screen();
         assert!(!wanted.contains("overtaken"), "{wanted}");
-        assert!(wanted.contains("by the handshake"), "{wanted}");
+        assert!(wanted.contains("shown by the handshake"), "{wanted}");
         for group in [2, 3, 5, 16, 64] {
             let told = Told::of(&download(group, gap, &[as_is]));
             told.nothing_was_lost();
@@ -90,7 +90,7 @@ fn records_in_another_order_than_their_times_change_nothing() {
 
 #[test]
 fn copies_are_copies_in_any_order_of_the_records() {
-    /// A firewall gives packets another identification.
+    /// A firewall changes the identification of packets.
     fn behind_a_firewall(packet: Packet) -> Packet {
         let id = packet.number_of_host().wrapping_mul(40_503) | 1;
         packet.id(id).hop_limit(63).later(10e-6)

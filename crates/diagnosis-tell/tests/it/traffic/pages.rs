@@ -1,4 +1,4 @@
-//! The page has all that the screen tells of a connection.
+//! The page contains everything that the screen shows of a connection.
 
 use dupack_diagnosis_tell::notes::notes;
 use dupack_diagnosis_tell::page::{Scenes, files};
@@ -11,7 +11,7 @@ use super::Told;
 use super::directions::transfer;
 use super::windows;
 
-/// The page of a diagnosis, without marks for a browser.
+/// Returns the page of a diagnosis, without HTML escapes and line breaks.
 pub(super) fn page(told: &Told) -> String {
     let files = files(&told.0, None, ("x.pcap", 5), &Scenes::new(), &[]).unwrap();
     let folder = MemoryFolder::default();
@@ -21,13 +21,13 @@ pub(super) fn page(told: &Told) -> String {
     page.replace("&#x2f;", "/").replace("&gt;", ">")
 }
 
-/// The page has these sentences.
+/// Asserts that the page has these sentences.
 #[track_caller]
 fn has(told: &Told, sentences: impl IntoIterator<Item = Option<String>>) {
     let page = page(told);
     for sentence in sentences {
         let sentence = sentence.expect("it is told");
-        // The first letter is a capital where it is a sentence of its own.
+        // The first letter may be a capital.
         let rest = sentence.get(1..).unwrap();
         assert!(page.contains(rest), "{sentence}: {page}");
     }
@@ -43,7 +43,7 @@ fn the_page_has_the_notes_the_other_direction_and_the_end_of_a_connection() {
             .len(100)
             .window(900),
     );
-    // Both sequences go on after the request.
+    // Both sequence numbers continue after the request.
     script.add(packet(1.2, End::Client, 1100).ack(end).flags(Flags::RST));
     let mut data = 0;
     script.retain(|packet: &Packet| {
@@ -105,7 +105,7 @@ fn the_round_trip_of_the_page_is_that_of_its_path() {
     };
     assert_eq!(stream.round_trips(), None);
     let page = page(&Told(found));
-    assert!(!page.contains(" at least, "), "{page}");
-    let said = "cannot be told: samples are too short; a capture at the sender would tell";
+    assert!(!page.contains(" (least), "), "{page}");
+    let said = "cannot be determined: samples are too short; a capture at the sender would show it";
     assert_eq!(page.matches(said).count(), 2, "{page}");
 }

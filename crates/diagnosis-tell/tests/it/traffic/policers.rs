@@ -1,4 +1,4 @@
-//! Policers: named with their rate where the losses show it, and nowhere else.
+//! Policers: a policer is named with its rate if the losses show it, and only then.
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_diagnosis::StreamFindings;
@@ -8,7 +8,7 @@ use dupack_diagnosis_tell::whatif::values::Values;
 use dupack_lab::run::Interrupt;
 use dupack_truth::limits::tape::{End, Tape};
 
-/// Findings at both ends of a transfer of some seconds over a path with these lines.
+/// Returns the findings at both ends of a transfer over a path with these lines.
 fn both(stack: &str, seconds: u32, path: &str) -> Vec<StreamFindings> {
     let text = format!(
         "stacks = [\"{stack}\"]\ndialect = \"linux\"\nseeds = 1\nduration = \"{seconds}s\"\n[path]\n{path}\n\
@@ -35,9 +35,10 @@ fn a_policer_is_named_with_its_rate_at_both_ends() {
             let off = told.map_or(1.0, |told| (told / 1e6 / rate - 1.0).abs());
             assert!(off < 0.02, "{rate}: {told:?}");
             let said = story(&found);
-            let named = format!("A policer at {rate:.0} Mbit/s drops what exceeds its rate: ");
+            let named =
+                format!("A policer drops packets that exceed its rate of {rate:.0} Mbit/s: ");
             assert!(said.starts_with(&named), "{said}");
-            // It is the bottleneck.
+            // The policer is the bottleneck.
             assert_eq!(found.path.rate.value(), told.map(f64::floor));
         }
     }
@@ -48,7 +49,7 @@ fn what_if_simulates_the_policer() {
     let [at_sender, at_receiver] = both("rack/cubic", 15, &policed(100.0, 40.0, 5.0, 125_000))
         .try_into()
         .expect("both ends");
-    // Behind it the link is as fast as what it lets pass comes through.
+    // The packets that the policer lets pass arrive at the rate of the link.
     let link = Values::best(&at_sender.path).rate;
     assert!((link / 1e8 - 1.0).abs() < 0.01, "{link}");
     let catalog = Catalog::builtin();
@@ -59,7 +60,7 @@ fn what_if_simulates_the_policer() {
         let Ok(Asked::Answered(answers)) = asked else {
             panic!("{asked:?}");
         };
-        // The policer limits both alike.
+        // The policer limits both senders alike.
         assert_eq!(answers.len(), 2);
         for answer in answers {
             let off = answer.duration.mean / found.path.transfer.duration.as_secs_f64() - 1.0;
@@ -70,17 +71,17 @@ fn what_if_simulates_the_policer() {
 
 #[test]
 fn a_bucket_that_only_bursts_empty_shows_no_rate() {
-    // All that passes at once is less than a round trip brings at that rate.
+    // The data that passes at once is less than a round trip brings at that rate.
     for burst in [4_500, 15_000] {
         for found in both("rack/cubic", 15, &policed(100.0, 40.0, 5.0, burst)) {
             let path = &found.path;
             assert_eq!(path.policer, None);
-            // Nor what made the losses, nor how much the path takes, of which a policer is part.
+            // Neither the cause of the losses is known, nor the rate of the path, which includes the policer.
             assert_eq!((path.random_loss.value(), path.rate.value()), (None, None));
             assert!(path.rate.at_least().unwrap() < 5e6);
             let said = story(&found);
             assert!(said.contains("osses keep the window small"), "{said}");
-            assert!(!said.contains("where the path takes"), "{said}");
+            assert!(!said.contains("where the path holds"), "{said}");
         }
     }
 }

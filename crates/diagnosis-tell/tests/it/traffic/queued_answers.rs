@@ -1,4 +1,4 @@
-//! Requests and answers that queue before a slow link.
+//! Requests and answers that queue at a slow link.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::analyse::stalls::StallKind;
@@ -6,8 +6,8 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// 20 requests, each sent when the answer before is complete, and answered by `segments` at once, which the link passes in `gap`
-/// seconds each. Each second segment is acknowledged, and the last one. The round trip takes `rtt`.
+/// 20 requests, each sent when the previous answer is complete, and answered by `segments` segments at once. The link
+/// takes `gap` seconds for each. Every second segment is acknowledged, and the last one. The round trip takes `rtt`.
 fn answers(segments: u32, gap: f64, rtt: f64) -> (Script, f64) {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
@@ -65,8 +65,9 @@ fn an_answer_is_over_when_its_last_byte_has_arrived() {
     }
 }
 
-/// Answers of a segment each, captured at the client, which asks `think` seconds after each: a link takes 59 ms for it, and passes the
-/// first at once, as a token bucket does. Timestamps say that each left 0.2 ms after its request, or `late` seconds after it.
+/// Answers of a segment each, captured at the client, which sends the next request after `think` seconds. A link takes
+/// 59 ms for each, except for the first, which passes at once, as through a token bucket. Timestamps show that an
+/// answer left 0.2 ms after its request, or `late` seconds after it.
 fn of_a_segment(turns: u32, think: f64, late: f64) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let clock = |at: f64| 70_000 + (at * 1e3) as u32;
@@ -108,7 +109,7 @@ fn of_a_segment(turns: u32, think: f64, late: f64) -> Script {
 }
 
 #[test]
-fn an_answer_on_its_way_was_ready_as_its_timestamp_tells() {
+fn a_timestamp_shows_that_an_answer_on_its_way_was_ready() {
     let of = |late| {
         let told = Told::of(&of_a_segment(60, 1e-4, late));
         let stalls = &told.stream(Side::Answerer).stalls;
@@ -125,7 +126,7 @@ fn an_answer_on_its_way_was_ready_as_its_timestamp_tells() {
         !screen.contains("slow start") && !screen.contains("for the next request"),
         "{screen}"
     );
-    // The same times of an answer that is sent late.
+    // The same times, but the answer is sent late.
     let (unready, story, screen) = of(0.058);
     assert!(unready >= 58, "{screen}");
     assert!(

@@ -1,4 +1,4 @@
-//! Rates that the sending host sets, and windows that look like one.
+//! Rates that the sending host sets, and windows that look like a rate.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::analyse::budget::{Group, Limit};
@@ -6,7 +6,7 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// A server's answer of segments of 1448 bytes to a request, captured at the server.
+/// Answer of a server in segments of 1448 bytes, captured at the server.
 struct Answer {
     script: Script,
     sent: u32,
@@ -29,7 +29,7 @@ impl Answer {
         }
     }
 
-    /// A segment leaves at `at`, and a round trip later its ACK comes if it has one.
+    /// Adds a segment that leaves at `at`, and its ACK a round trip later, if it has one.
     fn segment(&mut self, at: f64, is_acknowledged: bool) {
         let data = packet(at, End::Server, self.sent).ack(1300).len(1448);
         self.script.add(data);
@@ -46,7 +46,7 @@ impl Answer {
 }
 
 #[test]
-fn a_shaper_on_the_sending_host_is_told_at_any_round_trip_and_rate() {
+fn a_shaper_on_the_sending_host_is_named_at_any_round_trip_and_rate() {
     for mbit in [2.0, 8.0, 20.0] {
         let gap = f64::from(1448 + 40) * 8.0 / (mbit * 1e6);
         for rtt in [0.0002, 0.001, 0.002, 0.007, 0.01, 0.0393, 0.1537] {
@@ -71,14 +71,14 @@ fn a_shaper_on_the_sending_host_is_told_at_any_round_trip_and_rate() {
     }
 }
 
-/// Times at which `count` segments leave whose window is `window`: each when the ACK comes that makes room for it. The link takes
-/// `gap` for a segment, and every `acks_each`-th is acknowledged.
+/// Returns the times at which `count` segments leave with a window of `window`: each leaves when an ACK makes room for
+/// it. The link takes `gap` for a segment, and every `acks_each`-th segment is acknowledged.
 fn by_acks(window: usize, gap: f64, acks_each: usize, count: usize, rtt: f64) -> Vec<f64> {
     let mut left: Vec<f64> = Vec::new();
     let mut acked: Vec<f64> = Vec::new();
     for n in 0..count {
         let room = n.checked_sub(window).map_or(rtt + 0.001, |before| {
-            // The ACK that covers it, which may be that of a later one.
+            // The ACK that covers it, which may be that of a later segment.
             let covering = (before / acks_each * acks_each + acks_each - 1).min(n - 1);
             acked[covering] + 20e-6
         });
@@ -91,10 +91,10 @@ fn by_acks(window: usize, gap: f64, acks_each: usize, count: usize, rtt: f64) ->
 }
 
 #[test]
-fn a_fixed_window_is_no_rate_however_large_it_is() {
+fn a_fixed_window_of_any_size_is_no_rate() {
     let rtt = 0.06;
     for window in [1, 2, 4, 8, 16, 24, 32, 64] {
-        // From the link of a host to one that is nearly full.
+        // From an almost empty link to one that is nearly full.
         for part in [0.01, 0.3, 0.9] {
             for acks_each in [1, 2] {
                 if window < acks_each {
@@ -119,8 +119,8 @@ fn a_fixed_window_is_no_rate_however_large_it_is() {
 }
 
 #[test]
-fn writes_of_an_application_at_a_clock_are_its_own() {
-    // Three segments each 100 ms.
+fn periodic_writes_are_the_applications() {
+    // Three segments every 100 ms.
     let mut answer = Answer::new(0.02);
     for n in 0..300 {
         let at = 0.1 + f64::from(n / 3) * 0.1 + f64::from(n % 3) * 1e-5;
@@ -135,7 +135,8 @@ fn writes_of_an_application_at_a_clock_are_its_own() {
     );
 }
 
-/// Four segments a round trip, each time acknowledged at once: over a bottleneck of 2.3 Mbit/s their ACKs would be 10 ms apart.
+/// Four segments per round trip, acknowledged at once: with a bottleneck of 2.3 Mbit/s, their ACKs would be 10 ms
+/// apart.
 #[test]
 fn round_trips_longer_than_the_handshake_are_no_queue_by_themselves() {
     let mut answer = Answer::new(0.01);
@@ -157,7 +158,7 @@ fn round_trips_longer_than_the_handshake_are_no_queue_by_themselves() {
     assert!(path < 0.1, "{}", told.screen());
 }
 
-/// Segments that leave at a constant rate; after each tenth the client writes something, if it `asks`.
+/// Segments that leave at a constant rate; after every tenth the client sends data, if it `asks`.
 fn at_a_constant_rate(asks: bool) -> Told {
     let mut answer = Answer::new(0.0325);
     for n in 0..600 {
@@ -173,7 +174,7 @@ fn at_a_constant_rate(asks: bool) -> Told {
 }
 
 #[test]
-fn what_may_answer_requests_has_no_rate_of_its_own() {
+fn a_stream_that_may_answer_requests_has_no_constant_rate() {
     let rate = |asks| {
         let told = at_a_constant_rate(asks);
         told.stream(Side::Answerer).signs.constant_rate

@@ -11,10 +11,10 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 use super::Told;
 
 const RTT: f64 = 0.03;
-/// Time that an end takes to answer the handshake.
+/// Time that a host takes to answer the handshake.
 const HOST: f64 = 1e-4;
 
-/// A client and a server that talk in turns, captured at one end. All times are those of the capture.
+/// Client and server that talk in turns, captured at one end. All times are those of the capture.
 struct Talk {
     script: Script,
     seen_at: End,
@@ -43,13 +43,13 @@ impl Talk {
         }
     }
 
-    /// Time passes.
+    /// Advances the time.
     fn later(&mut self, seconds: f64) -> &mut Self {
         self.at += seconds;
         self
     }
 
-    /// The client sends so many bytes.
+    /// Adds a request of `bytes` bytes.
     fn asks(&mut self, bytes: u32) -> &mut Self {
         let request = packet(self.at, End::Client, self.client);
         self.script
@@ -58,7 +58,7 @@ impl Talk {
         self
     }
 
-    /// The server sends so many bytes.
+    /// Adds an answer of `bytes` bytes.
     fn answers(&mut self, bytes: u32) -> &mut Self {
         let answer = packet(self.at, End::Server, self.server);
         self.script
@@ -67,14 +67,14 @@ impl Talk {
         self
     }
 
-    /// The client acknowledges everything.
+    /// Adds an ACK of the client for everything.
     fn acks(&mut self) -> &mut Self {
         let ack = packet(self.at, End::Client, self.client);
         self.script.add(ack.ack(self.server).window(500));
         self
     }
 
-    /// The time from a request to the first byte of its answer, for a server that takes so long.
+    /// Returns the time from a request to the first byte of its answer, if the server takes `server_s`.
     fn wait(&self, server_s: f64) -> f64 {
         match self.seen_at {
             End::Client => RTT + server_s,
@@ -82,7 +82,7 @@ impl Talk {
         }
     }
 
-    /// The time from the end of an answer to the next request, for a client that thinks so long.
+    /// Returns the time from the end of an answer to the next request, if the client thinks for `think_s`.
     fn think(&self, think_s: f64) -> f64 {
         match self.seen_at {
             End::Client => HOST + think_s,
@@ -90,7 +90,7 @@ impl Talk {
         }
     }
 
-    /// A request, so many segments of an answer a millisecond apart, and its ACK, as a server takes so long to begin it.
+    /// Adds a request, its answer of `segments` segments a millisecond apart after `server_s`, and its ACK.
     fn turn(&mut self, server_s: f64, segments: u32) -> &mut Self {
         self.asks(200);
         self.later(self.wait(server_s));
@@ -111,7 +111,8 @@ impl Talk {
     }
 }
 
-/// Two requests and their answers, of which the capture keeps these bytes; and the diagnosis with what they begin with.
+/// Returns the diagnosis of two requests and their answers, of which the capture keeps these bytes, with their
+/// beginnings.
 fn with_texts(texts: [[&'static [u8]; 2]; 2]) -> Told {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, RTT);
@@ -133,7 +134,7 @@ fn with_texts(texts: [[&'static [u8]; 2]; 2]) -> Told {
 }
 
 #[test]
-fn what_requests_begin_with_is_told_where_it_is_plain_and_captured() {
+fn beginnings_of_requests_are_printed_if_plain_and_captured() {
     let told = with_texts([
         [
             b"GET /slow?token=secret HTTP/1.1\r\n\r\n",
@@ -159,7 +160,7 @@ fn what_requests_begin_with_is_told_where_it_is_plain_and_captured() {
 }
 
 #[test]
-fn bytes_that_are_cut_off_or_no_text_say_nothing_and_reach_no_terminal() {
+fn truncated_or_binary_bytes_are_not_printed() {
     let told = with_texts([
         [b"GET /cut-off", b"HTTP/1.1 20"],
         [b"GET /\x1b[2J HTTP/1.1\r\n", b"\x1b[31m"],
@@ -175,7 +176,7 @@ fn found(told: &Told) -> &Requests {
     told.connection().requests.as_ref().expect("requests")
 }
 
-/// The request of this number.
+/// Returns the request with this number.
 fn nth(told: &Told, number: u64) -> &Request {
     let mut all = found(told).worst.iter();
     all.find(|request| request.number == number)
@@ -186,7 +187,7 @@ fn micros(time: dupack_tcp::time::Duration) -> u64 {
     (time.as_secs_f64() * 1e6).round() as u64
 }
 
-/// Network, request transfer, server, transfer, repair, window and pauses, in microseconds.
+/// Returns network, request transfer, server, transfer, repair, window and pauses, in microseconds.
 fn parts(request: &Request) -> [u64; 7] {
     request.parts.named().map(|(_, time)| micros(time))
 }
@@ -195,7 +196,7 @@ fn parts(request: &Request) -> [u64; 7] {
 const ENDS: [End; 2] = [End::Client, End::Server];
 
 #[test]
-fn network_server_transfer_and_think_time_are_told_at_either_end() {
+fn network_server_transfer_and_think_time_are_known_at_either_end() {
     for end in ENDS {
         let mut talk = Talk::new(end);
         talk.turn(0.0, 1);
@@ -232,7 +233,7 @@ fn network_server_transfer_and_think_time_are_told_at_either_end() {
         let worst = requests.worst[0];
         assert_eq!((worst.number, worst.request.bytes), (3, 200));
         assert_eq!(worst.answer.bytes, 11 * 1460);
-        // Three packets open the connection, three and five are of the turns before.
+        // Three packets open the connection; three and five belong to the previous turns.
         assert_eq!(
             (worst.request.first_packet, worst.answer.last_packet),
             (12, 23)
@@ -247,12 +248,12 @@ fn network_server_transfer_and_think_time_are_told_at_either_end() {
 }
 
 #[test]
-fn a_lost_request_is_repair_and_no_time_of_the_server() {
+fn a_lost_request_is_repair_and_not_time_of_the_server() {
     let mut talk = Talk::new(End::Client);
     talk.turn(0.01, 1).later(0.2);
     let (client, at) = (talk.client, talk.at);
     talk.asks(200);
-    // It is sent again by the timer.
+    // The timer retransmits it.
     let again = packet(at + 0.23, End::Client, client);
     let again = again.ack(talk.server).len(200).push().window(500);
     talk.script.add(again);
@@ -270,7 +271,7 @@ fn a_lost_request_is_repair_and_no_time_of_the_server() {
     assert_eq!(nth(&told, 2).request.bytes, 200);
 }
 
-/// Turns of which the second answer, 12 segments, loses the fourth.
+/// Turns in which the second answer, of 12 segments, loses the fourth.
 fn lossy(end: End) -> Talk {
     let mut talk = Talk::new(end);
     talk.turn(0.01, 1).later(0.2).asks(200);
@@ -287,7 +288,7 @@ fn lossy(end: End) -> Talk {
             .ack(client)
             .window(500);
         if n == 3 && end == End::Client {
-            // The capture does not have it.
+            // The capture lacks it.
             talk.script.unseen(End::Server);
             continue;
         }
@@ -302,7 +303,7 @@ fn lossy(end: End) -> Talk {
             });
         }
     }
-    // The third duplicate ACK is that for the seventh segment.
+    // The third duplicate ACK is that of the seventh segment.
     let repaired = begun + 6e-4 + RTT;
     let repair = packet(repaired, End::Server, hole).ack(client).window(500);
     talk.script.add(repair.len(1460));
@@ -313,7 +314,7 @@ fn lossy(end: End) -> Talk {
 }
 
 #[test]
-fn the_repair_of_an_answer_is_told_at_either_end() {
+fn the_repair_of_an_answer_is_known_at_either_end() {
     for end in ENDS {
         let told = lossy(end).told();
         // The answer lasts 1.1 ms without the repair.
@@ -391,7 +392,7 @@ fn pipelined_requests_are_one_turn() {
         let mut talk = Talk::new(end);
         talk.turn(0.01, 1).later(0.2).asks(200);
         talk.later(talk.wait(0.02)).answers(1460);
-        // The second request comes while the first answer is under way.
+        // The second request arrives during the first answer.
         match end {
             End::Client => {
                 let known = talk.client;
@@ -420,7 +421,7 @@ fn pipelined_requests_are_one_turn() {
         assert_eq!((joined.joined, joined.request.bytes), (1, 500), "{screen}");
         assert_eq!(joined.answer.bytes, 3 * 1460);
         assert!(
-            screen.contains("; 1 is a turn of several pipelined requests"),
+            screen.contains("; 1 consists of several pipelined requests"),
             "{screen}"
         );
     }
@@ -448,7 +449,7 @@ fn files_have_a_row_per_request() {
     let requests = &json["connections"][0]["requests"];
     assert_eq!(requests["requests"], 2);
     assert_eq!(requests["worst"][0]["repair_s"], 0.0295);
-    // The page has a column per part that takes time.
+    // The page has a column for each part that takes time.
     let blocks = table(told.connection());
     let [
         Block::Table {
@@ -478,7 +479,7 @@ fn files_have_a_row_per_request() {
         ]
     );
     assert_eq!(rows.len(), 2);
-    // The worst one: its times in the capture.
+    // The worst request, with its times in the capture.
     let times: Vec<&str> = rows[0][1..4]
         .iter()
         .map(|cell| cell.text.as_str())

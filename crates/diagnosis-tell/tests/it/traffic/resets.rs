@@ -1,4 +1,4 @@
-//! Resets that nobody obeyed.
+//! Resets without effect.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::read::ending::WhyIgnored;
@@ -65,7 +65,7 @@ fn a_reset_outside_the_window_ends_nothing() {
 }
 
 #[test]
-fn a_reset_within_the_window_in_the_name_of_an_end_that_goes_on_ends_nothing() {
+fn a_reset_within_the_window_from_an_end_that_continues_ends_nothing() {
     let told = Told::of(&transfer(packet(2.9, End::Client, 5200).id(7777)));
     let ending = told.connection().ending;
     assert_eq!(ending.reset, None, "{}", told.screen());
@@ -76,5 +76,5 @@ fn a_reset_within_the_window_in_the_name_of_an_end_that_goes_on_ends_nothing() {
 fn a_reset_at_the_end_ends_the_connection() {
     let told = Told::of(&transfer(packet(10.5, End::Client, 5200)));
     assert!(told.connection().ending.reset.is_some());
-    assert!(told.screen().contains("by a reset of 10.0.0.1:40000"));
+    assert!(told.screen().contains("by a reset from 10.0.0.1:40000"));
 }

@@ -1,4 +1,4 @@
-//! Senders: what is said of their control.
+//! Senders: conclusions about their congestion control.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::sender::Control;
@@ -7,7 +7,7 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 use super::Told;
 
 /// A client's upload, captured at its end: it sends two segments at a time, at 10 Mbit/s times these gains, each for a
-/// round trip of 40 ms. As Linux does, it pushes the last segment of what it hands to the interface at once.
+/// round trip of 40 ms. Like Linux, it sets PSH on the last segment that it passes to the interface at once.
 fn paced(gains: &[f64]) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let rtt = 0.04;
@@ -42,7 +42,7 @@ fn a_rate_with_the_cycle_of_eight_round_trips_is_version_1_of_bbr() {
 }
 
 #[test]
-fn a_rate_of_its_own_alone_names_no_control() {
+fn a_paced_rate_alone_names_no_control() {
     for gains in [&[1.0][..], &[1.25, 0.75, 1.0, 1.0, 1.0][..]] {
         let (name, why) = control_of(gains);
         assert_eq!(name, None, "{why}");

@@ -1,4 +1,4 @@
-//! Transfers of one capture over one bottleneck, and over several: who shares is told, and only who does.
+//! Transfers of one capture over one bottleneck, and over several: only transfers that share a bottleneck are reported.
 
 use dupack_diagnosis::Diagnosis;
 use dupack_diagnosis::shared::SharedBottleneck;
@@ -16,7 +16,7 @@ const LINK: Bottleneck = Bottleneck {
     room_packets: 50,
 };
 
-/// So many milliseconds after the first.
+/// Milliseconds from the first start to a later one.
 const LATER: u64 = 700;
 
 fn told(links: &[Bottleneck], transfers: &[Transfer], at: End, seed: u64) -> Diagnosis {
@@ -24,13 +24,13 @@ fn told(links: &[Bottleneck], transfers: &[Transfer], at: End, seed: u64) -> Dia
     super::read(&capture(links, transfers, (at, long), seed))
 }
 
-/// The connections of each shared bottleneck.
+/// Returns the connections of each shared bottleneck.
 fn sharing(found: &Diagnosis) -> Vec<Vec<u64>> {
     let numbers = |one: &SharedBottleneck| one.streams.iter().map(|one| one.connection).collect();
     found.shared.found.iter().map(numbers).collect()
 }
 
-/// At both ends, and with two seeds.
+/// Checks both ends, and two seeds.
 fn each(links: &[Bottleneck], transfers: &[Transfer], mut check: impl FnMut(&Diagnosis, End)) {
     for at in End::BOTH {
         for seed in [7, 8] {
@@ -39,7 +39,7 @@ fn each(links: &[Bottleneck], transfers: &[Transfer], mut check: impl FnMut(&Dia
     }
 }
 
-/// Nobody is told to share.
+/// Asserts that no transfers are reported to share a bottleneck.
 #[track_caller]
 fn nobody_shares(links: &[Bottleneck], transfers: &[Transfer]) {
     each(links, transfers, |found, at| {
@@ -51,7 +51,7 @@ fn nobody_shares(links: &[Bottleneck], transfers: &[Transfer]) {
     });
 }
 
-/// All of these share a bottleneck of 10 Mbit/s.
+/// Asserts that all of these share a bottleneck of 10 Mbit/s.
 #[track_caller]
 fn all_share(transfers: &[Transfer], connections: &[u64]) {
     each(&[LINK], transfers, |found, at| {
@@ -71,9 +71,9 @@ fn two_transfers_over_one_bottleneck_share_it() {
     );
 }
 
-/// Between the packets of one lie those of the other: the rate at which they come is its share.
+/// The packets of one stream lie between those of the other: its arrival rate is only its share.
 #[test]
-fn what_a_stream_gets_beside_another_is_not_told_as_the_bottlenecks_rate() {
+fn the_share_of_a_stream_is_not_printed_as_the_bottlenecks_rate() {
     let rates = |found: &Diagnosis| -> Vec<Option<f64>> {
         let main = found.connections.iter().filter_map(|one| one.main_stream());
         main.map(|stream| stream.path.rate.value()).collect()
@@ -128,7 +128,7 @@ fn transfers_over_two_bottlenecks_of_the_same_rate_share_none() {
 }
 
 #[test]
-fn others_that_are_not_captured_make_nobody_share() {
+fn uncaptured_traffic_does_not_cause_a_shared_bottleneck() {
     let hidden = |over, delay, start| Transfer::new(over, delay).starting(start).hidden();
     nobody_shares(
         &[LINK, LINK],
@@ -151,7 +151,7 @@ fn transfers_that_overlap_for_some_time_share() {
 }
 
 #[test]
-fn of_a_short_transfer_nothing_is_told() {
+fn a_short_transfer_is_not_compared() {
     let short = Transfer::new(0, 20).starting(4000).bytes(60_000);
     let transfers = [Transfer::new(0, 20), short];
     nobody_shares(&[LINK], &transfers);
@@ -162,12 +162,12 @@ fn of_a_short_transfer_nothing_is_told() {
 }
 
 #[test]
-fn what_follows_another_over_another_bottleneck_shares_none() {
-    // The second begins when the first is over: together they have the same rate all the time.
+fn successive_transfers_over_two_bottlenecks_share_none() {
+    // The second begins when the first ends: their total rate is constant.
     let links = [LINK, LINK];
     let first = Transfer::new(0, 20).bytes(12_000_000);
     nobody_shares(&links, &[first, Transfer::new(1, 20).starting(10_000)]);
-    // They take turns of a second.
+    // They alternate every second.
     let turns = |from: u64| -> Vec<Write> {
         let write = |n: u64| Write {
             when: When::At(Duration::from_millis(from + n * 2000)),
@@ -185,8 +185,8 @@ fn what_follows_another_over_another_bottleneck_shares_none() {
 }
 
 #[test]
-fn an_application_that_gives_to_one_or_the_other_makes_nobody_share() {
-    // 5 Mbit/s in all, of which each way has a part that changes every 100 ms, and no queue.
+fn an_application_that_alternates_does_not_cause_a_shared_bottleneck() {
+    // 5 Mbit/s in total, divided in a way that changes every 100 ms, and no queue.
     let parts = |own: bool| -> Vec<Write> {
         let write = |n: u64| {
             let part = 1000 * (1 + n * n * 7 % 61);
@@ -234,7 +234,7 @@ fn four_transfers_over_two_bottlenecks_are_two_pairs() {
 }
 
 #[test]
-fn three_transfers_share_with_one_rate_for_all() {
+fn three_transfers_share_one_rate() {
     let transfers = [
         Transfer::new(0, 20),
         Transfer::new(0, 15).starting(500),
@@ -251,7 +251,7 @@ fn three_transfers_share_with_one_rate_for_all() {
 }
 
 #[test]
-fn the_screen_says_who_shares_and_what_each_has() {
+fn the_screen_names_the_sharing_streams_and_their_shares() {
     let transfers = [Transfer::new(0, 20), Transfer::new(0, 20).starting(LATER)];
     let found = told(&[LINK], &transfers, End::Sender, 7);
     let said = sentence(&found.shared.found[0]);

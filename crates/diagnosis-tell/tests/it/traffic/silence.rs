@@ -1,4 +1,4 @@
-//! Connections that were not opened, and ends that answer nothing any more: the first sentence says so.
+//! Connections that were not opened, and ends that stop answering: the first sentence says so.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis_tell::numbers::json;
@@ -23,7 +23,7 @@ fn told(packets: impl IntoIterator<Item = Packet>) -> Told {
 fn first_sentence(packets: impl IntoIterator<Item = Packet>) -> String {
     let told = told(packets);
     let said = headline(told.connection());
-    // Everybody says the same.
+    // All outputs agree.
     let screen = on_one_line(&told.screen());
     assert!(screen.starts_with(&said), "{screen}");
     let document: serde_json::Value = serde_json::from_str(&json(&told.0, None)).unwrap();
@@ -43,7 +43,7 @@ fn answer(at: f64) -> Packet {
     packet(at, End::Server, 4999).syn(1460, Some(7)).ack(1000)
 }
 
-/// The client's third packet of the handshake.
+/// Third packet of the handshake, from the client.
 fn opened(at: f64) -> Packet {
     packet(at, End::Client, 1000).ack(5000).window(500)
 }
@@ -53,7 +53,7 @@ fn reset(at: f64, from: End, seq: u32, ack: u32) -> Packet {
 }
 
 #[test]
-fn a_syn_without_an_answer_is_told_first() {
+fn a_syn_without_an_answer_comes_first() {
     let times = [0.0, 1.0, 3.0, 7.0, 15.0, 31.0];
     let said = first_sentence(times.map(syn));
     assert_eq!(
@@ -65,7 +65,7 @@ fn a_syn_without_an_answer_is_told_first() {
 }
 
 #[test]
-fn a_refused_connection_is_told_first() {
+fn a_refused_connection_comes_first() {
     let tries = [0.0, 0.5, 1.0].map(|at| [syn(at), reset(at + 0.02, End::Server, 0, 1000)]);
     let said = first_sentence(tries.into_iter().flatten());
     assert_eq!(
@@ -75,7 +75,7 @@ fn a_refused_connection_is_told_first() {
 }
 
 #[test]
-fn a_syn_ack_without_an_answer_is_told_first() {
+fn a_syn_ack_without_an_answer_comes_first() {
     let all = [
         syn(0.0),
         answer(0.02),
@@ -89,10 +89,10 @@ fn a_syn_ack_without_an_answer_is_told_first() {
         "The SYN-ACK got no answer: 10.0.0.2:443 sent its SYN-ACK 4 times in 7 s, and the capture has no ACK of \
          10.0.0.1:40000."
     );
-    // Of the client nothing was captured.
+    // The capture has no packet of the client.
     let said = first_sentence([answer(0.02)]);
     assert!(
-        said.contains("the capture has none of 10.0.0.1:40000"),
+        said.contains("the capture has no packet of 10.0.0.1:40000"),
         "{said}"
     );
 }
@@ -134,7 +134,7 @@ fn keep_alives(times: &[f64]) -> Vec<Packet> {
 }
 
 #[test]
-fn keep_alives_without_an_answer_are_told_first() {
+fn keep_alives_without_an_answer_come_first() {
     let probes = keep_alives(&[60.0, 75.0, 90.0, 105.0, 120.0]);
     let gives_up = reset(135.0, End::Client, 1300, 5700);
     let all = exchange().into_iter().chain(probes).chain([gives_up]);
@@ -142,7 +142,7 @@ fn keep_alives_without_an_answer_are_told_first() {
     let silence = found.connection().silence.expect("a silence");
     assert_eq!((silence.side, silence.last), (Side::Answerer, 5));
     assert_eq!(silence.asked.keep_alives, 5);
-    // Most of the time was before.
+    // Most of the time passed before the silence.
     assert!(!headline(found.connection()).contains("sent nothing more"));
     let note = "10.0.0.2:443 sent nothing more after 61 ms (packet 5): 5 keep-alives in 60 s got no answer";
     let screen = on_one_line(&found.screen());
@@ -156,7 +156,7 @@ fn keep_alives_without_an_answer_are_told_first() {
 }
 
 #[test]
-fn a_request_without_an_answer_is_told_first() {
+fn a_request_without_an_answer_comes_first() {
     let mut all = vec![syn(0.0), answer(0.03), opened(0.0301)];
     let (mut at, mut wait) = (0.0302, 0.23);
     for _ in 0..8 {
@@ -176,14 +176,14 @@ fn a_request_without_an_answer_is_told_first() {
         (&silence["silent"], &silence["unanswered_data"]),
         (&"answerer".into(), &8.into())
     );
-    // An answer at last.
+    // Finally an answer.
     all.push(packet(40.0, End::Server, 5000).ack(1300));
     let answered = told(all);
     assert_eq!(answered.connection().silence, None);
 }
 
 #[test]
-fn who_resets_the_connection_is_not_silent() {
+fn an_end_that_resets_the_connection_is_not_silent() {
     let all = exchange().into_iter();
     let crossing = [1.0, 2.0, 3.0].map(|at| packet(at, End::Client, 1300).ack(5700).len(200));
     let all = all
@@ -193,7 +193,7 @@ fn who_resets_the_connection_is_not_silent() {
 }
 
 #[test]
-fn data_under_way_when_the_capture_ends_is_no_silence() {
+fn data_in_flight_at_the_end_of_the_capture_is_no_silence() {
     let data = (0..40_u32).map(|n| {
         packet(1.0 + f64::from(n) * 0.1, End::Client, 1300 + n * 1000)
             .ack(5700)

@@ -1,4 +1,4 @@
-//! Paths that swallow segments of a size, whatever the sizes are.
+//! Paths that drop segments of a size, for various sizes.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::analyse::signs::{BlackHole, Evidence};
@@ -6,7 +6,8 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// Segments of `fails` bytes vanish; after four timeouts the sender takes those of `passes` bytes. It had sent `flight` of the former.
+/// Segments of `fails` bytes are lost; after four timeouts the sender uses segments of `passes` bytes. It had sent
+/// `flight` of the former.
 fn black_hole(fails: u16, passes: u16, flight: u32) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(fails, Some(7)));
@@ -43,7 +44,7 @@ fn black_hole(fails: u16, passes: u16, flight: u32) -> Script {
 }
 
 #[test]
-fn both_sizes_are_those_of_packets_whatever_they_are() {
+fn both_sizes_are_named_for_all_sizes_of_packets() {
     let sizes = [
         (8948, 1448),
         (8948, 8000),
@@ -65,25 +66,27 @@ fn both_sizes_are_those_of_packets_whatever_they_are() {
             };
             let name = format!("{fails} {passes} {flight}\n{}", told.screen());
             assert_eq!(found, Some(wanted), "{name}");
-            let said = format!("Segments of {fails} bytes never arrive and those of {passes} do");
+            let said = format!(
+                "Segments of {fails} bytes never arrive, but segments of {passes} bytes do"
+            );
             assert!(told.story().starts_with(&said), "{name}");
         }
     }
 }
 
-/// Where a sender that cuts its segments goes on.
+/// Behaviour of a sender after it has cut a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
-    /// In pieces up to the end.
+    /// It sends pieces up to the end.
     Pieces,
-    /// The first piece is lost as well.
+    /// The first piece is lost, too.
     PieceLost,
-    /// In full segments after three pieces, which arrive.
+    /// It sends full segments after three pieces, which arrive.
     FullAgain,
 }
 
-/// A server's `before` full segments arrive; the flight of ten after them does not, but for the SACKed ones after the first if
-/// `sacked`; the first is sent again `repeats` times and then cut.
+/// A server's `before` full segments arrive. The next flight of ten does not, except for the second segment if
+/// `sacked`. The first one is retransmitted `repeats` times and then cut.
 fn cut(before: u32, sacked: bool, repeats: i32, then: Then) -> Script {
     const FULL: u32 = 1460;
     const PIECE: u32 = 1024;
@@ -129,7 +132,7 @@ fn cut(before: u32, sacked: bool, repeats: i32, then: Then) -> Script {
 }
 
 #[test]
-fn a_segment_that_arrives_once_it_is_cut_is_told() {
+fn a_segment_that_arrives_once_it_is_cut_is_named() {
     for before in [0, 1, 50] {
         for repeats in [2, 3, 5] {
             let told = Told::of(&cut(before, false, repeats, Then::Pieces));
@@ -140,7 +143,7 @@ fn a_segment_that_arrives_once_it_is_cut_is_told() {
                 "A segment of 1460 bytes was sent {} times in vain and arrived once it was cut to 1024",
                 repeats + 1
             );
-            let never = "Segments of 1460 bytes never arrive and those of 1024 do";
+            let never = "Segments of 1460 bytes never arrive, but segments of 1024 bytes do";
             let wanted = if before == 0 && repeats > 3 {
                 never
             } else {

@@ -1,4 +1,4 @@
-//! Timeouts: what was sent again by the timer, and after it.
+//! Timeouts: segments that the timer retransmits, and those after it.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::analyse::cause::Class;
@@ -10,12 +10,12 @@ use super::Told;
 const FULL: u32 = 1000;
 const RTT: f64 = 0.04;
 
-/// TSval of a packet that left at a time.
+/// Returns the TSval of a packet that left at a time.
 fn stamp(left: f64) -> u32 {
     1_000_000 + (left * 1e3) as u32
 }
 
-/// Whether the receiver has SACK, and segments have timestamps.
+/// Presence of SACK and of timestamps.
 #[derive(Clone, Copy, Debug)]
 struct Options {
     sack: bool,
@@ -41,14 +41,14 @@ const ALL: [Options; 4] = [
     },
 ];
 
-/// A server's download, captured at the client. Times are those of the capture.
+/// Download from a server, captured at the client. Times are those of the capture.
 struct Download {
     script: Script,
     options: Options,
     at: f64,
     /// Segments that the client has, in order.
     acked: u32,
-    /// The timestamp of the last of them, which ACKs echo (RFC 7323 §4.3).
+    /// Timestamp of the last of them, which ACKs echo (RFC 7323 §4.3).
     echo: u32,
 }
 
@@ -88,7 +88,7 @@ impl Download {
         }
     }
 
-    /// Segment `n` of the server comes.
+    /// Adds the arrival of the server's segment `n`.
     fn comes(&mut self, n: u32) {
         let segment = packet(self.at, End::Server, 5000 + n * FULL)
             .ack(1100)
@@ -101,12 +101,12 @@ impl Download {
         self.script.add(segment);
     }
 
-    /// It is lost before it comes.
+    /// Loses a segment of the server on the path.
     fn vanishes(&mut self) {
         self.script.unseen(End::Server);
     }
 
-    /// The client acknowledges all before `n`, and perhaps segments from one to another.
+    /// Adds an ACK of everything before `n`, and a SACK block if there is one.
     fn ack(&mut self, n: u32, block: Option<(u32, u32)>) {
         self.acked = n;
         let mut ack = packet(
@@ -122,7 +122,7 @@ impl Download {
         self.script.add(ack);
     }
 
-    /// Segments come in rounds that double from `window` on, and are acknowledged one by one.
+    /// Adds segments in rounds that double from `window` on, and are acknowledged one by one.
     fn rounds(&mut self, from: u32, to: u32, mut window: u32, acks_up_to: impl Fn(u32) -> u32) {
         let mut n = from;
         while n < to {
@@ -159,8 +159,8 @@ impl Download {
 }
 
 #[test]
-fn everything_after_a_timeout_is_sent_after_the_timeout() {
-    // A flight of 94 segments is lost, but for its last; after two seconds all of it is sent again in slow start.
+fn segments_retransmitted_after_a_timeout_have_that_class() {
+    // A flight of 94 segments is lost except for the last; after two seconds all of it is retransmitted in slow start.
     for options in ALL {
         let mut download = Download::new(options);
         download.rounds(0, 70, 10, |n| n);
@@ -177,8 +177,8 @@ fn everything_after_a_timeout_is_sent_after_the_timeout() {
 }
 
 #[test]
-fn a_flight_of_which_nothing_came_is_sent_again_after_the_timeout() {
-    // The identifications and the silence say that it had been sent before.
+fn a_wholly_lost_flight_is_retransmitted_after_the_timeout() {
+    // The identifications and the silence show that it had been sent before.
     for options in ALL {
         let mut download = Download::new(options);
         download.rounds(0, 70, 10, |n| n);
@@ -193,8 +193,8 @@ fn a_flight_of_which_nothing_came_is_sent_again_after_the_timeout() {
 }
 
 #[test]
-fn what_had_come_and_is_sent_again_after_a_timeout_is_no_further_hole() {
-    // Only the first of the flight is lost, and all ACKs are lost on their way: the sender goes back.
+fn arrived_segments_retransmitted_after_a_timeout_are_no_further_holes() {
+    // Only the first segment of the flight is lost, and all ACKs are lost: the sender goes back.
     for options in ALL {
         let mut download = Download::new(options);
         download.rounds(0, 70, 10, |n| n);
@@ -218,7 +218,7 @@ fn what_had_come_and_is_sent_again_after_a_timeout_is_no_further_hole() {
     }
 }
 
-/// A client sends ten segments and a FIN, which is acknowledged at last after some waits; captured at its end.
+/// A client sends ten segments and a FIN, which is finally acknowledged after some waits; captured at its end.
 fn fin(stamps: bool, waits: &[f64]) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, RTT);
@@ -265,7 +265,7 @@ fn repeats_of_a_fin_are_timeouts() {
     }
 }
 
-/// A client's requests of one segment, every third of which is lost three times; captured at `end`.
+/// Requests of one segment, every third of which is lost three times; captured at `end`.
 fn backoff(rto: f64, end: End, stamps: bool) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, RTT);
@@ -283,7 +283,7 @@ fn backoff(rto: f64, end: End, stamps: bool) -> Script {
         let mut sent = |at: f64| script.add(stamped(request.later(at + there), at));
         sent(at);
         if n % 3 == 2 {
-            // The capture has them all: they are lost behind it.
+            // The capture has all of them: they are lost after the capture point.
             for wait in [rto, 2.0 * rto, 4.0 * rto] {
                 at += wait;
                 sent(at);
@@ -316,8 +316,8 @@ fn repeats_whose_waits_double_are_timeouts() {
     }
 }
 
-/// A server's answers of one segment, each of which is lost `repeats` times and sent again after waits that double from `wait` on;
-/// captured at the server.
+/// Answers of one segment, each of which is lost `repeats` times and retransmitted after waits that double from `wait`
+/// on; captured at the server.
 fn answers(wait: f64, repeats: u32, stamps: bool) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, RTT);
@@ -348,7 +348,7 @@ fn answers(wait: f64, repeats: u32, stamps: bool) -> Script {
 }
 
 #[test]
-fn waits_that_double_are_those_of_timers_however_short_they_are() {
+fn short_waits_that_double_are_those_of_timers() {
     for wait in [0.05, 0.08, 0.12, 0.16] {
         for repeats in [2, 4] {
             for stamps in [true, false] {
@@ -362,7 +362,7 @@ fn waits_that_double_are_those_of_timers_however_short_they_are() {
 }
 
 #[test]
-fn repeats_of_short_timers_among_answers_that_come_are_timeouts() {
+fn repeats_of_short_timers_between_answers_are_timeouts() {
     for stamps in [true, false] {
         for rto in [0.06, 0.08, 0.12] {
             let told = Told::of(&backoff(rto, End::Client, stamps));

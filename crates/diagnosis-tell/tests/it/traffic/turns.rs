@@ -7,8 +7,8 @@ use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
 use super::Told;
 
-/// A client that asks 20 times at once after each answer, then thinks. The ACK of the last answer before a pause travels alone,
-/// and takes an identification.
+/// A client that sends 20 requests, each at once after the previous answer, and then thinks. The ACK of the last answer
+/// before a pause travels alone, and uses an identification.
 fn asks(rtt: f64) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, rtt);
@@ -41,7 +41,7 @@ fn identifications_of_acks_are_no_retransmissions() {
         told.nothing_was_lost();
         let story = told.story();
         assert!(
-            story.starts_with("Nothing limits it: the application sent nothing for 1"),
+            story.starts_with("Nothing limits the transfer: the application sent nothing for 1"),
             "{story}"
         );
     }
@@ -49,7 +49,7 @@ fn identifications_of_acks_are_no_retransmissions() {
 
 #[test]
 fn identifications_of_other_connections_are_no_retransmissions() {
-    // Another connection of the same hosts takes numbers in every pause, which this capture does not show.
+    // Another connection of the same hosts, which this capture does not show, uses identifications in every pause.
     for end in [End::Client, End::Server] {
         let mut script = Script::new(Ip::V4, Link::Raw);
         script.open(0.0, 0.03);
@@ -122,7 +122,7 @@ fn nagle_against_delayed_acks_is_named() {
         "{story}"
     );
     told.nothing_was_lost();
-    // The stalls say the same of that time; and the other end, which answers, waits for requests.
+    // The stalls name the same cause; the answering end waits for requests.
     let stalls = &told.stream(Side::Opener).stalls;
     let waits = stalls.of(StallKind::Nagle).count;
     assert!(waits > 30, "{}", told.screen());
@@ -151,8 +151,8 @@ fn a_download_is_no_waiting_for_requests() {
     script.add(end.fin());
     let told = Told::of(&script);
     let screen = told.screen();
-    let other = screen.lines().find(|line| line.contains("other way"));
-    let other = other.expect("the other way");
+    let other = screen.lines().find(|line| line.contains("reverse data"));
+    let other = other.expect("the other direction");
     assert!(
         other.ends_with("sent nothing for 1.0 of 1.0 s."),
         "{screen}"
@@ -161,7 +161,7 @@ fn a_download_is_no_waiting_for_requests() {
 
 #[test]
 fn answers_at_once_are_not_nagles() {
-    // Each request goes out when the answer to the one before has come: an ACK with data.
+    // Each request leaves when the previous answer has arrived: an ACK with data.
     let told = Told::of(&asks(0.03));
     let waits: u64 = told
         .connection()
@@ -171,7 +171,7 @@ fn answers_at_once_are_not_nagles() {
     assert_eq!(waits, 0, "{}", told.screen());
 }
 
-/// A download over 360 ms, captured at the receiver, whose first answers took `slow`.
+/// A download over 360 ms, captured at the receiver; its first responses took `slow`.
 fn after_a_slow_handshake(slow: f64) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, None));
@@ -247,7 +247,7 @@ fn a_slow_handshake_is_no_round_trip() {
             "{slow}: {rtt}\n{}",
             told.screen()
         );
-        // The bottleneck may be slow, so that a full segment takes longer than a short one.
+        // The bottleneck may be slow, so a full segment may take longer than a short one.
         let (_, high) = stream.path.least_rtt.interval().unwrap();
         assert!(high.as_secs_f64() > 0.38, "{slow}: {high}");
         assert_eq!(
@@ -324,13 +324,15 @@ fn thinks(turns: u32) -> Script {
 }
 
 #[test]
-fn a_server_that_thinks_is_told_where_answers_were_seen_to_come_much_sooner() {
+fn a_thinking_server_is_named_if_other_answers_arrived_much_sooner() {
     let told = Told::of(&thinks(25));
     let main = told.connection().main_stream().map(|stream| stream.side);
     assert_eq!(main, Some(Side::Answerer), "{}", told.screen());
     let story = told.story();
     assert!(
-        story.starts_with("Nothing limits it: the application sent nothing for 5.0 of 5.0 s: its data was not ready 24 times"),
+        story.starts_with(
+            "Nothing limits the transfer: the application sent nothing for 5.0 of 5.0 s: its data was not ready 24 times"
+        ),
         "{}",
         told.screen()
     );

@@ -1,4 +1,4 @@
-//! Captures that do not tell a limit: no form of the diagnosis shows one, nor what rests on it.
+//! Captures that do not show a limit: no output of the diagnosis has one, nor anything that is based on it.
 
 use dupack_diagnosis::untold::Untold;
 use dupack_diagnosis_tell::asking::experiment_files;
@@ -18,7 +18,7 @@ fn without_acks() -> Script {
     script
 }
 
-/// The same transfer of which every second segment is missing, with a repair and a pause that look like stalls.
+/// The same transfer without every second segment, with a repair and a pause that look like stalls.
 fn half() -> Script {
     let mut script = transfer();
     script.add(
@@ -50,7 +50,7 @@ const LIMITS: [&str; 8] = [
     "late packets",
 ];
 
-/// The untold part of a script's capture, and every word and number of every form of its diagnosis.
+/// Checks every word and number of every output for a capture whose limits are unknown.
 fn check(script: &Script, untold: Untold) {
     let told = Told::of(script);
     let connection = told.connection();
@@ -58,7 +58,7 @@ fn check(script: &Script, untold: Untold) {
     assert_eq!(stream.limits_untold(), Some(untold));
     assert_eq!((connection.lost(), stream.stalled()), (None, None));
     for text in [told.screen(), page(&told)] {
-        assert!(text.contains("cannot be told"), "{text}");
+        assert!(text.contains("cannot be determined"), "{text}");
         for limit in LIMITS {
             assert!(!text.contains(limit), "{limit}: {text}");
         }
@@ -90,25 +90,25 @@ fn check(script: &Script, untold: Untold) {
 }
 
 #[test]
-fn without_acks_no_form_shows_a_limit() {
+fn without_acks_no_output_shows_a_limit() {
     check(&without_acks(), Untold::WithoutAcks);
     let told = Told::of(&without_acks());
     let lines = measures::lines(&told.0);
     assert!(!lines.contains("slow_start"), "{lines}");
     let page = page(&told);
     assert!(page.contains("goodput"), "{page}");
-    // The title has the rate at which it was sent.
+    // The title has the rate at which the data was sent.
     assert_eq!(page.matches("23 Mbit/s").count(), 1, "{page}");
     assert!(!page.contains("lost nothing"), "{page}");
 }
 
 #[test]
-fn with_half_of_the_packets_no_form_shows_a_limit() {
+fn with_half_of_the_packets_no_output_shows_a_limit() {
     check(&half(), Untold::PacketsMissing);
 }
 
 #[test]
-fn without_acks_retransmissions_are_counted_and_their_causes_are_not_told() {
+fn without_acks_retransmissions_are_counted_without_causes() {
     let mut script = transfer();
     let last = 5000 + 50 * 40 * 1460 - 1460;
     for at in [1.5, 2.5] {
@@ -131,7 +131,7 @@ fn without_acks_retransmissions_are_counted_and_their_causes_are_not_told() {
 }
 
 #[test]
-fn a_condition_on_what_is_not_told_holds_for_no_connection_and_says_so() {
+fn a_condition_on_an_unknown_value_holds_for_no_connection_and_says_so() {
     let told = Told::of(&without_acks());
     for text in [
         "lost > 0.5s",
@@ -145,7 +145,7 @@ fn a_condition_on_what_is_not_told_holds_for_no_connection_and_says_so() {
         let note = condition.not_told(&told.0.connections);
         assert_eq!(
             note.as_deref(),
-            Some("the capture tells this of no connection"),
+            Some("the capture shows this value for no connection"),
             "{text}"
         );
     }
@@ -162,15 +162,15 @@ fn a_condition_on_what_is_not_told_holds_for_no_connection_and_says_so() {
     assert_eq!(
         note("lost > 0.5s").as_deref(),
         Some(
-            "the capture does not tell this of 1 of 2 connections, such as #1, as the ACKs are not in this capture"
+            "the capture does not show this value for 1 of 2 connections, such as #1, because the ACKs are not in this capture"
         )
     );
     assert_eq!(note("bytes > 1B"), None);
-    // A connection without requests has none: nothing is missing.
+    // A connection without requests lacks nothing.
     assert_eq!(note("duration > 1s"), None);
 }
 
-/// A short connection of other ports, that has its ACKs.
+/// Returns a short connection with other ports and with ACKs.
 fn whole_one() -> Vec<Packet> {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.02);
@@ -192,7 +192,7 @@ fn whole_one() -> Vec<Packet> {
 }
 
 #[test]
-fn connections_whose_limits_are_told_come_first() {
+fn connections_with_known_limits_come_first() {
     let mut both = without_acks();
     for packet in whole_one() {
         both.add(packet);
@@ -200,19 +200,19 @@ fn connections_whose_limits_are_told_come_first() {
     let told = Told::of(&both);
     let numbers: Vec<u64> = told.0.connections.iter().map(|one| one.number).collect();
     assert_eq!(numbers, [2, 1], "{}", told.screen());
-    assert!(told.screen().contains("cannot be told"));
+    assert!(told.screen().contains("cannot be determined"));
 }
 
 #[test]
-fn a_path_that_cannot_be_told_is_no_experiment() {
+fn an_unknown_path_is_no_experiment() {
     for (script, said) in [
         (
             without_acks(),
-            "the path cannot be told: the ACKs are not in this capture",
+            "the path cannot be determined: the ACKs are not in this capture",
         ),
         (
             half(),
-            "the path cannot be told: packets are missing from this capture",
+            "the path cannot be determined: packets are missing from this capture",
         ),
     ] {
         let told = Told::of(&script);
@@ -226,7 +226,8 @@ fn a_path_that_cannot_be_told_is_no_experiment() {
     assert!(experiment_files(stream, "path.toml".into()).is_ok());
 }
 
-/// Two transfers at once between the same addresses and ports: their numbers are `apart`, and one is `later`.
+/// Two concurrent transfers between the same addresses and ports: their sequence numbers are `apart`, and one begins
+/// `later`.
 fn merged(apart: u32, later: f64) -> Script {
     let mut script = transfer();
     let mut sent = 5000 + apart;
@@ -246,14 +247,14 @@ fn merged(apart: u32, later: f64) -> Script {
 }
 
 #[test]
-fn retransmissions_of_what_is_acknowledged_are_segments_as_well() {
+fn retransmissions_of_acknowledged_data_count_as_segments() {
     for (apart, later) in [(700, 0.5), (14_600, 0.5), (730_000, 0.003)] {
         let told = Told::of(&merged(apart, later));
         let stream = told.connection().main_stream().unwrap();
         let (again, all) = (stream.account.retransmissions, stream.shares.segments);
         let came = told.connection().counts.of(stream.side).packets;
         assert!(again >= 1000, "{apart}: {}", told.screen());
-        // Beside the segments there is the SYN-ACK.
+        // The packets are the segments and the SYN-ACK.
         assert!(all + 100 >= came, "{all} of {came}: {}", told.screen());
         assert!(2 * again <= all, "{apart}: {}", told.screen());
     }

@@ -1,4 +1,4 @@
-//! What another sender would have taken for a connection with turns.
+//! What-if for a connection with turns.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_diagnosis::Side;
@@ -14,8 +14,8 @@ const RTT: f64 = 0.04;
 const SERVER_THINKS: f64 = 0.003;
 const CLIENT_THINKS: f64 = 0.03;
 
-/// Requests and answers of four segments at a server 40 ms from its client, whose last ACK of an answer travels with the next
-/// request.
+/// Requests and answers of four segments, captured at a server 40 ms from its client. The last ACK of an answer comes
+/// with the next request.
 fn turns() -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
@@ -47,7 +47,7 @@ fn turns() -> Script {
 }
 
 #[test]
-fn answers_that_come_at_once_are_simulated_one_by_one() {
+fn immediate_answers_are_simulated_individually() {
     let told = Told::of(&turns());
     let stream = told.stream(Side::Answerer);
     let writes = &stream.path.transfer.writes;
@@ -63,7 +63,7 @@ fn answers_that_come_at_once_are_simulated_one_by_one() {
     let Ok(Asked::Answered(answers)) = asked else {
         panic!("{asked:?}");
     };
-    // Nothing was lost, so that each does the same.
+    // Nothing was lost, so all senders behave alike.
     for answer in answers.iter().filter(|answer| answer.offer == Offer::Given) {
         assert_ne!(answer.gain(), Gain::Faster, "{answer:?}");
     }

@@ -1,4 +1,4 @@
-//! Receive windows that shut.
+//! Receive windows that are shut.
 
 use dupack_diagnosis::analyse::budget::{Group, Limit};
 use dupack_diagnosis::analyse::stalls::StallKind;
@@ -7,18 +7,18 @@ use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
 use super::Told;
 
-/// How a sender probes a window that is shut.
+/// Kind of window probe.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Probe {
-    /// As Linux: the byte before, without data.
+    /// As in Linux: the previous byte, without data.
     Before,
-    /// As BSD and Windows: the next byte.
+    /// As in BSD and Windows: the next byte.
     Byte,
-    /// The whole segment that was under way when the window was shut.
+    /// The whole segment that was in flight when the window was shut.
     Segment,
 }
 
-/// 146 kB whose receiver does not read for 10 s.
+/// 146 kB to a receiver that does not read for 10 s.
 pub(super) fn transfer(probe: Probe) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, None));
@@ -92,7 +92,7 @@ fn was_shut(told: &Told, side: Side) {
     is_told_once(told, side);
 }
 
-/// The limits, the stalls, the counts and the screen tell one time in which the window was shut, of one length. Returns that.
+/// Asserts that limits, stalls, counts and screen agree on one time in which the window was shut. Returns its length.
 #[track_caller]
 fn is_told_once(told: &Told, side: Side) -> f64 {
     let (stream, screen) = (told.stream(side), told.screen());
@@ -115,8 +115,8 @@ fn is_told_once(told: &Told, side: Side) -> f64 {
     limit
 }
 
-/// A receiver that stops reading: the last kilobyte of its window is too little for a segment, and is filled by a short one 250 ms later.
-/// The window then stays shut, and the sender probes it; after 3 s it opens, if it `opens`.
+/// A receiver that stops reading. The last kilobyte of its window is too small for a segment, and a short segment fills
+/// it 250 ms later. Then the window is shut, and the sender probes it; after 3 s it opens, if it `opens`.
 fn filled_to_the_brim(opens: bool) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, None));
@@ -154,7 +154,7 @@ fn filled_to_the_brim(opens: bool) -> Script {
 }
 
 #[test]
-fn a_shut_window_has_one_length_whatever_tells_of_it() {
+fn all_outputs_agree_on_the_time_of_a_shut_window() {
     for (opens, wanted) in [(true, 3.0), (false, 2.02)] {
         let told = Told::of(&filled_to_the_brim(opens));
         let shut = is_told_once(&told, Side::Answerer);
@@ -182,7 +182,7 @@ fn a_window_of_zero_needs_no_scale() {
     was_shut(&told, server);
 }
 
-/// 13 MB through a window of 64 kB, which a shift of 7 makes of 500, over 100 ms.
+/// 13 MB through a window of 64 kB (500, shifted by 7) over 100 ms.
 fn through_a_small_window() -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
@@ -199,14 +199,14 @@ fn through_a_small_window() -> Script {
             );
             sent += 1460;
         }
-        // Each ACK lets two more go, one after the other.
+        // Each ACK lets two more segments leave, one after the other.
         script.add(packet(at + 0.1, End::Client, 1000).ack(sent).window(500));
     }
     script
 }
 
 #[test]
-fn a_window_whose_scale_is_not_in_the_capture_is_known_by_where_the_sender_stops() {
+fn an_uncaptured_window_scale_is_inferred_from_where_the_sender_stops() {
     for cut in [0.0, 0.05] {
         let mut script = through_a_small_window();
         script.retain(|packet: &Packet| packet.at_s() >= cut);

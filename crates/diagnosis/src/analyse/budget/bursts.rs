@@ -1,16 +1,17 @@
-//! Silences between bursts. A bottleneck passes the packets that wait before it at its rate: where several came much faster than the
-//! silence after them lasted, nothing waited there meanwhile.
+//! Silences between bursts. A bottleneck passes queued packets at its rate. If several packets arrived much faster than
+//! the silence after them lasted, no packet was queued during that silence.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Packets that a radio, an interface or a host gathers are held back for less than this (ours: radios schedule every 10 ms).
+/// Upper bound of the delay of packets that a radio, an interface or a host collects (our choice: radios schedule every
+/// 10 ms).
 const GATHERED: Duration = Duration::from_millis(20);
 
-/// So many segments are a burst if all of them came in this part of the silence that follows. Ours.
+/// Least number of segments in a burst, all of which arrived within this part of the silence that follows. Our choice.
 const SEGMENTS: u64 = 4;
 const PART: u64 = 8;
 
-/// The segments since the last silence.
+/// Segments since the last silence.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bursts {
     began: Option<Instant>,
@@ -19,7 +20,7 @@ pub(super) struct Bursts {
 }
 
 impl Bursts {
-    /// So many segments came at `at`. Returns the silence before them, if it followed a burst.
+    /// Records `segments` segments that arrived at `at`. Returns the silence before them if it followed a burst.
     pub(super) fn came(&mut self, at: Instant, segments: u64) -> Duration {
         let silence = at.since(self.last);
         let began = *self.began.get_or_insert(at);
@@ -42,7 +43,8 @@ impl Bursts {
 mod tests {
     use super::*;
 
-    /// Silences after bursts, of groups of `count` segments `gap` µs apart, a group every `period` ms.
+    /// Returns the total silence after bursts, in ms, for groups of `count` segments `gap` µs apart, one group every
+    /// `period` ms.
     fn silences(count: u64, gap: u64, period: u64) -> u64 {
         let mut bursts = Bursts::default();
         let mut sum = Duration::ZERO;
@@ -54,11 +56,11 @@ mod tests {
     }
 
     #[test]
-    fn silences_count_if_what_came_before_them_came_much_faster() {
+    fn silences_count_if_the_burst_before_them_was_much_faster() {
         assert_eq!(silences(10, 100, 50), 491);
-        // 36 ms of 100: a bottleneck that is busy for a part of the time.
+        // 36 ms of 100 ms: a bottleneck that is busy part of the time.
         assert_eq!(silences(10, 4000, 100), 0);
-        // A pair is no burst, and 10 ms may be a radio's.
+        // A pair is no burst, and a radio may cause gaps of 10 ms.
         assert_eq!(silences(2, 100, 50), 0);
         assert_eq!(silences(10, 100, 10), 0);
         assert_eq!(silences(1, 0, 50), 0);

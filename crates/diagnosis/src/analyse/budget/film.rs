@@ -1,4 +1,4 @@
-//! Timelines by hand, for tests: what left and what came, told as the explanation of a capture tells it.
+//! Handmade timelines for tests: departures and arrivals, reported as the explanation of a capture reports them.
 
 use dupack_tcp::SenderConfig;
 use dupack_tcp::connection::Flags;
@@ -14,32 +14,32 @@ use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
 /// Bytes of a full segment.
 pub(crate) const MSS: u64 = 1000;
 
-/// `millis` after the beginning.
+/// Returns the instant `millis` after the beginning.
 pub(crate) const fn at(millis: u64) -> Instant {
     Instant::from_nanos(millis * 1_000_000)
 }
 
-/// A span of `millis`.
+/// Returns a duration of `millis`.
 pub(crate) const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// A connection and who looks on.
+/// Connection and the analysis that observes it.
 pub(crate) struct Film<A> {
     replay: Replay,
     pub(crate) told: A,
     stage: Stage,
-    /// The window that was granted, and from where it counts.
+    /// Receive window, and the offset from which it counts.
     window: u64,
     una: u64,
     nxt: u64,
     packet: u64,
-    /// When the timer was last moved, as far as a capture tells.
+    /// Time at which the timer was last restarted, as far as a capture tells.
     moved_at: Instant,
 }
 
 impl<A: Analysis> Film<A> {
-    /// A connection whose peer grants `window` bytes at first.
+    /// Creates a connection whose peer initially grants `window` bytes.
     pub(crate) fn new(told: A, window: u64) -> Self {
         let mut config = SenderConfig::new(MSS as u32);
         config.isn = SeqNumber(0);
@@ -57,24 +57,24 @@ impl<A: Analysis> Film<A> {
         }
     }
 
-    /// The next `count` full segments leave.
+    /// Sends the next `count` full segments.
     pub(crate) fn send(&mut self, now: Instant, count: u64) {
         for _ in 0..count {
             self.leave(now, self.nxt, MSS, Flags::NONE, None);
         }
     }
 
-    /// A pushed segment of `len` bytes leaves.
+    /// Sends a pushed segment of `len` bytes.
     pub(crate) fn send_last(&mut self, now: Instant, len: u64) {
         self.leave(now, self.nxt, len, Flags::PSH, None);
     }
 
-    /// The segment at `start` leaves again, for `cause`, and the stage is then `stage`.
+    /// Retransmits the segment at `start` for `cause`; the stage is then `stage`.
     pub(crate) fn repeat(&mut self, now: Instant, start: u64, cause: Cause, stage: Stage) {
         self.repeat_as(now, start, cause, stage, 2);
     }
 
-    /// The same, as the given transmission of it.
+    /// Retransmits as [`Self::repeat`] does, with the given number of the transmission.
     pub(crate) fn repeat_as(
         &mut self,
         now: Instant,
@@ -146,18 +146,18 @@ impl<A: Analysis> Film<A> {
         self.told.departed(&departure, &explained);
     }
 
-    /// An ACK of everything before `una` comes, with the window as it was.
+    /// Receives an ACK of everything before `una`; the window stays the same.
     pub(crate) fn ack(&mut self, now: Instant, una: u64) {
         self.ack_with(now, una, self.window, None);
     }
 
-    /// The same, and the stage is then `stage`.
+    /// Receives an ACK of everything before `una`; the stage is then `stage`.
     pub(crate) fn ack_in(&mut self, now: Instant, una: u64, stage: Stage) {
         self.stage = stage;
         self.ack(now, una);
     }
 
-    /// The same, with a SACK block.
+    /// Receives such an ACK with a SACK block.
     pub(crate) fn ack_in_with(
         &mut self,
         now: Instant,
@@ -169,7 +169,7 @@ impl<A: Analysis> Film<A> {
         self.ack_with(now, una, self.window, sack);
     }
 
-    /// An ACK with a window of `window` bytes, and a SACK block.
+    /// Receives an ACK with a window of `window` bytes and a SACK block.
     pub(crate) fn ack_with(
         &mut self,
         now: Instant,
@@ -223,12 +223,12 @@ impl<A: Analysis> Film<A> {
         self.told.arrived(&arrival, &explained);
     }
 
-    /// What is outstanding.
+    /// Returns the number of outstanding bytes.
     pub(crate) const fn flight(&self) -> u64 {
         self.nxt - self.una
     }
 
-    /// The offset of the next new byte.
+    /// Returns the offset of the next new byte.
     pub(crate) const fn next(&self) -> u64 {
         self.nxt
     }

@@ -1,5 +1,5 @@
-//! Stretches of time in bounded memory: about a round trip each, and merged with their neighbours when they
-//! become too many.
+//! Intervals of time in bounded memory: each about one round trip long, merged with its neighbours when there are too
+//! many.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -7,26 +7,26 @@ use super::quiet::Settled;
 use super::span::{Kind, Level, Span};
 use crate::grow;
 
-/// Of the greatest queueing delay so far that a round must show for its loss to be the queue's. Ours: a full
-/// queue has its full delay; a quarter is left for queues that drop early or are shared.
+/// Part of the greatest queueing delay so far that a round must show for its loss to count as a queue overflow. Our
+/// choice: a full queue causes its full delay; a quarter allows for queues that drop early or are shared.
 const OVERFLOW_SHARE: (u64, u64) = (3, 4);
 
 /// All time so far.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
-    /// The round that is under way.
+    /// Round in progress.
     current: Span,
-    /// The round before, which still may turn out to have ended in a loss: that is found about a round trip
-    /// after the queue dropped the segment.
+    /// Previous round. It may still turn out to have ended in a loss: a loss is detected about a round trip after the
+    /// queue dropped the segment.
     pending: Option<Span>,
     epochs: Vec<Span>,
     epochs_max: usize,
-    /// Neighbours are merged as long as they are no longer together than this.
+    /// Neighbours are merged if together they are no longer than this.
     grain: Duration,
     last_level: Level,
-    /// A round in which less was delivered says nothing about queues.
+    /// Least number of delivered bytes for a round to give evidence of a queue.
     bytes_min: u64,
-    /// The least and the greatest round-trip time so far.
+    /// Least and greatest round-trip time so far.
     rtt_min: Option<Duration>,
     rtt_max: Option<Duration>,
     delivered: u64,
@@ -48,8 +48,8 @@ impl Ledger {
         }
     }
 
-    /// Gives time to what it turned out to be. A long stretch of something that has nothing to do with the
-    /// path stands alone, so that it does not blur the rounds beside it.
+    /// Assigns time to its kind. A long interval of a kind that does not depend on the path stays separate, so that it
+    /// does not blur the rounds beside it.
     pub(super) fn add(&mut self, settled: &Settled, round_trip: Duration) {
         let (kind, until) = (settled.kind, settled.to);
         let from = self.current.to;
@@ -86,14 +86,13 @@ impl Ledger {
         self.delivered
     }
 
-    /// In a round with less than this, ACKs may have been delayed by the receiver.
+    /// Sets the least number of delivered bytes: in a smaller round, the receiver may have delayed the ACKs.
     pub(super) const fn set_bytes_min(&mut self, bytes: u64) {
         self.bytes_min = bytes;
     }
 
-    /// What stands before the bottleneck by the round-trip times of the round: the least of them, as a
-    /// queue that empties within a round trip holds nobody up. A round without samples is like the one
-    /// before.
+    /// Returns the queue at the bottleneck, from the least round-trip time of the round: a queue that empties within a
+    /// round trip delays nothing. A round without samples has the level of the round before.
     fn level(&self) -> Level {
         if self.current.delivered < self.bytes_min {
             return Level::Clear;
@@ -109,13 +108,13 @@ impl Ledger {
         }
     }
 
-    /// A loss was found: if the queue was near its fullest, it was the queue's doing, in the round before
-    /// and in this.
+    /// Records a detected loss. If the queue was almost at its greatest length in this round or in the one before, the
+    /// queue overflowed.
     pub(super) fn loss(&mut self) {
         self.current.losses = self.current.losses.saturating_add(1);
     }
 
-    /// A round is over.
+    /// Ends the round.
     pub(super) fn end_round(&mut self) {
         let mut level = self.level();
         let to = self.current.to;
@@ -143,7 +142,7 @@ impl Ledger {
         }
     }
 
-    /// Whether the queue was near its fullest in a stretch.
+    /// `true` if the queue was almost at its greatest length in an interval.
     fn near_full(&self, span: &Span) -> bool {
         let (Some(least), Some(most), Some(here)) = (self.rtt_min, self.rtt_max, span.rtt.max())
         else {
@@ -170,7 +169,7 @@ impl Ledger {
         grow::push(&mut self.epochs, span, self.epochs_max);
     }
 
-    /// Merges neighbours until half as many are left: amortised, a few steps per stretch.
+    /// Merges neighbours until half as many intervals are left: amortised, a few steps per interval.
     fn thin_out(&mut self) {
         let goal = self.epochs_max / 2;
         while self.epochs.len() > goal {
@@ -187,7 +186,7 @@ impl Ledger {
         }
     }
 
-    /// All stretches in order.
+    /// Returns all intervals in order, and the least round-trip time.
     pub(super) fn finish(mut self) -> (Vec<Span>, Option<Duration>) {
         self.end_round();
         if let Some(rest) = self.pending.take() {
@@ -197,7 +196,7 @@ impl Ledger {
     }
 }
 
-/// Whether two neighbours are kept as one: if they are short, or the same and nothing else.
+/// `true` if two neighbours are kept as one: they are short, or both consist of the same single kind.
 fn belong_together(one: &Span, next: &Span, grain: Duration) -> bool {
     let together = one.duration() + next.duration();
     let same = || {

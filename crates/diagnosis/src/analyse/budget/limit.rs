@@ -1,52 +1,52 @@
-//! What can limit a transfer: the names among which every instant is divided.
+//! Limits of a transfer, among which every instant is divided.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What limited a sender at an instant. Every instant of a stream belongs to exactly one.
+/// Limit of a sender at an instant. Every instant of a stream has exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// The connection was being opened.
     Handshake,
-    /// Nothing was outstanding, and the application gave nothing to send.
+    /// Nothing was outstanding, and the application provided no data.
     #[serde(rename = "application_idle")]
     Idle,
-    /// Data was outstanding, and the application gave nothing more to send.
+    /// Data was outstanding, and the application provided no more data.
     #[serde(rename = "application_pause")]
     Pause,
     /// The receive window was full.
     ReceiveWindow,
-    /// The receive window was shut: the receiver's application did not read.
+    /// The receive window was shut: the receiving application did not read.
     ZeroWindow,
     /// A short segment waited for the ACK of the one before it (Nagle's algorithm, RFC 896).
     Nagle,
-    /// The sender could have sent by every window that a capture tells of, had more, and did not: its
-    /// send buffer (Linux: `sndbuf_limited`), or a limit that is not known.
+    /// Every window visible in the capture had room and the application had more data, but the sender did not send: its
+    /// send buffer (Linux: `sndbuf_limited`), or an unknown limit.
     #[serde(rename = "sender_buffer_or_unknown")]
     SenderBuffer,
-    /// The congestion window, which had not met its first loss and grew with every ACK.
+    /// The congestion window, before its first loss, while it grew with every ACK.
     SlowStart,
-    /// The congestion window, after a loss, or grown slowly since slow start ended.
+    /// The congestion window after a loss, or growing slowly after the end of slow start.
     CongestionWindow,
     /// A loss was being repaired.
     Recovery,
-    /// The retransmission timer had to expire before anything was sent (RFC 6298).
+    /// The sender waited for its retransmission timer (RFC 6298).
     RetransmissionTimer,
-    /// The timer of a tail loss probe had to expire before anything was sent (RFC 8985 §7.2).
+    /// The sender waited for the timer of a tail loss probe (RFC 8985 §7.2).
     ProbeTimer,
-    /// The bottleneck was busy, and no queue stood before it.
+    /// The bottleneck was busy and had no queue.
     #[serde(rename = "bottleneck_empty_queue")]
     EmptyQueue,
-    /// The bottleneck was busy, and a queue stood before it.
+    /// The bottleneck was busy and had a queue.
     #[serde(rename = "bottleneck_standing_queue")]
     StandingQueue,
-    /// The bottleneck was busy, and the queue before it overflowed.
+    /// The bottleneck was busy and its queue overflowed.
     #[serde(rename = "bottleneck_overflowing_queue")]
     OverflowingQueue,
 }
 
-/// Limits that a person would name by one word.
+/// Group of limits with a common name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
     /// [`Limit::Handshake`].
@@ -70,10 +70,10 @@ pub enum Group {
 }
 
 impl Limit {
-    /// How many there are.
+    /// Number of limits.
     pub const COUNT: usize = 15;
 
-    /// All of them, in the order of their names above.
+    /// All limits, in the order of their declaration.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Handshake,
         Self::Idle,
@@ -92,13 +92,13 @@ impl Limit {
         Self::OverflowingQueue,
     ];
 
-    /// Its place in [`Self::ALL`].
+    /// Returns the position in [`Self::ALL`].
     #[must_use]
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// What it counts under.
+    /// Returns the group.
     #[must_use]
     pub const fn group(self) -> Group {
         match self {
@@ -114,7 +114,7 @@ impl Limit {
         }
     }
 
-    /// A short name, for tables and files.
+    /// Returns a short name for tables and files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -138,7 +138,7 @@ impl Limit {
 }
 
 impl Group {
-    /// All of them.
+    /// All groups.
     pub const ALL: [Self; 9] = [
         Self::Handshake,
         Self::Application,
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_limit_stands_at_its_index_and_in_one_group() {
+    fn every_limit_has_its_index_and_one_group() {
         for (index, limit) in Limit::ALL.into_iter().enumerate() {
             assert_eq!(limit.index(), index, "{limit:?}");
             assert!(Group::ALL.contains(&limit.group()));

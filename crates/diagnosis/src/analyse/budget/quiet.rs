@@ -1,68 +1,69 @@
-//! The time since the last segment left, piece by piece: what it was spent on is known only when the next one
-//! leaves, as only then it shows what set it off.
+//! Time since the last departure, in pieces. The cause of a silence is known only when the next segment leaves, because
+//! that segment shows what triggered it.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::span::Kind;
 
-/// Pieces kept apart. Ours: a silence has a few changes (the window opens, a duplicate ACK comes); what
-/// changes more often than this is given away as it seems.
+/// Greatest number of pieces kept. Our choice: a silence has few changes (the window opens, a duplicate ACK arrives).
+/// If there are more, the oldest piece is assigned by its own state alone.
 const PIECES_MAX: usize = 8;
 
-/// A pause with room in the window must last for this part of a round trip before it says anything. Ours:
-/// pacing and offload make shorter ones.
+/// Part of a round trip that a pause with room in the window must last to count as evidence. Our choice: pacing and
+/// offload cause shorter pauses.
 pub(super) const PAUSE_PART: u64 = 4;
 
-/// A new segment that no ACK set off shows that there had been room for this part of a round trip. Ours:
-/// twice the above, as nothing else speaks for a pause.
+/// Part of a round trip without an ACK after which a new segment shows that the window had room. Our choice: twice
+/// [`PAUSE_PART`]'s time, as there is no other evidence of a pause.
 const SILENCE_PART: u64 = 2;
 
-/// How it looks while nothing leaves.
+/// State of the connection while no segment leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
     /// Nothing is outstanding.
     Empty,
-    /// The receiver's window is shut.
+    /// The receive window is shut.
     Shut(Outstanding),
-    /// The receiver's window has no room for a segment.
+    /// The receive window has no room for a segment.
     Full,
-    /// Less is in flight than the congestion window is known to permit.
+    /// Less is in flight than the congestion window is known to allow.
     Room,
-    /// Far less.
+    /// Far less is in flight than the congestion window is known to allow.
     Ample,
-    /// Nothing of these: the congestion window, or the repair of a loss.
+    /// None of these: the congestion window, or the repair of a loss.
     Other,
 }
 
-/// Whether there is something outstanding.
+/// Presence of outstanding data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outstanding {
     Nothing,
     Something,
 }
 
-/// What the last segment was.
+/// Kind of the last segment of new data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tail {
-    /// Short, and pushed: the application had written no more when it left.
+    /// Short and pushed: the application had written no more when it left.
     EndOfMessage,
-    /// Full, and not pushed by a sender that pushes the last of what it has (RFC 9293 §3.9.1.2): the application had written more.
+    /// Full, and not pushed by a sender that pushes the last segment it has (RFC 9293 §3.9.1.2): the application had
+    /// written more.
     More,
-    /// The same of a sender whose messages are short: the rest of this one may be no full segment, and wait for ACKs (Nagle's
-    /// algorithm) or for the next message.
+    /// As [`Self::More`], but the sender's messages are short: the rest of this one may be less than a full segment,
+    /// and may wait for ACKs (Nagle's algorithm) or for the next message.
     Rest,
     Full,
 }
 
-/// A piece of silence.
+/// Piece of a silence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Piece {
     pub(super) from: Instant,
     pub(super) to: Instant,
     pub(super) look: Look,
-    /// What it belongs to if nothing else is found.
+    /// Kind of the piece if there is no other evidence.
     pub(super) kind: Kind,
-    /// Bytes that were delivered in it, as the ACK at its end says.
+    /// Bytes delivered in it, as reported by the ACK at its end.
     pub(super) delivered: u64,
 }
 
@@ -72,40 +73,40 @@ impl Piece {
     }
 }
 
-/// What ended a silence.
+/// Event that ended a silence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Ending {
-    /// A timer that ran since then: one of the two kinds.
+    /// A timer of the given kind, started at `since`.
     Timer { kind: Kind, since: Instant },
-    /// A probe of the window, or of the peer.
+    /// A window probe or a keep-alive.
     Probe,
-    /// An ACK, just before.
+    /// An ACK just before, and the data that was still outstanding after it.
     Ack(Outstanding),
-    /// An ACK without data, just before, of everything: a short segment had waited for it (RFC 896).
+    /// An ACK of everything, without data, just before: a short segment had waited for it (RFC 896).
     LastAck,
-    /// A repair, which is sent when the ACKs say so.
+    /// A retransmission triggered by ACKs.
     Repair,
-    /// Nothing that is seen. The last ACK came then.
+    /// No visible event; the last ACK came at `last_ack`.
     Nothing { last_ack: Instant },
-    /// The stream is over. The last packet came then.
+    /// The stream is over; the last packet came at `last`.
     End { last: Instant },
 }
 
-/// Durations that decide.
+/// Durations to compare a silence with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scale {
     pub(super) round_trip: Duration,
     pub(super) timeout: Duration,
 }
 
-/// What a piece turned out to be.
+/// Piece with its final kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Settled {
     pub(super) to: Instant,
     pub(super) kind: Kind,
-    /// As the sender's kernel would count it.
+    /// State by which the sender's kernel would count it.
     pub(super) look: Look,
-    /// Bytes that were delivered in it.
+    /// Bytes delivered in it.
     pub(super) delivered: u64,
 }
 
@@ -114,7 +115,7 @@ pub(super) struct Settled {
 pub(super) struct Quiet {
     pieces: Vec<Piece>,
     tail: Tail,
-    /// When the first ACK came that made room.
+    /// Time of the first ACK that made room.
     first_advance: Option<Instant>,
 }
 
@@ -127,13 +128,13 @@ impl Quiet {
         }
     }
 
-    /// New data left: what comes now comes after it.
+    /// Records the kind of the last new data; the following pieces come after it.
     pub(super) const fn begin(&mut self, tail: Tail) {
         self.tail = tail;
     }
 
-    /// What left since the last departure left together with it, as its timestamp says: all this time looks as
-    /// it does now.
+    /// Gives all pieces the present state: the next segment has the same timestamp as the one before, so both left
+    /// together.
     pub(super) fn relabel(&mut self, look: Look, kind: Kind) {
         for piece in &mut self.pieces {
             piece.look = look;
@@ -141,7 +142,7 @@ impl Quiet {
         }
     }
 
-    /// Whether the last new data ended a message.
+    /// `true` if the last new data ended a message.
     pub(super) fn has_ended(&self) -> bool {
         self.tail == Tail::EndOfMessage
     }
@@ -151,24 +152,24 @@ impl Quiet {
         self.tail == Tail::More
     }
 
-    /// `true` if a rest of the last message may wait that is no full segment.
+    /// `true` if a rest of the last message, shorter than a full segment, may be waiting.
     pub(super) fn may_have_rest(&self) -> bool {
         self.tail == Tail::Rest
     }
 
-    /// So many bytes were delivered in the silence so far, as an ACK says that came now.
+    /// Adds bytes that were delivered in the silence so far, as reported by an ACK that came now.
     pub(super) fn delivered(&mut self, bytes: u64) {
         if let Some(last) = self.pieces.last_mut() {
             last.delivered = last.delivered.saturating_add(bytes);
         }
     }
 
-    /// An ACK came that made room for more.
+    /// Records an ACK that made room for more data.
     pub(super) fn advanced(&mut self, now: Instant) {
         self.first_advance.get_or_insert(now);
     }
 
-    /// Adds a piece; gives back the oldest if there are too many.
+    /// Adds a piece; returns the oldest if there are too many.
     pub(super) fn push(&mut self, piece: Piece) -> Option<Settled> {
         if piece.duration().is_zero() {
             return None;
@@ -197,7 +198,7 @@ impl Quiet {
         settled(piece, kind)
     }
 
-    /// The silence ended: hands every piece to `give`, in order.
+    /// Ends the silence: passes every piece to `give`, in order.
     pub(super) fn settle(&mut self, ending: Ending, scale: Scale, mut give: impl FnMut(Settled)) {
         let mut pieces = core::mem::take(&mut self.pieces);
         let cut_at = match ending {
@@ -253,24 +254,24 @@ impl Quiet {
     }
 }
 
-/// What a silence as a whole says.
+/// Evidence from a silence as a whole.
 #[derive(Clone, Copy, Debug)]
 struct Signs {
     application: Application,
     room: Room,
 }
 
-/// Whether the application had more to send.
+/// State of the sending application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Application {
-    /// It had not: what makes room was not made use of.
+    /// It had no more data: it did not use room that an ACK made.
     Paused,
-    /// It had: something else kept that back, such as the pace of a congestion control.
+    /// It had more data: something else delayed it, such as the pacing of a congestion control.
     HasMore,
     Unknown,
 }
 
-/// Whether the congestion window had room for long.
+/// Duration for which the congestion window had room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
     Unused,
@@ -279,15 +280,15 @@ enum Room {
 
 fn kind_of(piece: &Piece, ending: Ending, scale: Scale, signs: Signs) -> Kind {
     match (ending, piece.look) {
-        // Who waits for a probe of a shut window for longer than a timer takes has nothing to send.
+        // A sender that takes longer than a timeout to probe a shut window has nothing to send.
         (Ending::Nothing { .. }, Look::Shut(Outstanding::Nothing))
             if piece.duration() > scale.timeout =>
         {
             Kind::Idle
         }
-        // Though nothing that was seen is outstanding, what the timer sends again was.
+        // Nothing visible is outstanding, but the segment that the timer retransmits was.
         (Ending::Timer { kind, since }, Look::Empty) if piece.from >= since => kind,
-        // No window makes who has more to send wait for longer than a timer runs.
+        // No window makes a sender that has more data wait for longer than a timeout.
         (Ending::Nothing { .. }, Look::Empty)
             if signs.application == Application::HasMore && piece.duration() <= scale.timeout =>
         {
@@ -303,7 +304,7 @@ fn kind_of(piece: &Piece, ending: Ending, scale: Scale, signs: Signs) -> Kind {
         }
         _ if piece.kind == Kind::Recovery && piece.look != Look::Full => Kind::Recovery,
         _ if signs.application == Application::Paused => Kind::Pause,
-        // Nothing more was to be sent: no window held it back.
+        // There was no more data to send, so no window limited the sender.
         (Ending::End { .. }, Look::Other | Look::Room | Look::Ample) => Kind::Pause,
         (_, Look::Full) => Kind::ReceiveWindow,
         (Ending::Ack(_), Look::Room | Look::Ample) if signs.room == Room::Unused => {
@@ -320,7 +321,7 @@ fn kind_of(piece: &Piece, ending: Ending, scale: Scale, signs: Signs) -> Kind {
     }
 }
 
-/// What a look says by itself.
+/// Returns the kind of a state without other evidence.
 const fn plain(look: Look, kind: Kind) -> Kind {
     match look {
         Look::Empty => match kind {
@@ -342,14 +343,14 @@ const fn settled(piece: &Piece, kind: Kind) -> Settled {
     }
 }
 
-/// The piece, in two if `at` lies within it.
+/// Returns the piece, split in two if `at` lies within it.
 fn cut(piece: &Piece, at: Option<Instant>) -> impl Iterator<Item = Piece> {
     let at = at.filter(|at| piece.from < *at && *at < piece.to);
     let first = Piece {
         to: at.unwrap_or(piece.to),
         ..*piece
     };
-    // An ACK that tells of a delivery came at `at`, or before.
+    // The ACK that reported the delivery came at `at` or before.
     let second = at.map(|at| Piece {
         from: at,
         delivered: 0,

@@ -1,4 +1,4 @@
-//! What a stream's time was spent on, all told.
+//! Totals of a stream's time by limit.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -8,154 +8,156 @@ use super::quiet::{Look, Settled};
 use super::span::{Flights, Kind, Level, Span};
 use crate::analyse::cause::Retransmission;
 
-/// Of the bottleneck's rate that a stretch must have moved for the bottleneck to be what limited it. Ours: the
-/// rate itself is known to some 5 %, and a round's bytes to a segment.
+/// Part of the bottleneck's rate that an interval must have moved for the bottleneck to be its limit. Our choice: the
+/// rate itself is known to about 5 %, and a round's bytes to one segment.
 const BUSY_SHARE: f64 = 0.9;
 
-/// Of the queue's capacity that always stands for it to overflow, where no loss says so. Ours.
+/// Part of the queue's capacity that must always be occupied for an overflow without a loss. Our choice.
 const FULL_SHARE: (u64, u64) = (9, 10);
 
-/// Of the queue's capacity that a loss must find for it to be the queue's. Ours: less than what an overflow
-/// shows in a round whose samples miss the peak.
+/// Part of the queue's capacity that must be occupied at a loss for the queue to have caused it. Our choice: less than
+/// the measured delay of an overflow in a round whose samples miss the peak.
 const LOSS_SHARE: (u64, u64) = (1, 2);
 
-/// So many rounds with the same flight show a limit that is no congestion window, which grows by half a
-/// segment per round or more (Reno, and CUBIC's lower bound, RFC 9438 §4.3), while nothing was lost yet.
+/// Number of rounds with the same flight that indicate a limit other than the congestion window, before the first loss:
+/// a congestion window grows by half a segment per round or more (Reno, and CUBIC's lower bound, RFC 9438 §4.3).
 const FLAT_ROUNDS: u32 = 8;
 
-/// And after a loss, where CUBIC stands still for longer around its old maximum: a second or two.
+/// The same after a loss: CUBIC stays near its previous maximum for longer, a second or two.
 const FLAT_ROUNDS_AFTER_LOSS: u32 = 64;
 
-/// A congestion window that is used grows by 8 segments in so many rounds (half a segment per round, as above); a flight that has
-/// grown by no more than so many is bounded by something else. Ours.
+/// A congestion window that is in use grows by 8 segments in this number of rounds (half a segment per round, as
+/// above). A flight that has grown by no more than that number of segments has another limit. Our choice.
 const GREATEST_ROUNDS: u32 = 16;
 const GREATEST_SEGMENTS: u64 = 2;
 
-/// What is known of the path at the end. What is `None` is not known, and the budget then does without.
+/// Facts about the path, known at the end. `None` is unknown; the budget then works without the fact.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathFacts {
-    /// The least round-trip time; without it, the least that the stream saw counts.
+    /// Least round-trip time; if unknown, the least of the stream is used.
     pub rtt_min: Option<Duration>,
-    /// Bytes of payload that the bottleneck passes in a second.
+    /// Payload bytes that the bottleneck passes per second.
     pub bytes_per_second: Option<f64>,
-    /// What the queue before the bottleneck delays by when it is full.
+    /// Queueing delay of a full queue at the bottleneck.
     pub queue_max: Option<Duration>,
-    /// Evidence that something waited at a bottleneck.
+    /// Evidence of queueing at a bottleneck.
     pub filling: Filling,
 }
 
-/// Evidence that something of a stream waited at a bottleneck: the times between what came through.
+/// Evidence of queueing at a bottleneck, from the times between arrivals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Filling {
-    /// It did, or that is not known.
+    /// Data of the stream was queued, or that is unknown.
     #[default]
     Perhaps,
-    /// Nothing did, of many packets: longer round trips are no queue.
+    /// No data was queued, judged by many packets: longer round trips are not caused by a queue.
     Never,
 }
 
-/// A stretch of time and what limited most of it.
+/// Interval and the limit of most of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Band {
-    /// When it began.
+    /// Start of the interval.
     pub from: Instant,
-    /// When it ended.
+    /// End of the interval.
     pub to: Instant,
-    /// What limited the sender for most of it.
+    /// Limit of the sender for most of the interval.
     pub limit: Limit,
 }
 
 /// The same time as the sender's kernel would count it (Linux: `tcp_info`, since 4.10).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelView {
-    /// Something was outstanding, or waited to be sent: `tcpi_busy_time`.
+    /// Data was outstanding or waited to be sent: `tcpi_busy_time`.
     pub busy: Duration,
-    /// Of that, the receive window was full: `tcpi_rwnd_limited`.
+    /// The part of it in which the receive window was full: `tcpi_rwnd_limited`.
     pub receive_window: Duration,
-    /// Of that, the send buffer was full and everything in it sent: `tcpi_sndbuf_limited`, but any limit
-    /// that is not known counts here.
+    /// The part of it in which the send buffer was full and everything in it had been sent: `tcpi_sndbuf_limited`. Any
+    /// unknown limit also counts here.
     pub sender_buffer: Duration,
 }
 
-/// What a stream's time was spent on. The sum over all limits is the stream's duration, to the nanosecond.
+/// Time of a stream by limit. The sum over all limits is the stream's duration, to the nanosecond.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shares {
-    /// When the stream began.
+    /// Start of the stream.
     pub started: Instant,
-    /// When it ended.
+    /// End of the stream.
     pub ended: Instant,
     times: [Duration; Limit::COUNT],
-    /// The same over time, in order and without gaps.
+    /// The same time in order, without gaps.
     pub bands: Vec<Band>,
-    /// As the sender's kernel would count.
+    /// Time as the sender's kernel would count it.
     pub kernel: KernelView,
     /// Bytes that arrived.
     pub delivered: u64,
-    /// Segments that left, those that were sent again among them.
+    /// Segments sent, including retransmissions.
     pub segments: u64,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmissions: u64,
-    /// How often the receive window shut and was the limit: it was zero, or had no room for a segment while nothing was outstanding.
+    /// Number of times that the receive window shut and became the limit: it was zero, or it had no room for a segment
+    /// while nothing was outstanding.
     pub shut_times: u64,
     /// Short segments that waited for an ACK (Nagle's algorithm).
     pub nagle_waits: u64,
-    /// The time in which short segments may have waited so: it is not known when their sender had which ACK.
+    /// Time in which short segments may have waited for an ACK. It is uncertain because the times at which the sender
+    /// received its ACKs are unknown.
     pub nagle_perhaps: Duration,
-    /// Silences in the middle of messages, away from the sender, that are longer than a timer runs, with nothing outstanding as
-    /// far as was seen: the rest of the message may have been lost before the capture.
+    /// Silences in the middle of messages, away from the sender, longer than a retransmission timeout and with nothing
+    /// visibly outstanding: the rest of the message may have been lost before the capture point.
     pub cut_short: Duration,
-    /// Repairs that began: one for all losses of a window.
+    /// Number of repairs: one for all losses of a window.
     pub losses: u64,
-    /// The largest segment, in bytes.
+    /// Size of the largest segment, in bytes.
     pub segment_size: u64,
-    /// The receive window while it was full, on average over that time; in bytes.
+    /// Mean receive window while it was full, weighted by time, in bytes.
     pub window_when_full: Option<f64>,
-    /// The round-trip time while it was full, on average over that time.
+    /// Mean round-trip time while the receive window was full, weighted by time.
     pub rtt_when_full: Option<Duration>,
-    /// The greatest flights of the rounds while the congestion window was the limit, on average; in bytes.
+    /// Mean of the rounds' greatest flights while the congestion window was the limit, in bytes.
     pub flight: Option<f64>,
-    /// What was delivered in a second while the bottleneck was busy.
+    /// Bytes delivered per second while the bottleneck was busy.
     pub busy_bytes_per_second: Option<f64>,
-    /// The mean queueing delay meanwhile.
+    /// Mean queueing delay while the bottleneck was busy.
     pub queue_mean: Option<Duration>,
-    /// The mean round-trip time.
+    /// Mean round-trip time.
     pub rtt_mean: Option<Duration>,
-    /// The least.
+    /// Least round-trip time.
     pub rtt_min: Option<Duration>,
-    /// Knowledge of the receive window while data left.
+    /// Knowledge of the receive window at departures.
     pub window: Window,
-    /// Knowledge of the times at which the sender had its ACKs.
+    /// Source of the times at which the sender received its ACKs.
     pub ack_times: AckTimes,
-    /// Whether its segments say when they left.
+    /// Presence of timestamps in its segments.
     pub stamps: Stamps,
-    /// Silences of 20 ms or more after segments that came faster, by so much that no bottleneck on the way spaced them.
+    /// Silences of 20 ms or more after segments that arrived so much faster that no bottleneck on the path spaced them.
     pub after_bursts: Duration,
 }
 
-/// Timestamps of segments (RFC 7323 §3).
+/// Presence of timestamps in segments (RFC 7323 §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stamps {
-    /// The segments have them, or there are no segments.
+    /// The segments have timestamps, or there are no segments.
     #[default]
     Seen,
-    /// They have none, or the capture cut them off.
+    /// The segments have none, or the capture truncated them.
     Missing,
 }
 
 /// Knowledge of the receive window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Window {
-    /// Its size is known.
+    /// The size of the window is known.
     #[default]
     Known,
-    /// Its scale is not known: the options of the SYN are not in the capture (RFC 7323 §2.2).
+    /// The scale of the window is unknown: the SYN's options are not in the capture (RFC 7323 §2.2).
     Unscaled,
-    /// Its scale is not known, and whatever it is, the sender hardly ever went to where the window ends.
+    /// The scale of the window is unknown, but with any scale the sender hardly ever reached the end of the window.
     Roomy,
 }
 
 impl Shares {
-    /// Shares of a stream that spent these times, and of which nothing else is known.
+    /// Creates the shares of a stream from its times by limit; everything else is unknown.
     #[must_use]
     pub fn of_times(spent: &[(Limit, Duration)]) -> Self {
         let mut made = divide(
@@ -175,27 +177,27 @@ impl Shares {
         made
     }
 
-    /// How long the stream was.
+    /// Returns the duration of the stream.
     #[must_use]
     pub const fn duration(&self) -> Duration {
         self.ended.since(self.started)
     }
 
-    /// How long `limit` was what limited it.
+    /// Returns the time in which `limit` limited the stream.
     #[must_use]
     pub fn of(&self, limit: Limit) -> Duration {
         self.times.get(limit.index()).copied().unwrap_or_default()
     }
 
-    /// The same for all limits of a group.
+    /// Returns the time of all limits of `group`.
     #[must_use]
     pub fn of_group(&self, group: Group) -> Duration {
         let members = Limit::ALL.into_iter().filter(|l| l.group() == group);
         members.fold(Duration::ZERO, |sum, limit| sum + self.of(limit))
     }
 
-    /// Something on the sending host set the rate for so long: what of that time was given to the application or to a window is the
-    /// sender's.
+    /// Moves time to [`Limit::SenderBuffer`], from the application and the congestion window: for `time`, the sending
+    /// host itself set the rate.
     pub(crate) fn held_back(&mut self, time: Duration) {
         let of_others = [
             Limit::Pause,
@@ -219,7 +221,7 @@ impl Shares {
         }
     }
 
-    /// Part of the duration, from 0 to 1; 0 of a stream without one.
+    /// Returns `time` as a part of the duration, from 0 to 1; 0 if the duration is zero.
     #[must_use]
     pub fn share(&self, time: Duration) -> f64 {
         let all = self.duration().as_secs_f64();
@@ -231,25 +233,26 @@ impl Shares {
     }
 }
 
-/// What is noted on the way, beside time.
+/// Counters kept beside the times.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Notes {
     pub(super) delivered: u64,
     pub(super) losses: u64,
-    /// Stretches of time that the shut window took, and their sum; `is_shut` if the last piece of time was of one.
+    /// Number of intervals in which the window was shut, and their total; `is_shut` if the last piece belongs to such
+    /// an interval.
     shut_times: u64,
     shut: Duration,
     is_shut: bool,
     pub(super) nagle_waits: u64,
     pub(super) nagle_perhaps: Duration,
     pub(super) cut_short: Duration,
-    /// Of the segment that left last.
+    /// Presence of timestamps in the last departure.
     pub(super) stamps: Stamps,
     pub(super) after_bursts: Duration,
-    /// New data that left while the receive window was known, and while it was not.
+    /// Departures of new data while the receive window was known, and while it was unknown.
     in_window: u64,
     in_unknown_window: u64,
-    /// Whether a repair is under way.
+    /// `true` if a repair is in progress.
     pub(super) repairing: bool,
     segments: u64,
     retransmissions: u64,
@@ -267,12 +270,12 @@ impl Notes {
         self.segments = self.segments.saturating_add(segments as u64);
     }
 
-    /// Time that the shut window took.
+    /// Returns the time in which the window was shut.
     pub(super) const fn shut(&self) -> Duration {
         self.shut
     }
 
-    /// New data left, and so much of the receive window is beyond it, if that is known.
+    /// Records a departure of new data and the receive window that is left after it, if known.
     pub(super) const fn left(&mut self, window_left: Option<u64>) {
         match window_left {
             Some(_) => self.in_window += 1,
@@ -299,7 +302,7 @@ impl Notes {
         self.samples_sum += rtt;
     }
 
-    /// Time was given away while the receive window was `window`.
+    /// Records time that was assigned while the receive window was `window`.
     pub(super) fn passed(
         &mut self,
         settled: &Settled,
@@ -329,13 +332,13 @@ impl Notes {
     }
 }
 
-/// A stretch with its time divided among limits.
+/// Interval with its time divided among limits.
 struct Divided<'a> {
     span: &'a Span,
     times: [Duration; Limit::COUNT],
 }
 
-/// Divides the time of all stretches, now that the path is known.
+/// Divides the time of all intervals, now that the path is known.
 pub(super) fn divide(
     epochs: &[Span],
     started: Instant,
@@ -396,7 +399,7 @@ pub(super) fn divide(
     }
 }
 
-/// Whether a stretch belongs to a run of rounds with the same flights.
+/// Membership of an interval in a run of rounds with the same flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     Flat,
@@ -447,8 +450,9 @@ fn flat_stretches(epochs: &[Span], mss: u64) -> Vec<Shape> {
     shapes
 }
 
-/// The stretches before the first loss in which the flight had reached its greatest, if they had [`GREATEST_ROUNDS`] rounds. It
-/// may have been smaller between: a congestion window that is used only grows before a loss.
+/// Returns the intervals, before the first loss, from the first one whose flight is close to the greatest, if they
+/// contain [`GREATEST_ROUNDS`] rounds. Smaller flights in between do not matter: a congestion window that is in use
+/// only grows before a loss.
 fn at_its_greatest(epochs: &[Span], mss: u64) -> (usize, usize) {
     let lossless = epochs.iter().take_while(|span| span.losses == 0);
     let to = lossless.count();
@@ -473,7 +477,7 @@ fn at_its_greatest(epochs: &[Span], mss: u64) -> (usize, usize) {
     }
 }
 
-/// What the bottleneck had to do with a stretch, beside what its round-trip times said at the time.
+/// Limits of an interval by the bottleneck, for each queue level recorded at the time.
 struct Verdict {
     clear: Option<Limit>,
     standing: Limit,
@@ -517,7 +521,7 @@ impl Verdict {
     }
 }
 
-/// Whether a stretch moved what the bottleneck passes.
+/// `true` if an interval moved data at the bottleneck's rate.
 fn moved_at_its_rate(span: &Span, path: &PathFacts) -> bool {
     let Some(rate) = path.bytes_per_second.filter(|rate| *rate > 0.0) else {
         return false;
@@ -526,8 +530,8 @@ fn moved_at_its_rate(span: &Span, path: &PathFacts) -> bool {
     moving > 0.0 && span.delivered as f64 / moving >= BUSY_SHARE * rate
 }
 
-/// The part of the silences of a stretch in which the bottleneck was busy with what the application had sent before: as long as what
-/// was delivered in them takes at the bottleneck's rate.
+/// Returns the part of an interval's silences in which the bottleneck was busy with data that the application had sent
+/// before: the bytes delivered in them, at the bottleneck's rate.
 fn time_to_drain(span: &Span, path: &PathFacts) -> Duration {
     let Some(rate) = path.bytes_per_second.filter(|rate| *rate > 0.0) else {
         return Duration::ZERO;
@@ -541,7 +545,8 @@ fn time_to_drain(span: &Span, path: &PathFacts) -> Duration {
     }
 }
 
-/// What stood before the bottleneck meanwhile: what was sent at once is a queue, unless its round-trip times show none.
+/// Returns the limit while the bottleneck drained: data sent at once forms a queue, unless the round-trip times show
+/// none.
 fn queue_of_drain(span: &Span, path: &PathFacts) -> Limit {
     let none = path
         .rtt_min
@@ -608,7 +613,7 @@ const fn limit_of(kind: Kind, shape: Shape) -> Limit {
     }
 }
 
-/// Stretches as bands: each under what limited most of it, neighbours of the same joined.
+/// Converts intervals to bands: each has the limit of most of its time, and neighbours with the same limit are joined.
 fn bands(divided: &[Divided<'_>]) -> Vec<Band> {
     let mut bands: Vec<Band> = Vec::new();
     for stretch in divided {
@@ -646,7 +651,7 @@ fn mean_flight(divided: &[Divided<'_>]) -> Option<f64> {
     (weight > 0.0).then(|| sum / weight)
 }
 
-/// What the bottleneck did while it was busy.
+/// Bytes, time and queue of the bottleneck while it was busy.
 #[derive(Default)]
 struct BusyPath {
     bytes: f64,
@@ -694,7 +699,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scale_of_the_windows_is_known_if_it_was_for_most_of_the_new_data() {
+    fn the_window_scale_is_known_if_it_was_known_for_most_new_data() {
         let window = |known, unknown| {
             let mut notes = Notes::default();
             (0..known).for_each(|_| notes.left(Some(1)));

@@ -1,10 +1,9 @@
-//! A stretch of time and what is known of it: the time under each heading, what was delivered, the
-//! round-trip times. Two neighbours merge into one.
+//! Interval of time with its facts: time by kind, delivered bytes, round-trip times. Two neighbours merge into one.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// What limited the sender, as far as can be said while packets still come. The last four may turn out to be
-/// the bottleneck's doing.
+/// Limit of the sender, as far as it is known while packets still come. Time of the last four may turn out to be the
+/// bottleneck's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Handshake,
@@ -24,7 +23,7 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const COUNT: usize = 12;
 
-    /// The first of those that yield to the path, and how many these are.
+    /// First of the kinds that yield to the path, and their number.
     const FIRST_YIELDING: usize = Self::SenderBuffer as usize;
     const YIELDING: usize = Self::COUNT - Self::FIRST_YIELDING;
 
@@ -43,7 +42,7 @@ impl Kind {
         Self::Recovery,
     ];
 
-    /// Whether the time belongs to the bottleneck if that was busy.
+    /// `true` if the time belongs to the bottleneck whenever that was busy.
     pub(super) const fn yields_to_path(self) -> bool {
         matches!(
             self,
@@ -51,12 +50,12 @@ impl Kind {
         )
     }
 
-    /// Whether the application is what such time is waited for: the bottleneck may be busy meanwhile.
+    /// `true` if the sender waits for its application; the bottleneck may be busy in the meantime.
     pub(super) const fn is_silence(self) -> bool {
         matches!(self, Self::Idle | Self::Pause)
     }
 
-    /// Whether time of this kind is spent moving data at all.
+    /// `true` if data moves during time of this kind.
     pub(super) const fn moves_data(self) -> bool {
         !matches!(
             self,
@@ -69,10 +68,10 @@ impl Kind {
     }
 }
 
-/// What stood before the bottleneck.
+/// Queue at the bottleneck.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
-    /// No queue, as far as round-trip times tell.
+    /// No queue, judged by the round-trip times.
     #[default]
     Clear,
     Standing,
@@ -84,7 +83,7 @@ impl Level {
     pub(super) const ALL: [Self; Self::COUNT] = [Self::Clear, Self::Standing, Self::Overflowing];
 }
 
-/// Time under each heading.
+/// Time by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Times([Duration; Kind::COUNT]);
 
@@ -113,14 +112,14 @@ impl Times {
         }
     }
 
-    /// All time of the kinds that `choose` names.
+    /// Returns the total time of the kinds for which `choose` is true.
     pub(super) fn sum(&self, choose: impl Fn(Kind) -> bool) -> Duration {
         let chosen = Kind::ALL.into_iter().filter(|kind| choose(*kind));
         chosen.fold(Duration::ZERO, |sum, kind| sum + self.of(kind))
     }
 }
 
-/// Time under the headings that yield to the path, at one level with a queue.
+/// Time by kind, for the kinds that yield to the path, at one level with a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Queued([Duration; Kind::YIELDING]);
 
@@ -142,7 +141,7 @@ impl Queued {
     }
 }
 
-/// Round-trip samples of a stretch. The least and the greatest are zero where there are none.
+/// Round-trip samples of an interval. The least and the greatest are zero if there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Samples {
     min: Duration,
@@ -193,7 +192,7 @@ impl Samples {
     }
 }
 
-/// The greatest flight of each round of a stretch in which a window was what held the sender.
+/// Greatest flights of the rounds of an interval, of rounds in which a window limited the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flights {
     pub(super) low: u64,
@@ -224,21 +223,21 @@ impl Flights {
     }
 }
 
-/// A stretch of time.
+/// Interval of time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Span {
     pub(super) from: Instant,
     pub(super) to: Instant,
-    /// Without a queue; what does not yield to it counts as that.
+    /// Time without a queue, and all time of kinds that do not yield to the path.
     clear: Times,
     standing: Queued,
     overflowing: Queued,
     pub(super) delivered: u64,
-    /// Bytes that were delivered while the application gave nothing more: what it had sent before passed the bottleneck then.
+    /// Bytes delivered while the application provided no data: data sent before passed the bottleneck then.
     pub(super) drained: u64,
     pub(super) rtt: Samples,
     pub(super) flights: Flights,
-    /// Losses found in it, as far as they began a repair.
+    /// Losses detected in it that began a repair.
     pub(super) losses: u32,
 }
 
@@ -261,12 +260,12 @@ impl Span {
         self.to = self.to.max(until);
     }
 
-    /// So many bytes were delivered while the application gave nothing more.
+    /// Adds bytes delivered while the application provided no data.
     pub(super) const fn drained(&mut self, bytes: u64) {
         self.drained = self.drained.saturating_add(bytes);
     }
 
-    /// Says what stood before the bottleneck all the while.
+    /// Sets the queue at the bottleneck for the whole interval.
     pub(super) fn set_level(&mut self, level: Level) {
         self.clear = self.times();
         (self.standing, self.overflowing) = (Queued::default(), Queued::default());
@@ -296,7 +295,7 @@ impl Span {
         self.clear.of(kind) + self.standing.of(kind) + self.overflowing.of(kind)
     }
 
-    /// Time of all kinds, whatever stood before the bottleneck.
+    /// Returns the time by kind, at all queue levels.
     pub(super) fn times(&self) -> Times {
         let mut all = self.clear;
         all.queue(&self.standing);
@@ -304,7 +303,7 @@ impl Span {
         all
     }
 
-    /// The one kind of all its time, if there is one alone.
+    /// Returns the kind of all its time if there is only one.
     pub(super) fn alone(&self) -> Option<Kind> {
         let mut some = Kind::ALL
             .into_iter()
@@ -317,7 +316,7 @@ impl Span {
         !self.standing.is_none()
     }
 
-    /// Takes in the stretch that follows.
+    /// Merges the interval that follows.
     pub(super) fn merge(&mut self, next: &Self) {
         self.clear.merge(&next.clear);
         self.standing.merge(&next.standing);
@@ -347,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_of_two_stretches_are_those_of_both() {
+    fn merging_samples_combines_both_intervals() {
         let mut both = samples(&[30, 50]);
         both.merge(&samples(&[20, 100]));
         assert_eq!(both, samples(&[30, 50, 20, 100]));
@@ -362,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn flights_of_two_stretches_reach_from_the_least_to_the_greatest() {
+    fn merging_flights_keeps_the_least_and_the_greatest() {
         let mut both = Flights::one(5000);
         both.merge(&Flights::default());
         both.merge(&Flights::one(9000));
@@ -374,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_is_divided_by_kind_and_only_some_kinds_yield_to_a_queue() {
+    fn an_interval_is_divided_by_kind_and_only_some_kinds_yield_to_a_queue() {
         let mut span = Span::new(at(100));
         assert!(span.is_empty() && span.alone().is_none());
         span.add(Kind::Congestion, at(130));
@@ -403,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn two_stretches_that_follow_one_another_become_one() {
+    fn consecutive_intervals_merge() {
         let mut first = Span::new(at(0));
         first.add(Kind::SlowStart, at(40));
         (first.delivered, first.drained, first.losses) = (1000, 300, 1);

@@ -1,4 +1,4 @@
-//! A timeline by hand for each limit, and that nothing is lost or counted twice whatever comes.
+//! One handmade timeline per limit, and the property that no time is lost or counted twice for any input.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -24,8 +24,8 @@ fn finish_with(film: Film<Budget>, end: u64, path: &PathFacts) -> Shares {
     shares
 }
 
-/// Rounds of 100 ms in which `flight(round)` segments leave at once and are acknowledged one by one, from
-/// `start` milliseconds on. Returns when the last ACK came.
+/// Plays rounds of 100 ms from `start` milliseconds on: each sends `flight` segments at once, which are acknowledged
+/// one by one. Returns the time of the last ACK.
 fn rounds(film: &mut Film<Budget>, start: u64, flights: &[u64]) -> u64 {
     let mut now = start;
     for flight in flights {
@@ -40,13 +40,13 @@ fn rounds(film: &mut Film<Budget>, start: u64, flights: &[u64]) -> u64 {
 }
 
 #[test]
-fn a_window_that_doubles_is_slow_start() {
+fn a_doubling_window_is_slow_start() {
     let mut film = film(1_000_000);
     film.told.handshake(at(0), at(100));
     let end = rounds(&mut film, 100, &[10, 20, 40, 80]);
     let shares = finish(film, end);
     assert_eq!(shares.of(Limit::Handshake), ms(100));
-    // After the last segment there was no more to send.
+    // After the last segment, there was no more to send.
     assert_eq!(shares.of(Limit::SlowStart), ms(300));
     assert_eq!(shares.of(Limit::Pause), ms(100));
     assert_eq!(shares.delivered, 150 * MSS);
@@ -61,7 +61,7 @@ fn a_window_that_doubles_is_slow_start() {
 fn a_window_that_grows_by_one_after_a_loss_is_the_congestion_window() {
     let mut film = film(1_000_000);
     let now = rounds(&mut film, 0, &[10]);
-    // The first of ten is lost; the repair takes a round trip.
+    // The first of ten segments is lost; the repair takes one round trip.
     film.send(at(now), 10);
     let lost = film.next() - 10 * MSS;
     film.ack_with(
@@ -82,7 +82,7 @@ fn a_window_that_grows_by_one_after_a_loss_is_the_congestion_window() {
 }
 
 #[test]
-fn a_window_that_is_full_is_the_receivers() {
+fn a_full_window_belongs_to_the_receiver() {
     let mut film = film(8 * MSS);
     let end = rounds(&mut film, 0, &[8; 10]);
     let shares = finish(film, end);
@@ -94,11 +94,11 @@ fn a_window_that_is_full_is_the_receivers() {
 }
 
 #[test]
-fn a_shut_window_is_the_receivers_even_with_nothing_outstanding() {
+fn a_shut_window_belongs_to_the_receiver_even_with_nothing_outstanding() {
     let mut film = film(4 * MSS);
     film.send(at(0), 4);
     film.ack_with(at(100), 4 * MSS, 0, None);
-    // Two probes; then it opens and data follows at once.
+    // The sender probes twice; then the window opens and data follows at once.
     for now in [400, 1000] {
         film.repeat(at(now), 4 * MSS - 1, Cause::WindowProbe, Stage::Open);
         film.ack_with(at(now + 100), 4 * MSS, 0, None);
@@ -141,9 +141,9 @@ fn a_keep_alive_does_not_end_idleness() {
 }
 
 #[test]
-fn the_end_of_a_message_is_a_pause_until_the_next_one_leaves_by_itself() {
+fn a_pause_lasts_from_the_end_of_a_message_to_the_next_one() {
     let mut film = film(100_000);
-    // A message of 2.5 segments every 30 ms, with a round trip of 100 ms: always something outstanding.
+    // One message of 2.5 segments every 30 ms, with a round trip of 100 ms: data is always outstanding.
     let mut sent = Vec::new();
     for n in 0..20 {
         let now = n * 30;
@@ -160,11 +160,11 @@ fn the_end_of_a_message_is_a_pause_until_the_next_one_leaves_by_itself() {
     assert_eq!(shares.of(Limit::Idle), ms(0));
 }
 
-/// Shares of a sender that has room for 50 ms, and of whose last segments before that so many were pushed.
+/// Returns the shares of a sender that has room for 50 ms. Before that, it pushed `pushed` of its segments.
 fn with_room(pushed: u64) -> Shares {
     let mut film = film(1_000_000);
     let now = rounds(&mut film, 0, &[10, 20, 40]);
-    // The first ACK makes room, and is not answered.
+    // The first ACK makes room, which the sender does not use.
     film.send(at(now), 20 - pushed);
     for _ in 0..pushed {
         film.send_last(at(now), MSS);
@@ -179,18 +179,18 @@ fn with_room(pushed: u64) -> Shares {
 }
 
 #[test]
-fn room_that_is_not_used_is_a_pause() {
-    // There was no more to send since the last segment left, nor after the last.
+fn unused_room_is_a_pause() {
+    // There was no more data after the segment before the pause, nor after the last segment.
     assert_eq!(with_room(0).of(Limit::Pause), ms(150 + 100));
 }
 
 #[test]
-fn a_sender_that_pushes_the_last_of_what_it_has_had_more_where_it_pushed_nothing() {
+fn an_unpushed_segment_means_more_data_from_a_sender_that_pushes() {
     assert_eq!(with_room(1).of(Limit::Pause), ms(100));
 }
 
 #[test]
-fn a_sender_at_a_pace_slower_than_its_round_trips_is_busy() {
+fn a_sender_paced_more_slowly_than_its_round_trips_is_busy() {
     let idle = |pushed: bool| {
         let mut film = film(100_000);
         if pushed {
@@ -214,7 +214,8 @@ fn a_sender_at_a_pace_slower_than_its_round_trips_is_busy() {
     assert!(silent <= ms(100) && busy >= ms(1870), "{silent:?} {busy:?}");
 }
 
-/// Three segments, of which the last is pushed or not, and the next after a silence, everything acknowledged.
+/// Returns the shares of three segments and, after a silence, one more. The third is pushed or not, and everything is
+/// acknowledged.
 fn silent_after(place: Place, pushed: bool, silence: u64) -> Shares {
     let mut terms = Terms::new(at(0));
     terms.place = place;
@@ -240,9 +241,9 @@ fn a_long_silence_in_a_message_may_hide_a_loss_away_from_the_sender() {
     assert!(told >= ms(1490) && told <= ms(1530), "{told:?}");
     assert_eq!(cut_short(Place::Receiver, true, 1500), ms(0));
     assert_eq!(cut_short(Place::Sender, false, 1500), ms(0));
-    // Shorter than a timer.
+    // The silence is shorter than a timeout.
     assert_eq!(cut_short(Place::Receiver, false, 150), ms(0));
-    // No window made it wait.
+    // No window made the sender wait.
     let shares = silent_after(Place::Receiver, false, 1500);
     let windows = shares.of(Limit::SlowStart) + shares.of(Limit::CongestionWindow);
     assert!(windows <= ms(100), "{windows:?}");
@@ -253,7 +254,7 @@ fn waiting_for_the_timer_is_known_when_it_expires() {
     let mut film = film(100_000);
     film.send(at(0), 3);
     film.ack(at(100), 2 * MSS);
-    // The third was lost; the timer expires twice.
+    // The third segment was lost; the timer expires twice.
     film.repeat(at(400), 2 * MSS, Cause::Timeout { expiry: 1 }, Stage::Loss);
     film.repeat_as(
         at(1000),
@@ -271,7 +272,7 @@ fn waiting_for_the_timer_is_known_when_it_expires() {
 }
 
 #[test]
-fn waiting_for_a_probe_is_told_from_waiting_for_a_timeout() {
+fn waiting_for_a_probe_differs_from_waiting_for_a_timeout() {
     let mut film = film(100_000);
     film.send(at(0), 3);
     film.ack(at(100), MSS);
@@ -283,7 +284,7 @@ fn waiting_for_a_probe_is_told_from_waiting_for_a_timeout() {
 }
 
 #[test]
-fn a_standing_queue_is_told_by_the_round_trip_times() {
+fn round_trip_times_show_a_standing_queue() {
     let mut film = film(1_000_000);
     let mut now = rounds(&mut film, 0, &[10, 20]);
     let before = now;
@@ -306,7 +307,7 @@ fn a_standing_queue_is_told_by_the_round_trip_times() {
 }
 
 #[test]
-fn a_loss_at_the_fullest_makes_a_queue_overflow() {
+fn a_loss_at_the_greatest_delay_is_an_overflow() {
     let mut film = film(1_000_000);
     let mut now = rounds(&mut film, 0, &[10, 20]);
     for flight in [40, 50] {
@@ -335,12 +336,12 @@ fn a_loss_at_the_fullest_makes_a_queue_overflow() {
 }
 
 #[test]
-fn the_bottlenecks_rate_makes_it_the_limit_without_a_queue() {
+fn moving_data_at_the_bottlenecks_rate_is_limited_by_it_even_without_a_queue() {
     let path = PathFacts {
         bytes_per_second: Some(200_000.0),
         ..PathFacts::default()
     };
-    // 20 segments every 100 ms are all that it passes; 10 are half.
+    // 20 segments every 100 ms are the bottleneck's full rate; 10 are half of it.
     for (flight, limit) in [(20, Limit::EmptyQueue), (10, Limit::SenderBuffer)] {
         let mut film = film(1_000_000);
         let end = rounds(&mut film, 0, &[flight; 20]);
@@ -350,7 +351,7 @@ fn the_bottlenecks_rate_makes_it_the_limit_without_a_queue() {
 }
 
 #[test]
-fn one_packet_alone_and_nothing_at_all() {
+fn a_single_packet_and_an_empty_stream_have_no_shares() {
     let nothing = finish(film(1000), 0);
     assert_eq!((nothing.duration(), nothing.share(ms(1))), (ms(0), 0.0));
     let mut one = film(100_000);
@@ -361,7 +362,7 @@ fn one_packet_alone_and_nothing_at_all() {
 }
 
 #[test]
-fn a_capture_may_begin_in_the_middle_and_its_clock_may_stand_or_go_back() {
+fn a_capture_may_begin_late_and_its_clock_may_stop_or_go_back() {
     let mut middle = film(100_000);
     middle.ack(at(50), 3000);
     middle.ack(at(50), 4000);
@@ -375,7 +376,7 @@ fn a_capture_may_begin_in_the_middle_and_its_clock_may_stand_or_go_back() {
 }
 
 #[test]
-fn who_falls_silent_with_data_outstanding_waits_for_a_timer() {
+fn silence_with_data_outstanding_is_a_wait_for_a_timer() {
     let mut film = film(100_000);
     film.send(at(0), 2);
     film.ack(at(100), MSS);
@@ -383,7 +384,7 @@ fn who_falls_silent_with_data_outstanding_waits_for_a_timer() {
     assert_eq!(shares.of(Limit::RetransmissionTimer), ms(59_900));
 }
 
-/// A small generator, so that the property below needs no more than a seed.
+/// Small random generator, so that the property below needs only a seed.
 fn next(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -392,7 +393,7 @@ fn next(state: &mut u64) -> u64 {
 }
 
 #[test]
-fn the_sum_is_the_duration_whatever_comes() {
+fn the_shares_always_sum_to_the_duration() {
     for seed in 1..=200_u64 {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut film = {
@@ -441,7 +442,7 @@ fn the_sum_is_the_duration_whatever_comes() {
 }
 
 #[test]
-fn memory_is_bounded_however_long_a_stream_is() {
+fn memory_is_bounded_for_any_length_of_stream() {
     let mut film = film(1_000_000);
     let mut now = 0;
     for n in 0..3000 {

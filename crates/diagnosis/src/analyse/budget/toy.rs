@@ -1,6 +1,6 @@
-//! A sender of whom everything is known, over a bottleneck with a queue: what its time was spent on by its
-//! own account, beside what the budget makes of its packets. It has Reno's window, SACK and a timer, and is
-//! no simulation of anything: it knows why it does not send.
+//! Toy sender with known limits over a bottleneck with a queue. Its own account of its time is compared with the
+//! budget's result for its packets. It has Reno's window, SACK and a timer. It does not simulate a real sender: it
+//! exists because it knows why it does not send.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -12,31 +12,31 @@ use super::{Budget, Group, Limit, PathFacts, Shares, Terms};
 use crate::analyse::cause::Cause;
 use crate::read::moment::Stage;
 
-/// What the application writes.
+/// Writing pattern of the application.
 #[derive(Clone, Copy, Debug)]
 enum Writes {
     /// All at once.
     Everything,
-    /// So many bytes, and again after so many milliseconds.
+    /// This number of bytes, repeated at an interval in milliseconds.
     Chunks(u64, u64),
 }
 
-/// A transfer.
+/// Transfer.
 #[derive(Clone, Copy, Debug)]
 struct Setup {
-    /// How long it takes, in milliseconds.
+    /// Duration in milliseconds.
     millis: u64,
-    /// Bottleneck, in bytes per second.
+    /// Rate of the bottleneck in bytes per second.
     rate: u64,
-    /// Round trip without a queue, in milliseconds.
+    /// Round-trip time without a queue, in milliseconds.
     rtt: u64,
-    /// Segments that the queue holds.
+    /// Capacity of the queue in segments.
     buffer: u64,
-    /// The receive window in bytes.
+    /// Receive window in bytes.
     window: u64,
-    /// The send buffer in bytes: no more is outstanding.
+    /// Send buffer in bytes: a bound on outstanding data.
     send_buffer: u64,
-    /// One segment in so many is lost; 0 for none.
+    /// One segment in this many is lost; 0 for none.
     loss: u64,
     writes: Writes,
     seed: u64,
@@ -54,7 +54,7 @@ const PLAIN: Setup = Setup {
     seed: 1,
 };
 
-/// Why nothing is sent.
+/// Reason why nothing is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
     Idle,
@@ -62,7 +62,7 @@ enum Why {
     Receiver,
     Buffer,
     Window,
-    /// The receiver's and the congestion window alike: packets do not tell which.
+    /// Both the receive window and the congestion window: packets do not tell which.
     Either,
     /// Everything is sent, and a loss is being repaired.
     Repair,
@@ -97,7 +97,7 @@ struct Toy {
     count: u64,
     random: u64,
     link_free: Instant,
-    /// Bytes that the bottleneck has passed, for the time that it was busy.
+    /// Time in which the bottleneck was busy.
     served: Duration,
     written: u64,
     nxt: u64,
@@ -107,16 +107,17 @@ struct Toy {
     stage: Stage,
     recovery_point: u64,
     outstanding: VecDeque<Segment>,
-    /// Bytes in the network, as the sender counts them.
+    /// Bytes in the network, as counted by the sender.
     pipe: u64,
-    /// Segments that wait to be sent again, and those that are sacked.
+    /// Segments waiting for retransmission, and sacked segments.
     lost: u64,
     sacked: u64,
     arrived: BTreeSet<u64>,
     timer_from: Instant,
     backoff: u32,
     truth: [Duration; Why::COUNT],
-    /// Since when nothing was sent, and why; the timer takes it all if it expires.
+    /// Start and reason of each piece of the present silence. If the timer expires, the pieces since its start count as
+    /// its time.
     quiet: Vec<(Instant, Why)>,
 }
 
@@ -202,7 +203,7 @@ impl Toy {
         match self.setup.writes {
             Writes::Everything => self.written = u64::MAX / 2,
             Writes::Chunks(bytes, pause) => {
-                // What is waiting is not added to without end.
+                // The backlog is bounded.
                 if self.written - self.nxt < 4 * bytes {
                     self.written += bytes;
                 }
@@ -211,7 +212,7 @@ impl Toy {
         }
     }
 
-    /// A segment arrived and its ACK is here.
+    /// Handles the ACK of a segment that arrived.
     fn acknowledged(&mut self, start: u64, len: u64) {
         self.arrived.insert(start);
         let before = self.una;
@@ -267,7 +268,7 @@ impl Toy {
         };
     }
 
-    /// What was sent long before three that arrived is lost.
+    /// Marks segments as lost that were sent well before three that arrived.
     fn find_losses(&mut self) {
         if self.sacked < 3 {
             return;
@@ -437,7 +438,7 @@ impl Toy {
         self.at(there, Event::Acknowledges { start, len });
     }
 
-    /// Gives the silence away, now that it is over.
+    /// Assigns the silence to its reasons, now that it is over.
     fn account(&mut self, timer_since: Option<Instant>) {
         let quiet = std::mem::take(&mut self.quiet);
         for (index, (from, why)) in quiet.iter().enumerate() {
@@ -453,20 +454,20 @@ impl Toy {
     }
 }
 
-/// Runs a transfer, and holds what the budget says against what is known.
+/// Runs a transfer and asserts that the budget agrees with the known limits.
 fn check(setup: Setup) -> Shares {
     let (shares, wrong) = compare(setup);
     assert!(wrong.is_empty(), "{wrong:#?}\n{shares:#?}");
     shares
 }
 
-/// What is told by more than 5 percentage points wrongly.
+/// Returns the shares of a transfer, and the limits that are wrong by more than 5 percentage points.
 fn compare(setup: Setup) -> (Shares, Vec<String>) {
     let (shares, toy) = Toy::new(setup).run();
     let said = |limit: Limit| shares.share(shares.of(limit));
     let timers = shares.share(shares.of_group(Group::Timers));
     let either = toy.share(Why::Either);
-    // The link is busy with what was sent before a pause, and no longer than with all that was sent.
+    // During a pause, the link is busy with data sent before, for no longer than all sent data takes.
     let served = toy.served.as_secs_f64() / (toy.setup.millis as f64 / 1e3);
     let paused = toy.share(Why::Pause);
     let drained = served.min(paused);
@@ -498,7 +499,7 @@ fn share(shares: &Shares, group: Group) -> f64 {
 }
 
 #[test]
-fn a_full_path_is_the_limit_with_its_queue() {
+fn a_saturated_path_is_the_limit_and_has_a_queue() {
     let deep = check(Setup {
         buffer: 120,
         ..PLAIN
@@ -513,7 +514,7 @@ fn a_full_path_is_the_limit_with_its_queue() {
 }
 
 #[test]
-fn a_small_receive_window_is_the_receivers() {
+fn a_small_receive_window_belongs_to_the_receiver() {
     let small = check(Setup {
         window: 30 * MSS,
         ..PLAIN
@@ -522,7 +523,7 @@ fn a_small_receive_window_is_the_receivers() {
 }
 
 #[test]
-fn a_small_send_buffer_is_the_senders() {
+fn a_small_send_buffer_belongs_to_the_sender() {
     let small = check(Setup {
         send_buffer: 30 * MSS,
         ..PLAIN
@@ -542,7 +543,7 @@ fn random_losses_keep_the_window_small() {
 }
 
 #[test]
-fn whatever_is_drawn_the_application_the_receiver_and_timers_are_told() {
+fn application_receiver_and_timers_are_recognised_in_random_transfers() {
     let mut state = 7_u64;
     let mut draw = |choices: &[u64]| {
         state = state
@@ -551,7 +552,7 @@ fn whatever_is_drawn_the_application_the_receiver_and_timers_are_told() {
         choices[(state >> 33) as usize % choices.len()]
     };
     let mut wrong = Vec::new();
-    let cases = dupack_volume::cases(120, 300);
+    let cases = dupack_testing::cases(120, 300);
     for seed in 1..=cases {
         let writes = match draw(&[0, 1, 2]) {
             0 => Writes::Everything,
@@ -573,8 +574,8 @@ fn whatever_is_drawn_the_application_the_receiver_and_timers_are_told() {
         });
         wrong.extend(more);
     }
-    // What is left is drawn together: losses of 5 % with a window of eight segments, and an application that
-    // writes as fast as ACKs come.
+    // The remaining errors are bad luck of the draw: losses of 5 % with a window of eight segments, and an application
+    // that writes as fast as ACKs come.
     assert!(
         wrong.len() as u64 * 30 <= cases,
         "{} of {cases}: {wrong:#?}",

@@ -1,56 +1,56 @@
-//! What the sender's windows are like, as far as its flights tell. The congestion window is not in a capture:
-//! it is at least what was in flight, for as long as nothing was lost since.
+//! Properties of the sender's windows, inferred from its flights. A capture does not contain the congestion window: it
+//! is at least the greatest flight since the last loss.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::span::{Flights, Kind};
 
-/// Below this growth from round to round a window no longer doubles. Ours: slow start grows by 2, and by 1.5
-/// where two segments are acknowledged at once and ACKs are counted (RFC 5681 §3.1); congestion avoidance by
-/// less than 1.25 from four segments on.
+/// Growth from round to round below which a window no longer doubles. Our choice: slow start grows by a factor of 2,
+/// and by 1.5 if the receiver acknowledges two segments at once and the sender counts ACKs (RFC 5681 §3.1); congestion
+/// avoidance grows by less than 1.25 from four segments on.
 const SLOW_START_GROWTH: (u64, u64) = (5, 4);
 
-/// So many rounds without it in a row end slow start. Ours: one may have been disturbed.
+/// Number of consecutive rounds below that growth that end slow start. Our choice: one round may have been disturbed.
 const SLOW_ROUNDS: u8 = 2;
 
-/// The part of its window that a sender may leave unused for a moment to send larger pieces at once
-/// (Linux: `tcp_tso_win_divisor`).
+/// Part of the window that a sender may leave unused for a moment, in order to send larger pieces at once (Linux:
+/// `tcp_tso_win_divisor`).
 const DEFERRED_PART: u64 = 3;
 
-/// If less than this part of it is used, neither pacing nor offload nor a send buffer that is refilled late
-/// explains it (Linux wakes a writer when a third is free). Ours.
+/// If less than this part of the window is used, the reason is neither pacing, nor offload, nor a send buffer that is
+/// refilled late (Linux wakes a writer when a third is free). Our choice.
 const AMPLE_PART: u64 = 2;
 
-/// Why the window is as large as it is.
+/// Phase of the congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// It has doubled from the beginning.
+    /// The window has doubled since the beginning.
     Start,
-    /// It has not met a loss, and does not double any more.
+    /// The window has had no loss and no longer doubles.
     Steady,
     AfterLoss,
 }
 
-/// Whether the application, or the receiver, had a hand in how large the flights of a round are.
+/// Limit of the flights of a round: a window, or the application or the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fill {
     ByWindow,
     ByOthers,
 }
 
-/// Flights by rounds.
+/// Flights by round.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     phase: Phase,
-    /// The round is over when this offset has arrived; with nothing outstanding, it begins with the next ACK.
+    /// Offset whose arrival ends the round; if nothing is outstanding, the round begins with the next ACK.
     round_ends: Option<u64>,
     flight_max: u64,
     flight_before: Option<u64>,
     slow_rounds: u8,
     fill: Fill,
-    /// A flight that the window has permitted since the last loss.
+    /// Greatest flight that the window is known to have allowed since the last loss.
     proven: u64,
-    /// The largest segment, and the largest packet.
+    /// Largest segment, and largest packet.
     mss: u64,
     packet_max: u64,
     emptied_at: Option<Instant>,
@@ -76,7 +76,7 @@ impl Windows {
         self.mss
     }
 
-    /// What time belongs to that passes while the window is full.
+    /// Returns the kind of time that passes while the window is full.
     pub(super) const fn kind(&self) -> Kind {
         match self.phase {
             Phase::Start => Kind::SlowStart,
@@ -84,19 +84,19 @@ impl Windows {
         }
     }
 
-    /// Whether far less is in flight than the window is known to permit.
+    /// `true` if far less is in flight than the window is known to allow.
     pub(super) fn has_ample_room(&self, flight: u64) -> bool {
         self.has_room(flight) && flight < self.proven / AMPLE_PART
     }
 
-    /// Whether less is in flight than the window is known to permit.
+    /// `true` if less is in flight than the window is known to allow.
     pub(super) fn has_room(&self, flight: u64) -> bool {
         let deferred = (self.proven / DEFERRED_PART).max(self.packet_max);
         let slack = deferred.max(self.mss.saturating_mul(2));
         flight.saturating_add(slack) < self.proven
     }
 
-    /// Something left, and `flight` is outstanding now.
+    /// Records a departure after which `flight` bytes are outstanding.
     pub(super) fn left(
         &mut self,
         now: Instant,
@@ -116,7 +116,7 @@ impl Windows {
         self.proven = self.proven.max(flight);
     }
 
-    /// After a timeout's time without sending, the window may have been restarted (RFC 5681 §4.1).
+    /// Forgets the window after an idle time of one timeout: the sender may have restarted it (RFC 5681 §4.1).
     fn restart(&mut self) {
         self.proven = 0;
         self.flight_before = None;
@@ -126,12 +126,12 @@ impl Windows {
         self.slow_rounds = 0;
     }
 
-    /// Everything is acknowledged.
+    /// Records that everything is acknowledged.
     pub(super) fn emptied(&mut self, now: Instant) {
         self.emptied_at.get_or_insert(now);
     }
 
-    /// The window was made smaller, for a loss or a mark.
+    /// Records a reduction of the window, after a loss or a mark.
     pub(super) const fn reduced(&mut self) {
         self.phase = Phase::AfterLoss;
         self.proven = 0;
@@ -139,13 +139,13 @@ impl Windows {
         self.flight_before = None;
     }
 
-    /// Somebody else than a window held the sender for a while.
+    /// Records that something other than a window limited the sender for a while.
     pub(super) const fn held_by_others(&mut self) {
         self.fill = Fill::ByOthers;
     }
 
-    /// Everything before `arrived` is known to be there, and `sent` is the end of what was sent. Says
-    /// how large a round's flights were, if that is over and a window held the sender.
+    /// Records that everything before `arrived` has arrived, and that `sent` is the end of the sent data. At the end of
+    /// a round, returns its greatest flight, or no flight if something other than a window limited the sender.
     pub(super) fn arrived(&mut self, arrived: u64, sent: u64, flight: u64) -> Option<Flights> {
         if arrived < *self.round_ends.get_or_insert(sent) {
             return None;
@@ -182,7 +182,7 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// A round in which so many segments were in flight, and all of which arrived.
+    /// Plays a round in which this number of segments was in flight and arrived.
     fn round(windows: &mut Windows, segments: u64) {
         windows.left(at(0), MSS, MSS, segments * MSS, ms(1000));
         windows.arrived(1, 1, 0);
@@ -197,34 +197,34 @@ mod tests {
     }
 
     #[test]
-    fn a_window_has_room_below_two_thirds_of_what_was_in_flight_and_ample_room_below_half() {
+    fn a_window_has_room_below_two_thirds_of_its_greatest_flight_and_ample_room_below_half() {
         let mut windows = Windows::new(MSS);
         assert!(!windows.has_room(0));
         windows.left(at(0), MSS, MSS, 30 * MSS, ms(1000));
         assert!(windows.has_room(19_999) && !windows.has_room(20_000));
         assert!(windows.has_ample_room(14_999) && !windows.has_ample_room(15_000));
-        // A packet of offload waits until all of it has room.
+        // A large packet of offload waits until all of it fits.
         windows.left(at(0), 16 * MSS, MSS, 30 * MSS, ms(1000));
         assert!(windows.has_room(13_999) && !windows.has_room(14_000));
-        // Of a few segments two are none.
+        // Two of a few segments count as no room.
         let mut small = Windows::new(MSS);
         small.left(at(0), MSS, MSS, 4 * MSS, ms(1000));
         assert!(small.has_room(1999) && !small.has_room(2000));
     }
 
     #[test]
-    fn slow_start_is_over_after_two_rounds_that_do_not_double() {
+    fn slow_start_ends_after_two_rounds_without_doubling() {
         assert_eq!(after(&[10, 20, 40]).kind(), Kind::SlowStart);
         assert_eq!(after(&[10, 20, 21]).kind(), Kind::SlowStart);
         assert_eq!(after(&[10, 20, 21, 22]).kind(), Kind::Congestion);
         assert_eq!(after(&[10, 10, 20, 20]).kind(), Kind::SlowStart);
-        // A quarter more is slow start's still.
+        // Growth by a quarter still counts as slow start.
         assert_eq!(after(&[16, 20, 25]).kind(), Kind::SlowStart);
         assert_eq!(after(&[16, 20, 24, 29]).kind(), Kind::Congestion);
     }
 
     #[test]
-    fn what_others_hold_is_no_round_of_the_window() {
+    fn rounds_with_other_limits_do_not_count() {
         let mut windows = after(&[10]);
         for _ in 0..4 {
             windows.held_by_others();
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_was_not_used_for_a_timeout_is_not_known_any_more() {
+    fn a_window_idle_for_a_timeout_is_no_longer_known() {
         let idle_for = |long: u64, rounds: &[u64]| {
             let mut windows = after(rounds);
             windows.emptied(at(1000));
@@ -243,14 +243,14 @@ mod tests {
         };
         assert_eq!(idle_for(300, &[10, 20]), (true, Kind::SlowStart));
         assert_eq!(idle_for(301, &[10, 20]), (false, Kind::SlowStart));
-        // It may begin anew with slow start.
+        // The window may restart with slow start.
         let steady = [10, 20, 20, 20];
         assert_eq!(idle_for(300, &steady), (true, Kind::Congestion));
         assert_eq!(idle_for(301, &steady), (false, Kind::SlowStart));
     }
 
     #[test]
-    fn a_loss_ends_slow_start_for_good_and_what_was_known() {
+    fn a_loss_ends_slow_start_and_forgets_the_known_window() {
         let mut windows = after(&[10, 20, 40]);
         windows.reduced();
         assert!(!windows.has_room(0));

@@ -1,39 +1,39 @@
-//! The numbers of what was sent again and lost.
+//! Counts of retransmissions and losses.
 
 use crate::analyse::cause::{Class, Need, Retransmission};
 
-/// How often what happened, in one stream.
+/// Counts of retransmissions and losses in one stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Account {
-    /// Packets that carried data which had been sent before; probes are none.
+    /// Packets with data that had been sent before; probes do not count.
     pub retransmissions: u64,
-    /// Bytes of them.
+    /// Bytes of these packets.
     pub retransmitted_bytes: u64,
-    /// Retransmissions of each class, in the order of [`Class::ALL`].
+    /// Retransmissions by class, in the order of [`Class::ALL`].
     pub by_class: [u64; Class::ALL.len()],
-    /// Retransmissions that were needless, as a DSACK says.
+    /// Spurious retransmissions according to a DSACK.
     pub needless_by_dsack: u64,
-    /// As the timestamp says that its ACK echoes.
+    /// Spurious retransmissions according to the timestamp that the ACK echoes.
     pub needless_by_timestamp: u64,
-    /// As the time says in which the ACK came.
+    /// Spurious retransmissions according to the time of the ACK.
     pub needless_by_time: u64,
-    /// As the capture shows: the original had come before.
+    /// Spurious retransmissions according to the capture: the original had arrived before.
     pub needless_by_arrival: u64,
-    /// Needless ones that ACKs of later data set off: later segments had overtaken the original.
+    /// Spurious retransmissions triggered by ACKs of later data: later segments had overtaken the original.
     pub needless_overtaken: u64,
-    /// Needless ones that a timer sent: it expired before the ACK came.
+    /// Spurious retransmissions triggered by a timer that expired before the ACK came.
     pub needless_by_timer: u64,
-    /// Retransmissions of which nothing tells whether they were needed.
+    /// Retransmissions of unknown necessity.
     pub of_unknown_need: u64,
-    /// First transmissions that were lost, as a repair was needed.
+    /// Lost first transmissions: those whose retransmission was needed.
     pub lost_first: u64,
-    /// Repairs that were lost.
+    /// Lost retransmissions.
     pub lost_again: u64,
 }
 
 impl Account {
-    /// Counts one more.
+    /// Counts one retransmission.
     pub(super) fn count(&mut self, record: &Retransmission) {
         let class = record.cause.class();
         if let Some(count) = self.by_class.get_mut(class as usize) {
@@ -65,7 +65,7 @@ impl Account {
         self.lost_again += u64::from(record.lost);
     }
 
-    /// Tells of no retransmission any more what set it off.
+    /// Discards the causes of all retransmissions.
     pub(crate) fn forget_causes(&mut self) {
         let mut unknown = 0;
         for class in Class::ALL.into_iter().filter(|class| !class.is_probe()) {
@@ -79,13 +79,13 @@ impl Account {
         (self.needless_overtaken, self.needless_by_timer) = (0, 0);
     }
 
-    /// Retransmissions of a class.
+    /// Returns the number of retransmissions of a class.
     #[must_use]
     pub fn of(&self, class: Class) -> u64 {
         self.by_class.get(class as usize).copied().unwrap_or(0)
     }
 
-    /// Retransmissions that were needless, whatever shows it.
+    /// Returns the number of spurious retransmissions, by any evidence.
     #[must_use]
     pub const fn needless(&self) -> u64 {
         self.needless_by_dsack

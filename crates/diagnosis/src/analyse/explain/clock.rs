@@ -1,111 +1,111 @@
-//! For how long nothing happened, and for how long a sender may be silent before its timer expires.
+//! Durations without events, and the least time after which a sender's timer expires.
 
 use dupack_tcp::rtt::RttEstimator;
 use dupack_tcp::time::{Duration, Instant};
 
 use super::lateness::Lateness;
 
-/// The least timeout that any sender in common use has: Linux's `TCP_RTO_MIN` and ns-2's `minrto_`
-/// (RFC 6298 §2.4 asks for a second). A twentieth is taken off for clocks that are not ours.
+/// Least timeout of common senders: Linux's `TCP_RTO_MIN` and ns-2's `minrto_` (RFC 6298 §2.4 requires one second).
+/// Reduced by a twentieth, because the sender's clock may differ from the capture's.
 pub(super) const RTO_MIN: Duration = Duration::from_millis(190);
 
-/// What the answer to an ACK may take on a host that answers at once, before anything is known of it
-/// (ours: interrupt, stack and capture take tens of microseconds).
+/// Assumed time of a prompt answer to an ACK before any measurement (our choice: interrupt, stack and capture take tens
+/// of microseconds).
 const PROMPT: Duration = Duration::from_micros(200);
 
-/// An answer is still prompt if it takes this many times the usual.
+/// An answer is prompt if it takes at most this many times the usual time, beyond [`PROMPT`].
 const PROMPT_FACTOR: u64 = 3;
 
-/// Weight of an answer that took longer than the usual one, as its inverse; a sooner one has half. What
-/// is late is late for other reasons (ours).
+/// Inverse weight of an answer that took longer than usual; a sooner answer has weight one half. Late answers are late
+/// for other reasons (our choice).
 const LATER_WEIGHT: u64 = 32;
 
-/// What is taken for the round-trip time before there is a sample: the second that RFC 6298 §2.1 has
-/// for the timeout then is at least three of them.
+/// Assumed round-trip time before the first sample. The initial timeout of one second (RFC 6298 §2.1) is at least three
+/// times as long.
 const RTT_UNKNOWN: Duration = Duration::from_millis(300);
 
-/// When things happened last.
+/// Times of the latest events.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
     departed: Option<Instant>,
     arrived: Option<Arrived>,
-    /// When the retransmission timer was certainly running anew: the cumulative ACK advanced,
-    /// something was sent while nothing was outstanding, or a timer expired.
+    /// Last time at which the retransmission timer certainly restarted: the cumulative ACK advanced, data was sent
+    /// while nothing was outstanding, or a timer expired.
     base: Option<Instant>,
-    /// How long an answer to an ACK usually takes.
+    /// Usual time of an answer to an ACK.
     answer: Duration,
     distance: Distance,
     lateness: Lateness,
 }
 
-/// How far from the sender the capture was taken.
+/// Distance of the capture point from the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Distance {
     /// An ACK is at the sender when it is captured.
     #[default]
     Here,
-    /// It is under way after that, and what left the sender is captured later: by how much changes with
-    /// the queues between them.
+    /// A captured ACK is still in transit to the sender, and a segment is captured after it left. Queues between the
+    /// two make this delay vary.
     Away,
 }
 
-/// An ACK that comes to the sender later than this after it was captured was captured away from it
-/// (ours: more than any host takes, less than any path that queues).
+/// An ACK that reaches the sender later than this after its capture was captured away from the sender (our choice: more
+/// than any host takes, less than any path with queues).
 const AWAY: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Copy, Debug)]
 struct Arrived {
     at: Instant,
-    /// How long after the one before.
+    /// Time since the ACK before.
     after: Duration,
     packet: u64,
     answered: bool,
 }
 
-/// How an event lies in time.
+/// Times that relate a departure to earlier events.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
-    /// When the segment left, as far as that is known.
+    /// Time at which the segment left, as far as known.
     pub at: Instant,
-    /// Whether it is known that well where the capture was not taken at the sender.
+    /// Accuracy of that time if the capture was not taken at the sender.
     pub departure: Known,
-    /// Since the last ACK or segment.
+    /// Time since the last ACK or segment.
     pub silence: Duration,
-    /// Since the timer was last started anew.
+    /// Time since the last restart of the timer.
     pub since_base: Duration,
-    /// The ACK that it answers at once, if it does.
+    /// Packet number of the ACK that it answers promptly, if any.
     pub answers: Option<u64>,
-    /// How long after the ACK before that the last one came.
+    /// Time between the last ACK and the one before it.
     pub between_acks: Duration,
-    /// The last ACK before it.
+    /// Packet number of the last ACK.
     pub last_ack: Option<u64>,
     pub rtt: Rtt,
     pub distance: Distance,
 }
 
-/// Whether the time of a departure is known, away from the sender.
+/// Accuracy of a departure time away from the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
-    /// It is, or was captured at the sender.
+    /// The time is known, or the segment was captured at the sender.
     Yes,
-    /// It is late by the queues on the way.
+    /// The time includes the delay of queues on the path.
     LateByQueues,
 }
 
-/// What is known of the round-trip time.
+/// Estimates of the round-trip time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rtt {
     pub smoothed: Duration,
     pub least: Duration,
-    /// No timer of a sender expires sooner.
+    /// Lower bound of the sender's timeouts.
     pub rto_least: Duration,
 }
 
 impl Rtt {
     fn of(estimator: &RttEstimator, late: Duration) -> Self {
-        // Away from the sender the way of the segments is not in the samples.
+        // Away from the sender, the samples do not contain the segments' path to the capture point.
         let smoothed = estimator.srtt().unwrap_or(RTT_UNKNOWN) + late;
-        // Half the variance term: senders sample differently, and never know more than we do.
+        // Half the variance term: senders sample differently, and never know more than the capture does.
         let rto_least = (smoothed + estimator.rttvar() * 2).max(RTO_MIN);
         Self {
             smoothed,
@@ -116,7 +116,7 @@ impl Rtt {
 }
 
 impl Clock {
-    /// How a departure at `at` lies in time, before it is taken note of.
+    /// Returns the times of a departure at `at`, before it is recorded.
     pub fn timing(&mut self, at: Instant, stamp: Option<u32>, rtt: &RttEstimator) -> Timing {
         let late = self.lateness.of(at, stamp);
         let (late, departure) = match (self.distance, late) {
@@ -149,7 +149,7 @@ impl Clock {
         PROMPT + self.answer.saturating_mul(PROMPT_FACTOR)
     }
 
-    /// Something left at `at`; `srtt` tells late answers from none.
+    /// Records a departure at `at`; `srtt` bounds the time of an answer.
     pub fn departed(&mut self, at: Instant, srtt: Option<Duration>) {
         self.departed = Some(at);
         let Some(arrived) = self.arrived.as_mut().filter(|arrived| !arrived.answered) else {
@@ -163,7 +163,7 @@ impl Clock {
         }
     }
 
-    /// An ACK came, so long after it was captured.
+    /// Records an ACK that reached the sender `under_way` after its capture.
     pub fn arrived(&mut self, at: Instant, packet: u64, under_way: Duration) {
         self.distance = if under_way > AWAY {
             Distance::Away
@@ -179,12 +179,12 @@ impl Clock {
         });
     }
 
-    /// Whether the capture was taken away from the sender.
+    /// `true` if the capture was taken away from the sender.
     pub fn is_away(&self) -> bool {
         self.distance == Distance::Away
     }
 
-    /// The retransmission timer was started anew.
+    /// Records a restart of the retransmission timer.
     pub fn restarted(&mut self, at: Instant) {
         self.base = Some(at);
     }

@@ -1,4 +1,4 @@
-//! What happens beside losses: closed windows, probes, keep-alives, resets.
+//! Events other than losses: zero windows, probes, keep-alives, resets.
 
 use std::collections::VecDeque;
 
@@ -6,47 +6,47 @@ use dupack_tcp::time::Instant;
 
 use crate::read::moment::Stage;
 
-/// The most closed windows that are listed, the first; more are counted (ours: no page shows more).
+/// Greatest number of zero windows listed, the first ones; more are only counted (our choice: no page shows more).
 const LISTED_MAX: usize = 64;
 
-/// The receiver had no room: its window was zero.
+/// Period in which the receive window was zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZeroWindow {
-    /// The ACK that closed it, by its number in the capture.
+    /// Packet number of the ACK that closed the window.
     pub packet: u64,
-    /// When that came.
+    /// Time of that ACK.
     pub from: Instant,
-    /// When it was opened again, if it was.
+    /// Time at which the window opened again, if it did.
     pub to: Option<Instant>,
-    /// How often the sender asked.
+    /// Number of window probes.
     pub probes: u32,
 }
 
-/// Which end.
+/// End of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The one that sends the data.
+    /// The sender of the data.
     Sender,
-    /// The one that receives it.
+    /// The receiver of the data.
     Receiver,
 }
 
-/// The connection was reset.
+/// Reset of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reset {
-    /// When.
+    /// Time of the reset.
     pub at: Instant,
-    /// Its number in the capture.
+    /// Its packet number in the capture.
     pub packet: u64,
-    /// By whom.
+    /// End that sent it.
     pub by: End,
-    /// Where the sender stood.
+    /// Stage of the sender.
     pub stage: Stage,
-    /// Bytes that were sent and not acknowledged.
+    /// Bytes sent and not acknowledged.
     pub outstanding: u64,
 }
 
-/// What happened beside losses, in one stream.
+/// Events other than losses, in one stream.
 #[derive(Clone, Debug, Default)]
 pub struct Happenings {
     zero_windows: VecDeque<ZeroWindow>,
@@ -58,36 +58,36 @@ pub struct Happenings {
 }
 
 impl Happenings {
-    /// The first closed windows; the last may still be closed.
+    /// Returns the first zero windows; the last may still be closed.
     pub fn zero_windows(&self) -> impl Iterator<Item = &ZeroWindow> {
         self.zero_windows.iter().chain(self.now_closed.as_ref())
     }
 
-    /// How often the window was closed.
+    /// Returns the number of times that the window closed.
     #[must_use]
     pub const fn closed_times(&self) -> u64 {
         self.closed_times
     }
 
-    /// How often the sender asked whether the window is open again.
+    /// Returns the number of window probes.
     #[must_use]
     pub const fn window_probes(&self) -> u64 {
         self.window_probes
     }
 
-    /// How often it asked whether the peer is still there.
+    /// Returns the number of keep-alives.
     #[must_use]
     pub const fn keep_alives(&self) -> u64 {
         self.keep_alives
     }
 
-    /// The first reset.
+    /// Returns the first reset.
     #[must_use]
     pub const fn reset(&self) -> Option<&Reset> {
         self.reset.as_ref()
     }
 
-    /// Whether the window is closed now.
+    /// `true` if the window is zero now.
     pub(super) const fn is_closed(&self) -> bool {
         self.now_closed.is_some()
     }

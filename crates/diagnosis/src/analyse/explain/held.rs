@@ -1,62 +1,63 @@
-//! What the receiver holds beyond the first missing byte, where no SACK tells of it.
+//! Data that the receiver holds beyond the first missing byte, where no SACK reports it.
 //!
-//! With something missing, a receiver acknowledges at once whatever comes (RFC 5681 §4.2), so that an ACK which
-//! answers the repair of the first missing segment and goes beyond it tells what was there before. If nothing
-//! is missing, one ACK may be for two segments (RFC 1122 §4.2.3.2), or for more where hosts take them in together.
-//! Two things tell that something was missing:
+//! A receiver with a hole acknowledges every segment at once (RFC 5681 §4.2). If an ACK answers the retransmission of
+//! the first missing segment and goes beyond it, the receiver therefore already held the data up to there. Without a
+//! hole, one ACK may cover two segments (RFC 1122 §4.2.3.2), or more if the host receives them together. Two kinds of
+//! evidence show a hole:
 //!
-//! - **Duplicate ACKs**: for each, the receiver holds one segment more.
-//! - **How far the ACK goes**: farther than those that answer segments in order.
+//! - **Duplicate ACKs**: for each, the receiver holds one more segment.
+//! - **The distance that the ACK advances**: farther than ACKs of segments in order.
 
 use dupack_tcp::facts::{AckFacts, AckKind};
 
-/// An ACK in order may be for so many segments (RFC 1122 §4.2.3.2).
+/// Number of segments that one ACK of segments in order may cover (RFC 1122 §4.2.3.2).
 const IN_ORDER: usize = 2;
 
-/// So many numbers of segments are told apart, the last for all above (ours: Linux takes in 64 KiB at once, 45
-/// full segments).
+/// Numbers of segments that are counted separately, the last one for all greater numbers (our choice: Linux receives 64
+/// KiB at once, 45 full segments).
 const COUNTED: usize = 64;
 
-/// One of so many ACKs in order may be for more segments than is usual: ACKs are lost, too (ours).
+/// One in this many ACKs of segments in order may cover more segments than usual: ACKs are lost, too (our choice).
 const RARE_ONE_OF: u32 = 20;
 
-/// What the receiver holds, and how it acknowledges what comes in order.
+/// Data that the receiver holds, and its way of acknowledging data in order.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// Segments that duplicate ACKs told of, beyond the first missing one.
+    /// Segments beyond the first missing one that duplicate ACKs reported.
     segments: u64,
     /// Segments that were outstanding beyond the first missing one when the timer expired.
     beyond: u64,
-    /// How many ACKs in order were for how many segments.
+    /// Number of ACKs in order by the number of segments that each covered.
     in_order: [u32; COUNTED],
-    /// Whether SACK blocks have come.
+    /// Presence of SACK blocks.
     sacks: Sacks,
 }
 
-/// Whether the receiver says by itself what it holds.
+/// Presence of SACK blocks from the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sacks {
     NotSeen,
     Seen,
 }
 
-/// What had made the sender send what is acknowledged.
+/// Cause of the transmissions that an ACK answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
-    /// A timeout: what duplicate ACKs answer may be what was sent again.
+    /// A timeout: duplicate ACKs may answer retransmissions.
     Timeout,
     /// Anything else.
     Other,
 }
 
-/// Of what was outstanding beyond the first missing segment when the timer expired, duplicate ACKs had told that …
+/// Part of the data outstanding beyond the first missing segment at a timeout that duplicate ACKs had reported as
+/// arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rest {
-    /// … all of it had arrived.
+    /// All of it.
     All,
-    /// … part of it had, but not which.
+    /// An unknown part of it.
     Some,
-    /// … nothing had.
+    /// None of it.
     None,
 }
 
@@ -72,7 +73,7 @@ impl Default for Held {
 }
 
 impl Held {
-    /// An ACK came; `after` as it was before it.
+    /// Records an ACK; `after` is the state before it.
     pub fn acknowledged(&mut self, facts: &AckFacts<'_>, after: After) {
         if facts.sacked_bytes > 0 {
             self.sacks = Sacks::Seen;
@@ -84,17 +85,17 @@ impl Held {
         }
     }
 
-    /// The timer expired while so many segments were outstanding.
+    /// Records a timeout with this number of outstanding segments.
     pub fn timed_out(&mut self, outstanding: usize) {
         self.beyond = (outstanding as u64).saturating_sub(1);
     }
 
-    /// How much of what was outstanding at the timeout had arrived.
+    /// Returns the part of the data outstanding at the timeout that had arrived.
     pub fn rest(&self) -> Rest {
         match self.segments {
             0 => Rest::None,
             all if all == self.beyond => Rest::All,
-            // More than there were: some answer what was sent needlessly.
+            // More than the outstanding segments: some duplicate ACKs answer spurious retransmissions.
             _ => Rest::Some,
         }
     }
@@ -116,17 +117,17 @@ impl Held {
         self.segments = 0;
     }
 
-    /// Whether the receiver says by SACK what it holds.
+    /// `true` if the receiver reports by SACK which data it holds.
     pub fn is_told(&self) -> bool {
         self.sacks == Sacks::Seen
     }
 
-    /// Whether something was missing when what an ACK for so many segments answers came.
+    /// `true` if something was missing at the receiver when it sent an ACK for this number of segments.
     pub fn was_something(&self, segments: usize) -> bool {
         segments > 1 && (self.segments > 0 || segments > self.usual())
     }
 
-    /// The most segments that an ACK in order is usually for.
+    /// Returns the greatest number of segments that an ACK in order usually covers.
     fn usual(&self) -> usize {
         let all: u32 = self
             .in_order

@@ -1,14 +1,14 @@
-//! Repairs of what the capture never showed: behind the place where a tail was lost, its repair looks
+//! Retransmissions of data that the capture never showed. Beyond the place of a tail loss, the retransmission looks
 //! like new data.
 //!
-//! Where a sender numbers its packets (IPv4's identification, counted up by one), numbers are missing:
-//! more than the bytes account for that were passed over. But a host's other packets take numbers, too: ACKs, of which the
-//! capture may lack some, and those of its other connections. So missing numbers alone show nothing, and it takes a second
-//! sign: the sender was in the middle of a message (what came last was not pushed), and then it was silent for longer than
-//! any timer of a lost tail takes. Then this packet is not the first that carries these bytes, and as many packets after it
-//! are repairs, too, as numbers are missing.
+//! If a sender numbers its packets (IPv4's identification, incremented by one), numbers are missing: more than the
+//! captured bytes account for. Missing numbers alone are no evidence, because other packets of a host take numbers,
+//! too: ACKs, of which the capture may lack some, and packets of other connections. A second sign is required: the
+//! sender was in the middle of a message (the last segment was not pushed), and was then silent for longer than any
+//! timer for a tail loss takes. In this case the packet is not the first with its bytes, and as many packets after it
+//! as numbers are missing are also retransmissions.
 //!
-//! At the sender's own end nothing is hidden.
+//! Nothing is hidden in a capture taken at the sender.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::time::Duration;
@@ -16,82 +16,86 @@ use dupack_tcp::time::Duration;
 use super::clock::{Distance, Timing};
 use crate::read::moment::Departure;
 
-/// Packets in order that must have been numbered one by one before the numbers count (ours).
+/// Number of packets in order that must have been numbered one by one before the numbers count as evidence (our
+/// choice).
 const TO_TRUST: u32 = 16;
 
-/// Of this many one may be out of order, or have followed a loss (ours).
+/// One in this many packets may be out of order or follow a loss (our choice).
 const IN_ORDER_OF: u32 = 8;
 
-/// A timer that repairs a tail takes no less (ours: a probe of Linux's takes two round trips and no less than this).
+/// Lower bound of the timers for a tail loss (our choice: Linux's probe waits for two round trips and at least this
+/// time).
 const SILENCE_MIN: Duration = Duration::from_millis(10);
 
-/// More missing packets in a row than this are no loss but another way of numbering (ours: a
+/// Greatest number of packets missing in a row: more are not a loss but another scheme of numbering (our choice: a
 /// window of 64 KiB in full segments has 45).
 const MISSING_MAX: u64 = 4096;
 
-/// What is told by the numbers of packets.
+/// Evidence from the numbers of packets.
 #[derive(Debug, Default)]
 pub(super) struct Hidden {
-    /// The highest number.
+    /// Highest number so far.
     highest: Option<u16>,
     by_one: u32,
     otherwise: u32,
     /// Length of a full segment: the longest so far.
     full: u64,
-    /// Before this offset everything had been sent when a hidden loss was found.
+    /// End of the data that had been sent when a hidden loss was detected.
     edge: u64,
-    /// Before this offset everything was seen, or passed over.
+    /// End of the data that was captured or skipped.
     seen_to: u64,
     /// State of the message after the last new data.
     message: Message,
 }
 
-/// State of the application's message when the last segment left, as far as PSH tells (RFC 9293 §3.9.1.2).
+/// State of the application's message after the last segment, as far as PSH tells (RFC 9293 §3.9.1.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Message {
-    /// It may have ended.
+    /// The message may have ended.
     #[default]
     Ended,
     UnderWay,
 }
 
-/// What a packet is that looks new.
+/// Nature of a packet that looks new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Looks {
-    /// As far as numbers tell, it is.
+    /// New, as far as the numbers tell.
     New,
-    /// Its bytes had been sent before, and all up to here.
+    /// Its bytes had been sent before, as had all bytes up to `edge`.
     SentBefore {
-        /// The end of what had been sent.
+        /// End of the data that had been sent.
         edge: u64,
     },
 }
 
 impl Hidden {
-    /// The sender has sent a packet without data.
+    /// Records a packet of the sender without data.
     pub fn numbered(&mut self, id: u16) {
         self.missing(Some((id, id)));
     }
 
-    /// Looks at the next packet.
+    /// Examines the next packet.
     pub fn look(&mut self, departure: &Departure<'_>, timing: &Timing) -> Looks {
         let segments = departure.sent.len().max(1);
         let bytes = departure.end.saturating_sub(departure.start);
         self.full = self.full.max(bytes.div_ceil(segments as u64));
-        // A packet that an interface cuts up has the number of its first segment, and the others' follow.
+        // An interface that segments a packet gives the first segment the packet's number and the others the following
+        // numbers.
         let last = departure
             .ip_id
             .map(|id| id.wrapping_add((segments - 1) as u16));
         let missing = self.missing(departure.ip_id.zip(last));
         let pushed = departure.flags.contains(Flags::PSH) || departure.flags.contains(Flags::FIN);
         let now = match bytes {
-            // A keep-alive says nothing of messages.
+            // A keep-alive carries no information about messages.
             0 => self.message,
             _ if pushed => Message::Ended,
             _ => Message::UnderWay,
         };
         let message = core::mem::replace(&mut self.message, now);
-        // Data that the capture lacks took numbers, and may have ended a message; what was acknowledged meanwhile is among it.
+        // Data missing from the capture took numbers, and may have ended a message. That includes data acknowledged in
+        // the meantime.
         let lacking = departure.start.saturating_sub(self.seen_to);
         self.seen_to = self.seen_to.max(departure.end);
         let rtt = timing.rtt.smoothed;
@@ -113,8 +117,8 @@ impl Hidden {
         Looks::SentBefore { edge: self.edge }
     }
 
-    /// How many packets were sent since the highest number that nobody saw, before one with the numbers from `id` to
-    /// the last.
+    /// Returns the number of packets missing between the highest number so far and a packet with the given first and
+    /// last number.
     fn missing(&mut self, ids: Option<(u16, u16)>) -> u64 {
         let Some((id, last)) = ids else { return 0 };
         let Some(highest) = self.highest.replace(last) else {

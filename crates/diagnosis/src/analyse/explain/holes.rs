@@ -1,11 +1,11 @@
-//! Bytes that were passed over: what comes later and fills them was overtaken, or was sent again.
+//! Skipped bytes: data that fills them later was either reordered or retransmitted.
 //!
-//! This matters where the capture was taken behind the place of the losses. Three things tell:
+//! This distinction matters if the capture was taken behind the place of the losses. Three kinds of evidence decide:
 //!
-//! - **The timestamp**: whoever was overtaken was sent before its overtaker, and so is its TSval.
-//! - **IPv4's identification**, if this sender counts it up: the same.
-//! - **Time**: before the receiver can have asked for it, nothing was sent again; at the sender's own end, too, where packets are
-//!   captured in another order than they left in.
+//! - **The timestamp**: an overtaken packet was sent before the packet that overtook it, so its TSval is older.
+//! - **IPv4's identification**, if the sender increments it: likewise.
+//! - **Time**: before the receiver can have reported the hole, nothing was retransmitted. This also applies to a capture at the
+//!   sender that records packets in another order than they left in.
 
 use std::collections::VecDeque;
 
@@ -14,27 +14,26 @@ use dupack_tcp::time::{Duration, Instant};
 use super::ledger::{Mark, Origin, is_before};
 use crate::read::moment::Departure;
 
-/// The most holes that are remembered, the latest: far more than a window has in practice (ours).
+/// Greatest number of holes kept, the latest: far more than a window has in practice (our choice).
 const HOLES_MAX: usize = 512;
 
-/// A segment that comes within this share of a round trip after the hole was seen is older than any answer of the sender.
+/// Part of a round trip: a segment that comes within this time after the hole appeared is older than any reaction of
+/// the sender.
 const BEFORE_ANY_ANSWER: (u64, u64) = (9, 10);
 
-/// Identifications that must have been seen before their order counts (ours).
+/// Number of identifications seen before their order counts as evidence (our choice).
 const IDS_TO_TRUST: u32 = 8;
 
-/// From one packet to the next a count goes no farther than this, whatever is lost or overtaken between
-/// them (ours).
+/// Greatest step from one packet's count to the next, including losses and reordering between them (our choice).
 const NEAR: u16 = 256;
 
-/// Of this many steps one may be farther: numbers drawn by lot are near in one of a hundred.
+/// One in this many steps may be larger: randomly chosen numbers are near in one of a hundred cases.
 const FAR_ONE_OF: u32 = 10;
 
-/// A segment that is overtaken before any ACK was seen cannot have been sent again within this time: it
-/// is no longer than the least timeout of Linux.
+/// Least time to a retransmission before any ACK was seen: not longer than Linux's least timeout.
 const SOON: Duration = Duration::from_millis(190);
 
-/// What is missing, and what passed it.
+/// Missing bytes, and the packet that overtook them.
 #[derive(Clone, Copy, Debug)]
 struct Hole {
     start: u64,
@@ -44,23 +43,23 @@ struct Hole {
     ip_id: Option<u16>,
 }
 
-/// What a segment was that filled a hole.
+/// Nature of a segment that filled a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Filling {
     Overtaken,
     SentAgain,
 }
 
-/// The holes of one stream, in the order of their bytes.
+/// Holes of one stream, in the order of their bytes.
 #[derive(Debug, Default)]
 pub(super) struct Holes {
     holes: VecDeque<Hole>,
-    /// From where the capture was taken to the sender and back, once there was an ACK.
+    /// Time from the capture point to the sender and back, known after the first ACK.
     to_sender: Option<Duration>,
     ids: Ids,
 }
 
-/// Whether the sender counts its identifications up.
+/// Evidence for identifications that the sender increments.
 #[derive(Debug, Default)]
 struct Ids {
     last: Option<u16>,
@@ -72,7 +71,7 @@ impl Ids {
     fn see(&mut self, id: Option<u16>) {
         if let (Some(last), Some(id)) = (self.last, id) {
             let step = id.wrapping_sub(last) as i16;
-            // That of all packets may be zero (RFC 6864 §4.1).
+            // The identification of every packet may be zero (RFC 6864 §4.1).
             if step != 0 && step.unsigned_abs() <= NEAR {
                 self.near = self.near.saturating_add(1);
             } else {
@@ -88,7 +87,7 @@ impl Ids {
 }
 
 impl Holes {
-    /// A segment left that was new, or had been passed over.
+    /// Records a departure of new or skipped data.
     pub fn departed(&mut self, departure: &Departure<'_>) {
         self.ids.see(departure.ip_id);
         if departure.unseen_bytes == 0 {
@@ -106,7 +105,7 @@ impl Holes {
         });
     }
 
-    /// An ACK was captured, and came to the sender later.
+    /// Records an ACK that reached the sender `under_way` after its capture.
     pub fn arrived(&mut self, under_way: Duration, una: u64) {
         self.to_sender = Some(under_way);
         while self.holes.front().is_some_and(|hole| hole.end <= una) {
@@ -114,7 +113,7 @@ impl Holes {
         }
     }
 
-    /// What a segment is that fills a hole, at least in part; the hole is smaller after it.
+    /// Decides the nature of a segment that fills a hole, at least in part, and shrinks the hole.
     pub fn fill(&mut self, departure: &Departure<'_>) -> Option<Filling> {
         let at = self
             .holes
@@ -147,8 +146,8 @@ impl Holes {
             .unwrap_or_else(|| self.by_time(departure, hole.overtaken_at))
     }
 
-    /// Whether a packet was sent before another with this timestamp and this identification, as far as
-    /// they tell.
+    /// Decides by timestamp and identification whether a packet was sent before another one; `None` if they do not
+    /// tell.
     fn is_older(
         &self,
         departure: &Departure<'_>,
@@ -185,7 +184,7 @@ impl Holes {
         }
     }
 
-    /// Whether a packet is the first transmission of what was passed over and repaired before it came.
+    /// `true` if a packet is the first transmission of skipped data and arrived after its retransmission.
     pub fn is_overtaken_by_repair(
         &self,
         departure: &Departure<'_>,

@@ -1,22 +1,22 @@
-//! What made a sender send a segment again.
+//! Cause of each retransmission.
 //!
-//! A retransmission has one of two origins: an ACK that came, or a timer that expired. ACKs leave
-//! evidence: duplicates, SACK blocks beyond the segment, a partial ACK in a recovery. Without any, it
-//! was a timer. With some, time decides: an answer comes at once (or, paced, within the stream of
-//! segments), a timer after its own while.
+//! A retransmission has one of two origins: an ACK or the expiry of a timer. ACKs leave evidence: duplicates, SACK
+//! blocks beyond the segment, a partial ACK in a recovery. Without evidence, the origin is a timer. With evidence, time
+//! decides: the answer to an ACK comes at once (or, if paced, within the flow of segments), an expiry after the timer's
+//! own time.
 //!
 //! ```text
 //! no evidence   the last segment of several, after a silence    tail loss probe
-//!               the only segment                                probe or timeout: what follows tells
+//!               the only segment                                probe or timeout: later events decide
 //!               else the first segment                          timeout
-//! evidence      it is not the first outstanding segment         a recovery's
-//!               first segment, not repaired yet                 a recovery's; a timeout if the timer was
-//!                                                               due and nothing came just before
-//!               first segment, repaired already                 found lost again, or a timeout: a timeout
-//!                                                               if no ACK can have told (less than the
-//!                                                               least round trip ago), or the timer was
-//!                                                               due and an ACK would have told before
-//! after a timeout, what was outstanding then                    after the timeout
+//! evidence      not the first outstanding segment               recovery
+//!               first segment, not yet retransmitted            recovery; timeout if the timer was due and
+//!                                                               nothing came just before
+//!               first segment, retransmitted before             found lost again, or timeout: timeout if no
+//!                                                               ACK can have reported it (less than the
+//!                                                               least round trip ago), or if the timer was
+//!                                                               due and an ACK would have reported it before
+//! after a timeout, data outstanding at that time                after the timeout
 //! ```
 
 mod case;
@@ -38,15 +38,15 @@ use super::clock::{Distance, Known, Timing};
 use crate::analyse::cause::Cause;
 use crate::read::moment::Stage;
 
-/// A lost repair is found by what was sent after it, within this part of a round trip more (RFC 8985:
-/// a quarter of the least; ours for ACKs that come in lumps).
+/// Part of a round trip within which later segments reveal a lost retransmission (RFC 8985: a quarter of the least
+/// round trip; our choice allows for ACKs in batches).
 const FOUND_WITHIN: (u64, u64) = (3, 2);
 
-/// Where ACKs come as often as this, one may by chance come at the same moment as a timer expires
-/// (ours: ten times what an answer takes).
+/// If the interval between ACKs is shorter than this, an ACK and a timer expiry may coincide by chance (our choice: ten
+/// times the duration of an answer).
 const OFTEN: Duration = Duration::from_millis(2);
 
-/// Whether a sender does something, as far as is known.
+/// Habit of the sender, as far as known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Habit {
     #[default]
@@ -55,12 +55,12 @@ enum Habit {
     No,
 }
 
-/// Where the sender stands.
+/// Phase of the sender.
 #[derive(Clone, Copy, Debug, Default)]
 enum Phase {
     #[default]
     Open,
-    /// Until everything before the point is acknowledged.
+    /// Recovery, until everything before `point` is acknowledged.
     Recovery { point: u64 },
     /// The same after a timeout.
     Loss {
@@ -70,45 +70,45 @@ enum Phase {
     },
 }
 
-/// Whether what a timeout was for arrives after all.
+/// Evidence that the data of a timeout arrives after all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Late {
     NotSeen,
-    /// New data was sent though there was something to send again: F-RTO looks what the next ACK says
-    /// (RFC 5682 §2.1 step 2b).
+    /// New data was sent although data was waiting for retransmission: F-RTO waits for the next ACK (RFC 5682 §2.1 step
+    /// 2b).
     Probed,
-    /// An ACK reports what was sent before the expiry and not again.
+    /// An ACK reports data that was sent before the expiry and not retransmitted.
     Seen,
 }
 
-/// Judges the retransmissions of one sender, in their order.
+/// Judges the retransmissions of one sender, in order.
 #[derive(Debug)]
 pub(super) struct Judge {
     sack: Sack,
     phase: Phase,
-    /// Whether the sender sends tail loss probes.
+    /// Use of tail loss probes by the sender.
     probes: Habit,
-    /// What has been sent as a probe since the cumulative ACK advanced, and may have been a timeout.
+    /// Probe, or possible timeout, since the last advance of the cumulative ACK.
     probe: Option<Probe>,
-    /// Whether a round-trip sample has come since the last probe or timeout: without, there is no probe
-    /// (RFC 8985 §7.3).
+    /// `true` if a round-trip sample has come since the last probe or timeout: without one, there is no probe (RFC 8985
+    /// §7.3).
     sampled: bool,
     /// Expiries in a row.
     expiries: u32,
-    /// A repair of the first segment that may have been a timeout among ACKs.
+    /// Retransmission of the first segment, while ACKs came, that may have been a timeout.
     doubt: Option<Doubt>,
-    /// Repairs of the first segment, one of which may have been a timeout away from here.
+    /// Retransmissions of the first segment away from the sender, one of which may have been a timeout.
     singles: Singles,
-    /// The last repetition, if it was one of the first segment.
+    /// Last retransmission, if it was one of the first segment.
     wait: Option<Wait>,
-    /// The last repair that is over.
+    /// Last recovery that is over.
     over: Option<Over>,
-    /// Whether the sender sends everything again after a fast retransmit (Tahoe).
+    /// Retransmission of everything after a fast retransmit (Tahoe).
     goes_back: Habit,
 }
 
-/// A recovery, or what follows a timeout, that is over. Where ACKs are seen sooner than what the sender
-/// had sent before they came, some of it is seen later.
+/// Recovery, or phase after a timeout, that is over. If ACKs are captured before segments that the sender sent earlier,
+/// some of its retransmissions appear later.
 #[derive(Clone, Copy, Debug)]
 struct Over {
     point: u64,
@@ -116,7 +116,7 @@ struct Over {
 }
 
 impl Over {
-    /// What else belonged to it.
+    /// Returns the cause of another retransmission of this recovery.
     const fn cause(self, sack: Sack) -> Cause {
         match self.stage {
             Stage::Loss => Cause::AfterTimeout,
@@ -143,7 +143,7 @@ impl Judge {
         }
     }
 
-    /// Where the sender stands; `disorder` if ACKs say that something is missing.
+    /// Returns the stage of the sender; `disorder` is true if ACKs report that something is missing.
     pub const fn stage(&self, disorder: bool) -> Stage {
         match self.phase {
             Phase::Open if disorder => Stage::Disorder,
@@ -153,7 +153,7 @@ impl Judge {
         }
     }
 
-    /// Something is sent again.
+    /// Judges a retransmission.
     pub fn sent_again(&mut self, case: &Case) -> Verdict {
         let before = self.timeout_before(case);
         let timeout_of = self.after_single(case);
@@ -183,7 +183,7 @@ impl Judge {
         }
     }
 
-    /// What was acknowledged before it was seen is of the repair that ended with that ACK.
+    /// Attributes data that was acknowledged before its capture to the recovery that ended with that ACK.
     fn left_over(&self, case: &Case) -> Option<Verdict> {
         let over = self.over?;
         if case.end > case.una || case.start >= over.point {
@@ -202,7 +202,7 @@ impl Judge {
         self.fast(case)
     }
 
-    /// The first repair of a recovery.
+    /// Starts a recovery with its first retransmission.
     fn fast(&mut self, case: &Case) -> Verdict {
         self.phase = Phase::Recovery { point: case.nxt };
         self.probe = None;
@@ -262,7 +262,7 @@ impl Judge {
         !self.sack.is_on() || (case.sacked == 0 && case.dup_acks == 0)
     }
 
-    /// Whether the timer expired though ACKs say that the first segment is missing.
+    /// `true` if the timer expired although ACKs report that the first segment is missing.
     fn is_timeout_in_spite_of_acks(&self, case: &Case) -> bool {
         if !case.is_head() {
             return false;
@@ -279,11 +279,11 @@ impl Judge {
         let (part, whole) = FOUND_WITHIN;
         let found_by = rtt.smoothed.saturating_mul(part) / whole + TIMER_SLACK;
         if !self.sack.is_on() && case.repaired_here {
-            // A partial ACK would have moved on, and duplicates have said what they can.
+            // A partial ACK would have advanced, and further duplicate ACKs trigger nothing.
             return true;
         }
         if case.timing.departure == Known::LateByQueues {
-            // Nor is it known when it left.
+            // The departure time is unknown as well.
             return false;
         }
         if !self.sack.is_on() {
@@ -293,15 +293,16 @@ impl Judge {
             };
         }
         if too_soon {
-            // No ACK can have told of the repair. Some begin to repair anew when a reduction is undone.
+            // No ACK can have reported the retransmission. Some senders restart the recovery when a reduction is
+            // undone.
             return case.may_be_by_timer();
         }
         let by_chance = age >= rtt.rto_least && case.timing.between_acks < OFTEN;
         case.timer_was_due() && age > found_by && (by_chance || !case.is_prompt())
     }
 
-    /// New data left, after a while in which nothing did; `head_waits` if the first outstanding
-    /// segment was sent once.
+    /// Records a departure of new data after a silence; `head_waits` is true if the first outstanding segment was sent
+    /// once.
     pub fn sent_new(&mut self, timing: &Timing, outstanding: bool, head_waits: bool) {
         if let Phase::Loss { late, .. } = &mut self.phase
             && head_waits
@@ -316,18 +317,18 @@ impl Judge {
         let waited =
             timing.silence.saturating_mul(whole) >= timing.rtt.smoothed.saturating_mul(part);
         if outstanding && waited && matches!(self.phase, Phase::Open) && self.probe.is_none() {
-            // It may have been a probe with new data (RFC 8985 §7.3).
+            // This may have been a tail loss probe with new data (RFC 8985 §7.3).
             self.sampled = false;
         }
     }
 
-    /// The sender goes on where it was: the timeout is taken back (RFC 5682, RFC 4015).
+    /// Undoes the timeout: the sender continues where it was (RFC 5682, RFC 4015).
     const fn take_back(&mut self) {
         self.phase = Phase::Open;
         self.expiries = 0;
     }
 
-    /// An ACK came.
+    /// Records an ACK.
     pub fn acknowledged(&mut self, una: u64, news: &News) {
         self.sampled |= news.sampled;
         if let Some(unanswered) = self.doubt.as_mut().and_then(|d| d.unanswered.as_mut()) {
@@ -337,7 +338,7 @@ impl Judge {
             self.doubt = self.doubt.filter(|doubt| una < doubt.point);
         }
         if let Phase::Loss { late, .. } = &mut self.phase {
-            // Without SACK an ACK may jump over what had arrived before: only the next one tells.
+            // Without SACK, an ACK may advance over data that had arrived before; only the next ACK decides.
             let shown = news.late_by_timestamp
                 || (news.late && (self.sack.is_on() || *late == Late::Probed));
             match (*late, shown) {
@@ -361,8 +362,8 @@ impl Judge {
         }
     }
 
-    /// When the timer expired after which the sender is still repairing, and the end of what was
-    /// outstanding then.
+    /// Returns the time of the timeout that the sender is still recovering from, and the end of the data outstanding
+    /// then.
     pub const fn timed_out(&self) -> Option<(Instant, u64)> {
         match self.phase {
             Phase::Loss { since, point, .. } => Some((since, point)),

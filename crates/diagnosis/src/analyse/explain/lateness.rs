@@ -1,14 +1,13 @@
-//! By how much longer than at best a segment was under way to where the capture was taken, by its
-//! timestamp.
+//! Delay of a segment to the capture point beyond the least delay, from its timestamp.
 //!
-//! Away from the sender segments are seen later than they left, and queues make them late by more.
-//! TSval says when each left, in ticks of the sender's clock, once it is known how long a tick is:
-//! from the capture, as one of those that stacks have.
+//! Away from the sender, segments are captured later than they left, and queues add to the delay. TSval gives the
+//! departure time in ticks of the sender's clock. The duration of a tick is measured from the capture and rounded to
+//! one that stacks use.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Ticks that stacks have: Linux's fine ones (and ours), FreeBSD's and Linux's 1 ms, Linux's at 250 and
-/// 100 Hz, Windows' 10 and 100 ms, 4.4BSD's half a second.
+/// Ticks of common stacks: Linux's fine ticks (and ours), 1 ms of FreeBSD and Linux, Linux's at 250 and 100 Hz, 10 and
+/// 100 ms of Windows, half a second of 4.4BSD.
 const TICKS: [Duration; 7] = [
     Duration::from_micros(1),
     Duration::from_micros(100),
@@ -19,33 +18,32 @@ const TICKS: [Duration; 7] = [
     Duration::from_millis(500),
 ];
 
-/// A tick is told from so many of them.
+/// Number of ticks from which the duration of a tick is measured.
 const TICKS_TO_TELL: u32 = 50;
 
-/// And in no less time than this, and again whenever twice the time has passed: queues that fill make
-/// ticks look longer (ours).
+/// Least time of the measurement, which is repeated whenever twice the time has passed: growing queues make ticks look
+/// longer (our choice).
 const TIME_TO_TELL: Duration = Duration::from_millis(300);
 
-/// What a tick may be longer than it looks, for a capture that begins with a queue (ours).
+/// Factor by which a tick may be longer than measured, for a capture that begins with a queue (our choice).
 const LONGER: f64 = 1.2;
 
-/// With longer ticks than this nothing is told.
+/// Longest tick that is precise enough.
 const COARSE: Duration = Duration::from_millis(10);
 
-/// When each segment left, as far as timestamps tell.
+/// Departure times of segments, as far as timestamps tell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lateness {
     first: Option<(Instant, u32)>,
     tick: Option<Duration>,
-    /// How much time had passed when it was told.
+    /// Duration of the measurement.
     told_after: Duration,
-    /// The least difference between the capture's clock and the sender's, in nanoseconds.
+    /// Least difference between the capture's clock and the sender's, in nanoseconds.
     least: i64,
 }
 
 impl Lateness {
-    /// By how much longer than the quickest a segment was under way that was captured at `at`; `None` if
-    /// nothing tells.
+    /// Returns the delay of a segment captured at `at` beyond the least delay; `None` if it is unknown.
     pub fn of(&mut self, at: Instant, stamp: Option<u32>) -> Option<Duration> {
         let stamp = stamp?;
         let &mut (start, first) = self.first.get_or_insert((at, stamp));
@@ -75,8 +73,7 @@ impl Lateness {
     }
 }
 
-/// The tick of which so many have passed in this time, if it is one that counts: the longest that is not
-/// longer than it looks.
+/// Returns the longest tick of a stack that is not longer than measured, if it is precise enough.
 fn tick_of(passed: Duration, ticks: u32) -> Option<Duration> {
     let looks = LONGER * passed.as_secs_f64() / f64::from(ticks);
     let fits = |tick: &Duration| tick.as_secs_f64() <= looks;

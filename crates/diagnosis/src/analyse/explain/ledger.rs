@@ -1,7 +1,6 @@
-//! The records of retransmissions, and what is learned of each after it left: whether it was needed,
-//! and whether it was lost.
+//! Records of retransmissions, and the facts learned about each afterwards: necessity and loss.
 //!
-//! As many as the limit says are kept, the latest. Of older ones only numbers are left.
+//! The latest records are kept, up to the limit. Older ones are only counted.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,21 +11,21 @@ use super::account::Account;
 use super::held::Rest;
 use crate::analyse::cause::{Cause, Class, Need, Retransmission};
 
-/// An ACK covers a segment sooner after its repair than this share of the least round trip: the
-/// repair did not cause it. Not the whole: the least that was seen may be more than the path needs, as
-/// where a queue stood whenever a sample was taken (ours).
+/// Part of the least round trip: an ACK that covers a segment sooner after its retransmission was not caused by it.
+/// Less than the whole, because the least round trip seen may exceed the path's, if a queue stood at every sample (our
+/// choice).
 const SOONER_THAN_ANY: (u64, u64) = (3, 4);
 
-/// The retransmissions of one stream.
+/// Retransmissions of one stream.
 #[derive(Debug)]
 pub(super) struct Ledger {
     entries: VecDeque<Entry>,
-    /// The number of the entry at the front.
+    /// Number of the front entry.
     first: u64,
-    /// The last retransmission of what is outstanding, by its first byte.
+    /// Last retransmission of outstanding data, by its first byte.
     outstanding: BTreeMap<u64, u64>,
     limit: usize,
-    /// What became of those that are not kept any more.
+    /// Counts of the entries that are no longer kept.
     folded: Account,
 }
 
@@ -34,79 +33,80 @@ pub(super) struct Ledger {
 struct Entry {
     record: Retransmission,
     mark: Mark,
-    /// The retransmission of the same bytes before it, by its number.
+    /// Number of the previous retransmission of the same bytes.
     before: Option<u64>,
     certainty: Certainty,
 }
 
-/// What tells a packet from others with the same bytes.
+/// Properties that distinguish a packet from others with the same bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
     /// Its TSval.
     pub stamp: Option<u32>,
     /// IPv4's identification.
     pub ip_id: Option<u16>,
-    /// Whether the capture shows another packet with these bytes before it.
+    /// Presence of an earlier packet with these bytes in the capture.
     pub origin: Origin,
-    /// What had arrived when the timer expired, if this was sent after that.
+    /// Part of the outstanding data that had arrived at the timeout, if this was sent after one.
     pub rest: Rest,
-    /// What is known of the transmission before it.
+    /// Facts about the transmission before it.
     pub before: Before,
 }
 
-/// What is known of the transmission that a repair repeats.
+/// Facts about the transmission that a retransmission repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
-    /// It has another timestamp.
+    /// Its timestamp is older.
     OlderStamp,
-    /// It left so shortly before that no ACK can have told of it, with this timestamp.
+    /// It left, with this timestamp, so shortly before that no ACK can have reported on it.
     UnderWay { stamp: Option<u32> },
-    /// Nothing: its timestamp may be the same.
+    /// Nothing is known; its timestamp may be the same.
     Unknown,
 }
 
-/// Whether the first transmission of what is sent again was captured.
+/// Presence of the first transmission in the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     Seen,
-    /// At the receiver.
+    /// The first transmission was captured, and arrived: the capture was taken at the receiver.
     Arrived,
     PassedOver,
 }
 
-/// Whether a cause may still be revised.
+/// Possibility that a cause is revised later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Certainty {
     Settled,
-    /// A timeout or a tail loss probe: what the sender does later will tell.
+    /// A timeout or a tail loss probe: the sender's later behaviour decides.
     TimeoutOrProbe,
 }
 
-/// What an ACK tells of the repairs that it covers.
+/// Facts of an ACK about the retransmissions that it covers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Covering {
-    /// When it came to the sender.
+    /// Time at which it reached the sender.
     pub at: Instant,
-    /// When it was captured.
+    /// Time of its capture.
     pub captured: Instant,
-    /// The first byte that was not acknowledged before it.
+    /// First byte that was not acknowledged before it.
     pub una_before: u64,
     /// Its TSecr.
     pub echo: Option<u32>,
     pub rtt_least: Option<Duration>,
-    /// When the repair of the first missing segment left, if the receiver held all beyond that when it came.
+    /// Departure time of the first missing segment's retransmission, if the receiver held all data beyond that segment
+    /// when it arrived.
     pub filled: Option<Instant>,
-    /// Where the last segment begins that it is the first to report, cumulatively, and that was sent
-    /// once: the receiver had it before.
+    /// Start of the last segment that this ACK is the first to report, cumulatively, and that was sent once: the
+    /// receiver held it before.
     pub held: Option<u64>,
 }
 
-/// What an ACK answers that moves on from a segment which was sent again.
+/// Transmission that is answered by an ACK that advances from a retransmitted segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answered {
-    /// The first transmission, as the timestamp that it echoes is older than any repair.
+    /// The first transmission: the echoed timestamp is older than that of any retransmission.
     Original { repaired_at: Instant },
-    /// A repair that left then.
+    /// A retransmission that left at `at`.
     Repair { at: Instant },
 }
 
@@ -131,13 +131,14 @@ impl Ledger {
         self.entries.get_mut(index)
     }
 
-    /// The last retransmission of the byte at `offset`, as long as it is outstanding.
+    /// Returns the last retransmission of the byte at `offset`, as long as it is outstanding.
     pub fn last_of(&self, offset: u64) -> Option<&Retransmission> {
         let number = self.number_of(offset)?;
         self.entry(number).map(|entry| &entry.record)
     }
 
-    /// What an ACK that echoes `echo` and moves on from `offset` answers there, if that had been sent again.
+    /// Returns the transmission that is answered by an ACK with the echo `echo` that advances from `offset`, if that
+    /// byte was retransmitted.
     pub fn answered(&self, offset: u64, echo: Option<u32>) -> Option<Answered> {
         let mut next = self.number_of(offset);
         let mut original = None;
@@ -155,8 +156,7 @@ impl Ledger {
         original
     }
 
-    /// What the last retransmission of the byte at `offset` looked like, and when it was, if it is the
-    /// only one.
+    /// Returns the time and mark of the retransmission of the byte at `offset`, if there is only one.
     pub fn only_one_of(&self, offset: u64) -> Option<(Instant, Mark)> {
         let entry = self.entry(self.number_of(offset)?)?;
         (entry.record.transmission == 2).then_some((entry.record.at, entry.mark))
@@ -168,7 +168,7 @@ impl Ledger {
         (entry.record.end > offset).then_some(number)
     }
 
-    /// Takes in a retransmission; gives its number.
+    /// Adds a retransmission and returns its number.
     pub fn push(&mut self, record: Retransmission, mark: Mark, certainty: Certainty) -> u64 {
         let before = self.number_of(record.start);
         let transmission = before
@@ -177,7 +177,7 @@ impl Ledger {
                 entry.record.transmission.saturating_add(1)
             });
         if let Some(entry) = before.and_then(|number| self.entry_mut(number)) {
-            // As far as is known by now; an ACK may tell better.
+            // As far as known so far; an ACK may correct it.
             entry.record.lost = true;
         }
         if self.entries.len() >= self.limit
@@ -200,7 +200,7 @@ impl Ledger {
         number
     }
 
-    /// The latest.
+    /// Returns the latest retransmission.
     pub fn last(&self) -> Option<&Retransmission> {
         self.entries.back().map(|entry| &entry.record)
     }
@@ -209,18 +209,18 @@ impl Ledger {
         self.entry(number).map(|entry| &entry.record)
     }
 
-    /// What left is acknowledged already.
+    /// Marks a retransmission of acknowledged data as spurious.
     pub fn needless_at_once(&mut self, number: u64) {
         if let Some(entry) = self.entry_mut(number) {
             entry.record.need = Need::NeedlessByTime;
         }
     }
 
-    /// An ACK is the first to report the segment that begins at `offset`, which had been sent again.
-    /// Gives what it says of the last repair.
+    /// Applies an ACK that is the first to report the retransmitted segment at `offset`. Returns the necessity of the
+    /// last retransmission.
     pub fn delivered(&mut self, offset: u64, by: &Covering) -> Option<Need> {
         let mut next = self.number_of(offset);
-        // Whether a later repair of the same bytes caused the ACK: then this one did not arrive.
+        // `true` if a later retransmission of the same bytes caused the ACK; then this one did not arrive.
         let mut later_arrived = false;
         let mut of_last = None;
         while let Some(number) = next {
@@ -240,7 +240,7 @@ impl Ledger {
         of_last
     }
 
-    /// A DSACK shows that a repetition was needless.
+    /// Applies a DSACK, which shows that a retransmission was spurious.
     pub fn refuted(&mut self, needless: &Needless) {
         let at = needless.sent_at;
         let from = self.entries.partition_point(|entry| entry.record.at < at);
@@ -261,7 +261,7 @@ impl Ledger {
         }
     }
 
-    /// Everything before `una` is acknowledged.
+    /// Records that everything before `una` is acknowledged.
     pub fn acknowledged(&mut self, una: u64) {
         while let Some(first) = self.outstanding.first_entry()
             && *first.key() < una
@@ -273,15 +273,14 @@ impl Ledger {
             };
             let end = entry.record.end;
             if end > una {
-                // What is left of it is still on its way.
+                // The rest of it is still in transit.
                 self.outstanding.entry(una).or_insert(number);
                 return;
             }
         }
     }
 
-    /// A retransmission turns out to have been a timeout: what was taken for the recovery's after it
-    /// was sent after the timeout.
+    /// Changes a retransmission to a timeout, and later ones of a recovery to retransmissions after the timeout.
     pub fn revise(&mut self, number: u64, timeout: Cause) {
         let Some(index) = number.checked_sub(self.first) else {
             return;
@@ -298,7 +297,7 @@ impl Ledger {
         }
     }
 
-    /// All that may have been timeouts or probes were what `cause` says.
+    /// Settles all retransmissions that were either timeouts or probes, by `cause`.
     pub fn revise_doubtful(&mut self, cause: impl Fn(&Retransmission) -> Cause) {
         for entry in &mut self.entries {
             if entry.certainty == Certainty::TimeoutOrProbe {
@@ -312,7 +311,7 @@ impl Ledger {
         self.entries.iter().map(|entry| &entry.record)
     }
 
-    /// The numbers, of all.
+    /// Returns the counts of all retransmissions.
     pub fn account(&self) -> Account {
         let mut account = self.folded;
         for entry in &self.entries {
@@ -331,10 +330,10 @@ impl Entry {
         if let Before::UnderWay { stamp } = self.mark.before
             && (stamp == self.mark.stamp || ack.echo != self.mark.stamp)
         {
-            // Nobody can have known of a loss, and nothing tells of one now.
+            // No ACK can have reported a loss by then, and no later ACK indicates one.
             return Need::NeedlessByTime;
         }
-        // Only of the segment at the left edge do receivers echo the timestamp (RFC 7323 §4.3).
+        // Receivers echo the timestamp only of the segment at the left edge (RFC 7323 §4.3).
         let at_edge = record.start <= ack.una_before && ack.una_before < record.end;
         if let (true, Some(echo), Some(stamp)) = (at_edge, ack.echo, self.mark.stamp) {
             return if is_before(echo, stamp) {
@@ -343,7 +342,7 @@ impl Entry {
                 && self.mark.before != Before::OlderStamp
                 && self.is_too_soon(ack)
             {
-                // The clock ticks too slowly to tell.
+                // The clock ticks too slowly to distinguish the transmissions.
                 Need::NeedlessByTime
             } else {
                 Need::Needed
@@ -358,8 +357,8 @@ impl Entry {
         self.among_the_rest(ack)
     }
 
-    /// By how much of what was outstanding had arrived, where a later repair of the first missing segment lets the ACK
-    /// go beyond it: nothing else tells whether this one was needed.
+    /// Judges by the part of the outstanding data that had arrived, if a later retransmission of the first missing
+    /// segment makes the ACK advance beyond it: there is no other evidence of necessity.
     fn among_the_rest(&self, ack: &Covering) -> Need {
         let record = &self.record;
         let later = ack.filled.is_some_and(|left| left > record.at);
@@ -370,9 +369,9 @@ impl Entry {
         }
     }
 
-    /// Whether the ACK answers a repair before this one, and goes beyond this one as the receiver had
-    /// both ends of it: with something missing above, it acknowledges at once what fills a hole
-    /// (RFC 5681 §4.2), so that it would have stopped here.
+    /// `true` if the ACK answers an earlier retransmission and advances beyond this one, because the receiver held the
+    /// data on both sides. With a hole beyond, the receiver acknowledges at once a segment that fills a hole (RFC 5681
+    /// §4.2), so it would have stopped here.
     fn was_jumped_over(&self, ack: &Covering) -> bool {
         let record = &self.record;
         self.is_answered_before(ack)
@@ -380,8 +379,8 @@ impl Entry {
             && ack.held.is_some_and(|held| held >= record.end)
     }
 
-    /// Whether the receiver held what it repeats before it can have come there: it had all beyond the first missing
-    /// segment when the repair of that came, which left sooner.
+    /// `true` if the receiver held the data before this retransmission can have arrived: it held everything beyond the
+    /// first missing segment when the retransmission of that segment, which left earlier, arrived.
     fn was_held(&self, ack: &Covering) -> bool {
         let record = &self.record;
         ack.filled.is_some_and(|left| left <= record.at)
@@ -389,7 +388,7 @@ impl Entry {
             && self.is_answered_before(ack)
     }
 
-    /// Whether the ACK echoes nothing that left after this.
+    /// `true` if the ACK echoes nothing that left after this.
     fn is_answered_before(&self, ack: &Covering) -> bool {
         match (ack.echo, self.mark.stamp) {
             (Some(echo), Some(stamp)) => !is_before(stamp, echo),
@@ -403,13 +402,13 @@ impl Entry {
     }
 }
 
-/// Nothing is acknowledged within this time, if the least round trip that was seen is `rtt`.
+/// Returns the time within which nothing is acknowledged, if the least round trip is `rtt`.
 pub(super) fn sooner_than_any(rtt: Duration) -> Duration {
     let (part, whole) = SOONER_THAN_ANY;
     rtt.saturating_mul(part) / whole
 }
 
-/// Whether timestamp `one` is older than `other` (RFC 7323 §5.2).
+/// `true` if timestamp `one` is older than `other` (RFC 7323 §5.2).
 pub(super) const fn is_before(one: u32, other: u32) -> bool {
     (one.wrapping_sub(other) as i32) < 0
 }

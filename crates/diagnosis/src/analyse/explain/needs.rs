@@ -1,4 +1,4 @@
-//! What bears on whether a repair was needed, beside the ACK that covers it.
+//! Evidence of a retransmission's necessity beside the ACK that covers it.
 
 use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::{Duration, Instant};
@@ -10,12 +10,12 @@ use super::ledger::{Answered, Before, Origin, sooner_than_any};
 use crate::analyse::cause::Cause;
 use crate::read::moment::{Arrival, Departure};
 
-/// Where ACKs follow segments within this time, nothing is lost between the capture and the receiver (ours: as long
-/// as a host may take, and shorter than any path that queues).
+/// If ACKs follow segments within this time, nothing is lost between the capture point and the receiver (our choice: as
+/// long as a host may take, and shorter than any path with queues).
 const AT_RECEIVER: Duration = Duration::from_millis(1);
 
 impl Explainer {
-    /// A packet with this TSval was captured.
+    /// Records a captured TSval.
     pub(super) fn note_stamp(&mut self, at: Instant, stamp: Option<u32>) {
         if let Some(stamp) = stamp
             && self.stamp_since.is_none_or(|(latest, _)| latest != stamp)
@@ -24,7 +24,7 @@ impl Explainer {
         }
     }
 
-    /// How far the receiver is from where the capture was taken, and what it holds.
+    /// Records the distance from the capture point to the receiver, and the data that the receiver holds.
     pub(super) fn note_answer(&mut self, arrival: &Arrival<'_>) {
         if let Some(rtt) = arrival.facts.rtt {
             let time = rtt.saturating_sub(arrival.at.since(arrival.captured));
@@ -33,8 +33,8 @@ impl Explainer {
         self.held.acknowledged(&arrival.facts, self.after_what());
     }
 
-    /// Whether what comes to the receiver now was sent again after a timeout. Of the first repair after it there is no
-    /// duplicate ACK.
+    /// Returns whether the segments that reach the receiver now were retransmitted after a timeout. The first
+    /// retransmission after it causes no duplicate ACK.
     pub(super) fn after_what(&self) -> After {
         match self.ledger.last().map(|record| record.cause) {
             Some(Cause::Timeout { expiry: 1 }) => After::Other,
@@ -43,7 +43,7 @@ impl Explainer {
         }
     }
 
-    /// What is known of the transmission that a segment repeats.
+    /// Returns the facts about the transmission that a segment repeats.
     pub(super) fn before(&self, departure: &Departure<'_>) -> Before {
         let Some(rtt) = departure.view.rtt.min() else {
             return Before::Unknown;
@@ -63,7 +63,8 @@ impl Explainer {
         }
     }
 
-    /// When the repair of the first missing segment left, if the ACK says that the receiver held all beyond it.
+    /// Returns the departure time of the first missing segment's retransmission, if the ACK shows that the receiver
+    /// held all data beyond it.
     pub(super) fn filled(
         &self,
         arrival: &Arrival<'_>,
@@ -74,7 +75,7 @@ impl Explainer {
             return None;
         }
         match self.ledger.answered(una_before, echo)? {
-            // What was under way when the timer expired came after all.
+            // Data that was in transit when the timer expired arrived after all.
             Answered::Original { repaired_at } => Some(repaired_at),
             Answered::Repair { at } => {
                 let segments = arrival.facts.delivered.len();
@@ -83,13 +84,12 @@ impl Explainer {
         }
     }
 
-    /// Whether the receiver has all that was captured, as its ACKs are there at once and are under way to the sender
-    /// for longer.
+    /// `true` if the receiver has all captured data: its ACKs follow at once, and take longer to reach the sender.
     pub(super) fn is_at_receiver(&self) -> bool {
         self.clock.is_away() && self.to_receiver.is_some_and(|time| time <= AT_RECEIVER)
     }
 
-    /// Whether the capture shows what a repair repeats, and where.
+    /// Returns the presence in the capture of the data that a retransmission repeats.
     pub(super) fn origin(&self, filling: Option<Filling>, kind: SendingKind) -> Origin {
         match (filling, kind) {
             (Some(_), _) | (_, SendingKind::First) => Origin::PassedOver,
@@ -98,7 +98,7 @@ impl Explainer {
         }
     }
 
-    /// What had arrived when the timer expired, for what is sent again after that.
+    /// Returns the part of the outstanding data that had arrived at the timeout, for retransmissions after it.
     pub(super) fn rest(&self, cause: Cause) -> Rest {
         match cause {
             Cause::AfterTimeout => self.held.rest(),

@@ -1,4 +1,4 @@
-//! Timelines by hand: segments of 1000 bytes, a round trip of 50 ms.
+//! Handmade timelines with segments of 1000 bytes and a round trip of 50 ms.
 
 mod doubts;
 mod numbers;
@@ -23,7 +23,7 @@ struct Line {
     explainer: Explainer,
     packet: u64,
     stamps: bool,
-    /// From where the capture was taken to the sender.
+    /// Time from the capture point to the sender, in ms.
     to_sender: u64,
     stage: Stage,
 }
@@ -43,7 +43,7 @@ impl Line {
         }
     }
 
-    /// With a round-trip sample of 50 ms: segment 0 is sent at 0 ms.
+    /// Creates a line with a round-trip sample of 50 ms: segment 0 is sent at 0 ms.
     fn warm(sack: Sack) -> Self {
         let mut line = Self::new(sack);
         line.send(0, 0);
@@ -59,7 +59,7 @@ impl Line {
         self.send_long(ms, n, 1, ip_id)
     }
 
-    /// So many segments in one packet, before an interface cuts it up.
+    /// Sends this number of segments in one packet that an interface segments later.
     fn send_long(&mut self, ms: u64, n: u32, segments: u32, ip_id: Option<u16>) -> Option<Repeat> {
         self.packet += 1;
         let at = Instant::ZERO + Duration::from_millis(ms);
@@ -148,12 +148,12 @@ const fn timeout(expiry: u32) -> Option<Repeat> {
 }
 
 #[test]
-fn three_duplicate_acks_and_a_partial_one() {
+fn three_duplicate_acks_and_a_partial_ack() {
     let mut line = Line::warm(Sack::Absent);
     for n in 1..9 {
         assert_eq!(line.send(50, n), None);
     }
-    // 1 and 4 are lost.
+    // Segments 1 and 4 are lost.
     for _ in 0..3 {
         line.ack(100, 1, &[]);
     }
@@ -181,7 +181,7 @@ fn holes_below_sacked_segments_and_a_lost_repair() {
     assert_eq!(line.send(102, 1), again(Cause::SackedBeyond));
     assert_eq!(line.send(103, 3), again(Cause::FurtherHole));
     line.send(103, 13);
-    // The repair of 3 arrives, and 13; that of 1 does not.
+    // The retransmission of 3 and segment 13 arrive; the retransmission of 1 is lost.
     line.ack(153, 1, &[(2, 7), (13, 14)]);
     assert_eq!(line.send(153, 1), again(Cause::LostAgain));
     assert_eq!(line.last().transmission, 3);
@@ -199,7 +199,7 @@ fn one_sacked_segment_and_the_reordering_window() {
 }
 
 #[test]
-fn timers_in_a_row_and_what_follows() {
+fn consecutive_timeouts_and_the_retransmissions_after_them() {
     let mut line = Line::warm(Sack::Absent);
     for n in 1..5 {
         line.send(50, n);
@@ -218,7 +218,7 @@ fn timers_in_a_row_and_what_follows() {
 }
 
 #[test]
-fn duplicate_acks_too_few_and_then_silence() {
+fn too_few_duplicate_acks_followed_by_a_timeout() {
     let mut line = Line::warm(Sack::Permitted);
     for n in 1..4 {
         line.send(50, n);
@@ -228,7 +228,7 @@ fn duplicate_acks_too_few_and_then_silence() {
 }
 
 #[test]
-fn a_probe_repeats_the_last_of_several_and_a_timeout_the_first() {
+fn a_probe_repeats_the_last_segment_and_a_timeout_the_first() {
     let mut line = Line::warm(Sack::Permitted);
     for n in 1..5 {
         line.send(50, n);
@@ -238,7 +238,7 @@ fn a_probe_repeats_the_last_of_several_and_a_timeout_the_first() {
 }
 
 #[test]
-fn a_lone_segment_was_probed_with_if_the_next_wait_is_no_longer() {
+fn a_lone_segment_was_a_probe_if_the_next_wait_is_no_longer() {
     let mut line = Line::warm(Sack::Permitted);
     line.send(60, 1);
     assert_eq!(line.send(310, 1), timeout(1));
@@ -261,8 +261,8 @@ fn a_lone_segment_timed_out_if_the_next_wait_is_twice_as_long() {
 }
 
 #[test]
-fn a_probe_after_two_round_trips_remains_one_though_the_next_wait_doubles_by_chance() {
-    // A smoothed round trip of 60 ms: two of them, and the timeout of Linux, 250 ms, after that.
+fn a_probe_after_two_round_trips_remains_a_probe_even_if_the_next_wait_doubles() {
+    // The smoothed round trip is 60 ms: a probe after two of them, then Linux's timeout of 250 ms.
     let mut line = Line::new(Sack::Permitted);
     line.send(0, 0);
     line.ack(60, 1, &[]);
@@ -274,7 +274,7 @@ fn a_probe_after_two_round_trips_remains_one_though_the_next_wait_doubles_by_cha
 }
 
 #[test]
-fn a_wait_that_is_no_probes_and_is_doubled_was_a_timers() {
+fn a_doubled_wait_that_does_not_fit_a_probe_was_a_timeout() {
     let mut line = Line::warm(Sack::Permitted);
     line.send(60, 1);
     line.send(220, 1);
@@ -287,7 +287,7 @@ fn a_wait_that_is_no_probes_and_is_doubled_was_a_timers() {
 }
 
 #[test]
-fn a_timeout_that_came_too_early_is_taken_back() {
+fn an_early_timeout_is_undone() {
     let mut line = Line::warm(Sack::Permitted);
     line.stamps = true;
     for n in 1..5 {
@@ -303,7 +303,7 @@ fn a_timeout_that_came_too_early_is_taken_back() {
 }
 
 #[test]
-fn a_dsack_says_that_a_repair_was_needless() {
+fn a_dsack_shows_a_spurious_retransmission() {
     let mut line = Line::warm(Sack::Permitted);
     for n in 1..6 {
         line.send(50, n);
@@ -319,7 +319,7 @@ fn a_dsack_says_that_a_repair_was_needless() {
     assert_eq!(line.explainer.account().needless(), 1);
 }
 
-/// Segments 1 to 8 leave without SACK, and 1, 4 and `also` are lost; the timer expires, and 1 and 2 are sent again.
+/// Sends segments 1 to 8 without SACK; 1, 4 and `also` are lost. The timer expires, and 1 and 2 are retransmitted.
 fn go_back(also: u32) -> Line {
     let mut line = Line::warm(Sack::Absent);
     line.stamps = true;
@@ -335,13 +335,13 @@ fn go_back(also: u32) -> Line {
 }
 
 #[test]
-fn without_sack_an_ack_beyond_a_repair_tells_what_was_held() {
+fn without_sack_an_ack_beyond_a_retransmission_shows_what_was_held() {
     let mut line = go_back(3);
-    // More is missing beyond, so that the receiver acknowledged at once.
+    // More data is missing beyond, so the receiver acknowledged at once.
     line.ack_echoing(452, 3, &[], Some(400), 60_000);
     assert_eq!(line.last().need, Need::NeedlessByTime);
 
-    // That it stops here tells that it did not have it.
+    // The ACK stops here, so the receiver did not have the segment.
     let mut line = go_back(2);
     line.ack_echoing(451, 2, &[], Some(400), 60_000);
     line.ack_echoing(453, 4, &[], Some(402), 60_000);
@@ -361,7 +361,7 @@ fn without_sack_and_without_duplicate_acks_two_segments_may_have_come_in_order()
 }
 
 #[test]
-fn where_the_first_repair_was_lost_as_well_nothing_tells_of_those_after_it() {
+fn if_the_first_retransmission_was_lost_the_need_of_the_next_is_unknown() {
     let mut line = go_back(3);
     assert_eq!(line.send(1200, 1), timeout(2));
     line.ack_echoing(1250, 3, &[], Some(1200), 60_000);
@@ -370,7 +370,7 @@ fn where_the_first_repair_was_lost_as_well_nothing_tells_of_those_after_it() {
 }
 
 #[test]
-fn what_is_sent_again_before_any_answer_is_needless() {
+fn a_retransmission_before_any_ack_is_spurious() {
     let mut line = Line::warm(Sack::Permitted);
     for n in 1..6 {
         line.send(50, n);
@@ -385,25 +385,25 @@ fn what_is_sent_again_before_any_answer_is_needless() {
 }
 
 #[test]
-fn a_new_timestamp_that_is_echoed_tells_more_than_the_least_round_trip() {
+fn an_echoed_new_timestamp_outweighs_the_least_round_trip() {
     let mut line = Line::warm(Sack::Permitted);
     line.stamps = true;
     line.send(60, 1);
     assert_eq!(line.send(400, 1), timeout(1));
-    // The samples before waited in queues.
+    // The earlier samples included queueing.
     line.ack_echoing(420, 2, &[], Some(400), 60_000);
     assert_eq!(line.last().need, Need::Needed);
 }
 
 #[test]
-fn what_the_receiver_was_seen_to_have_is_sent_again_needlessly() {
+fn a_retransmission_of_captured_data_is_spurious_at_the_receiver() {
     let mut line = Line::new(Sack::Absent);
     line.to_sender = 50;
     for n in 0..3 {
         line.send(u64::from(n) * 100, n);
         line.ack(u64::from(n) * 100 + 50, n + 1, &[]);
     }
-    // 3 does not come here.
+    // Segment 3 does not reach the capture point.
     line.send(300, 4);
     line.ack(350, 3, &[]);
     line.send(700, 3);
@@ -413,7 +413,7 @@ fn what_the_receiver_was_seen_to_have_is_sent_again_needlessly() {
 }
 
 #[test]
-fn what_only_came_late_is_counted_beyond_the_capture() {
+fn reordering_beyond_the_capture_is_counted() {
     let mut line = Line::warm(Sack::Permitted);
     for n in 1..5 {
         line.send(50, n);
@@ -425,7 +425,7 @@ fn what_only_came_late_is_counted_beyond_the_capture() {
 }
 
 #[test]
-fn at_the_receiver_a_hole_is_filled_too_soon_for_any_repair() {
+fn at_the_receiver_a_hole_filled_within_a_round_trip_is_reordering() {
     let mut line = Line::new(Sack::Permitted);
     line.to_sender = 50;
     line.send(0, 0);
@@ -436,12 +436,12 @@ fn at_the_receiver_a_hole_is_filled_too_soon_for_any_repair() {
     line.send(56, 5);
     line.ack(101, 4, &[]);
     line.ack(106, 4, &[(5, 6)]);
-    // No sooner than a round trip after the hole was seen.
+    // At least a round trip after the hole appeared.
     assert!(matches!(line.send(112, 4), Some(Repeat::Retransmission(_))));
     assert_eq!(line.explainer.overtaken(), 1);
 }
 
-/// A receiver without SACK that lacks every third of 17 segments, and has the first of them sent again at 102 ms.
+/// Creates a receiver without SACK that lacks every third of 17 segments; the first of them is retransmitted at 102 ms.
 fn lacking_every_third() -> Line {
     let mut line = Line::new(Sack::Absent);
     line.to_sender = 50;
@@ -460,7 +460,7 @@ fn lacking_every_third() -> Line {
 }
 
 #[test]
-fn at_the_receiver_two_repairs_together_show_that_the_one_before_was_by_the_timer() {
+fn at_the_receiver_two_retransmissions_together_reveal_an_earlier_timeout() {
     let mut line = lacking_every_third();
     line.ack(202, 7, &[]);
     line.send(202, 7);
@@ -474,7 +474,7 @@ fn at_the_receiver_two_repairs_together_show_that_the_one_before_was_by_the_time
 }
 
 #[test]
-fn at_the_receiver_a_sender_that_repairs_two_from_the_first_partial_ack_on_had_no_timeout() {
+fn at_the_receiver_two_retransmissions_from_the_first_partial_ack_on_reveal_no_timeout() {
     let mut line = lacking_every_third();
     line.send(153, 7);
     let causes: Vec<Cause> = line.explainer.records().map(|r| r.cause).collect();
@@ -483,7 +483,7 @@ fn at_the_receiver_a_sender_that_repairs_two_from_the_first_partial_ack_on_had_n
 }
 
 #[test]
-fn at_the_receiver_timestamps_tell_who_was_overtaken() {
+fn at_the_receiver_timestamps_identify_retransmissions() {
     let mut line = Line::new(Sack::Permitted);
     line.to_sender = 50;
     line.stamps = true;
@@ -503,14 +503,14 @@ fn the_same_packet_twice_is_a_copy() {
 }
 
 #[test]
-fn behind_a_lost_tail_missing_numbers_show_its_repair() {
+fn missing_numbers_reveal_the_retransmission_of_a_lost_tail() {
     let mut line = Line::new(Sack::Permitted);
     line.to_sender = 50;
     for n in 0..20 {
         line.send_numbered(u64::from(n) * 50, n, Some(n as u16));
         line.ack(u64::from(n) * 50 + 50, n + 1, &[]);
     }
-    // 20 and 21 were lost, and sent again after a timeout.
+    // Segments 20 and 21 were lost and retransmitted after a timeout.
     assert_eq!(line.send_numbered(1250, 20, Some(22)), timeout(1));
     line.ack(1300, 21, &[]);
     assert_eq!(
@@ -522,7 +522,7 @@ fn behind_a_lost_tail_missing_numbers_show_its_repair() {
 }
 
 #[test]
-fn numbers_of_segments_that_left_in_one_packet_are_not_missing() {
+fn numbers_of_segments_sent_in_one_packet_are_not_missing() {
     let mut line = Line::new(Sack::Permitted);
     for n in 0..20 {
         line.send_numbered(u64::from(n) * 50, n, Some(n as u16));
@@ -534,7 +534,7 @@ fn numbers_of_segments_that_left_in_one_packet_are_not_missing() {
 }
 
 #[test]
-fn a_closed_window_has_its_length() {
+fn a_zero_window_has_a_duration() {
     let mut line = Line::warm(Sack::Permitted);
     line.send(50, 1);
     line.ack_echoing(100, 2, &[], None, 0);
@@ -547,7 +547,7 @@ fn a_closed_window_has_its_length() {
 }
 
 #[test]
-fn records_are_bounded_and_the_rest_is_counted() {
+fn records_are_bounded_and_older_ones_are_counted() {
     let mut line = Line::warm(Sack::Absent);
     line.send(50, 1);
     line.send(50, 2);

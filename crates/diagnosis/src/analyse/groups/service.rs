@@ -1,7 +1,7 @@
 //! Services by their well-known ports.
 
-/// Ports and the services that usually have them, in the order of the ports. Services over TCP that are common (ours); names as
-/// people say them.
+/// Ports and their usual services, in the order of the ports. Common services over TCP with their usual names (our
+/// choice).
 const SERVICES: [(u16, &str); 62] = [
     (20, "ftp-data"),
     (21, "ftp"),
@@ -67,7 +67,7 @@ const SERVICES: [(u16, &str); 62] = [
     (27_017, "mongodb"),
 ];
 
-/// The service that usually has a port; `None` if none of the common ones does.
+/// Returns the usual service of a port; `None` if it is not a common one.
 #[must_use]
 pub fn service(port: u16) -> Option<&'static str> {
     let place = SERVICES.binary_search_by_key(&port, |(port, _)| *port);

@@ -1,7 +1,7 @@
 use super::*;
 use crate::analyse::requests::Quantiles;
 
-/// A connection of this number to a server, that took and lost so many milliseconds.
+/// Returns the group of a connection to `server` that took and lost this number of milliseconds.
 fn one(number: u64, server: SocketAddr, took: u64, lost: u64) -> Group {
     let time = Duration::from_millis(took);
     let worst = |time| Worst {
@@ -70,7 +70,7 @@ fn the_order_of_connections_makes_no_difference() {
 }
 
 #[test]
-fn quantiles_are_exact_of_few_and_close_of_many() {
+fn quantiles_of_few_values_are_exact_and_of_many_are_close() {
     let few = grouped((1..=64).map(|n| one(n, server(1, 443), n, 0)));
     let durations = few.servers[0].durations.quantiles().unwrap();
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
@@ -87,7 +87,7 @@ fn quantiles_are_exact_of_few_and_close_of_many() {
 }
 
 #[test]
-fn the_worst_of_equals_is_the_first() {
+fn the_first_of_equally_bad_connections_is_the_worst() {
     let all = [(3, 50, 9), (2, 70, 9), (5, 70, 0), (4, 10, 8)];
     let groups = grouped(all.map(|(n, took, lost)| one(n, server(1, 443), took, lost)));
     let group = &groups.servers[0];
@@ -95,14 +95,14 @@ fn the_worst_of_equals_is_the_first() {
     assert_eq!(group.most_lost.unwrap().connection, 2);
     assert_eq!(group.lost, Duration::from_millis(26));
     assert_eq!((group.connections, group.servers), (4, 1));
-    // A 15th of each is the timers', of which there are two.
+    // The limits share the time equally: two of 15 are timers.
     let timers = group.lost_to(LimitGroup::Timers);
     assert!((timers.as_secs_f64() - 0.026 * 2.0 / 15.0).abs() < 1e-6);
     assert_eq!(group.lost_to(LimitGroup::Application), Duration::ZERO);
 }
 
 #[test]
-fn a_service_has_its_servers_and_memory_is_bounded() {
+fn a_service_sums_its_servers_in_bounded_memory() {
     let scan = (0..20_000).map(|n| one(u64::from(n), server(n, 22), 1, 0));
     let web = (0..3).map(|n| one(n, server(7, 80), 1, 5));
     let groups = grouped(web.chain(scan));
@@ -110,7 +110,7 @@ fn a_service_has_its_servers_and_memory_is_bounded() {
     assert_eq!(groups.servers[0].key, GroupKey::Server(server(7, 80)));
     let [ssh] = groups.services.as_slice() else {
         panic!(
-            "one service of several servers: {:?}",
+            "expected one service with several servers, got {}",
             groups.services.len()
         );
     };
@@ -124,7 +124,7 @@ fn a_service_has_its_servers_and_memory_is_bounded() {
 }
 
 #[test]
-fn a_port_looks_like_a_servers_or_a_clients() {
+fn ports_rank_by_their_likeness_to_a_servers() {
     assert!(standing(5432) > standing(1000));
     assert!(standing(1000) > standing(9999));
     assert!(standing(9999) > standing(40_000));
@@ -146,7 +146,7 @@ fn a_server_with_many_connections_takes_little_memory() {
 }
 
 #[test]
-fn the_time_of_a_connection_that_lacks_packets_is_left_out() {
+fn the_time_of_a_connection_with_missing_packets_is_left_out() {
     let mut found = crate::testing::transfer();
     let group = |found: &ConnectionFindings| {
         let group = Group::of(found, found.last_at);

@@ -1,14 +1,14 @@
-//! Times of a group, for their quantiles.
+//! Times of a group and their quantiles.
 
 use dupack_tcp::time::Duration;
 
 use crate::analyse::requests::Quantiles;
 use crate::path::bins::LogBins;
 
-/// Up to so many times the quantiles are exact; beyond, they are within 1.6 % (ours: half a kilobyte).
+/// Number of times up to which quantiles are exact; beyond, they are within 1.6 % (our choice: half a kilobyte).
 pub const EXACT_MAX: usize = 64;
 
-/// Times in bins: some 2 kB from a millisecond to a minute.
+/// Times in bins: about 2 kB from a millisecond to a minute.
 type Bins = LogBins<5>;
 
 /// Times, in memory that does not grow with their number.
@@ -20,7 +20,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// One time.
+    /// Creates a set of one time.
     pub(super) fn of(time: Duration) -> Self {
         Self {
             exact: vec![time],
@@ -29,7 +29,7 @@ impl Times {
         }
     }
 
-    /// Adds those of another.
+    /// Adds the times of another set.
     pub(super) fn add(&mut self, other: &Self) {
         self.max = self.max.max(other.max);
         if let Some(theirs) = &other.bins {
@@ -45,7 +45,7 @@ impl Times {
         }
     }
 
-    /// The bins, which have all from now on.
+    /// Returns the bins, which hold all times from now on.
     fn binned(&mut self) -> &mut Bins {
         let exact = std::mem::take(&mut self.exact);
         let bins = self.bins.get_or_insert_with(Box::default);
@@ -55,21 +55,21 @@ impl Times {
         bins
     }
 
-    /// Bytes that they take beyond themselves.
+    /// Returns the bytes allocated on the heap.
     #[cfg(test)]
     pub(super) fn memory(&self) -> usize {
         let binned = self.bins.as_ref().map_or(0, |bins| bins.memory());
         self.exact.len() * size_of::<Duration>() + binned
     }
 
-    /// How many there are.
+    /// Returns the number of times.
     #[must_use]
     pub fn count(&self) -> u64 {
         let binned = self.bins.as_ref().map_or(0, |bins| bins.count());
         self.exact.len() as u64 + binned
     }
 
-    /// Their quantiles by the nearest rank; `None` if there are none.
+    /// Returns the quantiles by the nearest rank; `None` if there are no times.
     #[must_use]
     pub fn quantiles(&self) -> Option<Quantiles> {
         let max = self.max;

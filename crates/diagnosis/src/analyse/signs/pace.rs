@@ -1,103 +1,106 @@
-//! The rate at which segments leave, where something before the capture sets it: a shaper, or pacing.
+//! Rate at which segments leave, if it is set by something before the capture point: a shaper, or pacing.
 //!
-//! Two things show such a rate. The time between two packets is as long as the second takes at that rate, and it does not depend
-//! on ACKs. A window has neither: it lets packets go when ACKs come, and as many at once as they acknowledge.
+//! Such a rate has two properties. The time between two packets is the time that the second one takes at that rate, and
+//! it does not depend on ACKs. A window has neither property: it releases packets when ACKs come, and as many at once
+//! as they acknowledge.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Packets of a stretch whose rate is measured, and the stretches that there must be (ours).
+/// Number of packets of an interval whose rate is measured, and the least number of such intervals (our choice).
 const STRETCH: usize = 16;
 const STRETCHES_MIN: usize = 6;
-/// Stretches that are kept.
+/// Greatest number of intervals kept.
 const STRETCHES_MAX: usize = 512;
 
-/// A rate is constant if this part of the time lies in stretches whose rate lies within this part of their median (ours: a
-/// shaper's clock).
+/// Part of the time that must lie in intervals whose rate is near the median, and the greatest deviation from the
+/// median (our choice: a shaper's clock).
 const EVEN_PART: f64 = 0.8;
 const EVEN_WITHIN: f64 = 0.05;
 
-/// Within a stretch, this part of the packets leaves as long after the one before as the rate says, within this part (ours: timers
-/// of hosts are late by some 20 µs, and by more now and then).
+/// Part of an interval's packets that must follow the previous packet by the time that the rate requires, and the
+/// greatest deviation from that time (our choice: timers of hosts are late by about 20 µs, and sometimes by more).
 const EVEN_PACKETS: f64 = 0.75;
 const EVEN_GAP: f64 = 0.25;
 
-/// The stretches must be so much of all the time in which data left (ours): the rate within bursts is a host's link.
+/// Part of the active time that the intervals must cover (our choice): the rate within bursts is that of a host's link.
 const MEASURED_PART: f64 = 0.6;
 
-/// An ACK sets off a packet that leaves within this time, and within this part of the time since the packet before (ours: a host
-/// takes some 10 µs, and what is not set off by an ACK follows one so soon by chance, seldom).
+/// Longest time from an ACK to a packet that it triggers, also as an inverse part of the time since the previous packet
+/// (our choice: a host takes about 10 µs, and packets that are not triggered seldom follow an ACK so closely by
+/// chance).
 const PROMPT: Duration = Duration::from_millis(1);
 const PROMPT_PART: u64 = 8;
-/// A stretch follows ACKs if more than this part of its packets does (ours) …
+/// Part of an interval's packets that must follow ACKs for the interval to depend on ACKs (our choice).
 const ANSWERS_PART: f64 = 0.75;
-/// … and if the time from an ACK to a packet varies no more than so many times as much as the time between packets, which has
-/// the variation of the ACKs in it, too (ours). Where it varies more, ACKs only happen to come before the packets.
+/// Greatest ratio of the variation of times from ACK to packet to the variation of times between packets, for an
+/// interval that depends on ACKs (our choice). The latter includes the variation of the ACKs. With a greater ratio,
+/// ACKs come before packets by chance.
 const ANSWERS_UNEVEN: f64 = 2.0;
 
-/// A segment is full if it holds so much of what the handshake allows (ours: options take their part).
+/// Part of the announced size from which a segment counts as full (our choice: options take some of it).
 const FULL: f64 = 0.9;
 
-/// After everything was acknowledged, so many times the usual time between two packets is a pause (ours).
+/// Multiple of the usual time between two packets that is a pause, after everything was acknowledged (our choice).
 const PAUSE: u32 = 4;
 
-/// Bytes of the headers of IPv4 and TCP with timestamps: they take their time at a shaper, too.
+/// Bytes of the headers of IPv4 and TCP with timestamps, which also take time at a shaper.
 const HEADERS: u64 = 52;
 
-/// A rate at which segments leave.
+/// Constant rate at which segments leave.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConstantRate {
-    /// Bytes of data in a second, in full segments.
+    /// Bytes of data per second, in full segments.
     pub bytes_per_second: f64,
     /// Time in which segments left at that rate.
     pub time: Duration,
 }
 
-/// A packet, or a few that left as one.
+/// Packet, or several packets that left as one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaving {
     pub(super) at: Instant,
-    /// Bytes of data in all.
+    /// Bytes of data in total.
     pub(super) bytes: u64,
-    /// Segments, and the largest of them.
+    /// Number of segments, and the largest of them.
     pub(super) segments: u64,
     pub(super) largest: u32,
 }
 
-/// A packet of a stretch.
+/// Packet of an interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Step {
     /// Bytes with headers.
     bytes: u64,
-    /// Time since the packet before.
+    /// Time since the previous packet.
     gap: Duration,
-    /// Of full segments.
+    /// `true` if it consists of full segments.
     is_full: bool,
     /// Time since an ACK, if one has just come.
     after_ack: Option<Duration>,
 }
 
-/// Gathers rates.
+/// Collects rates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pace {
-    /// Bytes that a segment holds, as far as the handshake says.
+    /// Bytes that a segment holds, according to the handshake.
     smss: u32,
     largest: u32,
     last: Option<Instant>,
     steps: Vec<Step>,
-    /// How many stretches there were, the time that all of them took, and that of the last.
+    /// Number of intervals, their total time, and the time of the last.
     stretches: usize,
     measured: Duration,
     latest: Duration,
-    /// The rate of each that has one, in bytes with headers in a second, and its time.
+    /// Rate of each interval that has one, in bytes with headers per second, and its time.
     rates: Vec<(f64, Duration)>,
-    /// All time between packets, without pauses.
+    /// Total time between packets, without pauses.
     active: Duration,
     acked_at: Option<Instant>,
     has_paused: bool,
 }
 
 impl Pace {
-    /// Of segments of `smss` bytes.
+    /// Creates the collection for segments of `smss` bytes.
     pub(super) fn new(smss: u32) -> Self {
         Self {
             smss,
@@ -105,7 +108,8 @@ impl Pace {
         }
     }
 
-    /// Whether it is all of full segments, as of one who always has more to send: messages end with short ones.
+    /// `true` if it consists of full segments, as from a sender that always has more to send: messages end with short
+    /// segments.
     fn is_full(&self, leaving: &Leaving) -> bool {
         leaving.bytes >= leaving.segments * u64::from(self.largest) && self.fills_segments()
     }
@@ -114,7 +118,7 @@ impl Pace {
         f64::from(self.largest) >= FULL * f64::from(self.smss)
     }
 
-    /// Data left.
+    /// Records departing data.
     pub(super) fn left(&mut self, leaving: Leaving) {
         self.largest = self.largest.max(leaving.largest);
         let acked_at = self.acked_at.take();
@@ -125,7 +129,7 @@ impl Pace {
         let bytes = leaving.bytes + HEADERS * leaving.segments;
         let is_full = self.is_full(&leaving);
         if gap.is_zero() && is_full && self.steps.last().is_none_or(|step| step.is_full) {
-            // Captured before its interface divided it.
+            // It was captured before the interface segmented it.
             if let Some(step) = self.steps.last_mut() {
                 step.bytes += bytes;
             }
@@ -166,17 +170,17 @@ impl Pace {
         }
     }
 
-    /// An ACK came.
+    /// Records an ACK.
     pub(super) const fn acked(&mut self, at: Instant) {
         self.acked_at = Some(at);
     }
 
-    /// Nothing is outstanding: what does not leave may be the application's.
+    /// Records that nothing is outstanding: the following pause may be the application's.
     pub(super) const fn emptied(&mut self) {
         self.has_paused = true;
     }
 
-    /// The other end has sent data: what leaves now may be an answer to it.
+    /// Records data from the other end: the next departure may answer it.
     pub(super) fn asked(&mut self) {
         self.steps.clear();
         self.last = None;
@@ -190,9 +194,9 @@ impl Pace {
         count > 0 && gap > all * u64::from(PAUSE) / count as u64
     }
 
-    /// The rate, if it is constant.
+    /// Returns the rate if it is constant.
     pub(super) fn constant(&self) -> Option<ConstantRate> {
-        // Small messages at even times are an application's: behind a shaper they would wait, and fill segments.
+        // Small messages at even intervals come from an application: behind a shaper they would wait and fill segments.
         if self.rates.len() < STRETCHES_MIN || !self.fills_segments() {
             return None;
         }
@@ -205,7 +209,7 @@ impl Pace {
         let time = near.fold(Duration::ZERO, |sum, (_, time)| sum + *time);
         let [time_s, all_s, active_s] =
             [time, self.measured, self.active].map(Duration::as_secs_f64);
-        // Of a long transfer only the first stretches are kept.
+        // Only the first intervals of a long transfer are kept.
         let kept_all = self.stretches < STRETCHES_MAX;
         let measured = !kept_all || time_s >= MEASURED_PART * active_s;
         let full = u64::from(self.largest);
@@ -225,7 +229,8 @@ fn time_of(steps: &[Step]) -> Duration {
     gaps.fold(Duration::ZERO, |sum, gap| sum + gap)
 }
 
-/// Bytes with headers in a second of a stretch that took so long, if its packets leave evenly and follow no ACKs.
+/// Returns the bytes with headers per second of an interval of this duration, if its packets leave evenly and do not
+/// follow ACKs.
 fn rate_of(steps: &[Step], time: Duration) -> Option<f64> {
     let bytes: u64 = steps.iter().map(|step| step.bytes).sum();
     let part = |such: usize| such as f64 / steps.len().max(1) as f64;
@@ -246,7 +251,7 @@ fn rate_of(steps: &[Step], time: Duration) -> Option<f64> {
     (!answers).then_some(rate)
 }
 
-/// The mean absolute deviation from the mean, in seconds.
+/// Returns the mean absolute deviation from the mean, in seconds.
 fn deviation(times: impl Iterator<Item = Duration> + Clone) -> f64 {
     let seconds = times.map(Duration::as_secs_f64);
     let count = seconds.clone().count().max(1) as f64;
@@ -259,7 +264,7 @@ mod tests {
     use super::*;
     use crate::read::packet::tests::ms;
 
-    /// Segments of 1448 bytes at `times`, and ACKs at `acks`, all in ms.
+    /// Plays segments of 1448 bytes at `times` and ACKs at `acks`, all in ms.
     fn pace(times: impl Iterator<Item = f64>, acks: &[f64]) -> Pace {
         let mut events: Vec<(f64, bool)> = times.map(|at| (at, true)).collect();
         events.extend(acks.iter().map(|at| (*at, false)));
@@ -285,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_one_distance_have_a_rate_whatever_acks_come() {
+    fn evenly_spaced_packets_have_a_rate_with_any_acks() {
         for rtt in [0.2, 1.0, 10.3, 41.7] {
             let times = || (0..200).map(|n| f64::from(n) * 1.5);
             let acks: Vec<f64> = times().step_by(2).map(|at| at + rtt).collect();
@@ -294,9 +299,9 @@ mod tests {
         }
     }
 
-    /// Of a host whose interface divides segments, all of one are captured at once.
+    /// The interface of the host segments packets; all segments of one packet are captured at once.
     #[test]
-    fn segments_that_leave_as_one_are_one_packet() {
+    fn segments_that_leave_together_are_one_packet() {
         let at = |n: i32| f64::from(n / 4) * 6.0;
         let mut pace = Pace::default();
         for n in 0..800 {
@@ -314,9 +319,9 @@ mod tests {
         assert!((told / 965_333.3 - 1.0).abs() < 0.01, "{told}");
     }
 
-    /// 12,040 bytes every 45 ms: the last segment of each message is short.
+    /// Messages of 12,040 bytes every 45 ms: the last segment of each is short.
     #[test]
-    fn messages_at_even_times_have_no_rate() {
+    fn messages_at_even_intervals_have_no_rate() {
         let mut pace = Pace::new(1460);
         for n in 0..900_u32 {
             let last = n % 9 == 8;
@@ -335,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn small_messages_at_even_times_have_no_rate() {
+    fn small_messages_at_even_intervals_have_no_rate() {
         let told = |smss: u32| {
             let mut pace = Pace::new(smss);
             for n in 0..400_u32 {
@@ -352,15 +357,15 @@ mod tests {
         assert!(told(536).is_some());
     }
 
-    /// As of a shaper, ACKs of whose packets come shortly before the next by chance.
+    /// Packets behind a shaper, whose ACKs come shortly before the next packet by chance.
     #[test]
-    fn acks_that_only_happen_to_come_before_packets_do_not_set_them_off() {
+    fn acks_shortly_before_packets_by_chance_are_no_trigger() {
         let at = |n: i32| f64::from(n) * 7.9 + f64::from(n % 2) * 0.01;
         let before = |n: i32| at(n) - 0.75 - f64::from(n * 7 % 5) * 0.05;
         let acks: Vec<f64> = (1..400).map(before).collect();
         let told = rate(&pace((0..400).map(at), &acks)).unwrap();
         assert!((told * 7.9e-3 / 1448.0 - 1.0).abs() < 0.01, "{told}");
-        // A window of which the ACKs come as unevenly as the packets leave.
+        // A window whose ACKs come as unevenly as the packets leave.
         let acks: Vec<f64> = (1..400).map(before).collect();
         let answers = acks
             .iter()
@@ -370,10 +375,10 @@ mod tests {
     }
 
     #[test]
-    fn a_window_has_no_rate_however_large_it_is() {
+    fn a_window_of_any_size_has_no_rate() {
         for window in [1, 2, 3, 4, 8, 16, 20, 32, 48] {
             for gap in [0.0, 0.1, 1.0] {
-                // A window each 60 ms: the first segment when the first ACK comes, and so on.
+                // One window every 60 ms: the first segment follows the first ACK, and so on.
                 let at = |n: i32| f64::from(n / window * 60) + f64::from(n % window) * gap + 0.02;
                 let times: Vec<f64> = (0..1000).map(at).collect();
                 let acks: Vec<f64> = times.iter().map(|at| at - 0.02).collect();
@@ -385,7 +390,7 @@ mod tests {
 
     #[test]
     fn bursts_have_no_rate() {
-        // Pairs, as of delayed ACKs; and 3 kB every 100 ms.
+        // Pairs, as with delayed ACKs, and 3 kB every 100 ms.
         for (burst, every) in [(2, 2.4), (3, 100.0), (16, 20.0)] {
             let at = |n: i32| f64::from(n / burst) * every + f64::from(n % burst) * 0.01;
             assert_eq!(rate(&pace((0..500).map(at), &[])), None, "{burst}");
@@ -393,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn time_without_anything_to_send_is_no_part_of_it() {
+    fn idle_time_does_not_count() {
         let mut pace = Pace::default();
         for n in 0..200_u32 {
             let pause = f64::from(n / 40) * 1000.0;

@@ -1,70 +1,72 @@
-//! A full segment that was sent in vain and arrives once it is cut: what packetization layer path MTU discovery does after a few
+//! Full segment that was sent in vain and arrives after it is split: packetization layer path MTU discovery after a few
 //! timeouts (RFC 4821 §7.7; Linux: `tcp_mtu_probing`).
 //!
-//! Losses alone look so only if they take all full transmissions of the segment and none of its pieces, and no full segment arrives
-//! from then on.
+//! Losses alone produce this pattern only if they affect all full transmissions of the segment and none of its pieces,
+//! and if no full segment arrives from then on.
 
 use super::{BlackHole, Evidence};
 
-/// A segment was sent so often in its full size since any of that size arrived (ours: at 10 % loss, chance takes one of a thousand).
+/// Least number of transmissions of a segment in full size since any segment of that size arrived (our choice: at 10 %
+/// loss, the chance is one in a thousand).
 const FULL_MIN: u32 = 3;
 
-/// So many pieces of one size have arrived since (ours: what is short for other reasons has an end).
+/// Least number of pieces of one size that have arrived since (our choice: segments that are short for other reasons
+/// are fewer).
 const PIECES_MIN: u32 = 3;
 
-/// A packet that repeats bytes.
+/// Packet that repeats bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Again {
     pub(super) start: u64,
     pub(super) len: u32,
-    /// How often its first byte has been sent, with this time.
+    /// Number of transmissions of its first byte, including this one.
     pub(super) transmissions: u32,
 }
 
-/// A packet that arrived.
+/// Packet that arrived.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrived {
     pub(super) start: u64,
     pub(super) len: u32,
 }
 
-/// Repetitions of one segment in one size.
+/// Retransmissions of one segment in one size.
 #[derive(Clone, Copy, Debug)]
 struct Full {
     start: u64,
     len: u32,
     /// Transmissions since a segment of this size arrived.
     times: u32,
-    /// And in all.
+    /// Transmissions in total.
     sent: u32,
 }
 
-/// A segment that was cut.
+/// Segment that was split.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     full: Full,
     piece: u32,
-    /// Pieces of that size that arrived, and where the last begins.
+    /// Number of pieces of that size that arrived, and the start of the last one.
     arrived: u32,
     latest: Option<u64>,
 }
 
-/// Follows segments that are sent again and are cut.
+/// Follows segments that are retransmitted and split.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pieces {
     full: Option<Full>,
     cut: Option<Cut>,
-    /// The last in the stream of the largest packets that arrived.
+    /// Last packet in the stream among the largest packets that arrived.
     passed: Option<Arrived>,
 }
 
 impl Pieces {
-    /// Bytes left that had been sent before.
+    /// Records a departure of bytes that had been sent before.
     pub(super) fn again(&mut self, packet: Again) {
         if let Some(cut) = &mut self.cut
             && cut.full.start == packet.start
         {
-            // Cut once more, or the piece was lost as well.
+            // Split once more, or the piece was lost as well.
             let smaller = packet.len < cut.piece && cut.arrived == 0;
             let start = cut.full.start;
             if smaller {
@@ -96,13 +98,13 @@ impl Pieces {
         }
     }
 
-    /// `true` if it is of the full size, as far as is known, and did not arrive.
+    /// `true` if the segment is of full size, as far as known, and did not arrive.
     fn was_in_vain(&self, full: &Full) -> bool {
         full.times >= FULL_MIN && self.passed.is_none_or(|passed| passed.len <= full.len)
     }
 
     fn begun(&self, packet: Again) -> Full {
-        // What arrived and is behind it in the stream left after it did.
+        // A packet behind it in the stream that arrived also left after it.
         let passed = self
             .passed
             .is_some_and(|passed| passed.len >= packet.len && passed.start > packet.start);
@@ -115,7 +117,7 @@ impl Pieces {
         }
     }
 
-    /// A packet arrived.
+    /// Records a packet that arrived.
     pub(super) fn arrived(&mut self, packet: Arrived) {
         let further = |known: Arrived| (packet.len, packet.start) > (known.len, known.start);
         if self.passed.is_none_or(further) {
@@ -137,7 +139,7 @@ impl Pieces {
         }
     }
 
-    /// The black hole, if the pieces show one.
+    /// Returns the black hole if the pieces show one.
     pub(super) fn black_hole(&self) -> Option<BlackHole> {
         let cut = self.cut.filter(|cut| cut.arrived >= PIECES_MIN)?;
         Some(BlackHole {
@@ -153,7 +155,7 @@ impl Pieces {
 mod tests {
     use super::{Again, Arrived, Pieces};
 
-    /// Lengths in which the first segment is sent again, after one of `passed` bytes arrived that lies before it; then pieces of
+    /// Retransmits a segment in the sizes `lens`, after a segment of `passed` bytes before it arrived. Then pieces of
     /// `piece` bytes arrive.
     fn after(passed: u32, lens: &[u32], piece: u32) -> Option<(u32, u32, u64)> {
         let mut pieces = Pieces::default();
@@ -179,19 +181,19 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_may_be_cut_more_than_once() {
+    fn a_segment_may_be_split_more_than_once() {
         let cut = after(1460, &[1460, 1460, 1460, 1024, 512], 512);
         assert_eq!(cut, Some((512, 1460, 4)));
     }
 
     #[test]
-    fn what_is_no_full_segment_tells_nothing() {
+    fn segments_below_the_full_size_are_no_evidence() {
         assert_eq!(after(1460, &[500, 500, 500, 300], 300), None);
         assert_eq!(after(500, &[500, 500, 500, 300], 300), Some((300, 500, 4)));
     }
 
     #[test]
-    fn a_piece_that_is_lost_as_well_tells_nothing() {
+    fn a_lost_piece_is_no_evidence() {
         assert_eq!(after(1460, &[1460, 1460, 1460, 1024, 1024], 1024), None);
     }
 }

@@ -1,6 +1,7 @@
-//! Sizes of segments that never arrive, while smaller ones do: an MTU that nobody announces (RFC 2923 §2.1).
+//! Sizes of segments that never arrive while smaller ones do: an unannounced MTU (RFC 2923 §2.1).
 //!
-//! Sizes are those of captured packets. A segment that is sent again in smaller pieces arrives by the packet that carried it last.
+//! The sizes are those of captured packets. A segment that is retransmitted in smaller pieces arrives with the packet
+//! that carried it last.
 
 use std::collections::VecDeque;
 
@@ -10,49 +11,50 @@ use super::pieces::{Again, Arrived, Pieces};
 use super::{BlackHole, Evidence};
 use crate::read::moment::{Arrival, Departure};
 
-/// Sizes of segments that are told apart (ours: a stream has a full size, that before or after a change of the MTU, and ends
-/// of messages).
+/// Number of segment sizes that are kept separately (our choice: a stream has a full size, another one after a change
+/// of the MTU, and the ends of messages).
 const SIZES_MAX: usize = 16;
 
-/// A size that never arrives was sent so often in all, and one segment of it so often (ours: a lost segment and its repairs
-/// that chance takes are fewer: at 10 % loss, one of ten thousand).
+/// Least number of transmissions of a size that never arrives, in total and of one segment (our choice: a lost segment
+/// and its lost retransmissions are fewer; at 10 % loss, the chance is one in ten thousand).
 const SWALLOWED_MIN: u64 = 4;
 const ATTEMPTS_MIN: u32 = 4;
 
-/// Retransmitted packets of which the sizes are kept, the last ones (ours: a black hole is met with one or a few segments).
+/// Number of retransmitted packets whose sizes are kept, the last ones (our choice: a black hole affects one segment or
+/// a few).
 const REPEATS_MAX: usize = 64;
 
-/// Fates of segments of a size.
+/// Fates of the segments of one size.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     sent: u64,
-    /// The most transmissions of one segment.
+    /// Greatest number of transmissions of one segment.
     attempts: u32,
-    /// The segment that was sent last, by its first byte, and how often in a row.
+    /// First byte of the segment that was sent last, and its number of transmissions in a row.
     last: Option<(u64, u32)>,
-    /// When the last one arrived.
+    /// Time of the last arrival.
     arrived_at: Instant,
-    /// When the first was sent.
+    /// Time of the first transmission.
     sent_since: Option<Instant>,
 }
 
-/// A packet of data that had been sent before.
+/// Packet with data that had been sent before.
 #[derive(Clone, Copy, Debug)]
 struct Repeated {
     start: u64,
     end: u64,
 }
 
-/// Fates of segments by their sizes.
+/// Fates of segments by size.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
-    /// Bytes of a full segment as far as was announced: what is larger is cut up by an interface.
+    /// Bytes of a full segment, as announced; an interface segments larger packets.
     full: u32,
     fates: Vec<(u32, Fate)>,
-    /// The place of the size that was looked for last: most segments are full ones.
+    /// Index of the size that was looked up last: most segments are full ones.
     latest: usize,
     repeats: VecDeque<Repeated>,
-    /// The largest that arrived, of all sizes.
+    /// Largest segment that arrived, of all sizes.
     passes: Option<u32>,
     pieces: Pieces,
 }
@@ -86,7 +88,7 @@ impl Sizes {
                 end: departure.end,
             });
         }
-        // What an interface is to cut up says nothing of sizes.
+        // A packet that an interface will segment carries no information about sizes.
         if len == 0 || (departure.sent.len() != 1 && len > self.full) {
             return;
         }
@@ -123,7 +125,7 @@ impl Sizes {
             };
             let len = by.map_or(u64::from(segment.len), |by| by.end - by.start);
             let len = u32::try_from(len).unwrap_or(u32::MAX);
-            // Of a packet that an interface cuts up, the segment arrives.
+            // The interface segments the packet, so a segment arrives.
             let len = if len > self.full { segment.len } else { len };
             self.passes = self.passes.max(Some(len));
             let start = by.map_or(segment.start, |by| by.start);
@@ -151,7 +153,7 @@ impl Sizes {
                 (one, other) => one.or(other),
             };
         }
-        // Something arrived after the first that did not: the path was there.
+        // Something arrived after the first of these was sent, so the path was up.
         let latest = self.fates.iter().map(|(_, fate)| fate.arrived_at).max()?;
         let path_was_there = since.is_some_and(|since| latest > since);
         let enough = transmissions >= SWALLOWED_MIN && attempts >= ATTEMPTS_MIN;

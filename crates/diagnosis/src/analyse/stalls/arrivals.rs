@@ -1,43 +1,43 @@
-//! Stalls that a packet of the peer ended: a request, an ACK that was late, or one that its receiver had delayed.
+//! Stalls that ended with a packet of the peer: a request, a late ACK, or an ACK that the receiver delayed.
 //!
-//! A receiver delays the ACK of less than two full segments, in the hope of data to send with it (RFC 9293 §3.8.6.3). Where that data
-//! came, the sender waited for the other end's next word, and the ACK is no later than that. Where it did not, the delay ran out:
-//! 40 ms at Linux, FreeBSD and macOS, 200 ms at Windows and older BSDs. A network that delays one packet may look alike once, so that a
-//! single one is not told as the receiver's.
+//! A receiver delays the ACK of less than two full segments, hoping to send it with data (RFC 9293 §3.8.6.3). If that
+//! data came, the sender waited for the other end's next message, and the ACK did not come later than that. If it did
+//! not come, the delay expired: 40 ms on Linux, FreeBSD and macOS, 200 ms on Windows and older BSDs. A network that
+//! delays one packet may look the same once, so a single delay is not attributed to the receiver.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::{Before, Remedy, Stall, StallKind, Stalls, WaitedFor};
 
-/// What receivers delay an ACK by (Linux: `TCP_DELACK_MIN`, less a tick of 10 ms; Windows and BSD: 200 ms), from and to. The upper
-/// ends are ours: a busy host's timers are late.
+/// Ranges of the delay of ACKs by receivers (Linux: `TCP_DELACK_MIN`, less a tick of 10 ms; Windows and BSD: 200 ms).
+/// The upper ends are our choice: timers of a busy host are late.
 const DELAYS: [(Duration, Duration); 2] = [
     (Duration::from_millis(30), Duration::from_millis(60)),
     (Duration::from_millis(180), Duration::from_millis(220)),
 ];
 
-/// Hardly any receiver delays an ACK by more (ours; RFC 9293 §3.8.6.3 permits half a second).
+/// Delay of an ACK that hardly any receiver exceeds (our choice; RFC 9293 §3.8.6.3 permits half a second).
 const DELAY_MAX: Duration = Duration::from_millis(220);
 
-/// A receiver that delays ACKs does so more than once (ours).
+/// Least number of delayed ACKs that are attributed to the receiver (our choice).
 const DELAYED_MIN: u64 = 2;
 
-/// A receiver acknowledges so many full segments at once (RFC 9293 §3.8.6.3).
+/// Number of full segments that a receiver acknowledges at once (RFC 9293 §3.8.6.3).
 const SEGMENTS_FOR_ACK: u64 = 2;
 
-/// A packet of the peer.
+/// Packet of the peer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Came {
-    /// If it acknowledges everything that is outstanding, the bytes that no ACK before did.
+    /// Bytes that no earlier ACK acknowledged, if the packet acknowledges everything outstanding.
     pub(super) rest: Option<u64>,
-    /// It carries data.
+    /// `true` if it carries data.
     pub(super) carries: bool,
 }
 
 impl Stalls {
-    /// Data of the peer came, a request perhaps: what ends the waiting for one, though as an ACK it may tell nothing new. If it
-    /// acknowledges everything that is outstanding, `rest` are the bytes that no ACK before did, though the sender may not have had
-    /// that one yet.
+    /// Records data of the peer, possibly a request. It ends the wait for a request, even if it acknowledges nothing
+    /// new. If the packet acknowledges everything outstanding, `rest` is the number of bytes that no earlier ACK
+    /// acknowledged; the sender may not have received that earlier ACK yet.
     pub fn asked(&mut self, at: Instant, packet: u64, rest: Option<u64>) {
         let Some(before) = self.before else {
             return;
@@ -52,7 +52,7 @@ impl Stalls {
         });
     }
 
-    /// A segment that leaves now had waited for the last ACK by Nagle's algorithm.
+    /// Records that the segment leaving now had waited for the last ACK by Nagle's algorithm.
     pub fn held_by_nagle(&mut self) {
         if let Some(stall) = &mut self.held {
             (stall.kind, stall.remedy) = (StallKind::Nagle, Remedy::NoDelay);
@@ -80,14 +80,14 @@ impl Stalls {
         }
     }
 
-    /// The stall before the last ACK is what it seemed to be, or what was told of it since.
+    /// Adds the stall before the last ACK, with the kind known by now.
     pub(super) fn settle_held(&mut self) {
         if let Some(stall) = self.held.take() {
             self.found.add(stall);
         }
     }
 
-    /// A stall that ended with a packet of the peer.
+    /// Classifies a stall that ended with a packet of the peer.
     fn by_arrival(
         &self,
         before: &Before,
@@ -110,14 +110,14 @@ impl Stalls {
         }
     }
 
-    /// `true` if a receiver may delay the ACK of so many bytes.
+    /// `true` if a receiver may delay the ACK of this number of bytes.
     fn is_too_little(&self, bytes: u64) -> bool {
         let full = self.smss.max(self.mss);
         bytes < full.saturating_mul(SEGMENTS_FOR_ACK)
     }
 
-    /// The bytes that were outstanding, and how much later than a round trip after the last data an ACK of them came, if its receiver
-    /// may have delayed it.
+    /// Returns the outstanding bytes, and the delay of their ACK beyond a round trip after the last data, if its
+    /// receiver may have delayed it.
     fn delay_of_ack(&self, before: &Before, at: Instant, came: Came) -> (u64, Option<Duration>) {
         let flight = before.flight.min(came.rest.unwrap_or(before.flight));
         let few = came.rest.is_some() && self.is_too_little(flight);
@@ -126,7 +126,7 @@ impl Stalls {
         (flight, delay)
     }
 
-    /// Counts an ACK that a timer of the receiver sent, whether its delay was a stall or not.
+    /// Counts an ACK that a timer of the receiver sent, even if its delay was no stall.
     pub(super) fn count_delay(&mut self, at: Instant, came: Came) {
         let Some(before) = self.before.filter(|_| !came.carries) else {
             return;
@@ -136,7 +136,7 @@ impl Stalls {
         self.delays += u64::from(delayed);
     }
 
-    /// Takes a delay that came but once for the network's.
+    /// Attributes a delay that occurred only once to the network.
     pub(super) fn doubt_delayed_acks(&mut self) {
         if self.delays < DELAYED_MIN {
             let (one, other) = (StallKind::DelayedAck, StallKind::PacketDelay);
@@ -145,7 +145,7 @@ impl Stalls {
     }
 }
 
-/// `true` if a receiver's timer delays an ACK by so much.
+/// `true` if a receiver's timer delays an ACK by this time.
 fn is_of_a_timer(delay: Duration) -> bool {
     let mut ranges = DELAYS.into_iter();
     ranges.any(|(from, to)| (from..=to).contains(&delay))

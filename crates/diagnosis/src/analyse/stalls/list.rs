@@ -1,58 +1,57 @@
-//! All stalls of a stream: how many of each kind, how long, and the longest one by one.
+//! Stalls of a stream: number and time by kind, and the longest ones individually.
 
 use dupack_tcp::time::Duration;
 
 use super::Stall;
 use super::kind::StallKind;
 
-/// Stalls that are listed, the longest. Ours.
+/// Number of stalls that are listed, the longest ones. Our choice.
 pub const LISTED_MAX: usize = 32;
 
-/// All stalls of one kind.
+/// Totals of all stalls of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct KindTotal {
-    /// How many.
+    /// Number of stalls.
     pub count: u64,
-    /// How long together.
+    /// Total time.
     pub time: Duration,
-    /// Of those for which it is known how soon something else would have acted: how many, and how soon all
-    /// together.
+    /// Number of stalls with a known time of the remedy, and the sum of these times.
     pub remedied: (u64, Duration),
-    /// Bytes that were outstanding, all together.
+    /// Sum of outstanding bytes.
     pub flight: u64,
 }
 
 impl KindTotal {
-    /// How soon something else would have acted, on average.
+    /// Returns the mean time after which the remedy would have acted.
     #[must_use]
     pub fn remedy_after(&self) -> Option<Duration> {
         let (count, sum) = self.remedied;
         (count > 0).then(|| sum / count)
     }
 
-    /// How much was outstanding, on average.
+    /// Returns the mean number of outstanding bytes.
     #[must_use]
     pub const fn mean_flight(&self) -> Option<u64> {
         self.flight.checked_div(self.count)
     }
 }
 
-/// What was found.
+/// Stalls of a stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StallList {
     totals: [KindTotal; StallKind::COUNT],
-    /// The longest, in the order of time.
+    /// Longest stalls, in the order of time.
     pub longest: Vec<Stall>,
 }
 
 impl StallList {
-    /// All stalls of a kind.
+    /// Returns the totals of a kind.
     #[must_use]
     pub fn of(&self, kind: StallKind) -> KindTotal {
         self.totals.get(kind.index()).copied().unwrap_or_default()
     }
 
-    /// How many there were of all kinds.
+    /// Returns the number of stalls of all kinds.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.totals
@@ -60,19 +59,19 @@ impl StallList {
             .fold(0, |sum, total| sum.saturating_add(total.count))
     }
 
-    /// `true` if there are none.
+    /// `true` if there are no stalls.
     pub(super) fn is_empty(&self) -> bool {
         self.longest.is_empty()
     }
 
-    /// How long all were together.
+    /// Returns the total time of all stalls.
     #[must_use]
     pub fn time(&self) -> Duration {
         let totals = self.totals.iter();
         totals.fold(Duration::ZERO, |sum, total| sum + total.time)
     }
 
-    /// Adds all stalls of another list; of the longest, [`LISTED_MAX`] are listed.
+    /// Adds all stalls of another list; the [`LISTED_MAX`] longest are listed.
     pub(super) fn absorb(&mut self, other: Self) {
         for (total, more) in self.totals.iter_mut().zip(other.totals) {
             total.count = total.count.saturating_add(more.count);
@@ -86,7 +85,7 @@ impl StallList {
         }
     }
 
-    /// Takes out all stalls of a kind: something else explains them.
+    /// Removes all stalls of a kind, because something else explains them.
     pub(crate) fn forget(&mut self, kind: StallKind) {
         if let Some(total) = self.totals.get_mut(kind.index()) {
             *total = KindTotal::default();
@@ -94,7 +93,7 @@ impl StallList {
         self.longest.retain(|stall| stall.kind != kind);
     }
 
-    /// Makes all stalls of a kind stalls of another.
+    /// Changes all stalls of one kind to another kind.
     pub(super) fn rename(&mut self, kind: StallKind, other: StallKind) {
         let mut renamed = Self::default();
         if let Some(total) = self.totals.get_mut(kind.index())
@@ -109,7 +108,7 @@ impl StallList {
         }
     }
 
-    /// Adds a stall; of the longest, [`LISTED_MAX`] are listed.
+    /// Adds a stall; the [`LISTED_MAX`] longest are listed.
     pub fn add(&mut self, stall: Stall) {
         if let Some(total) = self.totals.get_mut(stall.kind.index()) {
             total.count = total.count.saturating_add(1);

@@ -1,21 +1,21 @@
-//! Stalls of a receive window that is shut: one for each time, however often the sender probes it. The budget says when it is shut,
-//! so that both tell the same time.
+//! Stalls of a shut receive window: one per closure, regardless of the number of probes. The budget determines when the
+//! window is shut, so that both report the same time.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::{Before, Remedy, Stall, StallKind, Stalls, WaitedFor};
 
-/// A receive window that is shut.
+/// Receive window that is shut.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shut {
     since: Instant,
     packet: u64,
-    /// All of it, if some of it was a stall.
+    /// Stall of the whole closure, if any part of it was a stall.
     stall: Option<Stall>,
 }
 
 impl Stalls {
-    /// The receive window is shut after `packet`, or it is not.
+    /// Records whether the receive window is shut after `packet`.
     pub fn window_is_shut(&mut self, at: Instant, packet: u64, is_shut: bool) {
         let at = self.before.map_or(at, |before| before.at.max(at));
         let Some(shut) = &mut self.shut else {
@@ -35,8 +35,8 @@ impl Stalls {
         }
     }
 
-    /// Data left, and of the time since the last the budget gave so much to the shut window. Where that is none, the application had
-    /// nothing to send.
+    /// Records a departure of data; `waited` is the time since the last departure that the budget assigned to the shut
+    /// window. If it is zero, the application had nothing to send.
     pub fn waited_for_window(&mut self, waited: Duration) {
         if let Some(stall) = self.opened.as_mut().filter(|_| waited.is_zero()) {
             stall.kind = StallKind::DataUnavailable;
@@ -45,12 +45,12 @@ impl Stalls {
         self.settle_opened();
     }
 
-    /// Whether the receive window had no room.
+    /// `true` if the receive window had no room.
     pub(super) const fn is_shut(&self, before: &Before) -> bool {
         self.shut.is_some() || matches!(before.window, Some(0))
     }
 
-    /// Takes in a stall of a window that is shut; gives back any other.
+    /// Merges a stall of a shut window into the closure; returns any other stall.
     pub(super) fn while_open(&mut self, stall: Stall) -> Option<Stall> {
         let shut = self.shut.as_mut();
         let Some(shut) = shut.filter(|_| stall.kind == StallKind::ZeroWindow) else {
@@ -73,7 +73,7 @@ impl Stalls {
         }
     }
 
-    /// Nothing more is to come.
+    /// Settles the last closure at the end of the stream.
     pub(super) fn settle_shut(&mut self) {
         self.settle_opened();
         self.opened = self.shut.take().and_then(|shut| shut.stall);

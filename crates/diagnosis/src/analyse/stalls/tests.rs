@@ -1,4 +1,4 @@
-//! One stall of each kind, by hand.
+//! One handmade stall of each kind.
 
 use super::{Culprit, LISTED_MAX, Remedy, Stall, StallKind, StallList, Stalls, WaitedFor};
 use dupack_tcp::options::Sack;
@@ -7,7 +7,7 @@ use crate::analyse::budget::film::{Film, MSS, at, ms};
 use crate::analyse::cause::Cause;
 use crate::read::moment::Stage;
 
-/// A connection with a round trip of 100 ms, known from one segment; the next offset is 1000.
+/// Creates a connection with a round trip of 100 ms, known from one segment; the next offset is 1000.
 fn film(window: u64) -> Film<Stalls> {
     let mut film = Film::new(Stalls::new(Sack::Permitted), window);
     film.send(at(0), 1);
@@ -34,7 +34,7 @@ fn two_round_trips_are_no_stall() {
 }
 
 #[test]
-fn an_answer_that_is_not_ready_is_told_from_one_that_stops_in_the_middle() {
+fn an_unready_answer_differs_from_one_that_stops_in_the_middle() {
     let mut ready = film(100_000);
     ready.send_last(at(110), 300);
     ready.ack(at(210), MSS + 300);
@@ -52,7 +52,7 @@ fn an_answer_that_is_not_ready_is_told_from_one_that_stops_in_the_middle() {
 }
 
 #[test]
-fn the_peer_may_be_idle_or_its_window_shut() {
+fn an_idle_peer_differs_from_a_shut_window() {
     let mut idle = film(100_000);
     idle.send_last(at(110), 300);
     idle.ack(at(210), MSS + 300);
@@ -73,7 +73,7 @@ fn the_peer_may_be_idle_or_its_window_shut() {
 }
 
 #[test]
-fn a_late_ack_is_a_delay_if_nothing_is_sent_again() {
+fn a_late_ack_without_a_retransmission_is_a_delay() {
     let mut film = film(100_000);
     film.send(at(110), 4);
     film.ack(at(400), 5 * MSS);
@@ -83,7 +83,7 @@ fn a_late_ack_is_a_delay_if_nothing_is_sent_again() {
 }
 
 #[test]
-fn a_tail_that_is_lost_would_have_been_probed_for() {
+fn a_probe_would_have_shortened_a_tail_loss() {
     let mut film = film(100_000);
     film.send(at(110), 3);
     film.send_last(at(110), 500);
@@ -109,7 +109,7 @@ fn without_sack_there_is_no_probe() {
 }
 
 #[test]
-fn a_repair_that_is_lost_is_a_double_retransmission() {
+fn a_lost_retransmission_is_a_double_retransmission() {
     let mut fast = film(100_000);
     fast.send(at(110), 10);
     fast.ack_with(at(210), MSS, 100_000, Some((2 * MSS, 11 * MSS)));
@@ -123,7 +123,7 @@ fn a_repair_that_is_lost_is_a_double_retransmission() {
 }
 
 #[test]
-fn few_in_flight_make_no_three_duplicates() {
+fn a_small_flight_causes_too_few_duplicate_acks() {
     for (window, kind) in [
         (100_000, StallKind::SmallCongestionWindow),
         (2 * MSS, StallKind::SmallReceiveWindow),
@@ -136,7 +136,7 @@ fn few_in_flight_make_no_three_duplicates() {
 }
 
 #[test]
-fn all_that_was_in_flight_may_be_lost() {
+fn a_whole_flight_may_be_lost() {
     let mut film = film(100_000);
     film.send(at(110), 10);
     film.repeat(at(500), MSS, Cause::Timeout { expiry: 1 }, Stage::Loss);
@@ -144,7 +144,7 @@ fn all_that_was_in_flight_may_be_lost() {
 }
 
 #[test]
-fn a_timeout_at_the_senders_end_though_duplicate_acks_came_has_no_known_cause() {
+fn a_timeout_at_the_sender_despite_duplicate_acks_has_an_unknown_cause() {
     let mut film = film(100_000);
     film.send(at(110), 10);
     film.ack_with(at(210), MSS, 100_000, Some((5 * MSS, 11 * MSS)));
@@ -153,7 +153,7 @@ fn a_timeout_at_the_senders_end_though_duplicate_acks_came_has_no_known_cause() 
 }
 
 #[test]
-fn what_else_had_arrived_tells_that_its_acks_were_lost_and_no_more() {
+fn other_data_that_arrived_reveals_lost_acks() {
     let mut film = film(100_000);
     film.send(at(110), 10);
     film.repeat(at(500), MSS, Cause::Timeout { expiry: 1 }, Stage::Loss);
@@ -164,7 +164,7 @@ fn what_else_had_arrived_tells_that_its_acks_were_lost_and_no_more() {
 }
 
 #[test]
-fn a_dsack_says_that_the_ack_was_late() {
+fn a_dsack_shows_that_the_ack_was_late() {
     let mut film = film(100_000);
     film.send(at(110), 10);
     film.repeat(at(500), MSS, Cause::Timeout { expiry: 1 }, Stage::Loss);
@@ -187,13 +187,14 @@ fn the_list_is_bounded_and_the_totals_are_not() {
     let list: StallList = film.told.finish();
     assert_eq!(list.longest.len(), LISTED_MAX);
     assert_eq!(list.of(StallKind::DataUnavailable).count, 99);
-    // The longest are the last, and they stand in the order of time.
+    // The longest stalls are the last ones, listed in the order of time.
     let shortest = list.longest.iter().map(Stall::duration).min();
     assert_eq!(shortest, Some(ms(900 + 99 - LISTED_MAX as u64)));
     assert!(list.longest.is_sorted_by_key(|stall| stall.from));
 }
 
-/// A segment whose ACK comes alone after `wait`, so many times, beside a round trip of 100 ms; `nagle` if the ACK let the next one go.
+/// Returns the stalls of a segment whose ACK comes without data after `wait`, repeated `times` times, with a round trip
+/// of 100 ms. `nagle` if the ACK released the next segment.
 fn delayed(wait: u64, times: u64, nagle: bool) -> StallList {
     let mut film = film(100_000);
     let mut now = 1000;
@@ -210,14 +211,14 @@ fn delayed(wait: u64, times: u64, nagle: bool) -> StallList {
 }
 
 #[test]
-fn acks_that_a_timer_of_the_receiver_sent_are_no_late_ones() {
+fn acks_delayed_by_the_receivers_timer_are_not_late() {
     // 200 ms beyond the round trip.
     let list = delayed(285, 1, false);
     assert_eq!(list.of(StallKind::PacketDelay).count, 1, "once: {list:?}");
     assert_eq!(list.of(StallKind::DelayedAck).count, 0, "once: {list:?}");
     let list = delayed(285, 2, false);
     assert_eq!(list.of(StallKind::DelayedAck).count, 2, "{list:?}");
-    // No timer of a receiver runs for so long.
+    // No timer of a receiver takes this long.
     let list = delayed(385, 2, false);
     assert_eq!(list.of(StallKind::PacketDelay).count, 2, "{list:?}");
     let list = delayed(285, 2, true);
@@ -229,7 +230,7 @@ fn acks_that_a_timer_of_the_receiver_sent_are_no_late_ones() {
 }
 
 #[test]
-fn delays_that_are_no_stalls_show_that_a_receiver_delays_acks() {
+fn delays_below_the_stall_threshold_count_as_delayed_acks() {
     let mut film = film(100_000);
     for (now, wait) in [(1000, 135), (2000, 285)] {
         film.send_last(at(now), 300);

@@ -1,24 +1,25 @@
-//! Timeouts for segments that were lost before they came to where the capture was taken: how many they were is
-//! known when they have been sent again.
+//! Timeouts for segments that were lost before the capture point. Their number is known after they have been
+//! retransmitted.
 //!
-//! A repair that is lost there as well leaves no trace: the silence before it and the one after it are one stall.
+//! If the retransmission is also lost before the capture point, it leaves no trace: the silence before it and the
+//! silence after it are one stall.
 
 use super::kind::StallKind;
 use super::{Before, Distance, Message, SMALL_FLIGHT, Stall, Stalls};
 use crate::analyse::cause::{Cause, Retransmission};
 use crate::read::moment::Departure;
 
-/// A timeout for segments that the capture does not show, and what was sent again since.
+/// Timeout for segments that the capture does not show, and the retransmissions since.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unseen {
-    /// Where the first of them begins.
+    /// Start of the first of them.
     start: u64,
     segments: u64,
     before: Before,
 }
 
 impl Stalls {
-    /// Something was sent again; `before` is how things stood before the stall that it ended, if it did.
+    /// Records a retransmission; `before` is the state before the stall that it ended, if any.
     pub(super) fn note_unseen(
         &mut self,
         departure: &Departure<'_>,
@@ -46,7 +47,7 @@ impl Stalls {
         }
     }
 
-    /// All that was lost and not seen has been sent again, or enough to tell of what kind the timeout's stall was.
+    /// Classifies the stall of the timeout: all unseen segments have been retransmitted, or enough of them.
     pub(super) fn tell_unseen(&mut self) {
         let Some(unseen) = self.unseen.take() else {
             return;

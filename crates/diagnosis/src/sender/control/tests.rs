@@ -1,8 +1,8 @@
-//! Each control's density of the factor by which a loss reduces the window.
+//! Densities of the factor by which a loss reduces the window, by control.
 
 use super::*;
 
-/// The area under `density` between these, by thousandths.
+/// Returns the area under `density` between two points, in steps of a thousandth.
 fn area(from: f64, to: f64, density: impl Fn(f64) -> f64) -> f64 {
     let steps = ((to - from) * 1000.0) as u32;
     let at = |step: u32| from + (f64::from(step) + 0.5) / 1000.0;
@@ -10,7 +10,7 @@ fn area(from: f64, to: f64, density: impl Fn(f64) -> f64) -> f64 {
 }
 
 #[test]
-fn errors_of_laplace_are_as_likely_above_as_below_and_fall_by_e_at_each_scale() {
+fn the_laplace_density_is_symmetric_and_falls_by_e_at_each_scale() {
     for scale in [0.05, 0.2] {
         let density = |off| laplace(off, scale);
         assert!((area(-4.0, 4.0, density) - 1.0).abs() < 1e-3, "{scale}");
@@ -20,7 +20,7 @@ fn errors_of_laplace_are_as_likely_above_as_below_and_fall_by_e_at_each_scale() 
     }
 }
 
-/// A window of 100 segments that a loss leaves `after` of, where the path holds `pipe` without a queue.
+/// Returns the reduction of a window of 100 segments to `after`; the path holds `pipe` segments without a queue.
 const fn reduction(after: f32, pipe: f32) -> Reduction {
     Reduction {
         before: 100.0,
@@ -30,7 +30,7 @@ const fn reduction(after: f32, pipe: f32) -> Reduction {
     }
 }
 
-/// The control with which a reduction is the likeliest.
+/// Returns the control with which a reduction is the likeliest.
 fn likeliest(reduction: &Reduction) -> Control {
     let all = [
         Control::Reno,
@@ -46,8 +46,8 @@ fn likeliest(reduction: &Reduction) -> Control {
 }
 
 #[test]
-fn what_a_loss_leaves_is_the_likeliest_with_the_control_whose_share_it_is() {
-    // The round that shows it has grown by a segment already.
+fn a_reduction_is_the_likeliest_with_the_control_of_its_factor() {
+    // The round that shows it has already grown by a segment.
     for after in [50.0, 51.0] {
         assert_eq!(likeliest(&reduction(after, 30.0)), Control::Reno);
     }
@@ -57,14 +57,14 @@ fn what_a_loss_leaves_is_the_likeliest_with_the_control_whose_share_it_is() {
     assert_eq!(likeliest(&reduction(100.0, 40.0)), Control::Fixed);
     assert_eq!(likeliest(&reduction(35.0, 35.0)), Control::Westwood);
     assert_eq!(likeliest(&reduction(85.0, 60.0)), Control::Bbr);
-    // A rate that fills more than the window was leaves all of it.
+    // A rate that fills more than the previous window leaves all of it.
     let (westwood, bbr) = (Control::Westwood, Control::Bbr);
     let full = reduction(100.0, 300.0);
     assert!(density(westwood, &full) > density(bbr, &full));
 }
 
 #[test]
-fn a_reduction_that_went_wrong_counts_against_nobody_beyond_all_measure() {
+fn the_penalty_of_a_mismeasured_reduction_is_bounded() {
     for control in Control::ALL {
         let density = density(control, &reduction(20.0, 90.0));
         assert!((STRAY..1.0).contains(&density), "{control} {density}");
@@ -72,7 +72,7 @@ fn a_reduction_that_went_wrong_counts_against_nobody_beyond_all_measure() {
 }
 
 #[test]
-fn quartiles_are_those_of_all_values_whatever_their_order() {
+fn quartiles_do_not_depend_on_the_order() {
     let nine = [9.0, 1.0, 5.0, 3.0, 7.0, 2.0, 8.0, 4.0, 6.0];
     assert_eq!(quartiles(nine.into_iter()), Some((3.0, 5.0, 7.0)));
     assert_eq!(quartiles([4.0].into_iter()), Some((4.0, 4.0, 4.0)));
@@ -80,7 +80,7 @@ fn quartiles_are_those_of_all_values_whatever_their_order() {
 }
 
 #[test]
-fn what_follows_a_rate_does_so_more_often_than_by_chance() {
+fn following_a_rate_requires_more_than_chance() {
     let of = |before: f32, after: f32, pipe: f32, times: usize| {
         let one = Reduction {
             before,
@@ -90,7 +90,7 @@ fn what_follows_a_rate_does_so_more_often_than_by_chance() {
     };
     assert!(of(100.0, 35.0, 35.0, 4));
     assert!(!of(100.0, 35.0, 35.0, 3));
-    // In a small window every share is near some rate, unless it is very near.
+    // In a small window, every factor is near some rate, unless it is very near.
     assert!(of(10.0, 5.0, 5.2, 4));
     assert!(!of(10.0, 5.0, 7.0, 4));
 }

@@ -1,11 +1,11 @@
-//! Windows round by round, and the shape that each fits best.
+//! Windows by round, and the shape that fits each best.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::*;
 use crate::sender::testing::{marked, round};
 
-/// A round of 100 ms in which each ACK reported so many segments.
+/// Returns a round of 100 ms in which each ACK reported `segments_per_ack` segments.
 fn slow(number: u32, most: f32, segments_per_ack: f32) -> Round {
     let begin = Instant::ZERO + Duration::from_millis(100) * u64::from(number);
     Round {
@@ -16,7 +16,7 @@ fn slow(number: u32, most: f32, segments_per_ack: f32) -> Round {
     }
 }
 
-/// A loss left the first of these windows of `prior`, and the others followed.
+/// Returns the fits of a loss that reduced `prior` to the first of these windows, followed by the others.
 fn grown(prior: f32, windows: impl IntoIterator<Item = f32>, segments_per_ack: f32) -> Fits {
     let mut growth = Growth::new();
     for (n, window) in (0..).zip(windows) {
@@ -29,7 +29,7 @@ fn grown(prior: f32, windows: impl IntoIterator<Item = f32>, segments_per_ack: f
     growth.fits()
 }
 
-/// The name of the shape that fits best.
+/// Returns the name of the best fit.
 fn best(fits: &Fits) -> &'static str {
     let all = [
         ("by bytes", fits.by_bytes),
@@ -57,7 +57,7 @@ fn a_segment_per_round_trip_is_a_line() {
 }
 
 #[test]
-fn where_acks_are_delayed_and_counted_it_is_half_a_segment() {
+fn counting_delayed_acks_grows_by_half_a_segment() {
     let fits = grown(60.0, (0..30).map(|n| 30.0 + 0.5 * n as f32), 2.0);
     assert!(fits.by_acks > fits.by_bytes + 1.0, "{fits:?}");
     assert_eq!(fits.line(), fits.by_acks);
@@ -77,15 +77,15 @@ fn a_curve_that_flattens_at_the_window_before_the_loss_is_cubic() {
 }
 
 #[test]
-fn beyond_the_window_before_the_loss_a_friendly_one_grows_as_reno() {
-    // RFC 9438 §4.3: 0.53 segments a round trip up to the window before, then one.
+fn beyond_the_window_before_the_loss_the_friendly_estimate_grows_like_reno() {
+    // RFC 9438 §4.3: 0.53 segments per round trip up to the window before the loss, then one.
     let reno = |n: i16| {
         let n = f32::from(n);
         let below = 6.0 / CUBIC_ALPHA;
         14.0 + CUBIC_ALPHA * n.min(below) + (n - below).max(0.0)
     };
     let of = |beyond: f32| {
-        // In so short a time the curve itself hardly moves.
+        // In such a short time, the curve itself hardly moves.
         let mut growth = Growth::new();
         for n in 0..30_i16 {
             let steep = reno(n).min(20.0) + (reno(n) - 20.0).max(0.0) * beyond;
@@ -104,7 +104,7 @@ fn beyond_the_window_before_the_loss_a_friendly_one_grows_as_reno() {
 }
 
 #[test]
-fn a_window_that_stays_is_a_constant_and_one_that_stops_growing_a_plateau() {
+fn an_unchanged_window_is_a_constant_and_one_that_stops_growing_a_plateau() {
     let fits = grown(30.0, [30.0; 20], 1.0);
     assert_eq!(best(&fits), "constant", "{fits:?}");
     let fits = grown(60.0, (0..60).map(|n| (30.0 + n as f32).min(38.0)), 1.0);
@@ -112,14 +112,14 @@ fn a_window_that_stays_is_a_constant_and_one_that_stops_growing_a_plateau() {
 }
 
 #[test]
-fn a_window_that_goes_up_and_down_about_a_mean_is_of_one_that_probes() {
+fn a_window_that_varies_around_a_mean_is_probing() {
     let cycle = [40.0, 50.0, 30.0, 40.0, 40.0, 40.0, 40.0, 40.0];
     let fits = grown(60.0, cycle.into_iter().cycle().skip(3).take(60), 1.0);
     assert_eq!(best(&fits), "probing", "{fits:?}");
 }
 
 #[test]
-fn what_is_too_short_or_slow_start_fits_nothing() {
+fn short_epochs_and_slow_start_are_not_fitted() {
     assert_eq!(grown(60.0, [30.0, 31.0, 32.0, 33.0], 1.0).epochs, 0);
     assert_eq!(grown(60.0, [30.0, 31.0, 32.0, 33.0, 34.0], 1.0).epochs, 1);
     let doubling = [10.0, 20.0, 40.0, 41.0, 42.0, 43.0, 44.0, 45.0];
@@ -127,7 +127,7 @@ fn what_is_too_short_or_slow_start_fits_nothing() {
 }
 
 #[test]
-fn every_epoch_counts_and_many_count_as_a_dozen() {
+fn every_epoch_counts_and_many_count_as_twelve() {
     let mut growth = Growth::new();
     for epoch in 0..24 {
         growth.reduced(40.0, &slow(epoch * 20, 20.0, 1.0));
@@ -157,14 +157,14 @@ fn a_bounded_round_ends_an_epoch_and_many_rounds_are_thinned_out() {
     let fits = growth.fits();
     assert_eq!(fits.epochs, 1);
     assert!(fits.by_bytes > 0.0, "{fits:?}");
-    // A thousand rounds of a line are still one.
+    // A thousand rounds of a line are still a line.
     let fits = grown(2000.0, (0..1000).map(|n| 30.0 + n as f32), 1.0);
     assert!(fits.by_bytes > 0.0 && fits.constant < 0.0, "{fits:?}");
 }
 
 #[test]
-fn moves_are_counted_by_what_waited_in_the_queue() {
-    // Of 20 segments two wait if a round trip takes a ninth longer.
+fn moves_are_counted_by_the_backlog() {
+    // Two of 20 segments are queued if a round trip takes a ninth longer.
     let counted = |rtt_min: f32, next: f32| {
         let mut growth = Growth::new();
         for (n, most) in [(0, 20.0), (1, next)] {
@@ -183,7 +183,7 @@ fn moves_are_counted_by_what_waited_in_the_queue() {
     assert_eq!(counted(0.05, 21.0), Some((Backlog::Few, Move::Up)));
     assert_eq!(counted(0.0556, 20.0), Some((Backlog::Some, Move::Stays)));
     assert_eq!(counted(0.1, 19.0), Some((Backlog::Many, Move::Down)));
-    // Between one and the next, or in slow start, nothing is counted.
+    // Between two classes, and in slow start, nothing is counted.
     assert_eq!(counted(0.053, 21.0), None);
     assert_eq!(counted(0.062, 21.0), None);
     assert_eq!(counted(0.05, 29.0), None);

@@ -1,4 +1,4 @@
-//! For and against which recoveries each thing speaks that a sender was seen to do.
+//! Recoveries for and against which each observed behaviour is evidence.
 
 use super::*;
 use crate::analyse::budget::film::{Film, MSS, at};
@@ -7,7 +7,7 @@ use crate::read::moment::Stage;
 use crate::sender::repairs::Repairs;
 use crate::sender::{Beginning, SenderAnalysis};
 
-/// A sender that answers an ACK every 10 ms with a segment, captured at its end.
+/// Plays a sender that answers an ACK every 10 ms with a segment, captured at the sender.
 fn clocked() -> (Film<SenderAnalysis>, u64) {
     let analysis = SenderAnalysis::new(Beginning::Seen, MSS as u32);
     let mut film = Film::new(analysis, 1 << 30);
@@ -19,7 +19,7 @@ fn clocked() -> (Film<SenderAnalysis>, u64) {
     (film, 100)
 }
 
-/// The same with an ACK that has a SACK block, and what repairs have shown.
+/// Returns such a sender after an ACK with a SACK block, with retransmissions modified by `shown`.
 fn with_sack(shown: impl Fn(&mut Repairs)) -> Seen {
     let (mut film, acked) = clocked();
     let block = (acked + 2) * MSS;
@@ -36,7 +36,7 @@ fn without_sack(shown: impl Fn(&mut Repairs)) -> Seen {
     seen
 }
 
-/// Nothing is known of the control.
+/// Returns a verdict without knowledge of the control.
 const fn any_control() -> Verdict<Control> {
     Verdict {
         name: None,
@@ -50,7 +50,8 @@ fn verdict_of(seen: &Seen) -> Verdict<Recovery> {
     verdict(seen, &any_control())
 }
 
-/// For which recoveries a sentence with these words speaks, and against which, in the order of [`Recovery::ALL`].
+/// Returns the recoveries for which, and against which, a sentence with these words is evidence, in the order of
+/// [`Recovery::ALL`].
 fn speaks(seen: &Seen, words: &str) -> (Vec<Recovery>, Vec<Recovery>) {
     let told = verdict_of(seen).candidates;
     let with = |against: bool| {
@@ -77,17 +78,17 @@ const SELECTIVE: [Recovery; 5] = [
     Recovery::Momentary,
 ];
 
-/// All but these, in the order of [`Recovery::ALL`].
+/// Returns all recoveries except these, in the order of [`Recovery::ALL`].
 fn but(these: &[Recovery]) -> Vec<Recovery> {
     let all = Recovery::ALL.into_iter();
     all.filter(|recovery| !these.contains(recovery)).collect()
 }
 
 #[test]
-fn sack_speaks_for_those_that_go_by_it() {
+fn sack_is_evidence_for_recoveries_that_use_it() {
     let seen = with_sack(|_| ());
-    assert_eq!(speaks(&seen, "its repairs had SACK").0, SELECTIVE);
-    assert_eq!(speaks(&seen, "which it does without").1, WITHOUT);
+    assert_eq!(speaks(&seen, "SACK was available").0, SELECTIVE);
+    assert_eq!(speaks(&seen, "it does not use SACK").1, WITHOUT);
     let seen = without_sack(|repairs| {
         repairs.recoveries = 1;
     });
@@ -103,7 +104,7 @@ fn sack_speaks_for_those_that_go_by_it() {
 }
 
 #[test]
-fn partial_acks_tell_reno_from_newreno() {
+fn partial_acks_distinguish_reno_from_newreno() {
     let partial = |answered, unanswered| {
         without_sack(|repairs| {
             repairs.recoveries = 3;
@@ -115,7 +116,7 @@ fn partial_acks_tell_reno_from_newreno() {
     assert_eq!(verdict.name, Some(Recovery::Reno), "{verdict:?}");
     assert_eq!(
         verdict.why,
-        "0 of 6 partial ACKs were answered with the next repair at once"
+        "0 of 6 partial ACKs were answered at once with the next retransmission"
     );
     let answer_both = vec![Recovery::Tahoe, Recovery::NewReno];
     let (answered, words) = (partial(6, 0), "6 of 6 partial ACKs");
@@ -124,13 +125,13 @@ fn partial_acks_tell_reno_from_newreno() {
         (answer_both, vec![Recovery::Reno])
     );
     assert_eq!(verdict_of(&answered).nearest, Some(Recovery::NewReno));
-    // Half of them tell nothing, and none leaves both possible.
+    // An equal number of both is no evidence, and without any, both recoveries are possible.
     assert_eq!(speaks(&partial(3, 3), "partial ACKs"), (vec![], vec![]));
     assert_eq!(verdict_of(&partial(0, 0)).name, None);
 }
 
 #[test]
-fn tail_loss_probes_are_racks() {
+fn tail_loss_probes_are_evidence_for_rack() {
     let (mut film, acked) = clocked();
     for n in 0..3 {
         film.repeat(
@@ -146,7 +147,7 @@ fn tail_loss_probes_are_racks() {
         speaks(&seen, "3 tail loss probes"),
         (rack.clone(), but(&rack))
     );
-    // Timeouts without them are not.
+    // Timeouts without probes are evidence against RACK.
     let (mut film, acked) = clocked();
     for n in 0..2 {
         film.repeat(
@@ -164,21 +165,24 @@ fn tail_loss_probes_are_racks() {
 }
 
 #[test]
-fn repairs_that_are_found_lost_again_are_of_rack_or_le() {
+fn detected_losses_of_retransmissions_are_evidence_for_rack_or_le() {
     let seen = with_sack(|repairs| {
         repairs.lost_again = 3;
     });
     let both = vec![Recovery::Rack, Recovery::Le];
-    assert_eq!(speaks(&seen, "3 lost repairs"), (both.clone(), but(&both)));
-    // One may be taken for what it is not.
+    assert_eq!(
+        speaks(&seen, "3 lost retransmissions"),
+        (both.clone(), but(&both))
+    );
+    // A single one may be misjudged.
     let seen = with_sack(|repairs| {
         repairs.lost_again = 1;
     });
-    assert_eq!(speaks(&seen, "lost repairs"), (vec![], vec![]));
+    assert_eq!(speaks(&seen, "lost retransmissions"), (vec![], vec![]));
 }
 
 #[test]
-fn repairs_by_time_and_by_the_highest_sack_are_those_of_rack_and_fack() {
+fn retransmissions_by_time_and_by_the_highest_sack_are_evidence_for_rack_and_fack() {
     let both = vec![Recovery::Fack, Recovery::Rack];
     let by_time = |recoveries| {
         with_sack(|repairs| {
@@ -186,9 +190,9 @@ fn repairs_by_time_and_by_the_highest_sack_are_those_of_rack_and_fack() {
             repairs.recoveries = recoveries;
         })
     };
-    let (of, against) = speaks(&by_time(4), "2 repairs were set off by time");
+    let (of, against) = speaks(&by_time(4), "2 retransmissions were triggered by time");
     assert_eq!((of, against), (both.clone(), but(&both)));
-    // Of many recoveries two may look so by chance.
+    // Two of many recoveries may match by chance.
     assert_eq!(speaks(&by_time(5), "by time"), (vec![], vec![]));
     assert_eq!(speaks(&by_time(2), "by time"), (vec![], vec![]));
 
@@ -206,7 +210,7 @@ fn repairs_by_time_and_by_the_highest_sack_are_those_of_rack_and_fack() {
 }
 
 #[test]
-fn limited_transmit_is_of_all_with_sack_but_fack() {
+fn limited_transmit_is_evidence_for_all_sack_recoveries_except_fack() {
     let duplicates = |sent, silent| {
         with_sack(|repairs| {
             repairs.limited_transmit = sent;
@@ -250,14 +254,14 @@ fn a_slower_pace_after_a_loss_is_proportional_rate_reduction() {
 }
 
 #[test]
-fn first_repairs_that_wait_for_room_are_momentarys() {
+fn first_retransmissions_that_wait_for_room_are_evidence_for_momentary() {
     let of = |late, prompt| {
         with_sack(|repairs| {
             repairs.late = late;
             repairs.prompt = prompt;
         })
     };
-    let words = "first repairs waited until";
+    let words = "first retransmissions waited until";
     let momentary = vec![Recovery::Momentary];
     let others = SELECTIVE.into_iter().filter(|one| !momentary.contains(one));
     let late = speaks(&of(3, 0), words);
@@ -266,7 +270,7 @@ fn first_repairs_that_wait_for_room_are_momentarys() {
 }
 
 #[test]
-fn timestamps_that_no_two_segments_share_are_les() {
+fn unique_timestamps_are_evidence_for_le() {
     let of = |same, other, quick| {
         with_sack(|repairs| {
             repairs.same_timestamp = same;
@@ -288,7 +292,7 @@ fn timestamps_that_no_two_segments_share_are_les() {
 }
 
 #[test]
-fn what_is_paced_shows_no_answers() {
+fn pacing_hides_answers_to_acks() {
     let seen = with_sack(|repairs| {
         repairs.not_limited_transmit = 8;
         repairs.pauses = 3;

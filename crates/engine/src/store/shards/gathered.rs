@@ -1,4 +1,4 @@
-//! The folders of several shards, which are to be one result.
+//! Folders of several shards, to be merged.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,78 +18,78 @@ use crate::shell::quoted;
 use crate::split::Split;
 use crate::store::{EXPERIMENT, FolderError};
 
-/// So many shards that are not finished are told one by one.
+/// Maximum number of unfinished shards in a message.
 const SHARDS_TOLD: usize = 8;
 
-/// So many runs are named of each.
+/// Maximum number of runs in a message about a shard.
 const RUNS_TOLD: usize = 2;
 
-/// The folders of shards of one whole, each once.
+/// Folders of shards of one experiment, each once.
 #[derive(Debug)]
 pub struct Gathered {
-    /// At least one, sorted by shard.
+    /// At least one folder, sorted by shard.
     folders: Vec<ShardFolder>,
 }
 
-/// Folders that do not belong together.
+/// Error in a collection of folders.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum GatherError {
-    /// One of them is of no use.
+    /// A folder cannot be used.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Folder(#[from] FolderError),
-    /// There are none.
+    /// There are no folders.
     #[error("there is no folder to merge")]
     #[diagnostic(help("name the folders of all shards"))]
     Nothing,
-    /// They are parts of different wholes.
+    /// The folders belong to different experiments.
     #[error("{second} does not belong to {first}: {difference} there")]
-    #[diagnostic(help("name the folders of one `dupack run FILE --shard I/N` alone"))]
+    #[diagnostic(help("name only folders of one `dupack run FILE --shard I/N`"))]
     Mixed {
         /// A folder.
         first: String,
-        /// Another.
+        /// Another folder.
         second: String,
-        /// Where they differ first.
+        /// First difference.
         difference: String,
     },
-    /// They are not of the experiment that was named.
+    /// The folders do not belong to the named experiment.
     #[error("{file} is not the experiment of {folder}: {difference} there")]
     #[diagnostic(help(
-        "name the file that the shards were run with, as it was then, with the recorded traces that it names"
+        "name the file that the shards were run with, unchanged, including its recorded traces"
     ))]
     OtherExperiment {
-        /// The experiment's file.
+        /// File of the experiment.
         file: String,
         /// A folder.
         folder: String,
-        /// Where they differ first.
+        /// First difference.
         difference: String,
     },
-    /// Another program has made them.
-    #[error("{folder} was made by the engine {theirs}, and this one is {ours}")]
+    /// Another engine made the shards.
+    #[error("the engine of {folder} is {theirs}, but this one is {ours}")]
     #[diagnostic(help(
-        "merge with the build of dupack that made the shards, or do all of them again with this one"
+        "merge with the build of dupack that made the shards, or repeat all of them with this \
+         one"
     ))]
     OtherEngine {
         /// A folder.
         folder: String,
         /// Its engine.
         theirs: String,
-        /// This program's.
+        /// This engine.
         ours: String,
     },
 }
 
 impl Gathered {
-    /// The shards in the folders at `paths`, in whatever order; one that is named twice counts once.
+    /// Collects the shards in the folders at `paths`, in any order. A folder that is named twice counts once.
     ///
     /// # Errors
-    /// If one is no shard's folder, or they are not of one experiment and one engine, which is this
-    /// program's.
+    /// If a folder is not that of a shard, or the shards do not belong to one experiment and to this engine.
     pub fn of(paths: &[PathBuf]) -> Result<Self, GatherError> {
-        // By what they are, however they were called.
+        // By canonical path, regardless of how they were named.
         let mut known: BTreeMap<PathBuf, ShardFolder> = BTreeMap::new();
         for path in paths {
             let folder = ShardFolder::read(path)?;
@@ -107,7 +107,7 @@ impl Gathered {
             second: name(second),
             difference,
         };
-        // What another engine calls an experiment, this one may not be able to read.
+        // This engine may be unable to parse the experiment of another engine.
         for other in others {
             if other.identity.engine != first.identity.engine {
                 let (ours, theirs) = (&other.identity.engine, &first.identity.engine);
@@ -136,16 +136,16 @@ impl Gathered {
         Ok(Self { folders })
     }
 
-    /// That of the first shard that is there, for what all have in common.
+    /// Returns the folder of the first available shard, for data that all have in common.
     #[must_use]
     pub fn first(&self) -> &ShardFolder {
-        self.folders.first().expect("there is at least one")
+        self.folders.first().expect("there is at least one folder")
     }
 
-    /// An error if their runs are not those of `split`, which is of `experiment`, which `file` has.
+    /// Checks that the shards belong to `split` of `experiment`, which was read from `file`.
     ///
     /// # Errors
-    /// If so.
+    /// If they do not.
     pub fn check(
         &self,
         split: &Split<'_>,
@@ -167,18 +167,18 @@ impl Gathered {
         }
     }
 
-    /// What the journal of each holds, with the folder's name.
+    /// Returns the journal of each folder, with the folder's name.
     ///
     /// # Errors
-    /// If one cannot be read, or is not what its shard was finished with.
+    /// If a journal cannot be read, or has changed since its shard was finished.
     pub fn journals(&self) -> Result<Vec<(String, Stored)>, FolderError> {
         let journals = self.folders.iter();
         let read = |f: &ShardFolder| Ok((f.path.display().to_string(), f.runs()?));
         journals.map(read).collect()
     }
 
-    /// What is missing of `split`, of which `merge` has what these folders hold; `None` if nothing is.
-    /// `file` is the experiment, for the commands to do.
+    /// Returns the runs of `split` that are missing in `merge`, which contains those of these folders, or `None` if it
+    /// is complete. `file` is the experiment, for suggested commands.
     #[must_use]
     pub fn incomplete(
         &self,
@@ -194,7 +194,7 @@ impl Gathered {
             let begun = there.peek().map(|folder| folder.path.clone());
             let is_whole = match begun {
                 Some(_) => there.any(ShardFolder::is_finished),
-                // What has no runs lacks none.
+                // A shard without runs has none missing.
                 None => true,
             };
             (!is_whole || !lacks.is_empty()).then(|| Lacking {
@@ -224,7 +224,7 @@ impl Gathered {
     }
 }
 
-/// Shards of which runs are missing. It prints as what a reader can do about it.
+/// Shards with missing runs. It prints as instructions for the user.
 #[derive(Debug)]
 pub struct Incomplete {
     lacking: Vec<Lacking>,
@@ -232,27 +232,27 @@ pub struct Incomplete {
     commands: Commands,
 }
 
-/// A shard of which runs are missing.
+/// A shard with missing runs.
 #[derive(Debug)]
 struct Lacking {
     shard: Shard,
-    /// Its folder, if there is one.
+    /// Its folder, if it exists.
     begun: Option<PathBuf>,
-    /// How many runs it has to do.
+    /// Number of its runs.
     runs: usize,
-    /// Those that are missing, in words.
+    /// Descriptions of the missing runs.
     lacks: Vec<String>,
 }
 
-/// What the commands have in common that do what is missing.
+/// Common parts of the commands that perform the missing runs.
 #[derive(Debug)]
 struct Commands {
-    /// The experiment, if it was named.
+    /// File of the experiment, if it was named.
     file: Option<PathBuf>,
-    /// A copy of it.
+    /// Copy of the experiment in a folder.
     experiment: PathBuf,
     harm: Harm,
-    /// A folder of another shard.
+    /// Folder of another shard.
     beside: PathBuf,
     name: String,
 }
@@ -287,7 +287,7 @@ impl fmt::Display for Incomplete {
         let which = ranges(&indices.collect::<Vec<u32>>());
         writeln!(
             f,
-            "{} of {} shards are missing or not finished: {which}",
+            "{} of {} shards are missing or unfinished: {which}",
             self.lacking.len(),
             self.of
         )?;
@@ -306,12 +306,12 @@ impl fmt::Display for Lacking {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (shard, runs, lacks) = (self.shard, self.runs, self.lacks.len());
         match &self.begun {
-            None => write!(f, "  {shard}: no folder is given; {runs} runs are missing")?,
+            None => write!(f, "  {shard}: no folder was given; {runs} runs are missing")?,
             Some(folder) => {
                 let folder = folder.display();
                 write!(
                     f,
-                    "  {shard}: {folder} is not finished; {lacks} of {runs} runs are missing"
+                    "  {shard}: {folder} is unfinished; {lacks} of {runs} runs are missing"
                 )?;
             }
         }
@@ -329,7 +329,7 @@ impl fmt::Display for Lacking {
     }
 }
 
-/// Ascending numbers as `2,5-9`, which Slurm's `--array` takes.
+/// Formats ascending numbers as `2,5-9`, which Slurm's `--array` accepts.
 fn ranges(numbers: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &number in numbers {
@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_in_a_row_are_a_range() {
+    fn consecutive_numbers_form_a_range() {
         assert_eq!(ranges(&[]), "");
         assert_eq!(ranges(&[2]), "2");
         assert_eq!(ranges(&[1, 2, 4, 6, 7, 8]), "1-2,4,6-8");

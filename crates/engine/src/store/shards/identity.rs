@@ -1,4 +1,4 @@
-//! What a shard is a part of.
+//! Identity of a shard.
 
 use std::fmt;
 
@@ -9,35 +9,34 @@ use crate::shard::Shard;
 use crate::split::Split;
 use crate::store;
 
-/// What a shard is a part of: shards with the same are parts of one whole.
+/// Identity of a shard and of the experiment that it belongs to. Shards of one experiment differ only in `shard`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Which part it is.
+    /// The shard.
     pub shard: Shard,
-    /// What the whole is called: the name of the experiment's file without its ending. Nothing rests
-    /// on it.
+    /// Name of the experiment: the name of its file without the extension. It is not compared.
     pub name: String,
-    /// The engine that makes the runs: its version, and a hash of its sources.
+    /// Engine of the runs: its version, and a hash of its sources.
     pub engine: String,
-    /// Whether the runs that measure harm are among them.
+    /// Presence of the runs that measure harm.
     pub harm: Harm,
-    /// Names all runs of all shards.
+    /// Fingerprint of all runs of all shards.
     pub runs: Fingerprint,
 }
 
 impl store::Identity for Identity {
     const FILE: &'static str = "shard.json";
     const NAME: &'static str = "the folder of a shard";
-    const BEGIN: &'static str = "`dupack run FILE --shard I/N --out DIR` makes one";
+    const BEGIN: &'static str = "create one with `dupack run FILE --shard I/N --out DIR`";
 }
 
-/// Whether harm to a standing flow is measured.
+/// Presence of the runs that measure harm to a competing flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Harm {
-    /// It is, where it makes sense.
+    /// Harm is measured, if it is meaningful.
     Measured,
-    /// It is not, as was asked for.
+    /// Harm was not requested.
     LeftOut,
 }
 
@@ -51,7 +50,7 @@ impl fmt::Display for Harm {
 }
 
 impl Identity {
-    /// That of `shard`, which is one of `split`.
+    /// Creates the identity of `shard`, which belongs to `split`.
     #[must_use]
     pub fn new(shard: Shard, split: &Split<'_>, name: &str, harm: Harm) -> Self {
         Self {
@@ -63,7 +62,8 @@ impl Identity {
         }
     }
 
-    /// The first in which the whole is not what `other`'s is, with both values; `None` if it is.
+    /// Returns the first difference to the experiment of `other`, with both values, or `None` if the shards belong
+    /// together.
     pub(super) fn difference(&self, other: &Self) -> Option<String> {
         let all = [self, other];
         let pairs = [
@@ -82,14 +82,14 @@ impl Identity {
         first.map(|(what, [ours, theirs])| format!("{what} is {ours}, and was {theirs}"))
     }
 
-    /// The folder of its name, where nobody names one.
+    /// Returns the default name of its folder.
     #[must_use]
     pub fn folder_name(&self) -> String {
         folder_name(&self.name, self.shard)
     }
 }
 
-/// The name of the folder of `shard` of what is called `name`.
+/// Returns the name of the folder of `shard` of the experiment `name`.
 pub(super) fn folder_name(name: &str, shard: Shard) -> String {
     format!("{name}-{}-of-{}", shard.index(), shard.of())
 }

@@ -1,4 +1,4 @@
-//! A shard's folder is begun once, gone on with by the same command alone, and finished for good.
+//! Tests that the folder of a shard is only resumed by the same command, and that it stays finished.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::run::{Interrupt, Plan};
@@ -41,7 +41,7 @@ impl Case {
         Identity::new(shard, &split, "test", Harm::LeftOut)
     }
 
-    /// Begins the shard in the folder of that name, and does it.
+    /// Begins and performs the shard in a folder with this name.
     fn finished(&self, name: &str, shard: &str) -> PathBuf {
         let path = self.base.join(name);
         let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
@@ -74,7 +74,7 @@ impl Drop for Case {
 }
 
 #[test]
-fn what_was_finished_says_so_and_whose_runs_they_are() {
+fn a_finished_shard_is_marked_with_its_identity() {
     let case = Case::new("finished", TEXT);
     let path = case.finished("a", "1/2");
     let found = ShardFolder::read(&path).unwrap();
@@ -85,13 +85,13 @@ fn what_was_finished_says_so_and_whose_runs_they_are() {
         .check(&case.identity("1/2"), &case.experiment())
         .unwrap();
     found.runs().unwrap();
-    // More shards than runs: one without any is finished, too.
+    // A shard without runs, because there are more shards than runs, is finished, too.
     let empty = case.finished("empty", "9/9");
     assert!(ShardFolder::read(&empty).unwrap().is_finished());
 }
 
 #[test]
-fn only_the_same_part_of_the_same_whole_is_gone_on_with() {
+fn only_the_same_shard_of_the_same_experiment_is_resumed() {
     let case = Case::new("other", TEXT);
     let path = case.finished("a", "1/2");
     let found = ShardFolder::read(&path).unwrap();
@@ -126,7 +126,7 @@ fn only_the_same_part_of_the_same_whole_is_gone_on_with() {
 }
 
 #[test]
-fn whatever_was_written_when_it_was_ended_the_same_command_goes_on() {
+fn the_same_command_resumes_after_an_end_at_any_time() {
     let case = Case::new("ended", TEXT);
     let path = case.base.join("a");
     let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
@@ -152,7 +152,7 @@ fn whatever_was_written_when_it_was_ended_the_same_command_goes_on() {
 }
 
 #[test]
-fn what_was_changed_since_is_told_with_its_line() {
+fn changes_of_a_finished_shard_are_reported_with_their_line() {
     let case = Case::new("changed", TEXT);
     let path = case.finished("a", "1/1");
     let journal = path.join(JOURNAL);
@@ -165,10 +165,10 @@ fn what_was_changed_since_is_told_with_its_line() {
         ),
         (
             text.replacen("\"seed\":2", "\"seed\":7", 1),
-            "is not what shard 1/1 was finished with",
+            "has changed since shard 1/1 was finished",
         ),
         (text[..text.len() - 5].to_owned(), "line 5 is unreadable"),
-        (String::new(), "is not what shard 1/1"),
+        (String::new(), "has changed since shard 1/1"),
     ] {
         fs::write(&journal, changed).unwrap();
         let error = ShardFolder::read(&path).unwrap().runs().unwrap_err();
@@ -187,11 +187,15 @@ fn damaged_marks_are_errors() {
         (
             FINISHED,
             "{\"shard\":\"2/2\",\"runs\":1,\"journal\":\"0\"}",
-            "speaks of shard 2/2",
+            "names shard 2/2",
         ),
-        (FINISHED, "", "cannot be used"),
-        ("shard.json", "{\"shard\":\"0/2\"}", "they are 1/2 to 2/2"),
-        ("shard.json", "nonsense", "cannot be used"),
+        (FINISHED, "", "cannot use"),
+        (
+            "shard.json",
+            "{\"shard\":\"0/2\"}",
+            "the shards are 1/2 to 2/2",
+        ),
+        ("shard.json", "nonsense", "cannot use"),
     ] {
         fs::write(path.join(file), text).unwrap();
         assert!(error(&path).contains(says), "{}", error(&path));
@@ -199,7 +203,7 @@ fn damaged_marks_are_errors() {
 }
 
 #[test]
-fn folders_of_one_whole_are_gathered_and_others_are_told_apart() {
+fn folders_of_one_experiment_are_gathered_and_others_are_refused() {
     let case = Case::new("gathered", TEXT);
     let other = Case::new("gathered-other", &TEXT.replace("seeds = 4", "seeds = 5"));
     let (a, b) = (case.finished("a", "1/2"), case.finished("b", "2/2"));
@@ -224,5 +228,5 @@ fn folders_of_one_whole_are_gathered_and_others_are_told_apart() {
     let strange = fs::read_to_string(b.join("shard.json")).unwrap();
     fs::write(b.join("shard.json"), strange.replace(&engine, "0.0.1 0")).unwrap();
     assert!(error(&[&a, &b]).contains("the engine is 0.0.1 0, and was "));
-    assert!(error(&[&b]).contains("was made by the engine 0.0.1 0"));
+    assert!(error(&[&b]).contains("is 0.0.1 0, but this one is"));
 }

@@ -1,7 +1,5 @@
 //! Shared helpers of the tests.
 
-#![allow(dead_code, reason = "every test uses some of it")]
-
 use std::sync::Arc;
 
 use dupack_algorithms::catalog::Catalog;

@@ -1,57 +1,57 @@
-//! Every two stacks by every measure: which is better, and can it be told?
+//! Pairwise comparisons of stacks by each measure, with their significance.
 
 use super::limits::Margins;
 use super::{Contender, JUDGED};
 use crate::results::{Better, Measure};
 use crate::significance::{Family, LEVEL, paired_p};
 
-/// How far the second of two stacks is from the first, over the seeds that both have.
+/// Effect of replacing the first of two stacks by the second, over the seeds that both have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Effect {
-    /// This many times as much: the geometric mean of the ratios.
+    /// Factor: the geometric mean of the ratios.
     Ratio(f64),
-    /// This much more, in the measure's unit: the mean of the differences.
+    /// Difference in the measure's unit: the mean of the differences.
     Difference(f64),
 }
 
-/// Which of two stacks is better.
+/// The better of two stacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The first.
+    /// The first stack.
     One,
-    /// The second.
+    /// The second stack.
     Other,
-    /// It cannot be told, or the difference is too small to matter.
+    /// Neither: the difference is not significant, or too small to matter.
     Neither,
 }
 
-/// Two stacks by one measure.
+/// Comparison of two stacks by one measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Contrast {
-    /// The first, by its place.
+    /// Index of the first stack.
     pub one: usize,
-    /// The second.
+    /// Index of the second stack.
     pub other: usize,
-    /// By what they are compared.
+    /// The measure.
     pub measure: Measure,
-    /// How many seeds both have.
+    /// Number of seeds that both stacks have.
     pub pairs: usize,
-    /// How far apart they are.
+    /// Size of the difference.
     pub effect: Effect,
-    /// The two-sided p-value of the paired t-test; none below two pairs.
+    /// Two-sided p-value of the paired t-test. `None` for fewer than two pairs.
     pub p: Option<f64>,
-    /// The same, corrected by Holm for all comparisons at the point, or of the sweep.
+    /// The p-value after Holm's correction for all comparisons at the point, or of the sweep.
     pub corrected_p: Option<f64>,
-    /// Which is better.
+    /// The better stack.
     pub better: Side,
-    /// Which would be better if this comparison were the only one at the point.
+    /// The better stack if this comparison were the only one at the point.
     pub alone: Side,
 }
 
 impl Contrast {
-    /// Whether `stack` is the better one of the two.
+    /// Returns `true` if `stack` is the better one.
     #[must_use]
     pub fn is_won_by(&self, stack: usize) -> bool {
         match self.better {
@@ -61,8 +61,8 @@ impl Contrast {
         }
     }
 
-    /// Whether `stack` would be the better one of the two if nothing else were compared. Too little to
-    /// call it better, but too much to call it no worse.
+    /// Returns `true` if `stack` would be the better one without correction for other comparisons. This is too weak to
+    /// call it better, but too strong to call the other stack as good.
     #[must_use]
     pub fn leans_to(&self, stack: usize) -> bool {
         match self.alone {
@@ -72,20 +72,20 @@ impl Contrast {
         }
     }
 
-    /// Whether the intervals tell the two apart, however little.
+    /// Returns `true` if the difference is significant, however small it is.
     #[must_use]
     pub fn is_told(&self) -> bool {
         self.corrected_p.is_some_and(|p| p < LEVEL)
     }
 
-    /// Whether it is about these two, in whichever order.
+    /// Returns `true` if this compares the stacks `a` and `b`, in either order.
     #[must_use]
     pub fn is_of(&self, a: usize, b: usize) -> bool {
         (self.one, self.other) == (a, b) || (self.one, self.other) == (b, a)
     }
 }
 
-/// Which side of a measure is better for a sender: resending is a cost here.
+/// Returns the better direction of a measure for a sender. Retransmission counts as a cost here.
 pub(super) const fn better_side(measure: Measure) -> Better {
     match measure {
         Measure::RetransmissionShare => Better::Lower,
@@ -93,7 +93,7 @@ pub(super) const fn better_side(measure: Measure) -> Better {
     }
 }
 
-/// Every two of `contenders` by every judged measure that both have.
+/// Compares every pair of `contenders` by every judged measure that both have.
 pub(super) fn contrasts(
     contenders: &[Contender],
     margins: &Margins,
@@ -114,7 +114,7 @@ pub(super) fn contrasts(
     all
 }
 
-/// The values of `measure` at the seeds that both have.
+/// Returns the values of `measure` at the seeds that both have.
 pub(super) fn paired(one: &Contender, other: &Contender, measure: Measure) -> Vec<(f64, f64)> {
     let others = other.samples(measure);
     let own = one.samples(measure).iter();
@@ -126,7 +126,7 @@ pub(super) fn paired(one: &Contender, other: &Contender, measure: Measure) -> Ve
 }
 
 fn contrast(one: usize, other: usize, measure: Measure, pairs: &[(f64, f64)]) -> Contrast {
-    // Goodputs spread as ratios do; a run in which nothing got across has none.
+    // Goodputs are compared as ratios, since their spread is relative. A run without any goodput has no ratio.
     let as_ratio = measure == Measure::Goodput && pairs.iter().all(|(a, b)| *a > 0.0 && *b > 0.0);
     let differences: Vec<f64> = match as_ratio {
         true => pairs.iter().map(|(a, b)| (b / a).ln()).collect(),
@@ -149,7 +149,7 @@ fn contrast(one: usize, other: usize, measure: Measure, pairs: &[(f64, f64)]) ->
     }
 }
 
-/// Corrects the p-values for one another, and says which side is better.
+/// Corrects the p-values together, and sets the better side.
 fn correct(contrasts: &mut [Contrast], margins: &Margins, family: &Family) {
     let told: Vec<f64> = contrasts.iter().filter_map(|c| c.p).collect();
     let mut corrected = family.correct(&told).into_iter();
@@ -169,7 +169,7 @@ fn side(contrast: &Contrast, margins: &Margins) -> Side {
     let ahead = match contrast.effect {
         Effect::Ratio(ratio) if (1.0 / (1.0 + margin)..=1.0 + margin).contains(&ratio) => 0.0,
         Effect::Ratio(ratio) => ratio - 1.0,
-        // Where there is no ratio, a difference of goodputs is between something and nothing.
+        // A difference of goodputs is only used if a run has zero goodput, so no margin applies.
         Effect::Difference(difference) if contrast.measure == Measure::Goodput => difference,
         Effect::Difference(difference) if difference.abs() <= margin => 0.0,
         Effect::Difference(difference) => difference,

@@ -1,18 +1,18 @@
-//! What a verdict says, in plain sentences.
+//! Verdicts in plain sentences.
 
 use super::contrast::{Side, better_side, paired};
 use super::limits::{HARM_MOST, Margins, WASTE_MOST_PERCENT};
 use super::{Answer, JUDGED, Prefer, Verdict};
+use crate::results::measure::STANDING;
 use crate::results::medium::{NO_ANSWER_HERE, SOUND_LEAST};
 use crate::results::{Better, HarmRecord, Measure, Medium, Results};
-use crate::run::STANDING;
 use crate::significance::Family;
 use crate::stats::{ratio, times};
 
 impl Verdict {
-    /// What a stack gains and what that costs: `2.89 × (2.85–2.94) the goodput of newreno/reno; takes
-    /// 24 % of a CUBIC flow's goodput`. The costs are the measures by which another stack
-    /// that neither harms nor wastes too much is better for certain.
+    /// Returns the gain and the costs of a stack: `2.89 × (2.85–2.94) the goodput of newreno/reno; takes 24 % of a
+    /// CUBIC flow's goodput`. The costs are the measures by which another stack without excessive harm or waste is
+    /// significantly better.
     #[must_use]
     pub fn sentence(&self, stack: usize) -> String {
         let mut parts: Vec<String> = self.gain(stack).into_iter().collect();
@@ -26,19 +26,19 @@ impl Verdict {
             .collect();
         if costs.is_empty() && !warned && !costs_goodput {
             let seeds = self.contenders[stack].samples(Measure::Goodput).len();
-            parts.push(format!("no cost that {seeds} seeds tell"));
+            parts.push(format!("no significant cost over {seeds} seeds"));
         }
         parts.extend(costs);
         parts.join("; ")
     }
 
-    /// Whether `one` is better than `other` by `measure` for certain.
+    /// Returns `true` if `one` is significantly better than `other` by `measure`.
     pub(super) fn is_won(&self, one: usize, other: usize, measure: Measure) -> bool {
         let here = self.contrast(one, other, measure);
         here.is_some_and(|c| c.is_won_by(one))
     }
 
-    /// The goodput against that of the first stack.
+    /// Compares the goodput with that of the first stack.
     fn gain(&self, stack: usize) -> Option<String> {
         let first = &self.contenders[0].name;
         let pairs = paired(
@@ -49,29 +49,29 @@ impl Verdict {
         let (base, other): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
         let ratio = ratio(&base, &other)?;
         if stack == 0 {
-            return Some("the stack that the others are measured against".to_owned());
+            return Some("baseline of the comparison".to_owned());
         }
         let here = self.contrast(0, stack, Measure::Goodput);
         let (better, alone) = here.map_or((Side::Neither, Side::Neither), |c| (c.better, c.alone));
         if alone == Side::Neither {
-            return Some(format!("goodput not told apart from {first}"));
+            return Some(format!("no significant difference in goodput from {first}"));
         }
         let text = times(&ratio);
         let gain = match text.split_once(' ') {
             _ if ratio.reaches_zero => {
                 let more = if ratio.mean > 1.0 { "more" } else { "less" };
-                format!("{more} goodput than {first}, how many times is not known")
+                format!("{more} goodput than {first}, by an unknown factor")
             }
             Some((mean, interval)) => format!("{mean} × {interval} the goodput of {first}"),
             None => format!("{text} × the goodput of {first}"),
         };
         Some(match better {
-            Side::Neither => format!("{gain}, but too few seeds for so many comparisons"),
+            Side::Neither => format!("{gain}, but not significant among so many comparisons"),
             _ => gain,
         })
     }
 
-    /// What is worse with `stack` by `measure` than with the best of those that are better for certain.
+    /// Describes how much worse `stack` is by `measure` than the best of the stacks that are significantly better.
     fn cost(&self, stack: usize, measure: Measure) -> Option<String> {
         let better = |other: &usize| {
             self.stacks[*other].warnings.is_empty() && self.is_won(*other, stack, measure)
@@ -87,7 +87,7 @@ impl Verdict {
             }
         })?;
         let name = &self.contenders[best].name;
-        // The gain has said it.
+        // The gain already reports it.
         if measure == Measure::Goodput && best == 0 {
             return None;
         }
@@ -96,19 +96,21 @@ impl Verdict {
         let warned = !self.stacks[stack].warnings.is_empty();
         Some(match measure {
             Measure::Goodput => format!("{:.2} × the goodput of {name}", own / best),
-            // Said by the 95th percentile, if that is worse, too.
+            // The 95th percentile reports it, if that is worse, too.
             Measure::DelayMedian if self.cost(stack, Measure::DelayP95).is_some() => return None,
             Measure::DelayMedian => {
-                format!("half of its packets wait {own:.1} ms or more, {more:.1} ms above {name}")
+                format!("median queueing delay {own:.1} ms, {more:.1} ms above {name}")
             }
             Measure::DelayP95 => {
-                format!("its queue: {own:.1} ms (95th percentile), {more:.1} ms above {name}")
+                format!("queueing delay {own:.1} ms (95th percentile), {more:.1} ms above {name}")
             }
             Measure::RetransmissionShare if warned => return None,
-            Measure::RetransmissionShare => format!("resends {own:.1} %, {name} {best:.1} %"),
-            Measure::Timeouts => format!("{own:.1} timeouts a run, {name} {best:.1}"),
+            Measure::RetransmissionShare => {
+                format!("retransmits {own:.1} % of its segments, {name} {best:.1} %")
+            }
+            Measure::Timeouts => format!("{own:.1} timeouts per run, {name} {best:.1}"),
             Measure::Fairness => {
-                format!("shares less evenly among its own: {own:.2}, {name} {best:.2}")
+                format!("fairness among its own flows {own:.2}, {name} {best:.2}")
             }
             Measure::HarmGoodput if own > HARM_MOST => return None,
             Measure::HarmGoodput if own > 0.0 => {
@@ -117,15 +119,17 @@ impl Verdict {
             Measure::HarmDelay if own > 0.0 => {
                 format!("makes a CUBIC flow wait {own:.1} ms longer (95th percentile)")
             }
-            // Less good than others, and no harm.
+            // Worse than others, but not harmful.
             Measure::HarmGoodput | Measure::HarmDelay => return None,
-            Measure::FramesInTime => format!("{own:.1} % of frames in time, {name} {best:.1} %"),
-            Measure::StallTime => format!("stands still for {own:.1} s, {name} {best:.1} s"),
+            Measure::FramesInTime => {
+                format!("{own:.1} % of video frames in time, {name} {best:.1} %")
+            }
+            Measure::StallTime => format!("video stalls for {own:.1} s, {name} {best:.1} s"),
             _ => return None,
         })
     }
 
-    /// What stands in the place of a ★ where there is none.
+    /// Returns the text that replaces a ★ if there is none.
     #[must_use]
     pub fn no_answer(&self) -> Option<String> {
         Some(match &self.answer {
@@ -133,12 +137,12 @@ impl Verdict {
             Answer::TooMany(front) => {
                 let leads = Prefer::ALL.into_iter().filter_map(|prefer| {
                     let first = &self.contenders[self.first_by(prefer)?].name;
-                    Some(format!("--prefer {} leads to {first}", prefer.name()))
+                    Some(format!("--prefer {} selects {first}", prefer.name()))
                 });
                 let leads: Vec<String> = leads.collect();
                 format!(
-                    "no answer by these measures: {} of {} stacks are beaten by none (☆). Say what \
-                     counts: {}",
+                    "no answer by these measures: {} of {} stacks are undominated (☆). Choose a \
+                     criterion: {}",
                     front.len(),
                     self.stacks.len(),
                     leads.join(", ")
@@ -147,26 +151,28 @@ impl Verdict {
             Answer::NotTold(front) => {
                 let prefer = self.prefer.unwrap_or(Prefer::Goodput).name();
                 format!(
-                    "no answer by {prefer}, either: {} of {} stacks are beaten by none and not told from the first \
-                     of them by that (☆). More seeds tell more: --seeds, --precision",
+                    "no answer by {prefer} either: {} of {} stacks are undominated and not \
+                     significantly different by it from the first of them (☆). Use more seeds: \
+                     --seeds, --precision",
                     front.len(),
                     self.stacks.len()
                 )
             }
             Answer::SameRuns => {
-                "no ★: every seed gave the same run, as nothing was left to chance".to_owned()
+                "no ★: every seed gave the same run, because nothing in it is random".to_owned()
             }
             Answer::SameRunsOf(stacks) => {
                 let names = stacks.iter().map(|stack| &*self.contenders[*stack].name);
                 format!(
-                    "no ★: nothing beats {}, but every seed gave the same run of it, as nothing was left to chance",
+                    "no ★: {} is undominated, but every seed gave it the same run, because \
+                     nothing in it is random",
                     names.collect::<Vec<_>>().join(", ")
                 )
             }
-            Answer::OneRun => "no ★: one run of each stack says nothing about chance".to_owned(),
+            Answer::OneRun => "no ★: one run per stack shows no random variation".to_owned(),
             Answer::Alone => "no ★: there is no other stack to compare with".to_owned(),
             Answer::Nobody => {
-                "no ★: every stack is beaten by another, or harms or wastes too much".to_owned()
+                "no ★: every stack is dominated, or has excessive harm or waste".to_owned()
             }
             Answer::Worthless => NO_ANSWER_HERE.to_owned(),
             Answer::TooFew(few) => {
@@ -177,8 +183,8 @@ impl Verdict {
                 });
                 let few: Vec<String> = few.collect();
                 format!(
-                    "no answer: too few runs can be trusted, {} (†); it takes {SOUND_LEAST} of each stack, and half of \
-                     its runs",
+                    "no answer: too few runs can be trusted (†): {}. Each stack needs at least \
+                     {SOUND_LEAST}, and half of its runs",
                     few.join(", ")
                 )
             }
@@ -186,23 +192,26 @@ impl Verdict {
     }
 }
 
-/// How verdicts on `results` were found, in a few sentences: measures, thresholds, harm.
+/// Returns the rules of the verdicts on `results` in a few sentences: measures, thresholds and harm.
 #[must_use]
 pub fn rules(results: &Results) -> Vec<String> {
     rules_among(results, results.has_several_flows())
 }
 
-/// The same where the runs are not in `results`: whether they have several flows.
+/// Returns the same rules for results that do not contain their runs. `several_flows` is `true` if the runs have
+/// several flows.
 #[must_use]
 pub fn rules_among(results: &Results, several_flows: bool) -> Vec<String> {
     let mut rules = vec![
         format!(
-            "★: no other stack is as good by all of these measures and better by one: goodput, queueing delay \
-             (median and 95th percentile), resent share, timeouts{}{}. Better is what the seeds tell, \
-             paired (t-test, Holm's correction for all comparisons {}, 5 %), and is more than \
-             {}; what a comparison by itself would call worse (5 %) is not as good. ≈: beaten, but not told from the best by {}.",
+            "★: undominated: no other stack is at least as good by all of these measures and \
+             better by one: goodput, queueing delay (median and 95th percentile), retransmitted \
+             share, timeouts{}{}. A stack is better if the paired difference over the seeds is \
+             significant (t-test, 5 %, Holm's correction for all comparisons {}) and larger than \
+             {}. It is not as good if a single comparison without correction finds it worse (5 %). \
+             ≈: dominated, but not significantly different from the best by {}.",
             match several_flows {
-                true => ", fairness among its own",
+                true => ", fairness among its own flows",
                 false => "",
             },
             match results.harm {
@@ -222,8 +231,8 @@ pub fn rules_among(results: &Results, several_flows: bool) -> Vec<String> {
             },
         ),
         format!(
-            "!: harm above {HARM_MOST}, or more than {WASTE_MOST_PERCENT} % resent beyond what the links lost \
-             (thresholds of ours); never a ★."
+            "!: harm above {HARM_MOST}, or more than {WASTE_MOST_PERCENT} % of segments \
+             retransmitted beyond link losses (thresholds of this project); never a ★."
         ),
     ];
     rules.push(harm(results));
@@ -247,31 +256,33 @@ fn margins(results: &Results) -> String {
         ..
     } = Margins::default();
     format!(
-        "{} % of goodput, {delay}, {waste_percent} % resent, {timeouts} timeouts a run, {share} of fairness or harm",
+        "{} % of goodput, {delay} of delay, {waste_percent} % retransmitted, {timeouts} timeouts \
+         per run, {share} of fairness or harm",
         rounded(goodput * 100.0)
     )
 }
 
-/// `value`, which was computed, for people: to nine significant digits, without what the last bits add.
+/// Rounds the computed `value` to nine significant digits, so that it prints without rounding errors.
 fn rounded(value: f64) -> f64 {
     format!("{value:.8e}").parse().unwrap_or(value)
 }
 
-/// What harm is, or why there is none.
+/// Returns the definition of harm, or the reason why it was not measured.
 fn harm(results: &Results) -> String {
     match (&results.harm, &results.medium) {
         (HarmRecord::Measured, _) => format!(
-            "Harm: the share of its goodput that one standing {STANDING} flow loses beside these flows, against \
-             beside as many of {STANDING} (0: none, 1: all, below 0: it gains), and by how much longer its \
-             packets wait in queues (95th percentile). After Ware et al. (HotNets 2019), who compare with \
-             being alone."
+            "Harm: the share of its goodput that a competing {STANDING} flow loses beside these \
+             flows, relative to the same flow beside as many {STANDING} flows (0: none, 1: all, \
+             negative: a gain), and the increase of the queueing delay of its packets (95th \
+             percentile). After Ware et al. (HotNets 2019), who use the flow alone as the \
+             baseline."
         ),
         (HarmRecord::Senseless { why }, _) => format!("Harm was not measured: {why}."),
         (HarmRecord::NotAsked, Medium::Wire(_)) => {
-            "Harm was not measured: that is done in the simulator only.".to_owned()
+            "Harm was not measured: it is only measured in the simulator.".to_owned()
         }
         (HarmRecord::NotAsked, Medium::Simulated) => {
-            "Harm was not measured: it was not asked for.".to_owned()
+            "Harm was not measured: it was not requested.".to_owned()
         }
     }
 }

@@ -1,34 +1,33 @@
-//! Where a verdict draws its lines. All of them are ours; every output that rests on them says so.
+//! Thresholds of the verdicts. All of them are this project's own, and every output that depends on them says so.
 
 use crate::results::{Measure, Results};
 
-/// A stack beside which a standing CUBIC flow loses more than this share of the goodput that it has
-/// beside its own kind gets a warning. Ours: the flow has less than half of what is its own.
+/// A stack gets a warning if a competing CUBIC flow loses more than this share of the goodput that it has beside other
+/// CUBIC flows. The value is this project's own: the flow then has less than half of its fair goodput.
 pub const HARM_MOST: f64 = 0.5;
 
-/// A stack that resends more than this share of its segments, in percent, beyond what the links
-/// themselves lost, gets a warning. Ours: more than every tenth packet on the path is there again for
-/// no fault of the path's.
+/// A stack gets a warning if it retransmits more than this percentage of its segments beyond link losses. The value is
+/// this project's own: more than every tenth packet on the path is then a retransmission that the path did not cause.
 pub const WASTE_MOST_PERCENT: f64 = 10.0;
 
-/// Differences up to these are none that anybody acts on, whatever the intervals say: in a simulator
-/// even a thousandth can be told apart. Ours.
+/// Margins: differences up to these do not matter in practice, even if they are significant, because in a simulator a
+/// difference of a thousandth can be significant. The values are this project's own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margins {
-    /// Of goodput, as a share.
+    /// Goodput, as a ratio.
     pub goodput: f64,
-    /// Of queueing delays, in ms.
+    /// Queueing delay, in ms.
     pub delay_ms: f64,
-    /// Of the retransmitted share, in percent of segments sent.
+    /// Retransmitted share, in percent of the segments sent.
     pub waste_percent: f64,
-    /// Of timeouts, in a run.
+    /// Timeouts per run.
     pub timeouts: f64,
-    /// Of the harm to a standing flow's goodput, and of fairness, as a share.
+    /// Harm to a competing flow's goodput, and fairness, as a share.
     pub share: f64,
 }
 
 impl Margins {
-    /// What counts in general.
+    /// Default margins.
     const GENERAL: Self = Self {
         goodput: 0.01,
         delay_ms: 1.0,
@@ -37,10 +36,10 @@ impl Margins {
         share: 0.02,
     };
 
-    /// The share of the path's round trip below which a difference in delay counts for nothing.
+    /// Margin of delays, as a share of the path's round-trip time.
     const OF_ROUND_TRIP: f64 = 0.05;
 
-    /// What counts at a point of an experiment: delays are small or large beside the round trip.
+    /// Returns the margins at a point of an experiment. The margin of delays is relative to the round-trip time.
     #[must_use]
     pub fn at(results: &Results, point: usize) -> Self {
         let path = results.points[point].experiment.path.as_ref();
@@ -54,7 +53,7 @@ impl Margins {
         }
     }
 
-    /// The least difference in `measure` that counts, in its unit; of goodput, as a share.
+    /// Returns the margin of `measure` in its unit, or as a ratio for goodput.
     #[must_use]
     pub const fn of(&self, measure: Measure) -> f64 {
         match measure {

@@ -1,13 +1,14 @@
-//! The verdict at a point: which stacks nothing else beats, by several measures.
+//! Verdict at a point: the stacks that no other stack dominates, by several measures.
 //!
-//! A stack *beats* another if it is better by one of the [`JUDGED`] measures and worse by none. Better
-//! is what can be told over the seeds, paired, with the p-values of all comparisons at the point
-//! corrected together ([`crate::significance`]), and is more than a [`Margins`]. Worse is what one
-//! comparison by itself tells: the correction asks for more to call a difference one, and must not make
-//! it easier to be as good. A stack that nothing beats gets a ★, unless it harms or wastes too much
-//! ([`limits`]), or chance had no part in its runs. Those that harm or waste too much beat nobody. Where
-//! more than half would get a ★, there is no answer: the reader must say what counts ([`Prefer`]), and
-//! the seeds must tell by that.
+//! A stack *beats*, or dominates, another if it is better by one of the [`JUDGED`] measures and worse by none. "Better"
+//! means a significant paired difference over the seeds, with the p-values of all comparisons at the point corrected
+//! together ([`crate::significance`]), that exceeds its margin ([`Margins`]). "Worse" is decided by a single comparison
+//! without correction: the correction demands more evidence for a difference, and must not make it easier to be as
+//! good.
+//!
+//! An undominated stack gets a ★, unless its harm or waste is excessive ([`limits`]), or its runs are not random. A
+//! stack with excessive harm or waste dominates nobody. If more than half of the stacks would get a ★, there is no
+//! answer: the reader must choose a criterion ([`Prefer`]), and the stacks must differ significantly by it.
 
 mod contrast;
 mod cost;
@@ -34,7 +35,7 @@ use super::{Better, Measure, Results};
 use crate::significance::{Family, LEVEL, holm};
 use crate::stats;
 
-/// What is judged by, where it was measured.
+/// Measures that the verdict uses, if they were measured.
 pub const JUDGED: [Measure; 10] = [
     Measure::Goodput,
     Measure::DelayMedian,
@@ -48,24 +49,24 @@ pub const JUDGED: [Measure; 10] = [
     Measure::StallTime,
 ];
 
-/// What counts most to the reader.
+/// Criterion that the reader prefers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Prefer {
     /// Goodput.
     Goodput,
-    /// A short queue: the 95th percentile of its delay.
+    /// Short queue: the 95th percentile of its delay.
     Delay,
-    /// Little harm to a standing flow.
+    /// Little harm to a competing flow.
     Friendly,
 }
 
 impl Prefer {
-    /// All of them.
+    /// All criteria.
     pub const ALL: [Self; 3] = [Self::Goodput, Self::Delay, Self::Friendly];
 
-    /// Its name, as `--prefer` takes it.
+    /// Returns the name that `--prefer` takes.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -75,7 +76,7 @@ impl Prefer {
         }
     }
 
-    /// The measure that it goes by.
+    /// Returns the measure behind the criterion.
     #[must_use]
     pub const fn measure(self) -> Measure {
         match self {
@@ -86,10 +87,10 @@ impl Prefer {
     }
 }
 
-/// Whether chance had a part in a stack's runs at a point.
+/// Presence of randomness in a stack's runs at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chance {
-    /// Its runs differ.
+    /// The runs differ.
     Had,
     /// There is one run.
     OneRun,
@@ -97,28 +98,28 @@ pub enum Chance {
     SameRuns,
 }
 
-/// A stack at a point, with what was measured of it.
+/// A stack at a point, with its measured values.
 #[derive(Clone, Debug)]
 pub struct Contender {
-    /// Its name.
+    /// Name of the stack.
     pub name: String,
-    /// Whether chance had a part.
+    /// Presence of randomness.
     pub chance: Chance,
-    /// Seeds and values by measure, the seeds ascending.
+    /// Seeds and values by measure, with ascending seeds.
     pub measured: Vec<(Measure, Vec<(u64, f64)>)>,
-    /// The share of its segments that it resent beyond what the links lost, in percent.
+    /// Segments that the stack retransmitted beyond link losses, in percent.
     pub own_waste_percent: Option<f64>,
 }
 
 impl Contender {
-    /// The seeds and values of `measure`.
+    /// Returns the seeds and values of `measure`.
     #[must_use]
     pub fn samples(&self, measure: Measure) -> &[(u64, f64)] {
         let found = self.measured.iter().find(|(m, _)| *m == measure);
         found.map_or(&[], |(_, samples)| samples)
     }
 
-    /// The mean of `measure`.
+    /// Returns the mean of `measure`.
     #[must_use]
     pub fn mean(&self, measure: Measure) -> Option<f64> {
         let values: Vec<f64> = self.samples(measure).iter().map(|(_, v)| *v).collect();
@@ -141,7 +142,7 @@ impl Contender {
         };
         let flows = runs.first().map_or(0, |run| run.flow_goodputs.len());
         let judged = JUDGED.into_iter();
-        // Of one flow there is nothing to be fair among.
+        // Fairness needs several flows.
         let judged = judged.filter(|m| *m != Measure::Fairness || flows > 1);
         let samples = |measure| {
             let values = runs.iter();
@@ -158,12 +159,12 @@ impl Contender {
     }
 }
 
-/// What a run resent beyond what links lost, in percent of the segments that it sent.
+/// Returns the retransmissions of a run beyond link losses, in percent of the segments sent.
 fn own_waste(run: &super::Run) -> Option<f64> {
     let share = run.values.get(Measure::RetransmissionShare)?;
     let resent = run.values.get(Measure::Retransmissions)?;
     let lost = run.values.get(Measure::LinkLosses).unwrap_or(0.0);
-    // share = resent / sent.
+    // share = retransmitted / sent.
     let lost_share = if resent > 0.0 {
         share * lost / resent
     } else {
@@ -172,33 +173,33 @@ fn own_waste(run: &super::Run) -> Option<f64> {
     Some((share - lost_share).max(0.0))
 }
 
-/// Something that a stack does too much of.
+/// Excess of a stack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Warning {
-    /// A standing flow loses this share of its goodput.
+    /// A competing flow loses this share of its goodput.
     Harm(f64),
-    /// It resends this much beyond what the links lost, in percent of what it sends.
+    /// The stack retransmits this percentage of its segments beyond link losses.
     Waste(f64),
 }
 
-/// How a stack stands at a point.
+/// Rank of a stack at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// ★: nothing beats it.
+    /// ★: undominated.
     Star,
-    /// ☆: nothing beats it, but that is so of more than half, and says nothing.
+    /// ☆: undominated, but so are more than half of the stacks, which is no answer.
     Open,
-    /// !: it harms or wastes too much.
+    /// !: excessive harm or waste.
     Warned,
-    /// ≈: something beats it, but it cannot be told from the best by the preferred measure.
+    /// ≈: dominated, but not significantly different from the best by the preferred measure.
     Tied,
-    /// Something beats it, or chance had no part in its runs.
+    /// Dominated, or without random runs.
     Plain,
 }
 
 impl Mark {
-    /// What stands for it before a stack's name.
+    /// Returns the sign in front of a stack's name.
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {
@@ -210,7 +211,7 @@ impl Mark {
         }
     }
 
-    /// Its name in CSV and JSON.
+    /// Returns the name in CSV and JSON.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
@@ -226,54 +227,54 @@ impl Mark {
 /// A stack that is better by some measures and worse by none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BeatenBy {
-    /// Which.
+    /// Index of the better stack.
     pub stack: usize,
-    /// By what it is better.
+    /// Measures by which it is better.
     pub measures: Vec<Measure>,
 }
 
-/// What is said of a stack.
+/// Judgement on one stack.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Judgement {
-    /// How it stands.
+    /// Rank of the stack.
     pub mark: Mark,
-    /// What it does too much of.
+    /// Excesses of the stack.
     pub warnings: Vec<Warning>,
-    /// Who beats it.
+    /// Stacks that dominate it.
     pub beaten_by: Vec<BeatenBy>,
 }
 
-/// What the verdict comes to.
+/// Conclusion of a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Answer {
-    /// These, the preferred ones first.
+    /// These stacks, the preferred ones first.
     Stars(Vec<usize>),
-    /// Nothing beats these, but they are more than half. The preferred ones first.
+    /// These stacks are undominated, but they are more than half. The preferred ones come first.
     TooMany(Vec<usize>),
-    /// Nothing beats these, and what is preferred does not tell them from the first of them; they are
-    /// more than half.
+    /// These stacks are undominated, and the preferred criterion does not distinguish them from the first of them. They
+    /// are more than half.
     NotTold(Vec<usize>),
-    /// Chance had no part in any run: each seed gave the same.
+    /// No run is random: every seed gave the same.
     SameRuns,
-    /// Nothing beats some stacks, but of these chance had no part in the runs. A ★ for the others alone
-    /// would be one for leaving something to chance.
+    /// These stacks are undominated, but their runs are not random. A ★ for the others alone would reward them for
+    /// their randomness.
     SameRunsOf(Vec<usize>),
-    /// One run of each stack says nothing about chance.
+    /// One run per stack shows no random variation.
     OneRun,
-    /// There is one stack, and nothing to compare it with.
+    /// There is only one stack.
     Alone,
-    /// Every stack is beaten, or harms or wastes too much.
+    /// Every stack is dominated, or has excessive harm or waste.
     Nobody,
     /// No run can be trusted.
     Worthless,
-    /// Too few runs of these can be trusted ([`Results::too_few_at`]).
+    /// Too few runs of these stacks can be trusted ([`Results::too_few_at`]).
     TooFew(Vec<usize>),
 }
 
 impl Answer {
-    /// Its name in CSV and JSON.
+    /// Returns the name in CSV and JSON.
     #[must_use]
     pub const fn key(&self) -> &'static str {
         match self {
@@ -291,24 +292,24 @@ impl Answer {
     }
 }
 
-/// All stacks at a point, by all measures.
+/// Verdict on all stacks at a point, by all measures.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The stacks with what was measured.
+    /// The stacks with their measured values.
     pub contenders: Vec<Contender>,
-    /// Every two of them by every measure.
+    /// Comparisons of every pair of stacks by every measure.
     pub contrasts: Vec<Contrast>,
-    /// What is said of each.
+    /// Judgement on each stack.
     pub stacks: Vec<Judgement>,
-    /// What it comes to.
+    /// Conclusion.
     pub answer: Answer,
-    /// What the reader prefers, if it was said.
+    /// Criterion that the reader prefers, if any.
     pub prefer: Option<Prefer>,
 }
 
 impl Verdict {
-    /// The verdict on all stacks at `point`.
+    /// Computes the verdict on all stacks at `point`.
     #[must_use]
     pub fn of(results: &Results, point: usize) -> Self {
         let stacks = 0..results.stacks.len();
@@ -318,7 +319,7 @@ impl Verdict {
         verdict.without(results.too_few_at(point))
     }
 
-    /// The p-values of all comparisons at `point`, not corrected.
+    /// Returns the uncorrected p-values of all comparisons at `point`.
     pub(super) fn plain_p(results: &Results, point: usize) -> Vec<f64> {
         let stacks = 0..results.stacks.len();
         let contenders: Vec<_> = stacks.map(|s| Contender::of(results, point, s)).collect();
@@ -327,8 +328,8 @@ impl Verdict {
         contrasts.iter().filter_map(|contrast| contrast.p).collect()
     }
 
-    /// There is no answer if of `few` too few runs can be trusted, and no mark: what is left may be the
-    /// runs that the machine happened to have time for.
+    /// Removes the answer and the marks if too few runs of the stacks in `few` can be trusted: the remaining runs may
+    /// be a biased sample, namely those for which the machine had time.
     fn without(mut self, few: Vec<usize>) -> Self {
         if few.is_empty() || self.answer == Answer::Worthless {
             return self;
@@ -341,7 +342,7 @@ impl Verdict {
         self
     }
 
-    /// The verdict on `contenders`.
+    /// Computes the verdict on `contenders`.
     #[must_use]
     pub fn among(contenders: Vec<Contender>, margins: &Margins, prefer: Option<Prefer>) -> Self {
         Self::judged(contenders, margins, prefer, &Family::Point)
@@ -371,8 +372,7 @@ impl Verdict {
         verdict
     }
 
-    /// The stacks that nothing beats, without those that harm or waste too much: the preferred ones
-    /// first.
+    /// Returns the undominated stacks without excessive harm or waste, the preferred ones first.
     fn front(&self) -> Vec<usize> {
         let is_sound = |stack: usize| self.stacks[stack].warnings.is_empty();
         let stays = |stack: &usize| {
@@ -385,7 +385,7 @@ impl Verdict {
         self.ordered(front, self.prefer.unwrap_or(Prefer::Goodput))
     }
 
-    /// `stacks` by what is preferred, the best first.
+    /// Sorts `stacks` by the preferred measure, the best first.
     fn ordered(&self, mut stacks: Vec<usize>, prefer: Prefer) -> Vec<usize> {
         let measure = prefer.measure();
         let worth = |stack: &usize| {
@@ -396,7 +396,7 @@ impl Verdict {
                 Better::Higher | Better::Neither => mean,
             }
         };
-        // Those without a value come last.
+        // Stacks without a value come last.
         stacks.sort_by(|a, b| match (worth(a), worth(b)) {
             (a, b) if a.is_nan() || b.is_nan() => a.is_nan().cmp(&b.is_nan()),
             (a, b) => b.total_cmp(&a),
@@ -404,8 +404,7 @@ impl Verdict {
         stacks
     }
 
-    /// Which of the stacks that nothing beats comes first if `prefer` counts; nobody where its
-    /// measure was not taken.
+    /// Returns the first of the undominated stacks by `prefer`, or `None` if its measure was not taken.
     #[must_use]
     pub fn first_by(&self, prefer: Prefer) -> Option<usize> {
         let first = self.ordered(self.front(), prefer).into_iter().next()?;
@@ -440,7 +439,7 @@ impl Verdict {
             count if 2 * count <= there.len() => Answer::Stars(front),
             _ => match self.prefer {
                 None => Answer::TooMany(front),
-                // Who says what counts has the answer: those that are not told from the first by that.
+                // A criterion gives an answer: the stacks that do not differ significantly from the first by it.
                 Some(prefer) => {
                     let left = self.as_good_as_first(&front, prefer);
                     match 2 * left.len() <= there.len() {
@@ -452,8 +451,8 @@ impl Verdict {
         }
     }
 
-    /// The first of `front` and those that cannot be told from it by what is preferred. Nothing else is
-    /// asked then, so these comparisons alone are corrected for one another.
+    /// Returns the first of `front`, and those that do not differ significantly from it by the preferred measure. These
+    /// comparisons alone are corrected together, because nothing else is compared.
     fn as_good_as_first(&self, front: &[usize], prefer: Prefer) -> Vec<usize> {
         let Some((&first, others)) = front.split_first() else {
             return Vec::new();
@@ -474,7 +473,7 @@ impl Verdict {
             .collect()
     }
 
-    /// Two stacks, in whichever order, by one measure.
+    /// Returns the comparison of two stacks, in either order, by one measure.
     fn contrast(&self, a: usize, b: usize, measure: Measure) -> Option<&Contrast> {
         let mut all = self.contrasts.iter();
         all.find(|c| c.measure == measure && c.is_of(a, b))
@@ -504,8 +503,8 @@ impl Verdict {
         }
     }
 
-    /// Whether `stack` is `best`, or cannot be told from it by what is preferred. One in whose runs chance
-    /// had no part is never so.
+    /// Returns `true` if `stack` is `best`, or does not differ significantly from it by the preferred measure. Stacks
+    /// without random runs never tie.
     fn is_tied(&self, best: usize, stack: usize) -> bool {
         if self.contenders[stack].chance != Chance::Had {
             return false;
@@ -524,7 +523,8 @@ fn warnings(contender: &Contender) -> Vec<Warning> {
     harm.into_iter().chain(waste.map(Warning::Waste)).collect()
 }
 
-/// Who of `count` stacks is better than `stack` by one measure, and by none what alone would be called worse.
+/// Returns those of `count` stacks that are better than `stack` by one measure, and not worse by any single comparison
+/// without correction.
 fn beaten_by(stack: usize, count: usize, contrasts: &[Contrast]) -> Vec<BeatenBy> {
     let by = |other: usize| {
         let here = || contrasts.iter().filter(|c| c.is_of(stack, other));
@@ -546,7 +546,7 @@ impl fmt::Display for Warning {
             Self::Harm(harm) => write!(f, "starves CUBIC: harm {harm:.2}"),
             Self::Waste(own) => write!(
                 f,
-                "wastes: {own:.1} % of what it sends it sends again for no loss of the link's"
+                "{own:.1} % of its segments are retransmissions that link loss does not explain"
             ),
         }
     }

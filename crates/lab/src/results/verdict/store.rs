@@ -1,4 +1,4 @@
-//! Verdicts for other programs: JSON and CSV.
+//! JSON and CSV output of verdicts.
 
 use serde_json::{Value, json};
 
@@ -7,26 +7,26 @@ use super::cost::rules;
 use super::limits::{HARM_MOST, WASTE_MOST_PERCENT};
 use super::{Answer, Contrast, Margins, Side, Verdict, Warning};
 use crate::results::store::{Places, number, put, whole};
-use crate::results::{Comparison, Measure, Results};
+use crate::results::{Answered, Measure};
 use crate::significance::LEVEL;
 
-/// The verdicts at all points, and by what rules they were found.
+/// Returns the verdicts at all points, with their rules.
 #[must_use]
-pub fn json(results: &Results) -> Value {
+pub fn json(results: &Answered<'_>) -> Value {
     let at = (0..results.points.len()).map(|point| {
-        let verdict = Verdict::of(results, point);
+        let verdict = results.verdict(point);
         let name = |stack: usize| verdict.contenders[stack].name.as_str();
         let contrasts = verdict.contrasts.iter();
         let pairs = pairs(results, point);
-        let stacks = (0..verdict.stacks.len()).map(|s| stack(&verdict, s, pairs[s]));
+        let stacks = (0..verdict.stacks.len()).map(|s| stack(verdict, s, pairs[s]));
         json!({
             "point": results.points[point].label(),
             "answer": verdict.answer.key(),
-            "stars": stars(&verdict).map(name).collect::<Vec<_>>(),
+            "stars": stars(verdict).map(name).collect::<Vec<_>>(),
             "no_answer": verdict.no_answer(),
             "delay_margin_ms": Margins::at(results, point).delay_ms,
             "stacks": stacks.collect::<Vec<_>>(),
-            "comparisons": contrasts.map(|c| comparison(&verdict, c)).collect::<Vec<_>>(),
+            "comparisons": contrasts.map(|c| comparison(verdict, c)).collect::<Vec<_>>(),
         })
     });
     json!({
@@ -39,9 +39,9 @@ pub fn json(results: &Results) -> Value {
     })
 }
 
-/// Over how many pairs of runs with the same seed the ratio to the first stack is, for each stack.
-fn pairs(results: &Results, point: usize) -> Vec<usize> {
-    let cells = Comparison::of(results, point, Measure::Goodput).cells;
+/// Returns the number of pairs of runs with the same seed, for each stack and the first stack.
+fn pairs(results: &Answered<'_>, point: usize) -> Vec<usize> {
+    let cells = &results.goodput(point).cells;
     cells.iter().map(|cell| cell.pairs).collect()
 }
 
@@ -104,16 +104,14 @@ fn better<'v>(verdict: &'v Verdict, contrast: &Contrast) -> Option<&'v str> {
     Some(&verdict.contenders[stack].name)
 }
 
-/// A line per point and stack: its mark, its warnings, who beats it, over how many pairs of runs its
-/// ratio to the first stack is, and the sentence.
+/// Returns a CSV file with one line per point and stack: its mark, its warnings, the stacks that dominate it, the
+/// number of pairs of runs behind its ratio to the first stack, and its sentence.
 #[must_use]
-pub fn verdicts_csv(results: &Results) -> Vec<u8> {
-    whole(results, verdicts_head, |out, results, at, place| {
-        verdict_rows(out, results, (at, &Verdict::of(results, at)), place);
-    })
+pub fn verdicts_csv(results: &Answered<'_>) -> Vec<u8> {
+    whole(results, verdicts_head, verdict_rows)
 }
 
-/// The head of [`verdicts_csv`].
+/// Returns the head of [`verdicts_csv`].
 #[must_use]
 pub fn verdicts_head(places: &Places) -> Vec<u8> {
     places.head([
@@ -127,15 +125,10 @@ pub fn verdicts_head(places: &Places) -> Vec<u8> {
     ])
 }
 
-/// Adds the rows of [`verdicts_csv`] at the point of `results` that is at this place, with the verdict there;
-/// `place` is where it is in the sweep.
-pub fn verdict_rows(
-    out: &mut Vec<u8>,
-    results: &Results,
-    (at, verdict): (usize, &Verdict),
-    place: &[String],
-) {
-    let pairs = pairs(results, at);
+/// Appends the rows of [`verdicts_csv`] at the point `at` of `results`. `place` is the position of that point in the
+/// sweep.
+pub fn verdict_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place: &[String]) {
+    let (verdict, pairs) = (results.verdict(at), pairs(results, at));
     for (stack, judgement) in verdict.stacks.iter().enumerate() {
         let warnings: Vec<String> = judgement.warnings.iter().map(ToString::to_string).collect();
         let beaten = judgement.beaten_by.iter();
@@ -155,16 +148,14 @@ pub fn verdict_rows(
     }
 }
 
-/// A line per point, pair of stacks and measure: how far apart they are, over how many pairs of
-/// seeds, and whether it can be told.
+/// Returns a CSV file with one line per point, pair of stacks and measure: the difference, the number of pairs of
+/// seeds, and its significance.
 #[must_use]
-pub fn comparisons_csv(results: &Results) -> Vec<u8> {
-    whole(results, comparisons_head, |out, results, at, place| {
-        comparison_rows(out, &Verdict::of(results, at), place);
-    })
+pub fn comparisons_csv(results: &Answered<'_>) -> Vec<u8> {
+    whole(results, comparisons_head, comparison_rows)
 }
 
-/// The head of [`comparisons_csv`].
+/// Returns the head of [`comparisons_csv`].
 #[must_use]
 pub fn comparisons_head(places: &Places) -> Vec<u8> {
     places.head([
@@ -180,8 +171,9 @@ pub fn comparisons_head(places: &Places) -> Vec<u8> {
     ])
 }
 
-/// Adds the rows of [`comparisons_csv`] at the point of `verdict`; `place` is where it is in the sweep.
-pub fn comparison_rows(out: &mut Vec<u8>, verdict: &Verdict, place: &[String]) {
+/// Appends the rows of [`comparisons_csv`] at a point, as [`verdict_rows`] does.
+pub fn comparison_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place: &[String]) {
+    let verdict = results.verdict(at);
     for contrast in &verdict.contrasts {
         let name = |stack: usize| verdict.contenders[stack].name.clone();
         let opt = |value: Option<f64>| value.map_or(String::new(), number);

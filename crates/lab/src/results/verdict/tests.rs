@@ -1,15 +1,15 @@
 use super::*;
 
-/// What one stack is made of: its mean and spread by measure.
+/// Means of a synthetic stack by measure.
 struct Made {
     name: &'static str,
     /// Goodput in Mbit/s.
     goodput: f64,
     /// 95th percentile of the queueing delay in ms.
     delay: f64,
-    /// Resent share in percent.
+    /// Retransmitted share in percent.
     waste: f64,
-    /// Harm to a standing flow's goodput.
+    /// Harm to a competing flow's goodput.
     harm: f64,
 }
 
@@ -23,10 +23,10 @@ const fn made(name: &'static str, goodput: f64, delay: f64, waste: f64, harm: f6
     }
 }
 
-/// Ten seeds; each value wanders by `spread` of itself, every stack in its own order, so that a
-/// difference of several times `spread` can be told and a smaller one cannot.
+/// Creates a contender with ten seeds. Each value varies by `spread`, relative to itself, in a different order for each
+/// stack. A difference of several times `spread` is then significant, and a smaller one is not.
 fn contender(n: usize, made: &Made, spread: f64) -> Contender {
-    // Every multiplier visits all ten digits, so that the mean stays where it is.
+    // Every multiplier permutes all ten digits, so the mean does not change.
     let times = [3, 7, 9, 1][n % 4];
     let wander = |seed: u64| ((seed * times + n as u64) % 10) as f64 / 4.5 - 1.0;
     let samples = |value: f64| {
@@ -60,7 +60,7 @@ fn marks(verdict: &Verdict) -> String {
 }
 
 #[test]
-fn who_is_worse_by_one_measure_and_better_by_none_is_out() {
+fn a_dominated_stack_has_no_star() {
     let verdict = verdict_of(
         &[
             made("slow", 5.0, 20.0, 1.0, 0.2),
@@ -78,7 +78,7 @@ fn who_is_worse_by_one_measure_and_better_by_none_is_out() {
 }
 
 #[test]
-fn a_trade_is_two_stars_the_preferred_first() {
+fn a_trade_off_has_two_stars_the_preferred_first() {
     let all = [
         made("slow and long", 5.0, 60.0, 1.0, 0.2),
         made("slow and short", 5.0, 10.0, 1.0, 0.2),
@@ -92,7 +92,7 @@ fn a_trade_is_two_stars_the_preferred_first() {
 }
 
 #[test]
-fn where_more_than_half_would_have_one_there_is_no_answer_until_it_is_said_what_counts() {
+fn too_many_undominated_stacks_need_a_criterion() {
     let all = [
         made("a", 3.0, 10.0, 1.0, 0.3),
         made("b", 6.0, 30.0, 1.0, 0.2),
@@ -104,9 +104,9 @@ fn where_more_than_half_would_have_one_there_is_no_answer_until_it_is_said_what_
     let text = verdict.no_answer().unwrap();
     for part in [
         "no answer by these measures: 3 of 4",
-        "--prefer goodput leads to c",
-        "--prefer delay leads to a",
-        "--prefer friendly leads to c",
+        "--prefer goodput selects c",
+        "--prefer delay selects a",
+        "--prefer friendly selects c",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -116,7 +116,7 @@ fn where_more_than_half_would_have_one_there_is_no_answer_until_it_is_said_what_
 }
 
 #[test]
-fn exactly_half_is_an_answer() {
+fn half_of_the_stacks_is_an_answer() {
     let verdict = verdict_of(
         &[
             made("short", 5.0, 10.0, 1.0, 0.2),
@@ -130,7 +130,7 @@ fn exactly_half_is_an_answer() {
 }
 
 #[test]
-fn who_starves_or_wastes_is_warned_of_and_beats_nobody() {
+fn excessive_harm_or_waste_causes_a_warning_and_dominates_nobody() {
     let verdict = verdict_of(
         &[
             made("starves", 9.5, 10.0, 1.0, 0.9),
@@ -150,7 +150,7 @@ fn who_starves_or_wastes_is_warned_of_and_beats_nobody() {
     assert!(matches!(verdict.stacks[1].warnings[..], [Warning::Waste(own)] if own == 23.7));
     assert!(verdict.sentence(0).contains("starves CUBIC: harm 0.90"));
     assert!(verdict.sentence(1).contains("23.7 %"));
-    // Better by goodput than all, and no reason not to have a ★.
+    // This stack has more goodput than all others, which does not earn it a ★.
     let greedy = verdict_of(
         &[
             made("harmful and best by all else", 9.5, 5.0, 0.5, 0.51),
@@ -163,7 +163,7 @@ fn who_starves_or_wastes_is_warned_of_and_beats_nobody() {
 }
 
 #[test]
-fn what_links_lose_is_no_waste_of_the_sender_s() {
+fn link_losses_are_not_waste() {
     let mut run = super::super::Run {
         point: 0,
         stack: 0,
@@ -172,7 +172,7 @@ fn what_links_lose_is_no_waste_of_the_sender_s() {
         flow_goodputs: vec![1.0],
         trace_hash: 0,
     };
-    // 120 of 1000 segments were sent again; 100 were lost on a link.
+    // 120 of 1000 segments were retransmitted; 100 were lost on a link.
     run.values.set(Measure::Retransmissions, 120.0);
     run.values.set(Measure::RetransmissionShare, 12.0);
     run.values.set(Measure::LinkLosses, 100.0);
@@ -182,8 +182,8 @@ fn what_links_lose_is_no_waste_of_the_sender_s() {
 }
 
 #[test]
-fn what_the_seeds_do_not_tell_is_no_difference() {
-    // By 3 %, while each run wanders by up to 10 %.
+fn insignificant_differences_do_not_count() {
+    // The difference is 3 %, and each run varies by up to 10 %.
     let all = [
         made("first", 5.0, 20.0, 1.0, 0.2),
         made("second", 5.15, 20.0, 1.0, 0.2),
@@ -194,16 +194,16 @@ fn what_the_seeds_do_not_tell_is_no_difference() {
     let noisy = contenders.map(|(n, made)| contender(n, made, 0.1));
     let verdict = Verdict::among(noisy.collect(), &Margins::default(), None);
     assert_eq!(verdict.answer, Answer::Stars(vec![1, 0]));
-    // The same means without noise are told apart.
+    // Without noise the same means differ significantly.
     assert_eq!(verdict_of(&all, None).answer, Answer::Stars(vec![1]));
 }
 
 #[test]
-fn many_comparisons_ask_for_more_than_one_does() {
+fn many_comparisons_need_stronger_evidence() {
     let pair = |pairs: usize| {
         let all: Vec<Contender> = (0..pairs * 2)
             .map(|n| {
-                // Of each two the second is ahead by 1 ± 1: p is about 0.03 by itself.
+                // The second stack is ahead by 1 ± 1 in each pair: p is about 0.03 uncorrected.
                 let values = [0.4, 2.0, 0.6, 1.4, 2.2, 0.0];
                 let ahead = |v: f64| if n % 2 == 1 { 50.0 + v } else { 50.0 };
                 let samples = values.iter().zip(1..).map(|(v, seed)| (seed, ahead(*v)));
@@ -232,7 +232,7 @@ fn many_comparisons_ask_for_more_than_one_does() {
 }
 
 #[test]
-fn exact_ties_are_ties_and_exact_differences_differences() {
+fn exact_ties_and_exact_differences_are_recognised() {
     let same = contender(0, &made("a", 5.0, 20.0, 1.0, 0.2), 0.0);
     let twin = Contender {
         name: "b".to_owned(),
@@ -260,7 +260,7 @@ fn exact_ties_are_ties_and_exact_differences_differences() {
 }
 
 #[test]
-fn a_difference_that_nobody_acts_on_is_none() {
+fn differences_within_the_margin_do_not_count() {
     let contender = |name, goodput| contender(0, &made(name, goodput, 20.0, 1.0, 0.2), 0.0001);
     let verdict = Verdict::among(
         vec![
@@ -282,7 +282,7 @@ fn a_difference_that_nobody_acts_on_is_none() {
 }
 
 #[test]
-fn without_chance_there_is_no_star() {
+fn without_randomness_there_is_no_star() {
     let of = |chance: [Chance; 3]| {
         let all = [
             made("slow", 5.0, 20.0, 1.0, 0.2),
@@ -303,7 +303,7 @@ fn without_chance_there_is_no_star() {
 }
 
 #[test]
-fn only_the_seeds_that_both_have_are_compared() {
+fn only_common_seeds_are_compared() {
     let mut one = contender(0, &made("a", 5.0, 20.0, 1.0, 0.2), 0.01);
     let other = contender(1, &made("b", 6.0, 20.0, 1.0, 0.2), 0.01);
     one.measured[0].1.retain(|(seed, _)| seed % 2 == 0);
@@ -326,7 +326,7 @@ fn a_goodput_of_zero_is_compared_as_a_difference() {
 }
 
 #[test]
-fn a_sentence_says_what_a_star_costs() {
+fn a_sentence_reports_the_costs() {
     let verdict = verdict_of(
         &[
             made("base", 4.0, 10.0, 1.0, 0.05),
@@ -341,8 +341,8 @@ fn a_sentence_says_what_a_star_costs() {
     for part in [
         "2.00 × (",
         "the goodput of base",
-        "its queue: 50.0 ms (95th percentile), 40.0 ms above base",
-        "resends 4.0 %, base 1.0 %",
+        "queueing delay 50.0 ms (95th percentile), 40.0 ms above base",
+        "retransmits 4.0 % of its segments, base 1.0 %",
         "takes 30 % of a CUBIC flow's goodput",
     ] {
         assert!(fast.contains(part), "{part}: {fast}");
@@ -351,19 +351,19 @@ fn a_sentence_says_what_a_star_costs() {
 }
 
 #[test]
-fn one_stack_alone_has_nothing_to_beat() {
+fn a_single_stack_has_no_verdict() {
     let verdict = verdict_of(&[made("only", 5.0, 20.0, 1.0, 0.2)], None);
     assert_eq!(verdict.answer, Answer::Alone);
     assert_eq!(marks(&verdict), " ");
 }
 
-/// Seeds at which `values` were measured.
+/// Pairs `values` with seeds.
 fn by_seed(values: &[f64]) -> Vec<(u64, f64)> {
     (1..).zip(values.iter().copied()).collect()
 }
 
-/// A stack with what was measured of it, and timeouts that tell nothing of any two: comparisons
-/// that the others are corrected for.
+/// Creates a contender with these values, and with timeouts that do not differ between stacks: additional comparisons
+/// that the correction counts.
 fn measured(name: &str, n: usize, measured: &[(Measure, &[f64])]) -> Contender {
     let own = measured.iter().map(|(m, values)| (*m, by_seed(values)));
     let seeds = measured[0].1.len();
@@ -380,14 +380,14 @@ fn measured(name: &str, n: usize, measured: &[(Measure, &[f64])]) -> Contender {
 }
 
 #[test]
-fn who_leads_by_what_one_comparison_tells_is_not_beaten() {
+fn a_stack_ahead_in_an_uncorrected_comparison_is_undominated() {
     use Measure::{DelayP95, Goodput};
     let stack = |name, n, goodput: &[f64], delay: f64| {
         let delays = [0.0, 0.1, 0.0, 0.2, 0.1, 0.0].map(|off| delay + off);
         measured(name, n, &[(Goodput, goodput), (DelayP95, &delays)])
     };
-    // "wild" has more goodput than "calm" with nearly every seed: p is 0.026 by itself, and above 0.05
-    // among all. Its queue is longer for certain.
+    // "wild" has more goodput than "calm" with nearly every seed: p is 0.026 uncorrected, and above 0.05 corrected. Its
+    // queue is significantly longer.
     let all = [
         stack("base", 0, &[2.0, 2.1, 2.2, 2.0, 2.1, 2.2], 30.0),
         stack("calm", 1, &[8.0, 8.1, 8.0, 8.1, 8.0, 8.1], 10.0),
@@ -404,18 +404,18 @@ fn who_leads_by_what_one_comparison_tells_is_not_beaten() {
     );
     assert_eq!((here.better, here.leans_to(2)), (Side::Neither, true));
     assert_eq!(verdict.answer, Answer::Stars(vec![2, 1]));
-    // What the sentence shows is not called untold.
+    // The sentence must not deny a difference that it shows.
     let [base, calm, wild, worst] = all;
     let other = Verdict::among(vec![calm, wild, base, worst], &Margins::default(), None);
     let sentence = other.sentence(1);
     assert!(
-        sentence.contains("the goodput of calm, but too few seeds"),
+        sentence.contains("the goodput of calm, but not significant"),
         "{sentence}"
     );
 }
 
 #[test]
-fn what_is_preferred_must_tell_the_stacks_apart() {
+fn the_criterion_must_distinguish_the_stacks() {
     use Measure::Goodput;
     let noisy = |name, n, off: f64| {
         let goodput = [5.0 + off, 7.0 - off, 6.0 + 2.0 * off, 5.5 - off];
@@ -429,20 +429,24 @@ fn what_is_preferred_must_tell_the_stacks_apart() {
     assert_eq!(marks(&verdict), "☆☆☆");
     let text = verdict.no_answer().unwrap();
     assert!(
-        text.contains("no answer by goodput, either: 3 of 3"),
+        text.contains("no answer by goodput either: 3 of 3"),
         "{text}"
     );
-    assert!(verdict.sentence(1).contains("no cost that 4 seeds tell"));
+    assert!(
+        verdict
+            .sentence(1)
+            .contains("no significant cost over 4 seeds")
+    );
 }
 
 #[test]
-fn who_says_what_counts_asks_less_at_once() {
+fn a_criterion_needs_fewer_comparisons() {
     use Measure::{DelayP95, Goodput};
     let stack = |name, n, goodput: &[f64], delay: f64| {
         let delays = [0.0, 0.1, -0.1, 0.0, 0.2].map(|off| delay + off);
         measured(name, n, &[(Goodput, goodput), (DelayP95, &delays)])
     };
-    // That "fast" is ahead of "slow" has p = 0.015 by itself: enough for two comparisons, not for all.
+    // The lead of "fast" over "slow" has p = 0.015 uncorrected: enough for two comparisons, but not for all.
     let all = || {
         vec![
             stack("fast", 0, &[9.0, 9.4, 8.9, 9.5, 9.1], 40.0),
@@ -463,9 +467,9 @@ fn who_says_what_counts_asks_less_at_once() {
     assert_eq!(told.answer, Answer::Stars(vec![0]));
 }
 
-/// A difference that is one at its point may be none among all of a sweep.
+/// A difference that is significant at its point may not be significant in the whole sweep.
 #[test]
-fn over_a_sweep_a_difference_must_stand_among_all() {
+fn a_sweep_is_corrected_as_a_whole() {
     use crate::experiment::load::Source;
     use crate::results::{Run, Values};
     use crate::run::Plan;
@@ -481,7 +485,7 @@ fn over_a_sweep_a_difference_must_stand_among_all() {
     let mut results = plan.empty_results();
     for point in 0..12 {
         for stack in 0..2 {
-            // The second is ahead by 1 ± 1: p is about 0.03 at each point.
+            // The second stack is ahead by 1 ± 1: p is about 0.03 at each point.
             for (value, seed) in [0.4, 2.0, 0.6, 1.4, 2.2, 0.0].into_iter().zip(1..) {
                 let mut values = Values::default();
                 values.set(

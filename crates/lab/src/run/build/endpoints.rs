@@ -1,4 +1,4 @@
-//! The two ends of a flow: the dialect's defaults, what the stack asks for, and what the file says.
+//! The two ends of a flow: defaults of the dialect, needs of the stack, and options of the file.
 
 use dupack_algorithms::catalog::dialect::{Headers, WIDE_OPEN, receiver_config, sender_config};
 use dupack_algorithms::catalog::{Dialect, Needs, StackSpec};
@@ -15,32 +15,32 @@ use crate::experiment::endpoint::bytes_of;
 use crate::experiment::{Acks, CreditFor, EcnKind, EcnName, Lie, ReceiverOptions, SenderOptions};
 use crate::units::Buffer;
 
-/// The two ends of a flow with every option in place.
+/// The two ends of a flow, with every option resolved.
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoints {
-    /// The sender's parameters.
+    /// Configuration of the sender.
     pub sender: SenderConfig,
-    /// The receiver's.
+    /// Configuration of the receiver.
     pub receiver: ReceiverConfig,
-    /// Sizes on the wire.
+    /// Header sizes on the wire.
     pub headers: HeaderSizes,
-    /// Segments that arrive within this of one another reach the receiver as one.
+    /// Segments that arrive within this time reach the receiver as one.
     pub coalescing: Option<Duration>,
-    /// How the receiver lies.
+    /// Misbehaviour of the receiver.
     pub misbehaviour: Misbehaviour,
 }
 
-/// Payload bytes of a full segment if nothing is said.
+/// Returns the default payload of a full segment in bytes.
 pub(in crate::run) const fn default_segment(dialect: Dialect) -> u32 {
     match dialect {
-        // 1500 bytes of packet less IPv4, TCP and timestamps.
+        // A packet of 1500 bytes without IPv4 and TCP headers and timestamps.
         Dialect::Rfc | Dialect::Linux => 1448,
         Dialect::Ns2 => 1000,
     }
 }
 
 impl Endpoints {
-    /// The ends of a flow of `stack`.
+    /// Creates the ends of a flow of `stack`.
     #[must_use]
     pub fn new(
         dialect: Dialect,

@@ -1,4 +1,4 @@
-//! Links, queues, losses and UDP sources of an experiment as the network takes them.
+//! Conversion of links, queues, losses and UDP sources to the configuration of `dupack-net`.
 
 use std::path::Path;
 
@@ -25,10 +25,10 @@ use crate::experiment::{
 use crate::units::{Delay, Probability};
 
 impl Scenario {
-    /// Both directions of the experiment's path, for a run with `seed` of a single flow.
+    /// Returns both directions of the experiment's path, for a run with `seed` of a single flow.
     ///
     /// # Errors
-    /// If the experiment has no path, or one that cannot be.
+    /// If the experiment has no path, or an invalid one.
     pub fn path_links(&self, seed: u64) -> Result<(LinkConfig, LinkConfig), BuildError> {
         match &self.experiment.path {
             Some(path) => self.directions(path, "path", 1, seed),
@@ -36,7 +36,7 @@ impl Scenario {
         }
     }
 
-    /// Both directions of a link.
+    /// Returns both directions of a link.
     pub(super) fn directions(
         &self,
         link: &LinkOptions,
@@ -47,9 +47,9 @@ impl Scenario {
         let service = match (&link.rate, &link.trace) {
             (Some(rate), None) => ServiceConfig::Rate(bit_rate(*rate, &format!("{key}.rate"))?),
             (None, Some(path)) => self.recorded(path, &format!("{key}.trace"), seed)?,
-            (None, None) => return Err(complaint(key, "a link has a rate or a trace")),
+            (None, None) => return Err(complaint(key, "a link needs a rate or a trace")),
             (Some(_), Some(_)) => {
-                let message = "a link has either a rate or a trace, not both";
+                let message = "a link cannot have both a rate and a trace";
                 return Err(complaint(&format!("{key}.trace"), message));
             }
         };
@@ -79,7 +79,7 @@ impl Scenario {
             (None, Some(path)) => self.recorded(path, &format!("{key}.reverse.trace"), seed)?,
             (None, None) => service,
             (Some(_), Some(_)) => {
-                let message = "a direction has either a rate or a trace, not both";
+                let message = "a direction cannot have both a rate and a trace";
                 return Err(complaint(&format!("{key}.reverse.trace"), message));
             }
         };
@@ -101,7 +101,7 @@ impl Scenario {
         Ok((there, back))
     }
 
-    /// A recorded trace from where the run with `seed` begins in it.
+    /// Returns a recorded trace, from the position at which the run with `seed` begins.
     fn recorded(&self, path: &Path, key: &str, seed: u64) -> Result<ServiceConfig, BuildError> {
         let trace = self.traces.get(path).cloned();
         let trace = trace.ok_or_else(|| complaint(key, "the trace has not been read"))?;
@@ -126,7 +126,7 @@ impl Scenario {
         Ok(back)
     }
 
-    /// Gives both queues of `link` their room, where its bandwidth-delay product is that of `round_trip`.
+    /// Sets the capacity of both queues of `link`. `round_trip` determines the bandwidth-delay product.
     pub(super) fn size_queues(
         &self,
         link: &LinkOptions,
@@ -141,12 +141,12 @@ impl Scenario {
         };
     }
 
-    /// The bandwidth-delay product of `link` for a round trip without a queue of `round_trip`.
+    /// Returns the bandwidth-delay product of `link` for a base round-trip time of `round_trip`.
     pub(in crate::run) fn product(&self, link: &LinkConfig, round_trip: Duration) -> Product {
         Product::of(link, round_trip, self.full_packet())
     }
 
-    /// A full data packet in bytes, headers included.
+    /// Returns the size of a full data packet in bytes, including headers.
     pub(super) fn full_packet(&self) -> u32 {
         let e = &self.experiment;
         let header = e.sender.header.map(|header| header.as_bytes() as u32);
@@ -161,7 +161,7 @@ impl Scenario {
     }
 }
 
-/// Has the link drop the ACKs that it is to drop on purpose.
+/// Configures the link to thin ACKs.
 fn thin(link: &mut LinkConfig, thin: Option<AckThinning>, key: &str) -> Result<(), BuildError> {
     let Some(thin) = thin else {
         return Ok(());
@@ -169,7 +169,7 @@ fn thin(link: &mut LinkConfig, thin: Option<AckThinning>, key: &str) -> Result<(
     link.thin_acks = thin.every;
     if thin.superseded {
         if link.queue.discipline != Discipline::DropTail {
-            let message = "only a queue of kind droptail drops ACKs that are superseded";
+            let message = "`superseded` needs queue = \"droptail\"";
             return Err(complaint(&format!("{key}.superseded"), message));
         }
         link.queue.discipline = Discipline::AckFilter;
@@ -177,7 +177,7 @@ fn thin(link: &mut LinkConfig, thin: Option<AckThinning>, key: &str) -> Result<(
     Ok(())
 }
 
-/// A queue whose room is still to be said.
+/// Creates a queue without a capacity, which is set later.
 fn queue(queueing: Queueing, mean_packet_bytes: u32) -> QueueConfig {
     let discipline = match (queueing.kind, &queueing.red) {
         (QueueKind::Red, Some(options)) => {
@@ -261,9 +261,10 @@ fn impairments(link: &LinkOptions) -> ImpairmentConfig {
     config
 }
 
-/// A UDP source that starts at `start`.
+/// Returns the configuration of a UDP source that starts at `start`.
 pub(super) fn udp(source: &UdpSource, start: Instant) -> UdpConfig {
-    let rate = BitRate::new(source.rate.as_bits_per_second()).expect("idle sources are left out");
+    let rate =
+        BitRate::new(source.rate.as_bits_per_second()).expect("idle sources have been skipped");
     let spans = |delay: Delay| match source.periods {
         Periods::Fixed => Spans::Constant(span(delay)),
         Periods::Exponential => Spans::Exponential { mean: span(delay) },

@@ -1,4 +1,4 @@
-//! Nodes, links and routes of an experiment, and where its flows run.
+//! Nodes, links and routes of an experiment, and the routes of its flows.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use super::{BuildError, Scenario, bit_rate, complaint, fault, radio, span};
 use crate::experiment::{FlowGroup, LinkOptions, MediaSource, UdpSource};
 
 impl Scenario {
-    /// Gives queues whose room follows from the round trip theirs, now that it is known who crosses them: by the
-    /// longest round trip of the TCP flows that do.
+    /// Sets the capacity of queues that depends on the round-trip time. It is known once all flows have routes, and is
+    /// the longest of the TCP flows that cross the queue.
     pub(super) fn size_for_round_trips(&self, map: &Map, topology: &mut Topology, ways: &[Way]) {
         let e = &self.experiment;
         for (options, ids) in e.path.iter().chain(&e.links).zip(&map.described) {
@@ -41,23 +41,23 @@ impl Scenario {
     }
 }
 
-/// Nodes and links, and who is where.
+/// Nodes, links and hosts.
 pub(super) struct Map {
     pub(super) topology: Topology,
     nodes: BTreeMap<String, NodeId>,
-    /// Both ends of a path, with the hosts' own nodes if there are access links.
+    /// Ends of the path, including the hosts' own nodes if there are access links.
     path: Option<PathEnds>,
-    /// Both ends of a radio chain.
+    /// Ends of the radio chain.
     chain: Option<(NodeId, NodeId)>,
     pub(super) measured: Vec<LinkId>,
-    /// The links of the file, both directions of each.
+    /// Links of the file, in both directions.
     pub(super) described: Vec<[LinkId; 2]>,
     links: BTreeMap<(NodeId, NodeId), LinkId>,
-    /// Routes given in the file, by their ends.
+    /// Explicit routes by their ends.
     routes: BTreeMap<(NodeId, NodeId), Vec<LinkId>>,
 }
 
-/// The way between two hosts, and the way back.
+/// Routes between two hosts in both directions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
     pub(super) there: RouteId,
@@ -70,14 +70,14 @@ impl Way {
         Path::Explicit { there, back }
     }
 
-    /// All links of a round trip, in order.
+    /// Returns all links of a round trip, in order.
     pub(super) fn links(self, topology: &Topology) -> impl Iterator<Item = LinkId> + '_ {
         let routes = [self.there, self.back];
         let links = routes.map(|route| topology.route_links(route));
         links.into_iter().flatten().copied()
     }
 
-    /// The time of a round trip without a queue.
+    /// Returns the base round-trip time, without queueing.
     pub(super) fn round_trip(self, topology: &Topology) -> Duration {
         let configs = self
             .links(topology)
@@ -110,8 +110,7 @@ impl Map {
         }
         for (n, link) in e.links.iter().enumerate() {
             let Some([a, b]) = &link.between else {
-                let message =
-                    "a link of a topology says between which nodes it is: between = [\"a\", \"b\"]";
+                let message = "a link of a topology needs two nodes: between = [\"a\", \"b\"]";
                 return Err(complaint(&format!("links.{n}"), message));
             };
             let (a, b) = (map.node(a), map.node(b));
@@ -128,7 +127,7 @@ impl Map {
                 map.nodes.insert(format!("node {n}"), node);
             }
             let (Some(&first), Some(&last)) = (chain.nodes.first(), chain.nodes.last()) else {
-                return Err(complaint("radio.hops", "a chain has at least one hop"));
+                return Err(complaint("radio.hops", "a chain needs at least one hop"));
             };
             map.chain = Some((first, last));
             map.measured.extend(chain.there.first());
@@ -183,16 +182,16 @@ impl Map {
         });
         let links: Vec<LinkId> = hops.collect::<Result<_, _>>()?;
         let (Some(&from), Some(&to)) = (nodes.first(), nodes.last()) else {
-            return Err(complaint(&key, "a route names at least two nodes"));
+            return Err(complaint(&key, "a route needs at least two nodes"));
         };
         if links.is_empty() {
-            return Err(complaint(&key, "a route names at least two nodes"));
+            return Err(complaint(&key, "a route needs at least two nodes"));
         }
         self.routes.insert((from, to), links);
         Ok(())
     }
 
-    /// The way between two nodes and back: as the file says, or the shortest.
+    /// Returns the explicit routes between two nodes, or the shortest ones.
     pub(super) fn way(
         &self,
         topology: &mut Topology,
@@ -223,7 +222,7 @@ impl Map {
             complaint(
                 key,
                 &format!(
-                    "no link leads to a node `{name}`; the nodes are {}",
+                    "no link has a node `{name}`; the nodes are {}",
                     names.join(", ")
                 ),
             )
@@ -248,8 +247,8 @@ impl Map {
         self.named_ends(group.from.as_deref(), group.to.as_deref(), "flows")
     }
 
-    /// Whose a flow between these ends is: on a path, the host of its group or source on either side;
-    /// elsewhere, nodes are hosts.
+    /// Returns the hosts of a flow. On a path, each group or source has one host on either side. In a topology, the
+    /// nodes are the hosts.
     pub(super) const fn hosts(&self, ends: (NodeId, NodeId), group: u32) -> Hosts {
         let (sender, receiver) = match self.path {
             Some(_) => (group, group),
@@ -290,7 +289,7 @@ impl Map {
     ) -> Result<(NodeId, NodeId), BuildError> {
         let (Some(from), Some(to)) = (from, to) else {
             let message =
-                "in a topology of [[links]] it says where it leads: from = \"…\" and to = \"…\"";
+                "in a topology of [[links]] a source needs its ends: from = \"…\" and to = \"…\"";
             return Err(complaint(key, message));
         };
         Ok((self.known(from, key)?, self.known(to, key)?))

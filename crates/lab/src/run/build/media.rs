@@ -1,4 +1,4 @@
-//! Real-time media as the network takes it.
+//! Conversion of real-time media to the configuration of `dupack-net`.
 
 use dupack_net::media::MediaConfig;
 use dupack_tcp::time::Instant;
@@ -6,7 +6,7 @@ use dupack_tcp::time::Instant;
 use super::{BuildError, bit_rate, span};
 use crate::experiment::MediaSource;
 
-/// What a source of `media`, which stands at `key`, is; it starts at `start`.
+/// Returns the configuration of the source `media` at `key`, which starts at `start`.
 pub(super) fn media(
     media: &MediaSource,
     key: &str,

@@ -1,37 +1,38 @@
-//! Processing jitter: the time that senders' hosts take for ACKs, so that flows do not run in lockstep.
+//! Processing jitter: the time that senders' hosts take to process ACKs, so that flows do not run in lockstep.
 //!
-//! Without it the arrivals of several flows at a drop-tail queue keep their phase: whoever arrives just before a
-//! departure finds the queue full, every time (S. Floyd and V. Jacobson, "On traffic phase effects in packet-switched
-//! gateways", 1992). A microsecond of round-trip time then decides which flow gets the link, and no seed samples it.
-//! Their remedy is what real hosts have: a random processing time at the sender, uniform between zero and the
-//! transmission time of a packet at the bottleneck. ns-2 has it as `overhead_`, and leaves it off.
+//! Without it, the arrivals of several flows at a drop-tail queue keep their phase: a flow whose packets arrive just
+//! before a departure finds the queue full every time (S. Floyd and V. Jacobson, "On traffic phase effects in
+//! packet-switched gateways", 1992). A microsecond of round-trip time then decides which flow gets the link, and no
+//! seed samples it. The paper's remedy is a property of real hosts: a random processing time at the sender, uniform
+//! between zero and the transmission time of a packet at the bottleneck. ns-2 implements it as `overhead_`, and turns
+//! it off by default.
 //!
-//! Here a sender's host takes that time for each ACK, in the order of their arrival: what a sender sends is clocked by
-//! them. The link that delivers the ACKs to the host draws it, from the run's seed and the link's name.
+//! Here a sender's host takes that time for each ACK, in the order of their arrival, because ACKs clock the sender. The
+//! link that delivers the ACKs to the host draws it, from the run's seed and the link's name.
 
 use dupack_net::link::{Discipline, Jitter, JitterDistribution, JitterOrder, ServiceConfig};
 use dupack_net::topology::Topology;
 use dupack_tcp::time::Duration;
 
 use super::map::Way;
-use super::{Scenario, flows_in, span};
+use super::{Scenario, span};
 use crate::experiment::Experiment;
 use crate::units::Delay;
 use dupack_algorithms::catalog::Dialect;
 
-/// Where an experiment's processing jitter comes from.
+/// Origin of an experiment's processing jitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processing {
-    /// The file says it.
+    /// Set by the file.
     Given(Delay),
-    /// A packet's transmission time at the bottleneck of each flow, if its queue is drop-tail.
+    /// Transmission time of a packet at the bottleneck of each flow, if its queue is drop-tail.
     OnePacket,
-    /// None: the dialect is `ns2`, a radio has chance of its own, or the only flow has nobody to be in phase with.
+    /// None: the dialect is `ns2`, a radio channel is random by itself, or there is only one flow.
     None,
 }
 
 impl Experiment {
-    /// The processing jitter of its senders.
+    /// Returns the processing jitter of the senders.
     #[must_use]
     pub fn processing(&self) -> Processing {
         if let Some(jitter) = self.processing_jitter {
@@ -39,7 +40,7 @@ impl Experiment {
         }
         let tcp: u64 = match self.flows.as_slice() {
             [] => 1,
-            groups => groups.iter().map(|group| flows_in(self, group)).sum(),
+            groups => groups.iter().map(|group| group.flows_in(self)).sum(),
         };
         let media: u64 = self.media.iter().map(|media| u64::from(media.count)).sum();
         let udp = self
@@ -55,7 +56,7 @@ impl Experiment {
 }
 
 impl Scenario {
-    /// Has the hosts of senders take time for ACKs.
+    /// Adds the processing jitter to the links that deliver ACKs to senders.
     pub(super) fn jitter_hosts(&self, topology: &mut Topology, ways: &[Way]) {
         let processing = self.experiment.processing();
         for way in ways {
@@ -74,7 +75,7 @@ impl Scenario {
                     distribution: JitterDistribution::Uniform { max },
                     order: JitterOrder::Preserved,
                 }) => max,
-                // A link with jitter of its own keeps it.
+                // A link with its own jitter keeps it.
                 Some(_) => continue,
             };
             let max = before.max(most);
@@ -85,8 +86,8 @@ impl Scenario {
         }
     }
 
-    /// The transmission time of a full packet at the slowest link that the data of `way` cross; none if that has a
-    /// queue with chance of its own, or no rate.
+    /// Returns the transmission time of a full packet at the slowest link on the data path of `way`, or `None` if that
+    /// link has a randomised queue or no rate.
     fn packet_time(&self, topology: &Topology, way: Way) -> Option<Duration> {
         let links = topology.route_links(way.there).iter();
         let configs = links.filter_map(|id| topology.link_config(*id));

@@ -1,4 +1,4 @@
-//! The radio chain of an experiment as the network takes it.
+//! Conversion of a radio chain to the configuration of `dupack-net`.
 
 use dupack_net::link::QueueLimit;
 use dupack_net::shapes::RadioChain;
@@ -10,10 +10,10 @@ use crate::experiment::RadioOptions;
 use crate::experiment::radio;
 use crate::units::{Buffer, Probability};
 
-/// The chain that `options` describe.
+/// Creates the chain described by `options`.
 pub(super) fn chain(options: &RadioOptions) -> Result<RadioChain, BuildError> {
     if options.hops == 0 {
-        return Err(complaint("radio.hops", "a chain has at least one hop"));
+        return Err(complaint("radio.hops", "a chain needs at least one hop"));
     }
     Ok(RadioChain {
         hops: options.hops,
@@ -64,7 +64,7 @@ fn config(options: &RadioOptions) -> Result<RadioConfig, BuildError> {
     Ok(radio)
 }
 
-/// The probability that a packet is lost on one hop. Over `h` hops that all lose `q`, `1 − (1 − q)^h`
+/// Returns the probability that a packet is lost on one hop. With probability `q` on each of `h` hops, `1 − (1 − q)^h`
 /// of the packets are lost.
 fn loss_per_hop(options: &RadioOptions) -> f64 {
     let loss = options.loss.as_fraction();
@@ -87,11 +87,11 @@ mod tests {
     }
 
     #[test]
-    fn loss_over_the_path_is_spread_over_its_hops() {
+    fn loss_over_the_path_is_divided_among_its_hops() {
         let hop = options("hops = 5\nloss = \"5%\"");
         assert_eq!(loss_per_hop(&hop), 0.05);
         let path = options("hops = 5\nloss = \"5%\"\nloss_over = \"path\"");
-        // 0.95 is 0.9898 to the fifth power.
+        // 0.9898 to the fifth power is 0.95.
         assert!((loss_per_hop(&path) - 0.010_206).abs() < 1e-6);
         let arrives = (1.0 - loss_per_hop(&path)).powi(5);
         assert!((arrives - 0.95).abs() < 1e-12);

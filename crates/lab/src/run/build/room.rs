@@ -1,4 +1,4 @@
-//! How much a link's queue holds: packets and bytes as a file says them, and bandwidth-delay products.
+//! Capacity of a link's queue: packets, bytes, and bandwidth-delay products.
 
 use dupack_net::link::{LinkConfig, QueueLimit, ServiceConfig};
 use dupack_tcp::time::Duration;
@@ -6,10 +6,10 @@ use dupack_tcp::time::Duration;
 use super::Scenario;
 use crate::units::{Buffer, Room};
 
-/// Packets that a queue holds at least, where nothing is said of it: the initial window of Linux and of RFC 6928.
+/// Minimum default capacity in packets: the initial window of Linux and of RFC 6928.
 const DEFAULT_LEAST: u64 = 10;
 
-/// The bandwidth-delay product of a link: its rate times the round-trip time without a queue.
+/// Bandwidth-delay product of a link: its rate times the base round-trip time, without queueing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Product {
     /// The product.
@@ -19,7 +19,7 @@ pub struct Product {
 }
 
 impl Product {
-    /// That of `link` for a round trip of `round_trip`.
+    /// Computes the product of `link` for a round-trip time of `round_trip`.
     pub(in crate::run) fn of(link: &LinkConfig, round_trip: Duration, packet_bytes: u32) -> Self {
         let rate = match &link.service {
             ServiceConfig::Rate(rate) => rate.as_bps() as f64,
@@ -32,13 +32,13 @@ impl Product {
         }
     }
 
-    /// The whole packets that hold the product.
+    /// Returns the product in packets, rounded up.
     #[must_use]
     pub fn packets(&self) -> u64 {
         (self.bytes / f64::from(self.packet_bytes.max(1))).ceil() as u64
     }
 
-    /// How many products a queue of `limit` holds; none of a queue without end, or where the product is nothing.
+    /// Returns the queue limit in bandwidth-delay products, or `None` if the queue is unlimited or the product is zero.
     #[must_use]
     pub fn times(&self, limit: QueueLimit) -> Option<f64> {
         let bytes = match limit {
@@ -49,7 +49,8 @@ impl Product {
         (self.bytes > 0.0).then(|| bytes / self.bytes)
     }
 
-    /// What a queue of `room` holds; without any, one product, and at least [`DEFAULT_LEAST`] packets.
+    /// Returns the limit of a queue with the capacity `room`. Defaults to one product, and at least [`DEFAULT_LEAST`]
+    /// packets.
     pub(in crate::run) fn limit(&self, room: Option<Room>) -> QueueLimit {
         match room {
             Some(Room::Fixed(Buffer::Packets(packets))) => QueueLimit::Packets(packets.into()),
@@ -66,19 +67,19 @@ impl Product {
     }
 }
 
-/// The room of a path's queue beside its bandwidth-delay product.
+/// Capacity of a path's queue, with its bandwidth-delay product.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathRoom {
-    /// What the queue holds.
+    /// Limit of the queue.
     pub limit: QueueLimit,
-    /// The product.
+    /// The bandwidth-delay product.
     pub product: Product,
-    /// The round-trip time without a queue, access links included.
+    /// The base round-trip time, including access links.
     pub round_trip: Duration,
 }
 
 impl PathRoom {
-    /// How many products the queue holds; none where there is no product.
+    /// Returns the queue limit in bandwidth-delay products, or `None` if there is no product.
     #[must_use]
     pub fn times(&self) -> Option<f64> {
         self.product.times(self.limit)
@@ -86,7 +87,7 @@ impl PathRoom {
 }
 
 impl Scenario {
-    /// The room of the forward queue of the experiment's path; none without a path.
+    /// Returns the capacity of the forward queue of the experiment's path, or `None` without a path.
     #[must_use]
     pub fn path_room(&self) -> Option<PathRoom> {
         let e = &self.experiment;
@@ -124,7 +125,7 @@ mod tests {
         assert_eq!(usual.limit(None), QueueLimit::Packets(34));
         // 1 Mbit/s · 20 ms = 2500 bytes.
         assert_eq!(product(1, 20).limit(None), QueueLimit::Packets(10));
-        // GEO: 20 Mbit/s · 600 ms = 1.5 MB.
+        // A geostationary satellite: 20 Mbit/s · 600 ms = 1.5 MB.
         assert_eq!(product(20, 600).limit(None), QueueLimit::Packets(1000));
     }
 
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_is_so_many_products() {
+    fn a_queue_is_measured_in_products() {
         let usual = product(10, 40);
         assert_eq!(usual.times(QueueLimit::Bytes(25_000)), Some(0.5));
         assert_eq!(usual.times(QueueLimit::Packets(100)), Some(3.0));

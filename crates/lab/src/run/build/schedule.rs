@@ -1,4 +1,4 @@
-//! How links change in the course of a run, as the network takes it.
+//! Conversion of scheduled link changes to the configuration of `dupack-net`.
 
 use dupack_net::link::{JitterOrder, Queued as NetQueued, ScheduleConfig, Span, Step};
 use dupack_net::random::Stream;
@@ -9,7 +9,7 @@ use super::{BuildError, bit_rate, span};
 use crate::experiment::{Change, Direction, DutyCycle, LinkOptions, Queued};
 use crate::units::{Delay, Rate};
 
-/// The changes of both directions of the link at `key`, in the run with `seed`.
+/// Returns the changes of both directions of the link at `key`, in the run with `seed`.
 pub(super) fn schedules(
     link: &LinkOptions,
     reverse: &Direction,
@@ -85,7 +85,7 @@ fn delays(min: Delay, max: Option<Delay>) -> Span<Duration> {
     }
 }
 
-/// The gaps of a duty cycle, if it has any.
+/// Returns the closed times of a duty cycle, if there are any.
 fn shut(duty: DutyCycle) -> Option<Step> {
     let on = duty.period.as_nanos() as f64 * duty.share.as_fraction();
     let on = Duration::from_nanos(on.round() as u64);

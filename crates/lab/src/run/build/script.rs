@@ -1,4 +1,5 @@
-//! Lists of losses as the network takes them: a list speaks of each flow's own packets.
+//! Conversion of loss scripts to the configuration of `dupack-net`. The rules apply to the packets of each flow
+//! separately.
 
 use dupack_net::ids::FlowId;
 use dupack_net::link::{ScriptRule, TimeWindow, Transmissions};
@@ -8,19 +9,19 @@ use dupack_tcp::time::Instant;
 use super::span;
 use crate::experiment::DropRule;
 
-/// For whom a link's list of losses is, and what its random choices depend on.
+/// Context of a link's loss script.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Script<'a> {
-    /// TCP flows in the network.
+    /// Number of TCP flows in the network.
     pub(super) flows: usize,
-    /// The run's seed.
+    /// Seed of the run.
     pub(super) seed: u64,
-    /// The list's key in the file: no two lists choose alike.
+    /// Key of the script in the file. It makes the random choices of each script different.
     pub(super) key: &'a str,
 }
 
 impl Script<'_> {
-    /// The rules of `drop` for every flow.
+    /// Returns the rules of `drop` for every flow.
     pub(super) fn rules(self, drop: &[DropRule]) -> Vec<ScriptRule> {
         let mut rules = Vec::new();
         for (n, rule) in drop.iter().enumerate() {
@@ -58,8 +59,8 @@ impl Script<'_> {
         rules
     }
 
-    /// `count` packets out of `first..=last`: the beginning of a shuffle, so that a smaller
-    /// count chooses a part of what a larger one does.
+    /// Chooses `count` packets out of `first..=last`. The choice is the beginning of a shuffle, so a smaller count
+    /// chooses a subset of the packets of a larger count.
     fn choose(self, rule: usize, flow: FlowId, count: u64, first: u64, last: u64) -> Vec<u64> {
         let name = format!("rule {rule} of {} for flow {}", self.key, flow.0);
         let mut stream = Stream::derive(self.seed, &name);
@@ -102,12 +103,16 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_has_so_many_different_packets_and_depends_on_seed_and_flow() {
+    fn a_choice_has_distinct_packets_and_depends_on_seed_and_flow() {
         let mut five = chosen(1, 0, 5);
         assert_eq!(five, chosen(1, 0, 5));
         assert_ne!(five, chosen(2, 0, 5));
         assert_ne!(five, chosen(1, 1, 5));
-        assert_eq!(five, chosen(1, 0, 32)[..5], "part of a larger choice");
+        assert_eq!(
+            five,
+            chosen(1, 0, 32)[..5],
+            "not a subset of the larger choice"
+        );
         five.sort_unstable();
         five.dedup();
         assert_eq!(five.len(), 5);
@@ -117,14 +122,15 @@ mod tests {
     }
 
     #[test]
-    fn every_packet_is_as_likely_to_be_chosen() {
+    fn every_packet_is_equally_likely_to_be_chosen() {
         let mut hits = [0_u32; 32];
         for seed in 0..4000 {
             for packet in chosen(seed, 0, 8) {
                 hits[(packet - 40) as usize] += 1;
             }
         }
-        // 4000 choices of a quarter: a mean of 1000 each, deviation √750 = 27; five of them.
+        // 4000 choices of a quarter: a mean of 1000 each with a standard deviation of √750 = 27; the tolerance is five
+        // of these.
         assert!(hits.iter().all(|n| n.abs_diff(1000) < 140), "{hits:?}");
     }
 }

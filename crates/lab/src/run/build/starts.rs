@@ -1,9 +1,9 @@
-//! When flows start, and where in a recorded trace a run begins: as the file says, or drawn.
+//! Start times of flows, and positions at which runs begin in recorded traces, as given in the file or drawn.
 //!
-//! What is drawn depends on the seed and on nothing of the stack, so that all stacks of a seed have
-//! the same. Only what lies between two starts makes a difference, as nothing in the network depends
-//! on the time of day but the changes of links, which a file gives: so the first flow starts with the
-//! run, and a flow that is alone always does. Short flows come at times of their own.
+//! Drawn times depend on the seed, but not on the stack, so all stacks of a seed share them. Only the differences
+//! between start times matter, because nothing in the network depends on absolute time except the scheduled changes of
+//! links. The first flow therefore starts with the run, and so does a single flow. Short flows have their own arrival
+//! times.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,21 +15,21 @@ use super::{Scenario, span};
 use crate::experiment::{Experiment, MediaSource, Starts};
 use crate::results::{Beginning, Carries};
 
-/// Drawn starts lie within this much time. It is longer than most round trips, so that one flow may be
-/// through its slow start before another begins, and short beside a run.
+/// Range of drawn start times. It is longer than most round trips, so that one flow may finish slow start before
+/// another starts, and short compared to a run.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// In short runs they lie within this part of the run.
+/// Maximum part of a short run within which start times are drawn: one tenth.
 const PART_OF_RUN: u64 = 10;
 
 impl Scenario {
-    /// When each flow starts in the run of `seed`, group by group.
+    /// Returns the start time of each flow in the run of `seed`, group by group.
     #[must_use]
     pub fn flow_starts(&self, seed: u64) -> Vec<Instant> {
         let flows = self.flows();
         let window = self.window();
         let drawn = |n| draw(seed, &format!("drawn start of flow {n}"), window);
-        // Short flows come at times of their own.
+        // Short flows have their own arrival times.
         let lasting = (0..flows.len()).filter(|n| flows[*n].group.web.is_none());
         let first = lasting.map(drawn).min().unwrap_or_default();
         let starts = flows.iter().enumerate().map(|(n, flow)| {
@@ -41,20 +41,20 @@ impl Scenario {
         starts.collect()
     }
 
-    /// When the `n`th UDP source starts.
+    /// Returns the start time of the `n`th UDP source.
     pub(super) fn udp_start(&self, n: usize, seed: u64) -> Instant {
         let own = span(self.experiment.udp[n].start.unwrap_or_default());
         Instant::ZERO + own + draw(seed, &format!("start of UDP source {n}"), self.window())
     }
 
-    /// When the `n`th of all sources of media starts, which is one of `source`.
+    /// Returns the start time of the `n`th of all media sources, which belongs to `source`.
     pub(super) fn media_start(&self, source: &MediaSource, n: usize, seed: u64) -> Instant {
         let own = span(source.start.unwrap_or_default());
         let drawn = draw(seed, &format!("start of media {n}"), self.window());
         Instant::ZERO + own + drawn
     }
 
-    /// Within how much time starts are drawn: none if they are given.
+    /// Returns the range of drawn start times, which is zero if start times are given.
     fn window(&self) -> Duration {
         match self.experiment.starts() {
             Starts::Drawn => WINDOW.min(span(self.experiment.duration) / PART_OF_RUN),
@@ -62,7 +62,7 @@ impl Scenario {
         }
     }
 
-    /// Where in its recorded traces a run begins.
+    /// Returns the rule for the positions at which runs begin in recorded traces.
     pub(in crate::run) fn beginning(&self) -> Beginning {
         let files = recordings(&self.experiment).into_iter();
         let files: BTreeSet<&Path> = files.map(|(_, file)| file).collect();
@@ -75,13 +75,13 @@ impl Scenario {
     }
 }
 
-/// A time below `within`, as `seed` draws it for `what`.
+/// Draws a time below `within`. `what` names the random stream of `seed`.
 fn draw(seed: u64, what: &str, within: Duration) -> Duration {
     let drawn = Stream::derive(seed, what).unit() * within.as_nanos() as f64;
     Duration::from_nanos(drawn as u64)
 }
 
-/// The recorded traces of an experiment's links: the key of each, and its file.
+/// Returns the recorded traces of an experiment's links: their keys and files.
 pub(in crate::run) fn recordings(e: &Experiment) -> Vec<(String, &Path)> {
     let path = e.path.iter().map(|link| ("path".to_owned(), link));
     let links = e.links.iter().enumerate();
@@ -96,8 +96,8 @@ pub(in crate::run) fn recordings(e: &Experiment) -> Vec<(String, &Path)> {
     both.filter_map(|(key, file)| Some((key, file?))).collect()
 }
 
-/// What goes by the trace of that key: both directions of its link, unless the other has a trace or a
-/// rate of its own.
+/// Returns the directions that follow the trace at `key`: both directions of the link, unless the other direction has
+/// its own trace or rate.
 pub(in crate::run) fn carries(e: &Experiment, key: &str) -> Carries {
     let number = key.split('.').nth(1).and_then(|n| n.parse::<usize>().ok());
     let link = match number {
@@ -137,7 +137,7 @@ mod tests {
         Plan::with_files(experiment, &source, &Catalog::builtin(), &files).unwrap()
     }
 
-    /// The starts of the flows of every stack at the first point, in seconds.
+    /// Returns the start times of the flows of every stack at the first point, in seconds.
     fn starts(text: &str, seed: u64) -> Vec<Vec<f64>> {
         let plan = plan(text);
         let jobs = plan.jobs().into_iter();
@@ -152,10 +152,10 @@ mod tests {
     const PATH: &str = "[path]\nrate = \"1Mbit/s\"\n";
 
     #[test]
-    fn a_file_that_fixes_no_start_has_every_seed_draw_them() {
+    fn starts_are_drawn_by_default() {
         let text = format!("{PATH}[[flows]]\ncount = 5\n");
         let first = starts(&text, 1);
-        // The same for every stack, and others for another seed.
+        // The same for every stack, but different for another seed.
         assert_eq!(first[0], first[1]);
         assert_ne!(first[0], starts(&text, 2)[0]);
         let least = first[0].iter().copied().fold(f64::INFINITY, f64::min);
@@ -164,13 +164,13 @@ mod tests {
         sorted.sort_unstable_by(f64::total_cmp);
         sorted.dedup();
         assert_eq!(sorted.len(), 5);
-        // A short run has all of them early.
+        // In a short run all flows start early.
         let short = starts(&format!("duration = \"2s\"\n{text}"), 1);
         assert!(short[0].iter().all(|start| *start < 0.2));
     }
 
     #[test]
-    fn a_file_that_says_a_start_has_what_it_says() {
+    fn starts_are_given_if_one_is_set() {
         for (flows, expected) in [
             ("count = 2\nstart = \"0s\"", [0.0, 0.0]),
             ("count = 2\nstart_spread = \"0s\"", [0.0, 0.0]),
@@ -179,17 +179,17 @@ mod tests {
             let text = format!("{PATH}[[flows]]\n{flows}\n");
             assert_eq!(starts(&text, 1)[0], expected, "{flows}");
         }
-        // A start that is swept is a start.
+        // A swept start time counts as given.
         let swept = format!("{PATH}[[flows]]\ncount = 2\n[sweep]\n\"flows.0.start\" = [\"0s\"]\n");
         assert_eq!(starts(&swept, 1)[0], [0.0, 0.0]);
-        // So is one of a UDP source.
+        // A start time of a UDP source counts, too.
         let udp =
             format!("{PATH}[[flows]]\ncount = 2\n[[udp]]\nrate = \"1kbit/s\"\nstart = \"0s\"\n");
         assert_eq!(starts(&udp, 1)[0], [0.0, 0.0]);
     }
 
     #[test]
-    fn the_key_decides_where_it_is_there() {
+    fn the_key_overrides_the_default() {
         let given = format!("starts = \"given\"\n{PATH}[[flows]]\ncount = 2\n");
         assert_eq!(starts(&given, 1)[0], [0.0, 0.0]);
         let drawn = format!(
@@ -205,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_is_alone_starts_with_the_run() {
+    fn a_single_flow_starts_with_the_run() {
         for seed in 1..4 {
             assert_eq!(starts(PATH, seed)[0], [0.0]);
         }
     }
 
     #[test]
-    fn both_recordings_begin_at_the_same_moment_and_every_seed_at_another() {
+    fn both_recordings_begin_at_the_same_position_which_depends_on_the_seed() {
         let text = "[path]\ntrace = \"down\"\nreverse = { trace = \"up\" }\n";
         let begins = |text: &str, seed: u64| {
             let plan = plan(text);

@@ -1,4 +1,4 @@
-//! What an application writes when, one write after the other.
+//! Schedule of an application's writes.
 
 use dupack_net::flow::{When, Write};
 use dupack_tcp::time::Duration;
@@ -7,11 +7,11 @@ use super::span;
 use crate::experiment::AppWrite;
 use crate::units::Delay;
 
-/// The writes that a file lists, one after the other, for a run of `duration`.
+/// Returns the writes of a list in order, for a run of `duration`.
 #[must_use]
 pub fn application_writes(listed: &[AppWrite], duration: Delay) -> Vec<Write> {
     let mut script = Vec::new();
-    // Where nothing is said, together with the one before.
+    // Defaults to the time of the previous write.
     let mut latest = Duration::ZERO;
     for write in listed {
         let every = write.every.map_or(Duration::ZERO, span);
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_repeated_is_listed_one_by_one() {
+    fn repeated_writes_are_expanded() {
         let at = |millis| When::At(Duration::from_millis(millis));
         let after = |millis| When::After(Duration::from_millis(millis));
         let every = AppWrite {

@@ -1,4 +1,4 @@
-//! Changes of a link, duty cycles and thinned ACKs that cannot be.
+//! Invalid changes of a link, duty cycles and ACK thinning.
 
 use super::fail;
 use crate::experiment::load::{ExperimentError, Source};
@@ -9,7 +9,7 @@ use crate::units::Delay;
 
 type Checked = Result<(), ExperimentError>;
 
-/// Both directions of the link at `key`.
+/// Checks both directions of the link at `key`.
 pub(super) fn link(e: &Experiment, link: &LinkOptions, key: &str, source: &Source) -> Checked {
     let reverse = link.reverse.clone().unwrap_or_default();
     let back = format!("{key}.reverse");
@@ -24,8 +24,8 @@ pub(super) fn link(e: &Experiment, link: &LinkOptions, key: &str, source: &Sourc
             } else {
                 "changes"
             };
-            let message = "a recorded trace has its own course, and does not change beside it";
-            let help = "leave one of them out, or give a rate instead of the trace";
+            let message = "a link with a recorded trace cannot have changes or a duty cycle";
+            let help = "remove one of the two, or use a rate instead of the trace";
             return fail(source, &format!("{at}.{name}"), message.to_owned(), help);
         }
         for (n, one) in changes.iter().enumerate() {
@@ -38,16 +38,16 @@ pub(super) fn link(e: &Experiment, link: &LinkOptions, key: &str, source: &Sourc
     }
     let changes = link.changes.iter().chain(&own_changes);
     if link.overtaking && !changes.clone().any(|change| change.delay.is_some()) {
-        let message = "no change gives the link another delay, so nothing can overtake".to_owned();
-        let help = "give a change a `delay`, or leave `overtaking` out";
+        let message = "no change sets a delay, so nothing can overtake".to_owned();
+        let help = "set a `delay` in a change, or remove `overtaking`";
         return fail(source, &format!("{key}.overtaking"), message, help);
     }
     let managed =
         link.queue.table().is_some() && link.queueing().managed().is_some_and(|d| d.is_managed());
     let loses = |change: &Change| change.queued == Queued::Lost;
     if managed && let Some(n) = link.changes.iter().position(loses) {
-        let message = format!("a queue of kind {} keeps what waits", link.queue.name());
-        let help = "leave `queued` out, or take queue = \"droptail\" or \"red\"";
+        let message = format!("a {} queue keeps waiting packets", link.queue.name());
+        let help = "remove `queued`, or use queue = \"droptail\" or \"red\"";
         return fail(source, &format!("{key}.changes.{n}.queued"), message, help);
     }
     thinning(link.thin_acks, link.queue, key, source)?;
@@ -61,16 +61,19 @@ fn change(duration: Delay, change: &Change, key: &str, source: &Source) -> Check
         && change.gap.as_nanos() == 0
         && change.queued == Queued::Kept;
     if idle {
-        let message = "this change changes nothing".to_owned();
-        let help = "give it a rate, a delay, a gap, or queued = \"lost\"";
+        let message = "this change has no effect".to_owned();
+        let help = "set a rate, a delay, a gap, or queued = \"lost\"";
         return fail(source, key, message, help);
     }
     if change.at >= duration {
-        let message = format!("it comes at {} and the run ends at {duration}", change.at);
+        let message = format!(
+            "the change is at {}, but the run ends at {duration}",
+            change.at
+        );
         return fail(source, &at("at"), message, "");
     }
     if change.every.is_some_and(|every| every.as_nanos() < 10_000) {
-        let message = "a change every so often is no change any more".to_owned();
+        let message = "the interval between changes is too short".to_owned();
         return fail(source, &at("every"), message, "at least \"10us\"");
     }
     if change
@@ -78,7 +81,7 @@ fn change(duration: Delay, change: &Change, key: &str, source: &Source) -> Check
         .is_some_and(|rate| rate.as_bits_per_second() == 0)
     {
         let message = "a link needs a rate above zero".to_owned();
-        let help = "a link that is shut for a while has a `gap`";
+        let help = "for an outage, use `gap`";
         return fail(source, &at("rate"), message, help);
     }
     if change.rate_max.is_some() && change.rate_max < change.rate
@@ -89,7 +92,7 @@ fn change(duration: Delay, change: &Change, key: &str, source: &Source) -> Check
             source,
             &at("rate_max"),
             message,
-            "give both, the least first",
+            "set both, with the smaller one first",
         );
     }
     if change.delay_max.is_some() && change.delay_max < change.delay
@@ -100,7 +103,7 @@ fn change(duration: Delay, change: &Change, key: &str, source: &Source) -> Check
             source,
             &at("delay_max"),
             message,
-            "give both, the least first",
+            "set both, with the smaller one first",
         );
     }
     Ok(())
@@ -108,7 +111,7 @@ fn change(duration: Delay, change: &Change, key: &str, source: &Source) -> Check
 
 fn cycle(duty: DutyCycle, key: &str, source: &Source) -> Checked {
     if duty.period.as_nanos() < 10_000 {
-        let message = "a period is longer than that".to_owned();
+        let message = "the period is too short".to_owned();
         return fail(
             source,
             &format!("{key}.period"),
@@ -128,7 +131,7 @@ fn cycle(duty: DutyCycle, key: &str, source: &Source) -> Checked {
     Ok(())
 }
 
-/// Gaps that leave no time in which packets leave.
+/// Rejects gaps that leave no time for packets to leave.
 fn together(changes: &[Change], duty: Option<DutyCycle>, key: &str, source: &Source) -> Checked {
     let part = |change: &Change| {
         let every = change.every?.as_seconds();
@@ -138,8 +141,8 @@ fn together(changes: &[Change], duty: Option<DutyCycle>, key: &str, source: &Sou
     for (n, change) in changes.iter().enumerate() {
         shut += part(change).unwrap_or(0.0);
         if shut >= 1.0 {
-            let message = "the gaps that are repeated may leave no time to send in".to_owned();
-            let help = "make them shorter: together they take less than all of the time";
+            let message = "the repeated gaps may leave no time to send".to_owned();
+            let help = "shorten the gaps: together they must take less than the whole time";
             return fail(source, &format!("{key}.changes.{n}.gap"), message, help);
         }
     }
@@ -152,17 +155,17 @@ fn thinning(thin: Option<AckThinning>, queue: QueueKind, key: &str, source: &Sou
     };
     let at = |name: &str| format!("{key}.thin_acks{name}");
     if thin.every.is_none() && !thin.superseded {
-        let message = "this drops no ACK".to_owned();
+        let message = "this thins no ACKs".to_owned();
         let help = "for example { every = 4 } or { superseded = true }";
         return fail(source, &at(""), message, help);
     }
     if thin.every.is_some_and(|every| !(1..=1000).contains(&every)) {
-        let message = "one ACK of 1 to 1000 passes".to_owned();
+        let message = "`every` is a number from 1 to 1000".to_owned();
         return fail(source, &at(".every"), message, "for example every = 4");
     }
     if thin.superseded && queue != QueueKind::DropTail {
-        let message = "only a queue of kind droptail drops ACKs that are superseded".to_owned();
-        return fail(source, &at(".superseded"), message, "leave `queue` out");
+        let message = "`superseded` needs queue = \"droptail\"".to_owned();
+        return fail(source, &at(".superseded"), message, "remove `queue`");
     }
     Ok(())
 }
@@ -192,9 +195,9 @@ mod tests {
     }
 
     #[test]
-    fn what_does_nothing_or_cannot_be_is_pointed_at() {
+    fn changes_without_effect_and_invalid_changes_are_located() {
         for (path, part) in [
-            ("changes = [{ at = \"1s\" }]", "changes nothing"),
+            ("changes = [{ at = \"1s\" }]", "has no effect"),
             ("changes = [{ at = \"60s\", gap = \"1s\" }]", "the run ends"),
             ("changes = [{ at = \"1s\", rate = \"0bit/s\" }]", "`gap`"),
             (
@@ -203,11 +206,11 @@ mod tests {
             ),
             (
                 "changes = [{ at = \"1s\", delay = \"2ms\", delay_max = \"1ms\" }]",
-                "the least first",
+                "the smaller one first",
             ),
             (
                 "changes = [{ at = \"1s\", rate_max = \"1Mbit/s\", gap = \"1s\" }]",
-                "the least first",
+                "the smaller one first",
             ),
             (
                 "changes = [{ at = \"1s\", every = \"1s\", gap = \"1s\" }]",
@@ -226,21 +229,21 @@ mod tests {
             ("overtaking = true", "nothing can overtake"),
             (
                 "queue = \"codel\"\nchanges = [{ at = \"1s\", queued = \"lost\" }]",
-                "keeps what waits",
+                "keeps waiting packets",
             ),
-            ("thin_acks = {}", "drops no ACK"),
+            ("thin_acks = {}", "thins no ACKs"),
             ("thin_acks = { every = 1001 }", "1 to 1000"),
             (
                 "queue = \"codel\"\nthin_acks = { superseded = true }",
-                "kind droptail",
+                "queue = \"droptail\"",
             ),
             ("[path.reverse]\nthin_acks = { every = 0 }", "1 to 1000"),
             (
                 "[path.reverse]\nchanges = [{ at = \"1s\" }]",
-                "changes nothing",
+                "has no effect",
             ),
         ] {
-            let error = complaint(path).unwrap_or_else(|| panic!("{path} is taken"));
+            let error = complaint(path).unwrap_or_else(|| panic!("{path} is accepted"));
             assert!(error.contains(part), "{path}: {error}");
         }
         assert_eq!(complaint("changes = [{ at = \"0s\", gap = \"1s\" }]"), None);

@@ -1,13 +1,13 @@
-//! Real-time media that cannot be.
+//! Invalid real-time media.
 
 use super::fail;
 use crate::experiment::Experiment;
 use crate::experiment::load::{ExperimentError, Source};
 
-/// The most sources of a group.
+/// Maximum number of sources in a group.
 const MOST_SOURCES: u32 = 10_000;
 
-/// Every source of the experiment.
+/// Checks every media source of the experiment.
 pub(super) fn sources(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
     for (n, media) in e.media.iter().enumerate() {
         let key = |name: &str| format!("media.{n}.{name}");
@@ -18,21 +18,21 @@ pub(super) fn sources(e: &Experiment, source: &Source) -> Result<(), ExperimentE
         }
         if let Some(at) = media.rates.windows(2).position(|pair| pair[0] >= pair[1]) {
             let message = "the rates are not ascending".to_owned();
-            let help = "each is above the one before it";
+            let help = "each rate must be above the previous one";
             return fail(source, &key(&format!("rates.{}", at + 1)), message, help);
         }
         if media.count > MOST_SOURCES {
-            let message = format!("{} sources are more than a run can hold", media.count);
+            let message = format!("a run cannot hold {} media sources", media.count);
             return fail(source, &key("count"), message, "at most 10000");
         }
         let packet = media.packet.map_or(1200, |packet| packet.as_bytes());
         if !(50..=65_000).contains(&packet) {
-            let message = format!("{packet} bytes are no packet of media");
+            let message = format!("a media packet cannot have {packet} bytes");
             return fail(source, &key("packet"), message, "50B to 65000B");
         }
         for (name, span) in [("frame", media.frame), ("report", media.report)] {
             if span.is_some_and(|span| span.as_nanos() < 100_000) {
-                let message = "that is too often".to_owned();
+                let message = "the interval is too short".to_owned();
                 return fail(source, &key(name), message, "at least \"0.1ms\"");
             }
         }
@@ -44,12 +44,12 @@ pub(super) fn sources(e: &Experiment, source: &Source) -> Result<(), ExperimentE
             return fail(source, &key("stop"), message, "");
         }
         if e.path.is_some() && (media.from.is_some() || media.to.is_some()) {
-            let message = "with a [path], media runs from its senders to its receivers".to_owned();
-            let help = "leave out `from` and `to`; `reverse = true` turns it round";
+            let message = "on a [path], media runs from the senders to the receivers".to_owned();
+            let help = "remove `from` and `to`; `reverse = true` reverses the direction";
             return fail(source, &key("from"), message, help);
         }
         if e.path.is_none() && media.reverse {
-            let message = "in a topology, `from` and `to` say which way it runs".to_owned();
+            let message = "in a topology, `from` and `to` give the direction".to_owned();
             return fail(source, &key("reverse"), message, "exchange `from` and `to`");
         }
     }
@@ -64,7 +64,7 @@ mod tests {
     use crate::run::Plan;
 
     #[test]
-    fn media_that_cannot_be_is_pointed_at() {
+    fn invalid_media_is_located() {
         for (lines, part) in [
             ("rates = []", "sends nothing"),
             ("rates = [\"1Mbit/s\", \"1Mbit/s\"]", "not ascending"),
@@ -81,7 +81,7 @@ mod tests {
             let source = Source::new("test.toml", text);
             let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin());
             let Err(ExperimentError::Invalid(complaint)) = plan else {
-                panic!("{lines} is taken");
+                panic!("{lines} is accepted");
             };
             assert!(complaint.at.is_some(), "{lines}: {complaint}");
             let error = format!(

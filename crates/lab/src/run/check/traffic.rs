@@ -1,44 +1,46 @@
-//! Flows and UDP sources that cannot be.
+//! Invalid flows and UDP sources.
 
 use super::{fail, receiver, sender};
 use crate::experiment::load::{ExperimentError, Source};
 use crate::experiment::{AppWrite, Experiment, FlowGroup};
-use crate::run::build::flows_in;
 use crate::units::Delay;
 
 pub(super) fn flows(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
     let total: u64 = e
         .flows
         .iter()
-        .map(|g| flows_in(e, g))
+        .map(|g| g.flows_in(e))
         .fold(0, u64::saturating_add);
     if !e.flows.is_empty() && total == 0 {
-        let message = "no group of flows has a flow".to_owned();
-        let help = "at least one flow must run: raise `count`, or the `load` of `web`";
+        let message = "the groups of flows contain no flow".to_owned();
+        let help = "at least one flow is needed: increase `count`, or the `load` of `web`";
         return fail(source, "flows", message, help);
     }
     for (n, group) in e.flows.iter().enumerate() {
         let key = |name: &str| format!("flows.{n}.{name}");
         if e.path.is_some() && (group.from.is_some() || group.to.is_some()) {
-            let message = "with a [path], flows run from its senders to its receivers".to_owned();
-            let help = "leave out `from` and `to`; `reverse = true` turns them round";
+            let message = "on a [path], flows run from the senders to the receivers".to_owned();
+            let help = "remove `from` and `to`; `reverse = true` reverses the direction";
             return fail(source, &key("from"), message, help);
         }
         if e.path.is_none() && group.reverse {
-            let message = "in a topology, `from` and `to` say which way a flow runs".to_owned();
+            let message = "in a topology, `from` and `to` give the direction of a flow".to_owned();
             return fail(source, &key("reverse"), message, "exchange `from` and `to`");
         }
         if group.bytes.is_some_and(|b| b.as_bytes() == 0) {
-            let message = "a transfer of nothing is no transfer".to_owned();
+            let message = "a transfer of zero bytes transfers nothing".to_owned();
             return fail(
                 source,
                 &key("bytes"),
                 message,
-                "leave `bytes` out for one without end",
+                "remove `bytes` for an unlimited transfer",
             );
         }
         if let Some(start) = group.start.filter(|start| *start >= e.duration) {
-            let message = format!("it starts at {start} and the run ends at {}", e.duration);
+            let message = format!(
+                "the flow starts at {start}, but the run ends at {}",
+                e.duration
+            );
             return fail(source, &key("start"), message, "");
         }
         writes(e, group, &key, source)?;
@@ -66,14 +68,15 @@ fn web(
         ("start_spread", group.start_spread.is_some()),
     ];
     if let Some((name, _)) = other.into_iter().find(|(_, given)| *given) {
-        let message = format!("short flows have their own sizes and starts, and no `{name}`");
-        let help = format!("leave one of `{name}` and `web` out");
+        let message =
+            format!("short flows have their own sizes and starts, so `{name}` has no effect");
+        let help = format!("remove either `{name}` or `web`");
         return fail(source, &key(name), message, &help);
     }
     Ok(())
 }
 
-/// The most writes of a flow: each is an item of a list.
+/// Maximum number of writes of a flow. Each is an item of a list in memory.
 const MOST_WRITES: u64 = 1_000_000;
 
 fn writes(
@@ -83,8 +86,8 @@ fn writes(
     source: &Source,
 ) -> Result<(), ExperimentError> {
     if !group.writes.is_empty() && group.bytes.is_some() {
-        let message = "a flow carries either so many bytes or what its writes say".to_owned();
-        let help = "leave one of `bytes` and `writes` out";
+        let message = "a flow has either `bytes` or `writes`".to_owned();
+        let help = "remove either `bytes` or `writes`";
         return fail(source, &key("bytes"), message, help);
     }
     let mut latest = Delay::default();
@@ -99,48 +102,48 @@ fn writes(
         latest = latest.max(write.at.unwrap_or_default());
     }
     if total > MOST_WRITES {
-        let message = format!("{total} writes are more than a flow can have");
+        let message = format!("a flow cannot have {total} writes");
         return fail(source, &key("writes"), message, "at most 1000000");
     }
     Ok(())
 }
 
-/// What is wrong with a write that comes no earlier than `latest`: the key, what is wrong, and what to do.
+/// Checks a write that must not come before `latest`. Returns the key, the error and the help if it is invalid.
 fn impossible(
     write: &AppWrite,
     latest: Delay,
     duration: Delay,
 ) -> Option<(&'static str, String, &'static str)> {
     if write.bytes.as_bytes() == 0 {
-        return Some(("bytes", "a write of nothing is no write".to_owned(), ""));
+        return Some(("bytes", "a write has at least 1 byte".to_owned(), ""));
     }
     if write.after.is_some() && (write.at.is_some() || write.every.is_some()) {
-        let message = "a write comes at a time, or after what was before it".to_owned();
-        return Some(("after", message, "leave out `after`, or `at` and `every`"));
+        let message = "a write happens either at a time, or after the previous ones".to_owned();
+        return Some(("after", message, "remove `after`, or `at` and `every`"));
     }
     if write.count == Some(0) {
-        let message = "a write that never happens is no write".to_owned();
+        let message = "a write happens at least once".to_owned();
         return Some(("count", message, "at least 1"));
     }
     if write.count.is_some() && write.every.is_none() && write.after.is_none() {
-        let message = "several writes have some time between them".to_owned();
+        let message = "repeated writes need a time between them".to_owned();
         return Some(("count", message, "add `every` or `after`"));
     }
     if write.every.is_some_and(|every| every.as_nanos() == 0) {
-        let message = "between two writes there is time".to_owned();
+        let message = "the interval between writes must be above zero".to_owned();
         return Some((
             "every",
             message,
-            "leave `every` and `count` out for one write",
+            "for a single write, remove `every` and `count`",
         ));
     }
     let at = write.at?;
     if at < latest {
-        let message = format!("it comes at {at}, before the one in front of it, at {latest}");
-        return Some(("at", message, "list the writes in the order of time"));
+        let message = format!("the write is at {at}, but the previous one is at {latest}");
+        return Some(("at", message, "list the writes in order of time"));
     }
     if at >= duration {
-        let message = format!("it comes at {at} and the run ends at {duration}");
+        let message = format!("the write is at {at}, but the run ends at {duration}");
         return Some(("at", message, ""));
     }
     None
@@ -155,23 +158,23 @@ fn video(
         return Ok(());
     };
     if group.bytes.is_some() || !group.writes.is_empty() {
-        let message = "a flow carries either so many bytes or video".to_owned();
-        let help = "leave `bytes` and `writes` out, or `video`";
+        let message = "a flow has either video, or `bytes` and `writes`".to_owned();
+        let help = "remove `video`, or `bytes` and `writes`";
         return fail(source, &key("video"), message, help);
     }
     if video.frame.as_nanos() < 100_000 {
-        let message = format!("a frame every {} is no video", video.frame);
+        let message = format!("a frame every {} is too frequent", video.frame);
         return fail(source, &key("video.frame"), message, "at least \"0.1ms\"");
     }
     if video.rate.as_bits_per_second() as f64 * video.frame.as_seconds() < 8.0 {
-        let message = "a frame would be less than a byte".to_owned();
-        let help = "raise `rate` or `frame`";
+        let message = "a frame would have less than one byte".to_owned();
+        let help = "increase `rate` or `frame`";
         return fail(source, &key("video.rate"), message, help);
     }
     Ok(())
 }
 
-/// The most packets of one UDP source: a quarter of an hour of simulation.
+/// Maximum number of packets of one UDP source, which takes a quarter of an hour to simulate.
 const MOST_DATAGRAMS: f64 = 1e10;
 
 pub(super) fn udp(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
@@ -184,21 +187,25 @@ pub(super) fn udp(e: &Experiment, source: &Source) -> Result<(), ExperimentError
         let packets = udp.rate.as_bits_per_second() as f64 / 8.0 / udp.packet.as_bytes() as f64
             * e.duration.as_seconds();
         if packets > MOST_DATAGRAMS {
-            let message = format!("it would send {packets:.1e} packets in {}", e.duration);
-            let help = "what the links cannot carry is dropped anyway: lower the rate";
+            let message = format!(
+                "the source would send {packets:.1e} packets in {}",
+                e.duration
+            );
+            let help =
+                "lower the rate: packets beyond the capacity of the links are dropped anyway";
             return fail(source, &key("rate"), message, help);
         }
         if udp.on.is_some() != udp.off.is_some() {
-            let message = "a source that goes on and off needs both `on` and `off`".to_owned();
+            let message = "a source with on and off periods needs both `on` and `off`".to_owned();
             return fail(source, &key("on"), message, "");
         }
         if udp.on.is_some_and(|d| d.as_nanos() == 0) || udp.off.is_some_and(|d| d.as_nanos() == 0) {
-            let message = "on and off periods last longer than no time".to_owned();
+            let message = "on and off periods must be longer than zero".to_owned();
             return fail(
                 source,
                 &key("on"),
                 message,
-                "leave both out for a constant rate",
+                "remove both for a constant rate",
             );
         }
         if udp

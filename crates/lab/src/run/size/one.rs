@@ -1,4 +1,4 @@
-//! What one run holds: stations, flows, what applications write, and packets on their way and in queues.
+//! Memory of a single run: stations, flows, scheduled writes, and packets in links and queues.
 
 use dupack_algorithms::catalog::dialect::WIDE_OPEN;
 use dupack_net::event::MAX_SLOTS;
@@ -7,36 +7,37 @@ use dupack_net::wireless::config::MAX_STATIONS;
 use super::bytes_in_words;
 use crate::experiment::load::{ExperimentError, Source};
 use crate::experiment::{AppWrite, Experiment, FlowGroup, LinkOptions};
-use crate::run::build::{Scenario, default_segment, flows_in};
+use crate::run::build::{Scenario, default_segment};
 use crate::run::check::fail;
 use crate::run::room;
 use crate::units::{Buffer, Rate, Room};
 
-/// Bytes of a run while it goes on.
+/// Bytes of a run in progress.
 pub(super) const RUNNING: u64 = 1_000_000;
-/// The same where nothing is sampled: that of an environment for reinforcement learning.
+/// Bytes of a run in progress without sampling, as in an environment for reinforcement learning.
 const BARE: u64 = 10_000;
-/// Bytes of a flow that lasts, most of them samples of what it has in flight: 10,000 take 540 MB.
+/// Bytes of a long flow, most of them samples of its amount in flight: 10,000 flows take 540 MB.
 const FLOW: u64 = 60_000;
-/// Bytes of a short flow: 100,000 take 280 MB.
+/// Bytes of a short flow: 100,000 flows take 280 MB.
 const SHORT_FLOW: u64 = 4_000;
-/// Bytes of a write that an application is to do.
+/// Bytes of a scheduled write.
 const WRITE: u64 = 32;
-/// Bytes of a packet on its way, and of a segment that a sender remembers.
+/// Bytes of a packet in transit, and of a segment in a sender's scoreboard.
 const PACKET: u64 = 200;
 const SEGMENT: u64 = 400;
 
-/// Bits per second that no recorded trace is expected to exceed.
+/// Assumed maximum rate of a recorded trace, in bits per second.
 const RECORDED: f64 = 1e9;
 
-/// So much every machine has: nobody is asked.
+/// Bytes that every machine is assumed to have, so the system is not asked.
 pub(super) const SMALL: u64 = 256_000_000;
 
-/// Event slots of a TCP flow and of a pair of access links.
+/// Event slots of a TCP flow, and of a pair of access links.
 const SLOTS_FLOW: u64 = 2;
 const SLOTS_ACCESS: u64 = 4;
 
-/// An error if a run of `e`, which has no sweep, is more than a network or the memory can hold. Nothing is built yet.
+/// Rejects a run of `e`, which has no sweep, that exceeds the limits of a network or the memory, before anything is
+/// built.
 pub(in crate::run) fn run(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
     if let Some(radio) = &e.radio
         && u64::from(radio.hops) >= MAX_STATIONS as u64
@@ -46,15 +47,20 @@ pub(in crate::run) fn run(e: &Experiment, source: &Source) -> Result<(), Experim
             radio.hops
         );
         let help = format!(
-            "at most {} hops: a radio channel has {MAX_STATIONS} stations at most",
+            "use at most {} hops: a radio channel has at most {MAX_STATIONS} stations",
             MAX_STATIONS - 1
         );
         return fail(source, "radio.hops", message, &help);
     }
     let (flows, most) = (flows(e), most_flows(e));
     if flows > most {
-        let message = format!("{flows} flows are more than a run can hold");
-        return fail(source, "flows", message, &format!("at most {most} here"));
+        let message = format!("a run cannot hold {flows} flows");
+        return fail(
+            source,
+            "flows",
+            message,
+            &format!("use at most {most} flows in this experiment"),
+        );
     }
     let needed = running_bytes(e);
     if needed <= SMALL {
@@ -65,7 +71,7 @@ pub(in crate::run) fn run(e: &Experiment, source: &Source) -> Result<(), Experim
         return Ok(());
     }
     let message = format!(
-        "one run takes about {} of memory, and {} are available",
+        "about {} of memory are needed for one run, but only {} are available",
         bytes_in_words(needed),
         bytes_in_words(there)
     );
@@ -78,12 +84,12 @@ pub(in crate::run) fn run(e: &Experiment, source: &Source) -> Result<(), Experim
         source,
         key,
         message,
-        "take fewer flows or writes, a smaller buffer, a lower rate or a shorter run",
+        "reduce the number of flows or writes, the buffer, the rate or the duration",
     )
 }
 
 impl Scenario {
-    /// Bytes of memory that a run of it takes while it goes on and nothing is sampled of it, about.
+    /// Estimates the bytes of memory of a run in progress without sampling.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let flows = flows(&self.experiment).saturating_mul(SHORT_FLOW);
@@ -92,7 +98,7 @@ impl Scenario {
     }
 }
 
-/// What holds the packets that wait.
+/// Returns the key of the network that holds the waiting packets.
 const fn blamed(e: &Experiment) -> &'static str {
     match (&e.path, &e.radio) {
         (Some(_), _) => "path",
@@ -101,20 +107,20 @@ const fn blamed(e: &Experiment) -> &'static str {
     }
 }
 
-/// The most flows that a network has events for.
+/// Returns the maximum number of flows for which a network has event slots.
 fn most_flows(e: &Experiment) -> u64 {
     let each = SLOTS_FLOW + e.access.map_or(0, |_| SLOTS_ACCESS);
     let links = 2 * (e.links.len() as u64 + 1);
     (MAX_SLOTS as u64 - 1).saturating_sub(links) / each
 }
 
-/// How many TCP flows a run of `e` has.
+/// Returns the number of TCP flows in a run of `e`.
 pub(super) fn flows(e: &Experiment) -> u64 {
-    let groups = e.flows.iter().map(|group| flows_in(e, group));
+    let groups = e.flows.iter().map(|group| group.flows_in(e));
     groups.fold(0, u64::saturating_add).max(1)
 }
 
-/// Bytes of a run of `e` while it goes on; the most that can be counted if there are more.
+/// Returns the bytes of a run of `e` in progress, saturating at the maximum.
 pub(super) fn running_bytes(e: &Experiment) -> u64 {
     let of = |group: &FlowGroup| {
         let each = if group.web.is_some() {
@@ -127,7 +133,9 @@ pub(super) fn running_bytes(e: &Experiment) -> u64 {
             .iter()
             .map(|write: &AppWrite| write.times(e.duration));
         let writes = writes.fold(0, u64::saturating_add).saturating_mul(WRITE);
-        flows_in(e, group).saturating_mul(each.saturating_add(writes))
+        group
+            .flows_in(e)
+            .saturating_mul(each.saturating_add(writes))
     };
     let flows = e
         .flows
@@ -138,16 +146,16 @@ pub(super) fn running_bytes(e: &Experiment) -> u64 {
     RUNNING.saturating_add(flows).saturating_add(held_bytes(e))
 }
 
-/// Packets that the queue of a radio station holds at most, about.
+/// Approximate maximum number of packets in the queue of a radio station.
 const STATION_QUEUE: f64 = 50.0;
 
-/// Bytes of the packets that are on their way at a time, and of what their senders remember of them: no more than
-/// links and queues hold, no more than was sent, and no more than windows let out.
+/// Estimates the bytes of the packets in transit and of their entries in scoreboards. They are limited by the capacity
+/// of links and queues, by the amount of data sent, and by the windows.
 fn held_bytes(e: &Experiment) -> u64 {
     let segment = e.sender.segment.map(|bytes| bytes.as_bytes());
     let segment = segment.unwrap_or(default_segment(e.dialect).into()).max(1) as f64;
     let (links, seconds) = (|| e.path.iter().chain(&e.links), e.duration.as_seconds());
-    // A sender that knows of no loss sends two segments for each that is acknowledged.
+    // In slow start a sender sends two segments for each acknowledged one.
     let sent = links().map(rate_of).sum::<f64>() * 2.0 / 8.0 * seconds / segment;
     let hops = e.radio.as_ref().map_or(0.0, |radio| f64::from(radio.hops));
     let delays: f64 = links().map(|link| link.delay.as_seconds()).sum();
@@ -156,7 +164,7 @@ fn held_bytes(e: &Experiment) -> u64 {
     let waits = |link| waiting(link, round_trip, segment);
     let in_links = links().map(waits).sum::<f64>();
     let room = in_links + hops * STATION_QUEUE;
-    // Lost segments are remembered beside those that are under way.
+    // Scoreboards hold lost segments in addition to those in transit.
     let room_of_flows = 2.0 * room + in_access(e) / segment;
     let windows = flows(e) as f64 * window(e) / segment;
     let given = e
@@ -165,16 +173,17 @@ fn held_bytes(e: &Experiment) -> u64 {
         .map(|source| bps(source.rate) / 8.0 * seconds / source.packet.as_bytes().max(1) as f64);
     let datagrams = given.sum::<f64>().min(room);
     let segments = windows.min(sent).min(room_of_flows);
-    // A number that is too large becomes the largest.
+    // The conversion saturates.
     (segments * SEGMENT as f64 + datagrams * PACKET as f64) as u64
 }
 
-/// The rate of `link`, or what no recorded trace is faster than.
+/// Returns the rate of `link`, or the assumed maximum of recorded traces.
 fn rate_of(link: &LinkOptions) -> f64 {
     link.rate.map_or(RECORDED, bps)
 }
 
-/// Segments that `link` and its queues hold, both ways, where no round trip without a queue is longer than this.
+/// Estimates the number of segments in `link` and its queues in both directions. `round_trip` is the longest base
+/// round-trip time.
 fn waiting(link: &LinkOptions, round_trip: f64, segment: f64) -> f64 {
     let product = rate_of(link) / 8.0 * round_trip / segment;
     let queue = |of: Option<Room>| match of {
@@ -189,8 +198,8 @@ fn waiting(link: &LinkOptions, round_trip: f64, segment: f64) -> f64 {
     queue(link.buffer) + queue(back.or(link.buffer)) + 2.0 * in_flight
 }
 
-/// Bytes that the access links of all flows hold. Their queues have no limit: where they are slower than the path,
-/// all that was sent may wait there.
+/// Returns the bytes in the access links of all flows. Their queues are unlimited: if they are slower than the path,
+/// all data that was sent may wait there.
 fn in_access(e: &Experiment) -> f64 {
     let Some(access) = &e.access else {
         return 0.0;
@@ -210,7 +219,7 @@ fn buffer(buffer: Buffer, segment: f64) -> f64 {
     }
 }
 
-/// The largest window of a sender of `e`, in bytes.
+/// Returns the maximum window of a sender of `e`, in bytes.
 fn window(e: &Experiment) -> f64 {
     let segment = f64::from(default_segment(e.dialect));
     let of = |window: Option<Buffer>| window.map(|window| buffer(window, segment) * segment);

@@ -1,4 +1,4 @@
-//! What is refused before anything is built.
+//! Tests of limits that are checked before anything is built.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -15,44 +15,44 @@ const BASE: &str = "stacks = [\"sack/reno\"]\nseeds = 2\nduration = \"10s\"\n";
 fn refused(text: &str) -> String {
     let error = plan_of(&format!("{BASE}{text}")).unwrap_err();
     let help = Diagnostic::help(&error).map(|help| help.to_string());
-    format!("{error}; {}", help.expect("it says what to do"))
+    format!("{error}; {}", help.expect("there is a help text"))
 }
 
 #[test]
-fn counts_that_no_run_can_hold_are_errors_before_anything_is_built() {
+fn excessive_counts_are_errors_before_anything_is_built() {
     for hops in [64_u32, 10_000_000, u32::MAX] {
         let said = refused(&format!("[radio]\nhops = {hops}\n"));
         assert!(said.contains("at most 63 hops"), "{said}");
     }
     let path = "[path]\nrate = \"10Mbit/s\"\ndelay = \"10ms\"\n";
     let flows = refused(&format!("{path}[[flows]]\ncount = 1000000\n"));
-    assert!(
-        flows.contains("1000000 flows are more than a run can hold"),
-        "{flows}"
-    );
-    // Each of its flows has a list of a million writes; 100,000 of them have 30 TB.
+    assert!(flows.contains("a run cannot hold 1000000 flows"), "{flows}");
+    // Each flow has a list of a million writes; 100,000 flows have 30 TB.
     let writes = refused(&format!(
         "{path}[[flows]]\ncount = 100000\nwrites = [{{ every = \"10us\", bytes = \"1B\" }}]\n"
     ));
-    assert!(writes.contains("one run takes about 3.2 TB"), "{writes}");
-    // 10^9 packets a second for which there is room.
+    assert!(
+        writes.contains("about 3.2 TB of memory are needed for one run"),
+        "{writes}"
+    );
+    // 10^9 packets per second, and a buffer that holds them.
     let udp = refused(
         "[path]\nrate = \"1Mbit/s\"\nbuffer = \"4000000000pkt\"\n[[udp]]\nrate = \"8Tbit/s\"\npacket = \"1000B\"\n",
     );
-    assert!(udp.contains("one run takes about"), "{udp}");
+    assert!(udp.contains("of memory are needed for one run"), "{udp}");
 }
 
 #[test]
-fn what_fits_is_taken() {
+fn experiments_that_fit_are_accepted() {
     let path = "[path]\nrate = \"10Mbit/s\"\ndelay = \"10ms\"\nbuffer = \"4000000000pkt\"\n";
     assert!(plan_of(&format!("{BASE}[radio]\nhops = 63\n")).is_ok());
     assert!(plan_of(&format!("{BASE}{path}")).is_ok());
     assert!(plan_of(&format!("{BASE}{path}[[flows]]\ncount = 1000\n")).is_ok());
 }
 
-/// What people run is not refused on a small machine.
+/// Common experiments are accepted on a small machine.
 #[test]
-fn usual_experiments_take_little() {
+fn common_experiments_need_little_memory() {
     let bytes = |text: &str| {
         let source = Source::new("test.toml", format!("{BASE}{text}"));
         running_bytes(&source.parse().unwrap())
@@ -71,7 +71,7 @@ fn usual_experiments_take_little() {
 }
 
 #[test]
-fn products_of_counts_are_checked() {
+fn overflowing_counts_are_errors() {
     assert_eq!(product([1 << 32, 1 << 31].into_iter()), Some(1 << 63));
     assert_eq!(product([1 << 32, 1 << 32].into_iter()), None);
     let size = Size {
@@ -87,7 +87,7 @@ fn products_of_counts_are_checked() {
 }
 
 #[test]
-fn an_error_names_the_memory_that_there_is_and_what_helps() {
+fn an_error_names_the_available_memory_and_a_remedy() {
     let plan = plan_of(&format!(
         "{BASE}[path]\nrate = \"10Mbit/s\"\n[sweep]\n\"path.loss\" = [\"0%\", \"1%\"]\n"
     ));
@@ -103,13 +103,18 @@ fn an_error_names_the_memory_that_there_is_and_what_helps() {
     };
     let all = said(Held::All, 2);
     assert!(
-        all.contains("the results of 2000000 runs take about 22.2 GB of memory, and 10.0 GB are"),
+        all.contains(
+            "about 22.2 GB of memory are needed for the results of 2000000 runs, but only 10.0 GB \
+             are"
+        ),
         "{all}"
     );
     assert!(all.contains("--stream"), "{all}");
     let point = said(Held::Points, 2);
     assert!(
-        point.contains("1000000 runs of a point take about 11.1 GB"),
+        point.contains(
+            "about 11.1 GB of memory are needed for the results of the 1000000 runs of a point"
+        ),
         "{point}"
     );
     assert!(said(Held::Runs(1_000_000), 2).contains("more shards"));

@@ -1,20 +1,20 @@
-//! Burst loss after Gilbert (BSTJ 39, 1960) and Elliott (BSTJ 42, 1963): a channel that is
-//! either good or bad, with a loss probability for each.
+//! Burst loss after Gilbert (BSTJ 39, 1960) and Elliott (BSTJ 42, 1963): a channel that is either good or bad, with a
+//! loss probability for each state.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::random::Stream;
 use crate::units::Probability;
 
-/// The chain that may change state after each packet. It starts in the good state.
+/// Chain that may change its state after each packet. It starts in the good state.
 ///
-/// Stationary share of the bad state: `good_to_bad / (good_to_bad + bad_to_good)`; a visit to it
-/// lasts `1 / bad_to_good` packets on average.
+/// The stationary share of the bad state is `good_to_bad / (good_to_bad + bad_to_good)`; a visit to it lasts `1 /
+/// bad_to_good` packets on average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GilbertElliott {
-    /// Probability of turning bad after a packet in the good state.
+    /// Probability of changing to the bad state after a packet in the good state.
     pub good_to_bad: Probability,
-    /// Probability of turning good after a packet in the bad state.
+    /// Probability of changing to the good state after a packet in the bad state.
     pub bad_to_good: Probability,
     /// Probability of losing a packet in the good state (Gilbert: 0).
     pub loss_in_good: Probability,
@@ -23,11 +23,11 @@ pub struct GilbertElliott {
 }
 
 impl GilbertElliott {
-    /// The chain that loses everything in the bad state and nothing in the good one, such that
-    /// the share `loss_rate` of all packets is lost, in bursts of `mean_burst_packets` on average.
+    /// Creates a chain that loses every packet in the bad state and none in the good state, such that the fraction
+    /// `loss_rate` of all packets is lost, in bursts of `mean_burst_packets` on average.
     ///
-    /// `None` if no such chain exists: the loss rate must lie in `[0, 1)`, bursts have at least
-    /// one packet, and the good periods between them too (`mean_burst · (1 − rate) ≥ rate`).
+    /// Returns `None` if no such chain exists: the loss rate must be in `[0, 1)`, and both the bursts and the good
+    /// periods between them must have at least one packet on average (`mean_burst · (1 − rate) ≥ rate`).
     #[must_use]
     pub fn from_loss_rate_and_burst(loss_rate: f64, mean_burst_packets: f64) -> Option<Self> {
         if !(0.0..1.0).contains(&loss_rate)
@@ -47,8 +47,8 @@ impl GilbertElliott {
     }
 }
 
-/// The chain in continuous time: the states last for exponentially distributed spans, whether
-/// packets pass or not. It starts in the good state at time zero.
+/// Chain in continuous time: the states last for exponentially distributed times, independently of packets. It starts
+/// in the good state at time zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GilbertElliottTimed {
     /// Mean duration of a good period.
@@ -67,7 +67,7 @@ enum Channel {
     Bad,
 }
 
-/// The per-packet chain at work.
+/// The per-packet chain at run time.
 #[derive(Clone, Debug)]
 pub(super) struct PacketChain {
     model: GilbertElliott,
@@ -84,7 +84,7 @@ impl PacketChain {
         }
     }
 
-    /// Whether the next packet is lost. Draws twice: loss in the present state, then the change.
+    /// Returns `true` if the next packet is lost. Draws twice: the loss in the current state, then the change of state.
     pub(super) fn loses(&mut self) -> bool {
         let (loss, leave, other) = match self.channel {
             Channel::Good => (
@@ -106,19 +106,19 @@ impl PacketChain {
     }
 }
 
-/// The chain in time at work.
+/// The chain in continuous time at run time.
 #[derive(Clone, Debug)]
 pub(super) struct TimeChain {
     model: GilbertElliottTimed,
     channel: Channel,
     changes_at: Instant,
-    /// Durations and losses draw from streams of their own, so that the good and bad periods do
-    /// not depend on how many packets there are.
+    /// Durations and losses draw from separate streams, so that the good and bad periods do not depend on the number of
+    /// packets.
     periods: Stream,
     losses: Stream,
 }
 
-/// Periods are at least this long, so that catching up with time always ends.
+/// Minimum duration of a period, so that catching up with the time always ends.
 const SHORTEST_PERIOD: Duration = Duration::from_micros(1);
 
 impl TimeChain {
@@ -135,7 +135,7 @@ impl TimeChain {
         chain
     }
 
-    /// Whether a packet at `now` is lost; calls come in the order of time.
+    /// Returns `true` if a packet at `now` is lost. Calls must be in the order of time.
     pub(super) fn loses(&mut self, now: Instant) -> bool {
         while self.changes_at <= now {
             self.change();
@@ -161,7 +161,7 @@ impl TimeChain {
 mod tests {
     use super::*;
 
-    /// Loss rate and mean burst length of `losses`.
+    /// Returns the loss rate and the mean burst length of `losses`.
     fn rate_and_burst(losses: &[bool]) -> (f64, f64) {
         let lost = losses.iter().filter(|&&lost| lost).count();
         let bursts = losses.windows(2).filter(|pair| !pair[0] && pair[1]).count();
@@ -172,21 +172,21 @@ mod tests {
     }
 
     #[test]
-    fn the_chain_has_the_rate_and_burst_length_asked_for() {
+    fn the_chain_has_the_configured_rate_and_burst_length() {
         // 2 % in bursts of 4: bad → good 0.25, good → bad 0.25 · 0.02/0.98 = 0.0051.
         let model = GilbertElliott::from_loss_rate_and_burst(0.02, 4.0).unwrap();
         assert!((model.good_to_bad.as_f64() - 0.005_102).abs() < 1e-6);
         let mut chain = PacketChain::new(model, Stream::derive(5, "chain"));
         let losses: Vec<bool> = (0..2_000_000).map(|_| chain.loses()).collect();
         let (rate, burst) = rate_and_burst(&losses);
-        // About 10000 bursts of deviation √12 = 3.5: standard error 0.035 packets.
+        // About 10000 bursts with standard deviation √12 = 3.5: standard error 0.035 packets.
         assert!((burst - 4.0).abs() < 0.14, "{burst}");
         assert!((rate - 0.02).abs() < 0.001, "{rate}");
     }
 
     #[test]
     fn with_loss_in_both_states_the_rate_is_the_weighted_mean() {
-        // Bad share 0.1/(0.1 + 0.3) = 1/4: 0.75 · 0.01 + 0.25 · 0.5 = 0.1325.
+        // Share of the bad state 0.1/(0.1 + 0.3) = 1/4: 0.75 · 0.01 + 0.25 · 0.5 = 0.1325.
         let model = GilbertElliott {
             good_to_bad: Probability::clamped(0.1),
             bad_to_good: Probability::clamped(0.3),
@@ -199,19 +199,19 @@ mod tests {
     }
 
     #[test]
-    fn impossible_demands_are_refused() {
+    fn impossible_parameters_are_rejected() {
         let make = GilbertElliott::from_loss_rate_and_burst;
         assert_eq!(make(1.0, 4.0), None);
         assert_eq!(make(-0.1, 4.0), None);
         assert_eq!(make(0.1, 0.5), None);
         assert_eq!(make(0.1, f64::NAN), None);
-        // 90 % loss in bursts of 2 leaves good periods of 2/9 packets.
+        // 90 % loss in bursts of 2 would need good periods of 2/9 packets.
         assert_eq!(make(0.9, 2.0), None);
     }
 
     #[test]
-    fn the_chain_in_time_spends_its_time_as_told() {
-        // Good 90 ms, bad 10 ms on average; probed every 100 µs for 1000 s: 10 % lost.
+    fn the_timed_chain_has_the_configured_state_durations() {
+        // Good 90 ms, bad 10 ms on average; probed every 100 µs for 1000 s: 10 % are lost.
         let model = GilbertElliottTimed {
             mean_good: Duration::from_millis(90),
             mean_bad: Duration::from_millis(10),
@@ -225,7 +225,7 @@ mod tests {
         let (rate, burst) = rate_and_burst(&losses);
         // 10000 cycles: standard error of the bad share about 0.1 · √(2/10000) · 0.9 = 0.0013.
         assert!((rate - 0.1).abs() < 0.005, "{rate}");
-        // A bad period that is seen at all covers 100 probes (10 ms) on average.
+        // A bad period that is observed at all covers 100 probes (10 ms) on average.
         assert!((burst - 100.0).abs() < 5.0, "{burst}");
     }
 }

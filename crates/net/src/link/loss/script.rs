@@ -1,10 +1,9 @@
-//! Loss by script: exactly these packets are lost, so that an example on paper can be replayed.
+//! Loss script: loses exactly the listed packets, so that an example in a text can be replayed.
 //!
-//! Data packets of a flow are named by packet number, which a retransmission shares with its
-//! original; ACKs and datagrams by their count. All numbers start at 0 and are per flow, all
-//! transmissions at 1. A transmission is counted when it reaches the script's link: the second
-//! copy of packet 26 that comes by is its second transmission, even if a link before this one
-//! lost a copy in between.
+//! Data packets of a flow are identified by packet number, which a retransmission shares with its original; ACKs and
+//! datagrams by their count. All numbers are per flow and start at 0; transmissions start at 1. A transmission is
+//! counted when it reaches the script's link: the second copy of packet 26 that arrives there is its second
+//! transmission, even if an earlier link lost a copy in between.
 
 use core::fmt;
 use core::ops::RangeInclusive;
@@ -16,13 +15,13 @@ use crate::link::offer::Offer;
 use crate::link::outage::TimeWindow;
 use crate::packet::PacketKind;
 
-/// A validated list of rules; a packet is lost if any of them names it.
+/// Validated list of rules. A packet is lost if any rule matches it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LossScript {
     rules: Vec<ScriptRule>,
 }
 
-/// What to lose.
+/// Rule that matches packets to lose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScriptRule {
@@ -30,68 +29,67 @@ pub enum ScriptRule {
     Data {
         /// The flow.
         flow: FlowId,
-        /// Packet numbers, from 0.
+        /// Range of packet numbers, from 0.
         packets: RangeInclusive<u64>,
-        /// Which of their transmissions.
+        /// Transmissions of these packets.
         transmissions: Transmissions,
     },
-    /// Acknowledgments of a flow, by the order in which its receiver sent them.
+    /// ACKs of a flow, in the order in which its receiver sent them.
     Acks {
         /// The flow.
         flow: FlowId,
-        /// Counts, from 0.
+        /// Range of counts, from 0.
         acks: RangeInclusive<u64>,
     },
-    /// Datagrams of a flow, by the order in which they were sent.
+    /// Datagrams of a flow, in the order in which they were sent.
     Datagrams {
         /// The flow.
         flow: FlowId,
-        /// Counts, from 0.
+        /// Range of counts, from 0.
         datagrams: RangeInclusive<u64>,
     },
-    /// The packets that reach the link in these places, of any flow and of every kind that
-    /// passes the model's filter.
+    /// Packets by their order of arrival at the link, of any flow and of every kind that passes the model's filter.
     Count(
-        /// Counts, from 0.
+        /// Range of counts, from 0.
         RangeInclusive<u64>,
     ),
-    /// Whatever is offered to the link in this time and passes the model's filter.
+    /// All packets that are offered to the link in this interval and pass the model's filter.
     During(TimeWindow),
 }
 
-/// Which transmissions of a packet.
+/// Transmissions of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transmissions {
-    /// The n-th, from 1: 1 is the original, 2 its first retransmission.
+    /// The n-th transmission, from 1: 1 is the original, 2 the first retransmission.
     Nth(u32),
-    /// The first n of them.
+    /// The first n transmissions.
     First(u32),
-    /// All of them.
+    /// All transmissions.
     Every,
 }
 
-/// How many data packets one rule may name if it counts their transmissions.
+/// Maximum number of data packets of a rule that counts their transmissions.
 pub const MAX_SCRIPTED_PACKETS: u64 = 1_000_000;
 
-/// Why a script cannot be followed.
+/// Error in a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScriptError {
     /// A range ends before it starts, or a time window is empty.
     EmptyRange {
-        /// The rule's place in the script, from 0.
+        /// Index of the rule in the script, from 0.
         rule: usize,
     },
     /// A rule counts the transmissions of too many packets.
     TooManyPackets {
-        /// The rule's place in the script, from 0.
+        /// Index of the rule in the script, from 0.
         rule: usize,
-        /// How many it names.
+        /// Number of packets in its range.
         packets: u64,
     },
-    /// Transmissions are counted from 1.
+    /// A rule names transmission 0; transmissions are counted from 1.
     TransmissionZero {
-        /// The rule's place in the script, from 0.
+        /// Index of the rule in the script, from 0.
         rule: usize,
     },
 }
@@ -101,18 +99,19 @@ impl fmt::Display for ScriptError {
         match self {
             Self::EmptyRange { rule } => write!(
                 f,
-                "rule {} of the loss script names nothing: its range ends before it starts",
+                "rule {} of the loss script matches nothing: its range ends before it starts",
                 rule + 1
             ),
             Self::TooManyPackets { rule, packets } => write!(
                 f,
                 "rule {} of the loss script counts the transmissions of {packets} packets; \
-                 the most is {MAX_SCRIPTED_PACKETS}: name fewer, or drop every transmission",
+                 the maximum is {MAX_SCRIPTED_PACKETS}: use a smaller range, or drop every \
+                 transmission",
                 rule + 1
             ),
             Self::TransmissionZero { rule } => write!(
                 f,
-                "rule {} of the loss script names transmission 0: they are counted from 1",
+                "rule {} of the loss script names transmission 0: transmissions are counted from 1",
                 rule + 1
             ),
         }
@@ -122,11 +121,11 @@ impl fmt::Display for ScriptError {
 impl core::error::Error for ScriptError {}
 
 impl LossScript {
-    /// A script of `rules`.
+    /// Creates a script of `rules`.
     ///
     /// # Errors
     ///
-    /// If a rule names nothing, or more than can be counted.
+    /// Returns an error if a rule matches no packets, or more than can be counted.
     pub fn new(rules: Vec<ScriptRule>) -> Result<Self, ScriptError> {
         for (index, rule) in rules.iter().enumerate() {
             rule.check(index)?;
@@ -134,7 +133,7 @@ impl LossScript {
         Ok(Self { rules })
     }
 
-    /// The rules.
+    /// Returns the rules.
     #[must_use]
     pub fn rules(&self) -> &[ScriptRule] {
         &self.rules
@@ -177,18 +176,18 @@ impl ScriptRule {
     }
 }
 
-/// A script being followed.
+/// A script at run time.
 #[derive(Clone, Debug)]
 pub(super) struct ScriptState {
     rules: Vec<RuleState>,
-    /// Packets that have come by.
+    /// Number of packets that have reached the link.
     count: u64,
 }
 
 #[derive(Clone, Debug)]
 struct RuleState {
     rule: ScriptRule,
-    /// How often each packet of a counting rule has come by.
+    /// Number of transmissions of each packet of a counting rule.
     seen: Vec<u32>,
 }
 
@@ -198,13 +197,13 @@ impl ScriptState {
         Self { rules, count: 0 }
     }
 
-    /// Whether some rule names this packet.
+    /// Returns `true` if a rule matches this packet.
     pub(super) fn takes(&mut self, now: Instant, packet: &Offer) -> bool {
         let place = self.count;
         self.count += 1;
         let mut taken = false;
         for state in &mut self.rules {
-            // No short circuit: every rule counts every packet.
+            // No short circuit, because every rule counts every packet.
             taken |= state.names(now, place, packet);
         }
         taken
@@ -255,8 +254,8 @@ fn is_named(kind: PacketKind, flow: FlowId, range: &RangeInclusive<u64>, packet:
     packet.kind == kind && packet.flow == flow && range.contains(&packet.number)
 }
 
-/// Counts one more transmission of the packet at `index` of a rule's range and says whether it
-/// is one of `transmissions`.
+/// Counts one more transmission of the packet at `index` of a rule's range. Returns `true` if it is one of
+/// `transmissions`.
 fn nth_transmission(seen: &mut [u32], index: u64, transmissions: Transmissions) -> bool {
     let mut count = || {
         let seen = &mut seen[index as usize];
@@ -321,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_mind_flow_and_kind() {
+    fn rules_match_flow_and_kind() {
         let mut script = state(vec![
             data_rule(5..=5, Transmissions::Every),
             ScriptRule::Acks {
@@ -344,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn by_place_and_by_time() {
+    fn rules_by_count_and_by_time() {
         let window = TimeWindow {
             from: Instant::from_nanos(100),
             to: Instant::from_nanos(200),
@@ -358,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_that_cannot_be_followed_are_refused() {
+    fn invalid_scripts_are_rejected() {
         let error = |rule| LossScript::new(vec![rule]).unwrap_err();
         #[allow(clippy::reversed_empty_ranges)]
         let backwards = data_rule(5..=4, Transmissions::Every);

@@ -1,9 +1,8 @@
-//! A FIFO in which an ACK drops those of its flow that still wait before it, as far as it says all
-//! that they do: ACK filtering (RFC 3449; CAKE does the same, with more exceptions).
+//! FIFO with ACK filtering (RFC 3449): an ACK removes the earlier ACKs of its flow that still wait, if it contains all
+//! their information. CAKE does the same, with more exceptions.
 //!
-//! The later ACK takes its place at the end of the line, so that nobody is overtaken. At most one plain
-//! ACK of a flow waits at a time, whatever the data rate: the way back needs no more than one ACK per
-//! packet that it sends.
+//! The later ACK is appended at the end of the queue, so that it overtakes no packet. At most one plain ACK of a flow
+//! waits at a time, at any data rate: the reverse path needs at most one ACK per packet that it sends.
 
 use dupack_tcp::time::Instant;
 
@@ -14,7 +13,7 @@ use crate::link::counters::DropCause;
 use crate::link::offer::Offer;
 use crate::link::thinning::supersedes;
 
-/// A line of packets in which later ACKs replace earlier ones.
+/// A queue of packets in which later ACKs replace earlier ones.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct AckFilter {
     store: Store,
@@ -30,7 +29,7 @@ impl AckFilter {
     }
 }
 
-/// Whether `later` makes `earlier` needless.
+/// Returns `true` if `later` makes `earlier` redundant.
 fn replaces(later: &Offer, earlier: &Offer) -> bool {
     let both = later.acknowledges.zip(earlier.acknowledges);
     later.flow == earlier.flow && both.is_some_and(|(later, earlier)| supersedes(later, earlier))
@@ -44,8 +43,8 @@ impl Manage for AckFilter {
         fallout: &mut Fallout,
     ) -> Result<(), DropCause> {
         if packet.offer.acknowledges.is_some() {
-            let needless = |waiting: &Waiting| replaces(&packet.offer, &waiting.offer);
-            while let Some(earlier) = self.store.remove(&mut self.line, needless) {
+            let redundant = |waiting: &Waiting| replaces(&packet.offer, &waiting.offer);
+            while let Some(earlier) = self.store.remove(&mut self.line, redundant) {
                 fallout.drop(&earlier, DropCause::Aqm);
             }
         }
@@ -91,13 +90,13 @@ mod tests {
     }
 
     #[test]
-    fn the_last_plain_ack_of_each_flow_waits_and_all_else() {
+    fn only_the_last_plain_ack_of_each_flow_is_kept() {
         let mut filter = AckFilter::new(QueueLimit::Packets(4));
         let mut fallout = Fallout::default();
         let mut put = |n, flow, acknowledges| {
             filter.enqueue(Instant::ZERO, waiting(n, flow, acknowledges), &mut fallout)
         };
-        // Two flows; 2 has SACK blocks, 4 repeats 3, and 6 finds the place that 4 had.
+        // Two flows; packet 2 has SACK blocks, 4 repeats 3, and 6 takes the place of 4.
         for (n, flow, acknowledges) in [
             (0, 0, Some(100)),
             (1, 1, Some(100)),

@@ -1,19 +1,18 @@
-//! A queue like CAKE (Høiland-Jørgensen, Täht, Morton, "Piece of CAKE", LANMAN 2018), as far as the
-//! paper defines it: a shaper, fairness among hosts and flows, and [COBALT](super::cobalt) in each line.
+//! A queue like CAKE (Høiland-Jørgensen, Täht, Morton, "Piece of CAKE", LANMAN 2018), as far as the paper specifies it:
+//! a shaper, fairness among hosts and flows, and [COBALT](super::cobalt) in each flow queue.
 //!
-//! - The shaper (§III-A) has no bucket, and so no burst: a packet of so many bytes pushes the time of
-//!   the next one on by `(bytes + overhead)/rate`, and time that was not used is gone.
-//! - Lines take turns as in [FQ-CoDel](super::fq_codel), new ones first. A flow's line is found by a
-//!   set-associative hash (§III-B): a hash names a set of `ways` lines, and a flow takes a free line of
-//!   its set, so that two flows share a line only if more than `ways` of them meet.
-//! - Fairness among hosts (§III-B): a line's quantum is divided by the number of lines that its source
-//!   or its destination has, whichever is more. A host with many flows then gets no more than one with
+//! - The shaper (§III-A) has no bucket, and therefore no burst: each packet delays the next one
+//!   by `(bytes + overhead)/rate`, and unused time is lost.
+//! - Flow queues take turns as in [FQ-CoDel](super::fq_codel), new ones first. A flow finds its queue by a
+//!   set-associative hash (§III-B): the hash selects a set of `ways` queues, and the flow takes a free queue of
+//!   the set, so that two flows share a queue only if more than `ways` flows have the same set.
+//! - Fairness among hosts (§III-B): the quantum of a queue is divided by the number of queues of its source
+//!   host or its destination host, whichever is larger. A host with many flows then gets no more than a host with
 //!   a single flow.
-//! - When the buffer is full, the longest line loses a packet at its head, and its BLUE is told.
-//! - The last packet of a line is marked but never dropped.
+//! - When the buffer is full, the longest queue drops a packet at its head, and its BLUE is notified.
+//! - The last packet of a queue is marked but never dropped.
 //!
-//! Left out, and CAKE has it: tins for DiffServ, the ACK filter, NAT look-ups, and shaping of what
-//! has come already (ingress).
+//! Not implemented, unlike in CAKE: tins for DiffServ, the ACK filter, NAT look-ups, and ingress shaping.
 
 use dupack_tcp::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -28,35 +27,36 @@ use crate::packet::PacketKind;
 use crate::random::Stream;
 use crate::units::BitRate;
 
-/// CAKE's parameters.
+/// Parameters of CAKE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CakeConfig {
-    /// The shaper's rate; none, the link's rate is all there is.
+    /// Rate of the shaper; `None` leaves only the rate of the link.
     pub rate: Option<BitRate>,
-    /// Bytes that the shaper adds to each packet, for what a slower link behind it adds; 0.
+    /// Bytes that the shaper adds to each packet for the overhead of a slower link behind it; default 0.
     pub overhead_bytes: u32,
-    /// In each line.
+    /// Parameters of each flow queue's AQM.
     pub cobalt: CobaltConfig,
-    /// Among whom there is fairness; hosts first, then their flows.
+    /// Fairness; default among hosts, then among their flows.
     pub isolation: Isolation,
-    /// What a line may send in its turn; 1514 bytes.
+    /// Bytes that a queue may send in its turn; default 1514.
     pub quantum_bytes: u32,
-    /// Lines; 1024.
+    /// Number of flow queues; default 1024.
     pub lines: u32,
-    /// Lines of a set; 8.
+    /// Number of queues in a set; default 8.
     pub ways: u32,
-    /// The largest packet; at a low rate no wait of a few of them is too long. 1500 bytes.
+    /// Maximum size of a packet in bytes; default 1500. At a low rate the time for a few such packets is never too long
+    /// a wait.
     pub mtu_bytes: u32,
 }
 
-/// Among whom CAKE is fair.
+/// Fairness of CAKE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// Among hosts, and among the flows of a host (CAKE's `triple-isolate`).
+    /// Fair among hosts, and among the flows of a host (CAKE's `triple-isolate`).
     #[default]
     Hosts,
-    /// Among flows (CAKE's `flows`).
+    /// Fair among flows (CAKE's `flows`).
     Flows,
 }
 
@@ -73,11 +73,11 @@ impl CakeConfig {
         mtu_bytes: 1500,
     };
 
-    /// The most lines there can be.
+    /// Maximum number of flow queues.
     pub const LINES_MAX: u32 = 65_536;
 
-    /// Whether the parameters make sense: COBALT's do, the quantum is above zero, and the lines are
-    /// whole sets.
+    /// Returns `true` if the parameters are valid: COBALT's are, the quantum is above zero, and the queues form
+    /// complete sets.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.cobalt.is_valid()
@@ -94,16 +94,16 @@ impl Default for CakeConfig {
     }
 }
 
-/// Between which hosts a flow runs; numbers that somebody has given them.
+/// Hosts of a flow, by numbers that the caller assigns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hosts {
-    /// Who sends its data.
+    /// Host that sends the data.
     pub sender: u32,
-    /// Who gets them, and sends the ACKs.
+    /// Host that receives the data and sends the ACKs.
     pub receiver: u32,
 }
 
-/// Flows by hosts and lines.
+/// Flow queues under CAKE.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct CakeQueue {
     config: CakeConfig,
@@ -111,9 +111,9 @@ pub(in crate::link) struct CakeQueue {
     lines: Vec<FlowLine>,
     new: Turns,
     old: Turns,
-    /// By flow; without them nobody's hosts are known.
+    /// Hosts by flow; empty if they are not known.
     hosts: Vec<Hosts>,
-    /// Lines that wait for each host, as their source and as their destination.
+    /// Number of active queues of each host, as source and as destination.
     from: Vec<u32>,
     to: Vec<u32>,
     active: u32,
@@ -126,18 +126,18 @@ pub(in crate::link) struct CakeQueue {
 struct FlowLine {
     line: Line,
     law: Cobalt,
-    /// In parts of a byte, as quanta are divided.
+    /// In parts of a byte, because quanta are divided.
     credit: i64,
     place: Place,
-    /// Whose it is.
+    /// Flow that the queue belongs to.
     flow: Option<FlowId>,
-    /// Source and destination of the packet that began it, if they are known.
+    /// Source and destination of the packet that activated the queue, if they are known.
     hosts: Option<(u32, u32)>,
-    /// The line behind it in its list, if there is one.
+    /// Next queue in its list.
     next: Option<u32>,
 }
 
-/// Where a line stands.
+/// List that a queue is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     #[default]
@@ -146,18 +146,18 @@ enum Place {
     Old,
 }
 
-/// Lines in the order of their turns.
+/// Queues in the order of their turns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Turns {
     first: Option<u32>,
     last: Option<u32>,
 }
 
-/// Credits are counted in parts of a byte.
+/// Parts of a byte in which credits are counted.
 const PARTS: i64 = 1 << 16;
 
 impl CakeQueue {
-    /// The queue of the link called `name` in the run with `seed`, which choose the hash.
+    /// Creates the queue of the link called `name` in the run with `seed`; the two determine the hash.
     pub(super) fn new(config: CakeConfig, limit: QueueLimit, seed: u64, name: &str) -> Self {
         Self {
             config,
@@ -175,7 +175,7 @@ impl CakeQueue {
         }
     }
 
-    /// Tells it whose the flows are.
+    /// Assigns hosts to flows.
     pub(super) fn know_hosts(&mut self, hosts: &[Hosts]) {
         let most = hosts.iter().map(|of| of.sender.max(of.receiver) + 1).max();
         self.hosts = hosts.to_vec();
@@ -183,7 +183,7 @@ impl CakeQueue {
         self.to = self.from.clone();
     }
 
-    /// The line of a flow: its own, or a free one of its set, or that which its hash names.
+    /// Returns the queue of a flow: its own, a free one of its set, or else the one that the hash selects.
     fn line_of(&mut self, flow: FlowId) -> u32 {
         let hash = xxh3_64_with_seed(&flow.0.to_le_bytes(), self.salt);
         let home = (hash % u64::from(self.config.lines)) as u32;
@@ -197,7 +197,7 @@ impl CakeQueue {
         at
     }
 
-    /// Source and destination of a packet.
+    /// Returns the source and destination of a packet.
     fn ends(&self, packet: &Waiting) -> Option<(u32, u32)> {
         let hosts = self.hosts.get(packet.offer.flow.index())?;
         Some(match packet.offer.kind {
@@ -206,7 +206,7 @@ impl CakeQueue {
         })
     }
 
-    /// A line that was empty joins the new ones.
+    /// Adds a queue that was empty to the new ones.
     fn begin(&mut self, at: u32, ends: Option<(u32, u32)>) {
         let line = &mut self.lines[at as usize];
         (line.place, line.hosts) = (Place::New, ends);
@@ -216,7 +216,7 @@ impl CakeQueue {
         push(&mut self.new, &mut self.lines, at);
     }
 
-    /// Counts a line of these hosts in, or out.
+    /// Adds `change` to the numbers of active queues of these hosts.
     fn count(&mut self, ends: Option<(u32, u32)>, change: i32) {
         self.active = self.active.saturating_add_signed(change);
         if let Some((from, to)) = ends {
@@ -226,7 +226,7 @@ impl CakeQueue {
         }
     }
 
-    /// What a line gets in its turn, in parts of a byte.
+    /// Returns the quantum of a queue, in parts of a byte.
     fn quantum(&self, at: u32) -> i64 {
         let whole = i64::from(self.config.quantum_bytes) * PARTS;
         let load = match (self.config.isolation, self.lines[at as usize].hosts) {
@@ -238,10 +238,10 @@ impl CakeQueue {
         (whole / i64::from(load)).max(1)
     }
 
-    /// Drops from the longest line until the buffer holds what is left.
+    /// Drops packets from the longest queue until the buffer is no longer over its limit.
     fn shed(&mut self, now: Instant, fallout: &mut Fallout) {
         while self.store.is_over() {
-            // Of several the first.
+            // The first of equally long ones.
             let lines = self.lines.iter_mut().rev();
             let Some(longest) = lines.max_by_key(|line| line.line.bytes()) else {
                 return;
@@ -257,7 +257,7 @@ impl CakeQueue {
         self.new.first.or(self.old.first)
     }
 
-    /// Takes the line whose turn it is off its list.
+    /// Removes the current queue from its list.
     fn step_aside(&mut self, at: u32) {
         let turns = match self.lines[at as usize].place {
             Place::New => &mut self.new,
@@ -276,7 +276,7 @@ impl CakeQueue {
         push(&mut self.old, &mut self.lines, at);
     }
 
-    /// The line whose turn it is has nothing left.
+    /// Deactivates the current queue, which is empty.
     fn end(&mut self, at: u32) {
         self.step_aside(at);
         let line = &mut self.lines[at as usize];
@@ -285,7 +285,7 @@ impl CakeQueue {
         self.count(ends, -1);
     }
 
-    /// A packet from the head of a line that is not dropped.
+    /// Returns the first packet of a queue that is not dropped.
     fn head(&mut self, at: u32, now: Instant, fallout: &mut Fallout) -> Option<Waiting> {
         let patience = self.patience();
         loop {
@@ -309,7 +309,8 @@ impl CakeQueue {
         }
     }
 
-    /// No wait is too long that a shaped link needs for four packets, or for two of each line.
+    /// Returns the wait that is never too long on a shaped link: the time for four packets, or for two of each active
+    /// queue.
     fn patience(&self) -> Duration {
         let Some(rate) = self.config.rate else {
             return Duration::ZERO;
@@ -318,7 +319,7 @@ impl CakeQueue {
         rate.transmission_time(packets * u64::from(self.config.mtu_bytes))
     }
 
-    /// Pushes the time of the next packet on.
+    /// Delays the next packet by the transmission time of this one.
     fn charge(&mut self, now: Instant, bytes: u64) {
         if let Some(rate) = self.config.rate {
             let bytes = bytes + u64::from(self.config.overhead_bytes);
@@ -371,7 +372,7 @@ impl Manage for CakeQueue {
                     self.charge(now, packet.bytes());
                     return Some(packet);
                 }
-                // All old lines have their turn before it can be a new one again.
+                // All old queues have their turn before this one can be new again.
                 None if self.lines[at as usize].place == Place::New => self.make_old(at),
                 None => self.end(at),
             }

@@ -1,17 +1,17 @@
-//! COBALT: CoDel for queues that answer, BLUE for those that do not (Høiland-Jørgensen, Täht, Morton,
-//! "Piece of CAKE", LANMAN 2018, §III-C; Palmei et al., LANMAN 2019).
+//! COBALT: CoDel for responsive flows, BLUE for unresponsive ones (Høiland-Jørgensen, Täht, Morton, "Piece of CAKE",
+//! LANMAN 2018, §III-C; Palmei et al., LANMAN 2019).
 //!
-//! Two things set its CoDel apart from [RFC 8289's](super::codel): it signals as soon as packets
-//! wait too long for an interval, at most one at a time, and `count` is not forgotten when the wait
-//! is short again, but goes down by the law that it came up by:
+//! Its CoDel differs from [RFC 8289](super::codel) in two ways. It signals as soon as packets have waited too long for
+//! an interval, at most one signal at a time. And when the wait is short again, `count` is not reset, but decreases by
+//! the same law by which it increased:
 //!
 //! ```text
 //! wait > target    a signal at drop_next, count ← count + 1, drop_next ← drop_next + interval/√count
 //! wait ≤ target    no signal,             count ← count − 1, drop_next ← drop_next + interval/√count
 //! ```
 //!
-//! BLUE (Feng et al., 1999) drops with a probability, ECN or not, that rises by 1/256 when the buffer
-//! overflows and falls by 1/4096 when the line is found empty, each at most once per `target`.
+//! BLUE (Feng et al., 1999) drops packets at random, with and without ECN. Its probability rises by 1/256 when the
+//! buffer overflows and falls by 1/4096 when the queue is found empty, each at most once per `target`.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -19,15 +19,15 @@ use super::store::Waiting;
 use crate::link::red::Capable;
 use crate::random::Stream;
 
-/// COBALT's parameters.
+/// Parameters of COBALT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CobaltConfig {
-    /// The wait that is not too long; 5 ms (as CoDel's).
+    /// Acceptable wait; default 5 ms (as in CoDel).
     pub target: Duration,
-    /// For how long it must be exceeded; 100 ms (as CoDel's).
+    /// Time for which the target must be exceeded; default 100 ms (as in CoDel).
     pub interval: Duration,
-    /// What becomes of ECN-capable packets that CoDel's half would drop; they are marked.
+    /// Treatment of ECN-capable packets that CoDel would drop; default: they are marked.
     pub capable: Capable,
 }
 
@@ -39,26 +39,26 @@ impl CobaltConfig {
         capable: Capable::Mark,
     };
 
-    /// Whether the parameters make sense: `0 < target ≤ interval`.
+    /// Returns `true` if the parameters are valid: `0 < target ≤ interval`.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         !self.target.is_zero() && self.target <= self.interval
     }
 }
 
-/// BLUE's probability is counted in parts of this; it falls by one part and rises by sixteen.
+/// Unit of BLUE's probability: it falls by one part of 4096 and rises by sixteen.
 const BLUE_PARTS: u32 = 4096;
 const BLUE_RISE: u32 = 16;
 
-/// The law, for one line of packets.
+/// Control law of one flow queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cobalt {
     count: u32,
     drop_next: Instant,
     state: State,
-    /// In parts of [`BLUE_PARTS`].
+    /// BLUE's probability in parts of [`BLUE_PARTS`].
     blue: u32,
-    /// When that was changed last.
+    /// Time of BLUE's last change.
     blue_changed: Instant,
 }
 
@@ -66,11 +66,11 @@ pub(super) struct Cobalt {
 enum State {
     #[default]
     Calm,
-    /// Packets have waited too long.
+    /// Packets wait too long.
     Dropping,
 }
 
-/// What becomes of a packet that leaves its line.
+/// Fate of a packet that leaves its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Send,
@@ -79,8 +79,7 @@ pub(super) enum Fate {
 }
 
 impl Cobalt {
-    /// What becomes of a packet at the head that has waited for `sojourn`, where a wait is too long
-    /// only if it is longer than `patience`, too.
+    /// Returns the fate of a packet at the head of its queue. A wait is too long only if it also exceeds `patience`.
     pub(super) fn judge(
         &mut self,
         config: &CobaltConfig,
@@ -112,13 +111,13 @@ impl Cobalt {
             fate = Fate::Drop;
         }
         if fate != Fate::Drop && self.count > 0 && now > self.drop_next {
-            // What was due is not made up for.
+            // Missed signals are not made up for.
             self.drop_next = now;
         }
         fate
     }
 
-    /// The buffer was full, and this line has lost a packet.
+    /// Notes that the buffer was full and this queue has dropped a packet.
     pub(super) fn overflowed(&mut self, config: &CobaltConfig, now: Instant) {
         if now.since(self.blue_changed) > config.target {
             self.blue = (self.blue + BLUE_RISE).min(BLUE_PARTS);
@@ -129,7 +128,7 @@ impl Cobalt {
         self.count = self.count.max(1);
     }
 
-    /// The line was found empty.
+    /// Notes that the queue was found empty.
     pub(super) fn found_empty(&mut self, config: &CobaltConfig, now: Instant) {
         if self.blue > 0 && now.since(self.blue_changed) > config.target {
             self.blue -= 1;
@@ -142,7 +141,7 @@ impl Cobalt {
         }
     }
 
-    /// Takes back what is due to be taken back.
+    /// Decreases `count` as often as is due.
     fn relax(&mut self, config: &CobaltConfig, now: Instant) {
         while self.is_due(now) {
             self.count -= 1;
@@ -154,7 +153,7 @@ impl Cobalt {
         self.count > 0 && now >= self.drop_next
     }
 
-    /// `time + interval/√count`; one interval without any count.
+    /// Returns `time + interval/√count`; one interval if the count is zero.
     fn law(&self, config: &CobaltConfig, time: Instant) -> Instant {
         let root = f64::from(self.count.max(1)).sqrt();
         time + Duration::from_nanos((config.interval.as_nanos() as f64 / root) as u64)

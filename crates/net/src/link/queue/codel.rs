@@ -1,23 +1,22 @@
 //! CoDel, controlled delay (RFC 8289): drops at the head once packets have waited too long.
 //!
-//! What counts is how long each packet has waited when it leaves. If that has stayed above
-//! `target` for a whole `interval`, a packet is dropped, and another one `interval/√count` later
-//! for as long as it stays above, so that drops grow in number as Reno's law asks for:
+//! The controlled quantity is the wait of each packet when it leaves. If it has stayed above `target` for a whole
+//! `interval`, a packet is dropped. While it stays above, another packet is dropped after `interval/√count`, so that
+//! drops increase in frequency as Reno's throughput law requires:
 //!
 //! ```text
 //! drop_next ← drop_next + interval/√count        (§5.6, control_law)
 //! ```
 //!
-//! A queue that is left soon after is entered again with the count that had worked (§5.5, the
-//! Linux version, which the RFC prints). Nothing is dropped while no more than `mtu` bytes wait.
+//! If the dropping state is entered again soon after it was left, it continues with the last effective count (§5.5, the
+//! Linux version, which the RFC prints). Nothing is dropped while at most `mtu` bytes wait.
 //!
-//! Unlike [RED](super::super::RedConfig) it needs no average and no packet counts, and unlike
-//! [PIE](super::pie) no random numbers; but every packet carries the time at which it came.
+//! Unlike [RED](super::super::RedConfig), CoDel needs no average and no packet counts, and unlike [PIE](super::pie), no
+//! random numbers; but every packet carries its arrival time.
 //!
-//! With ECN, packets whose ends understand it are marked instead, one at each time at which
-//! another would be dropped, as Linux has it: the RFC leaves marks open. `l4s_threshold` marks
-//! also each packet with ECT(1) that has waited longer than that: the `ce_threshold` of RFC 8290
-//! §5.2.7, for L4S alone.
+//! With ECN, ECN-capable packets are marked instead, one at each time at which another would be dropped, as in Linux;
+//! the RFC does not specify marks. With `l4s_threshold`, each packet with ECT(1) that has waited longer is marked as
+//! well: the `ce_threshold` of RFC 8290 §5.2.7, for L4S only.
 
 use dupack_tcp::segment::Codepoint;
 use dupack_tcp::time::{Duration, Instant};
@@ -28,34 +27,33 @@ use crate::link::config::QueueLimit;
 use crate::link::counters::DropCause;
 use crate::link::red::Capable;
 
-/// CoDel's parameters.
+/// Parameters of CoDel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CoDelConfig {
-    /// `TARGET`: the wait that is not too long; 5 ms (RFC 8289 §4.3).
+    /// `TARGET`: acceptable wait; default 5 ms (RFC 8289 §4.3).
     pub target: Duration,
-    /// `INTERVAL`: for how long it must be exceeded; 100 ms (RFC 8289 §4.3).
+    /// `INTERVAL`: time for which the target must be exceeded; default 100 ms (RFC 8289 §4.3).
     pub interval: Duration,
-    /// `maxpacket`: nothing is dropped while no more than so many bytes wait; 1500 (§5.2 asks for
-    /// the MTU).
+    /// `maxpacket`: nothing is dropped while at most this many bytes wait; default 1500 (§5.2 requires the MTU).
     pub mtu_bytes: u32,
-    /// What becomes of ECN-capable packets; they are dropped.
+    /// Treatment of ECN-capable packets; default: they are dropped.
     pub capable: Capable,
-    /// The wait from which on packets with ECT(1) are marked, one and all; off.
+    /// Wait above which all packets with ECT(1) are marked; default off.
     pub l4s_threshold: Option<Duration>,
-    /// Whose arithmetic it is; the RFC's.
+    /// Implementation to follow in the arithmetic; default the RFC.
     pub like: CoDelLike,
 }
 
-/// Whose arithmetic CoDel has, to the last drop.
+/// Implementation that CoDel follows exactly in its arithmetic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CoDelLike {
-    /// RFC 8289's: `1/√count` is exact, and the time to the next mark counts from when this one was due.
+    /// RFC 8289: `1/√count` is exact, and the time to the next mark starts when the current mark was due.
     #[default]
     Rfc,
-    /// ns-3.37's: `1/√count` is one step of Newton's method, in sixteen bits, each time `count`
-    /// changes, as in Linux, so that the first steps of an episode come out short (0.5 instead of
-    /// 0.71 for a count of 2); and the time to the next mark counts from when this one is made.
+    /// ns-3.37: `1/√count` is approximated by one step of Newton's method, in 16 bits, each time `count` changes, as in
+    /// Linux. So the first steps of an episode are too short (0.5 instead of 0.71 for a count of 2). The time to the
+    /// next mark starts when the current mark is made.
     Ns3,
 }
 
@@ -70,7 +68,7 @@ impl CoDelConfig {
         like: CoDelLike::Rfc,
     };
 
-    /// Whether the parameters make sense: `0 < target ≤ interval`.
+    /// Returns `true` if the parameters are valid: `0 < target ≤ interval`.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         !self.target.is_zero() && self.target <= self.interval
@@ -83,16 +81,16 @@ impl Default for CoDelConfig {
     }
 }
 
-/// The law, for one line of packets.
+/// Control law of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CoDel {
-    /// `first_above_time`: from when on packets may be dropped, if they still wait too long.
+    /// `first_above_time`: time from which packets may be dropped, if they still wait too long.
     first_above: Option<Instant>,
     drop_next: Instant,
     count: u32,
     last_count: u32,
     state: State,
-    /// Newton's `1/√count`, in parts of 65536.
+    /// Newton's approximation of `1/√count`, in parts of 65536.
     inverse_root: u16,
 }
 
@@ -100,11 +98,11 @@ pub(super) struct CoDel {
 enum State {
     #[default]
     Idle,
-    /// The law drops.
+    /// The control law drops packets.
     Dropping,
 }
 
-/// A packet from the head, and whether it may be dropped (`dodequeue_result`).
+/// Packet from the head, with the verdict whether it may be dropped (`dodequeue_result`).
 #[derive(Clone, Copy, Debug)]
 struct Head {
     packet: Option<Waiting>,
@@ -117,7 +115,7 @@ enum HeadVerdict {
     OkToDrop,
 }
 
-/// Within so many intervals of its last drop the law goes on where it was (§5.5).
+/// Number of intervals after the last drop within which the control law continues where it was (§5.5).
 const RECENT_INTERVALS: u64 = 16;
 
 impl CoDel {
@@ -150,7 +148,7 @@ impl CoDel {
         packet
     }
 
-    /// The first drop or mark of an episode; then what is sent.
+    /// Makes the first drop or mark of an episode. Returns the packet to send.
     fn enter(
         &mut self,
         config: &CoDelConfig,
@@ -182,7 +180,7 @@ impl CoDel {
         sent
     }
 
-    /// The drops or the mark that are due in an episode; then what is sent.
+    /// Makes the drops or the mark that are due in an episode. Returns the packet to send.
     fn go_on(
         &mut self,
         config: &CoDelConfig,
@@ -221,7 +219,7 @@ impl CoDel {
         self.inverse_root = newton_step(self.inverse_root, count);
     }
 
-    /// The time of the drop after the one at `time`.
+    /// Returns the time of the drop after the one at `time`.
     fn control_law(&self, config: &CoDelConfig, time: Instant) -> Instant {
         let interval = config.interval.as_nanos();
         time + Duration::from_nanos(match config.like {
@@ -230,7 +228,7 @@ impl CoDel {
         })
     }
 
-    /// `dodequeue` (§5.6).
+    /// Takes the first packet of `line` and decides whether it may be dropped (`dodequeue`, §5.6).
     fn head(
         &mut self,
         config: &CoDelConfig,
@@ -253,7 +251,7 @@ impl CoDel {
     }
 }
 
-/// The next approximation `x ← x·(3 − count·x²)/2` of `1/√count`, in parts of 65536.
+/// Returns the next approximation `x ← x·(3 − count·x²)/2` of `1/√count`, in parts of 65536.
 fn newton_step(x: u16, count: u32) -> u16 {
     let x = i128::from(x);
     let rest = (3 << 32) - i128::from(count) * x * x;
@@ -266,7 +264,7 @@ impl CoDelConfig {
     }
 }
 
-/// One line of packets under CoDel. It drops at the tail when the buffer is full.
+/// A queue under CoDel. It drops at the tail when the buffer is full.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct CoDelQueue {
     config: CoDelConfig,
@@ -314,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn newtons_first_steps_come_out_short_and_find_their_way() {
+    fn newtons_first_steps_are_too_short_and_then_converge() {
         // Parts of 65536: 1, then (3 − 2)/2 = 0.5 for √½ = 0.707, then 0.5·(3 − 3/4)/2 = 0.5625.
         let steps = [2, 3, 4].iter().scan(u16::MAX, |x, &count| {
             *x = newton_step(*x, count);
@@ -328,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_law_is_the_rfcs_or_ns3s() {
+    fn the_control_law_follows_the_rfc_or_ns3() {
         let mut law = CoDel {
             inverse_root: u16::MAX,
             ..CoDel::default()

@@ -1,28 +1,27 @@
-//! DualPI2 (RFC 9332, Appendix A): a line for L4S and one for the rest, coupled.
+//! DualPI2 (RFC 9332, Appendix A): an L4S queue and a classic queue under a coupled controller.
 //!
-//! Packets with ECT(1) or CE go into the L line, all others into the C line. Every `update` a PI
-//! controller compares the longer of the two waits with its target (Figure 8):
+//! Packets with ECT(1) or CE enter the L queue, all others the C queue. Every `update` a PI controller compares the
+//! longer of the two waits with its target (Figure 8):
 //!
 //! ```text
 //! p' ← p' + alpha·(wait − target) + beta·(wait − wait_before)
-//! p_C = p'²        classic: dropped, or marked if ECN-capable
-//! p_CL = k·p'      coupled: what the L line is marked with at least
+//! p_C = p'²        classic: probability of a drop, or of a mark if ECN-capable
+//! p_CL = k·p'      coupled: minimum probability of a mark in the L queue
 //! ```
 //!
-//! A window falls with 1/√p_C for classic senders and with 1/p_CL for L4S, so the square makes
-//! both send alike. The L line has an AQM of its own, too: a ramp from no marks at a wait of
-//! `min_th` to all at `min_th + range` (Figure 5), or a step if `range` is zero. Signals are not
-//! drawn but counted out (`recur`, Figure 4), so there are no random numbers here.
+//! The window of a classic sender is proportional to 1/√p_C, that of an L4S sender to 1/p_CL, so the square gives both
+//! the same rate. The L queue also has an AQM of its own: a ramp from no marks at a wait of `min_th` to all marks at
+//! `min_th + range` (Figure 5), or a step if `range` is zero. Signals are not random but counted (`recur`, Figure 4),
+//! so there are no random numbers here.
 //!
-//! Once `p_CL` has reached 1, that is `p_C` 1/k², the lines are overloaded: both drop with `p_C`,
-//! ECN or not (Figure 7).
+//! Once `p_CL` reaches 1, so that `p_C` is 1/k², the queues are overloaded: both drop with probability `p_C`, with and
+//! without ECN (Figure 7).
 //!
-//! The scheduler is a weighted round robin, which changes its credit only while both lines wait,
-//! or a time-shifted FIFO. Unlike [PIE](super::pie) it decides when a packet leaves and needs no
-//! scaled steps.
+//! The scheduler is a weighted round robin, which changes its credit only while both queues are backlogged, or a
+//! time-shifted FIFO. Unlike [PIE](super::pie), DualPI2 decides when a packet leaves and needs no scaled steps.
 //!
-//! Where the text leaves a choice: "more than `th_len` packets" counts the one that leaves, and
-//! the wait that the ramp looks at is that packet's.
+//! Where the text leaves a choice: "more than `th_len` packets" includes the packet that leaves, and the ramp uses the
+//! wait of this packet.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -32,42 +31,42 @@ use super::{Fallout, Manage};
 use crate::link::config::QueueLimit;
 use crate::link::counters::DropCause;
 
-/// DualPI2's parameters.
+/// Parameters of DualPI2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct DualPi2Config {
-    /// `target`: the classic wait that is aimed at; 15 ms (RFC 9332, Figure 2).
+    /// `target`: target of the classic wait; default 15 ms (RFC 9332, Figure 2).
     pub target: Duration,
-    /// `RTT_max`: the longest round trip that is expected, which sets the gains; 100 ms.
+    /// `RTT_max`: maximum expected round-trip time, which determines the gains; default 100 ms.
     pub rtt_max: Duration,
-    /// `Tupdate`: the time between two updates; the lesser of `target` and `rtt_max`/3, 15 ms.
+    /// `Tupdate`: interval between updates; default 15 ms, the lesser of `target` and `rtt_max`/3.
     pub update: Duration,
-    /// `k`: the coupling factor; 2.
+    /// `k`: coupling factor; default 2.
     pub coupling: f64,
-    /// `minTh`: the wait from which on the L line is marked; 800 µs.
+    /// `minTh`: wait above which the L queue is marked; default 800 µs.
     pub min_th: Duration,
-    /// `range`: how much longer the wait is at which all are marked; 400 µs, zero is a step.
+    /// `range`: additional wait at which all packets are marked; default 400 µs. Zero makes the ramp a step.
     pub range: Duration,
-    /// `Th_len`: the ramp marks nothing in an L line of no more than so many packets; 1.
+    /// `Th_len`: the ramp marks nothing in an L queue of at most this many packets; default 1.
     pub th_len_packets: u32,
-    /// `MTU`: the room that the buffer must have for any packet; 1500 bytes.
+    /// `MTU`: room that the buffer must have for any packet; default 1500 bytes.
     pub mtu_bytes: u32,
-    /// Which line sends; weighted round robin with 1/16 for the C line (A.2).
+    /// Scheduler of the two queues; default weighted round robin with a share of 1/16 for the C queue (A.2).
     pub scheduler: DualScheduler,
 }
 
-/// Which of the two lines sends.
+/// Scheduler of the two queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DualScheduler {
-    /// While both wait, the C line sends one part of the bytes in so many.
+    /// Weighted round robin: while both are backlogged, the C queue sends a fixed share of the bytes.
     Weighted {
-        /// The C line's share is one in so many; 16.
+        /// Reciprocal of the C queue's share; default 16.
         one_in: u32,
     },
-    /// The packet that has waited longest, those of the L line as if for so much longer; 50 ms.
+    /// Time-shifted FIFO: sends the packet that has waited longest, with a bonus for the L queue.
     TimeShifted {
-        /// `tshift`.
+        /// `tshift`: bonus added to waits in the L queue; default 50 ms.
         shift: Duration,
     },
 }
@@ -86,8 +85,8 @@ impl DualPi2Config {
         scheduler: DualScheduler::Weighted { one_in: 16 },
     };
 
-    /// Whether the parameters make sense: times above zero, but for the thresholds, `k` from 1 up,
-    /// and a share of at most a half.
+    /// Returns `true` if the parameters are valid: times other than thresholds are above zero, `k` is at least 1, and
+    /// the classic share is at most a half.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         let share = match self.scheduler {
@@ -102,13 +101,13 @@ impl DualPi2Config {
             && share
     }
 
-    /// `alpha`, in updates' worth of probability per second of wait (Figure 2, line 13).
+    /// Returns `alpha`: change of probability per update, per second of wait (Figure 2, line 13).
     fn alpha_hz(&self) -> f64 {
         let rtt_max = self.rtt_max.as_secs_f64();
         0.1 * self.update.as_secs_f64() / (rtt_max * rtt_max)
     }
 
-    /// `beta` (Figure 2, line 14).
+    /// Returns `beta` (Figure 2, line 14).
     fn beta_hz(&self) -> f64 {
         0.3 / self.rtt_max.as_secs_f64()
     }
@@ -130,7 +129,7 @@ struct Controller {
 }
 
 impl Controller {
-    /// `dualpi2_update` (Figure 8); whether it changed anything.
+    /// Updates the probability (`dualpi2_update`, Figure 8). Returns `true` if the state changed.
     fn update(&mut self, config: &DualPi2Config, wait: Duration) -> bool {
         let before = (self.base, self.wait_before);
         let wait = wait.as_secs_f64();
@@ -141,23 +140,23 @@ impl Controller {
         before != (self.base, self.wait_before)
     }
 
-    /// `p_C`.
+    /// Returns `p_C`.
     const fn classic(&self) -> f64 {
         self.base * self.base
     }
 
-    /// `p_CL`.
+    /// Returns `p_CL`.
     const fn coupled(&self, config: &DualPi2Config) -> f64 {
         self.base * config.coupling
     }
 
-    /// Whether marks no longer suffice: `p_C ≥ p_Cmax`, and so `p_CL ≥ p_Lmax`.
+    /// Returns `true` if marks are no longer sufficient: `p_C ≥ p_Cmax`, and so `p_CL ≥ p_Lmax`.
     const fn is_overloaded(&self, config: &DualPi2Config) -> bool {
         self.coupled(config) >= 1.0
     }
 }
 
-/// Counts signals out (`recur`): one whenever the likelihoods have added up to one more.
+/// Deterministic signals (`recur`): one whenever the sum of likelihoods has increased by one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Recurrence(f64);
 
@@ -172,7 +171,7 @@ impl Recurrence {
     }
 }
 
-/// Two lines under DualPI2 with one buffer.
+/// Two queues under DualPI2 with one buffer.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct DualPi2Queue {
     config: DualPi2Config,
@@ -183,7 +182,7 @@ pub(in crate::link) struct DualPi2Queue {
     updates: Updates,
     l_signals: Recurrence,
     c_signals: Recurrence,
-    /// Bytes that the C line has a claim to: it sends while this is above zero.
+    /// Bytes that the C queue is entitled to: it sends while this is above zero.
     c_credit: i64,
 }
 
@@ -208,7 +207,7 @@ impl DualPi2Queue {
         }
     }
 
-    /// Makes up for the updates that are due by `now`.
+    /// Applies the updates that are due by `now`.
     fn catch_up(&mut self, now: Instant) {
         while let Some(at) = self.updates.take_due(now) {
             let (l, c) = (&self.l, &self.c);
@@ -220,7 +219,7 @@ impl DualPi2Queue {
         }
     }
 
-    /// `scheduler()`: which line sends; `None` if none waits.
+    /// Returns the queue that sends next (`scheduler()`); `None` if both are empty.
     fn pick(&self, now: Instant) -> Option<Pick> {
         match (self.l.is_empty(), self.c.is_empty()) {
             (true, true) => None,
@@ -241,7 +240,7 @@ impl DualPi2Queue {
         if l_first { Pick::L } else { Pick::C }
     }
 
-    /// Accounts for a packet that leaves `line` while both wait.
+    /// Accounts for a packet that leaves `line` while both queues are backlogged.
     fn charge(&mut self, line: Pick, bytes: u64) {
         let DualScheduler::Weighted { one_in } = self.config.scheduler else {
             return;
@@ -253,7 +252,7 @@ impl DualPi2Queue {
         }
     }
 
-    /// Takes the next packet off its line.
+    /// Takes the next packet from its queue.
     fn take(&mut self, now: Instant) -> Option<(Pick, Waiting)> {
         let pick = self.pick(now)?;
         let contended = !self.l.is_empty() && !self.c.is_empty();
@@ -268,7 +267,7 @@ impl DualPi2Queue {
         Some((pick, packet))
     }
 
-    /// What becomes of a packet that leaves the L line (Figure 7, 4b–8j).
+    /// Returns the signal for a packet that leaves the L queue (Figure 7, 4b–8j).
     fn signal_l(&mut self, packet: &Waiting, now: Instant) -> Signal {
         let coupled = self.controller.coupled(&self.config);
         if self.controller.is_overloaded(&self.config) {
@@ -277,7 +276,7 @@ impl DualPi2Queue {
             }
             return Signal::mark_if(self.l_signals.strikes(coupled));
         }
-        // The packet itself has left the line already.
+        // The packet itself has already left the queue.
         let own = if self.l.packets() + 1 > self.config.th_len_packets {
             self.config.ramp(packet.sojourn(now))
         } else {
@@ -286,7 +285,7 @@ impl DualPi2Queue {
         Signal::mark_if(self.l_signals.strikes(own.max(coupled)))
     }
 
-    /// What becomes of a packet that leaves the C line (Figure 7, 11–17).
+    /// Returns the signal for a packet that leaves the C queue (Figure 7, 11–17).
     fn signal_c(&mut self, packet: &Waiting) -> Signal {
         if !self.c_signals.strikes(self.controller.classic()) {
             return Signal::None;
@@ -312,7 +311,7 @@ impl Signal {
 }
 
 impl DualPi2Config {
-    /// `laqm` (Figure 5).
+    /// Returns the marking probability of the L queue's own AQM (`laqm`, Figure 5).
     fn ramp(&self, wait: Duration) -> f64 {
         if wait >= self.min_th + self.range {
             1.0
@@ -323,7 +322,7 @@ impl DualPi2Config {
         }
     }
 
-    /// The credit of an idle link, in favour of the L line: a whole round of it.
+    /// Returns the credit of an idle link: a whole round in favour of the L queue.
     fn first_credit(&self) -> i64 {
         match self.scheduler {
             DualScheduler::Weighted { one_in } => {

@@ -1,20 +1,18 @@
-//! FQ-CoDel (RFC 8290): a line for each flow, served in turn, and CoDel in each line.
+//! FQ-CoDel (RFC 8290): a queue for each flow, served in turn, with CoDel in each.
 //!
-//! A packet goes to the line that the hash of its flow names. Lines are served by deficit round
-//! robin: a line at the head of its list sends while it has credit, and then gets a quantum and
-//! goes to the end. There are two lists (§4.2):
+//! The hash of its flow selects a packet's queue. Queues are served by deficit round robin: the first queue of a list
+//! sends while it has credit; then it gets a quantum and moves to the end. There are two lists (§4.2):
 //!
 //! ```text
 //! empty ──packet──▶ new ──credit used up, or empty──▶ old ──empty──▶ empty
 //!                                                     └─◀ credit used up
 //! ```
 //!
-//! New lines go first, so that a flow which sends less than its share never waits for the others.
-//! When the buffer is full, the line with the most bytes loses packets from its head: half of
-//! them, at most `drop_batch` (§4.1).
+//! New queues are served first, so that a flow that sends less than its share never waits for the others. When the
+//! buffer is full, the queue with the most bytes drops packets at its head: half of them, at most `drop_batch` (§4.1).
 //!
-//! Unlike [CoDel](super::codel) alone, a flow cannot harm others; two whose hashes meet share a
-//! line.
+//! Unlike with [CoDel](super::codel) alone, a flow cannot harm others, except that flows whose hashes collide share a
+//! queue.
 
 use dupack_tcp::time::Instant;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -28,17 +26,17 @@ use crate::link::counters::DropCause;
 use crate::link::red::Capable;
 use crate::random::Stream;
 
-/// FQ-CoDel's parameters.
+/// Parameters of FQ-CoDel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FqCoDelConfig {
-    /// CoDel in each line; ECN-capable packets are marked (RFC 8290 §5.2.6).
+    /// CoDel in each queue; by default ECN-capable packets are marked (RFC 8290 §5.2.6).
     pub codel: CoDelConfig,
-    /// What a line may send in its turn; 1514 bytes (§5.2.4).
+    /// Bytes that a queue may send in its turn; default 1514 (§5.2.4).
     pub quantum_bytes: u32,
-    /// Lines; 1024 (§5.2.5).
+    /// Number of queues; default 1024 (§5.2.5).
     pub flows: u32,
-    /// The most packets that are dropped at once when the buffer is full; 64 (§4.1).
+    /// Maximum number of packets that are dropped at once when the buffer is full; default 64 (§4.1).
     pub drop_batch: u32,
 }
 
@@ -54,11 +52,11 @@ impl FqCoDelConfig {
         drop_batch: 64,
     };
 
-    /// The most lines there can be.
+    /// Maximum number of queues.
     pub const FLOWS_MAX: u32 = 65_536;
 
-    /// Whether the parameters make sense: CoDel's do, and nothing else is zero; no more than
-    /// [`FLOWS_MAX`](Self::FLOWS_MAX) lines.
+    /// Returns `true` if the parameters are valid: CoDel's are, nothing else is zero, and there are at most
+    /// [`FLOWS_MAX`](Self::FLOWS_MAX) queues.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.codel.is_valid()
@@ -74,7 +72,7 @@ impl Default for FqCoDelConfig {
     }
 }
 
-/// Flows by their lines, under FQ-CoDel.
+/// Flow queues under FQ-CoDel.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct FqCoDelQueue {
     config: FqCoDelConfig,
@@ -91,11 +89,11 @@ struct Flow {
     law: CoDel,
     credit_bytes: i64,
     place: Place,
-    /// The flow behind it in its list, if there is one.
+    /// Next flow in its list.
     next: Option<u32>,
 }
 
-/// Where a flow stands.
+/// List that a flow is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     #[default]
@@ -130,7 +128,7 @@ impl Turns {
 }
 
 impl FqCoDelQueue {
-    /// The queue of the link called `name` in the run with `seed`, which choose the hash.
+    /// Creates the queue of the link called `name` in the run with `seed`; the two determine the hash.
     pub(super) fn new(config: FqCoDelConfig, limit: QueueLimit, seed: u64, name: &str) -> Self {
         Self {
             config,
@@ -142,16 +140,16 @@ impl FqCoDelQueue {
         }
     }
 
-    /// The line of a flow.
+    /// Returns the queue of a flow.
     fn line_of(&self, flow: FlowId) -> u32 {
         let hash = xxh3_64_with_seed(&flow.0.to_le_bytes(), self.salt);
         (hash % u64::from(self.config.flows)) as u32
     }
 
-    /// Drops from the fattest line until the buffer holds what is left.
+    /// Drops packets from the largest queue until the buffer is no longer over its limit.
     fn shed(&mut self, fallout: &mut Fallout) {
         while self.store.is_over() {
-            // Of several the first.
+            // The first of equally large ones.
             let fattest = self.flows.iter_mut().rev();
             let Some(flow) = fattest.max_by_key(|flow| flow.line.bytes()) else {
                 return;
@@ -165,19 +163,19 @@ impl FqCoDelQueue {
         }
     }
 
-    /// The flow whose turn it is.
+    /// Returns the flow whose turn it is.
     fn turn(&self) -> Option<u32> {
         self.new.first.or(self.old.first)
     }
 
-    /// Moves the flow whose turn it is to the end of the old ones.
+    /// Moves the current flow to the end of the old ones.
     fn make_old(&mut self, flow: u32) {
         self.leave(flow);
         self.flows[flow as usize].place = Place::Old;
         self.old.push(&mut self.flows, flow);
     }
 
-    /// Takes the flow whose turn it is off its list.
+    /// Removes the current flow from its list.
     fn leave(&mut self, flow: u32) {
         match self.flows[flow as usize].place {
             Place::New => self.new.pop(&self.flows),
@@ -223,7 +221,7 @@ impl Manage for FqCoDelQueue {
                     flow.credit_bytes -= i64::from(packet.offer.bytes);
                     return Some(packet);
                 }
-                // All old flows have their turn before it can be a new one again.
+                // All old flows have their turn before this one can be new again.
                 None if flow.place == Place::New => self.make_old(id),
                 None => self.leave(id),
             }
@@ -231,7 +229,7 @@ impl Manage for FqCoDelQueue {
     }
 
     fn rest(&mut self, _: Instant) {
-        // All lines are empty, so each goes from the new list to the old one, and then off it.
+        // All queues are empty, so each moves from the new list to the old one and then leaves it.
         while let Some(flow) = self.turn() {
             self.leave(flow);
         }

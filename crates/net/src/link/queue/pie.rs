@@ -1,24 +1,22 @@
-//! PIE, proportional integral controller enhanced (RFC 8033): drops at the tail, at random, with a
-//! probability that follows the waiting time.
+//! PIE, proportional integral controller enhanced (RFC 8033): drops at the tail, at random, with a probability that
+//! follows the waiting time.
 //!
-//! Every `update` the controller compares the wait with its target and with what it was (§4.2):
+//! Every `update` the controller compares the wait with its target and with the previous wait (§4.2):
 //!
 //! ```text
 //! p ← p + scale(p) · (alpha·(delay − target) + beta·(delay − delay_old))
 //! ```
 //!
-//! where `scale` is smaller the smaller `p` is (1/2048 to 1). While `delay` and `delay_old` are
-//! zero, `p` decays by 2 % per update. Nothing is dropped for `max_burst` after the queue was
-//! quiet (§4.4), nor while the queue is short.
+//! where `scale` decreases with `p` (from 1 to 1/2048). While `delay` and `delay_old` are zero, `p` decays by 2 % per
+//! update. Nothing is dropped for `max_burst` after the queue was quiet (§4.4), nor while the queue is short.
 //!
-//! The wait is that of the packet that left last, none if the queue is empty then (the appendix
-//! would keep the last one for as long as nothing comes, and never decay), or the backlog over the measured rate of
-//! departures (§5.2). With `derandomised` drops are spread evenly (§5.4), and `cap` bounds the
-//! steps of a high probability (§5.5). What is left out is §5.3, a PIE that is off until a third
-//! of the buffer is full.
+//! The wait is either that of the last packet that left, or the backlog over the measured departure rate (§5.2). If the
+//! last packet left the queue empty, its wait counts as zero; in the appendix it would remain until another packet
+//! arrives, and the probability would never decay. With `derandomised`, drops are spread evenly (§5.4), and `cap`
+//! bounds the steps of a high probability (§5.5). Not implemented is §5.3, which enables PIE only when a third of the
+//! buffer is full.
 //!
-//! Unlike [CoDel](super::codel) it decides when a packet comes, so a packet that is dropped has
-//! never waited.
+//! Unlike [CoDel](super::codel), PIE decides when a packet arrives, so a dropped packet has never waited.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -30,52 +28,51 @@ use crate::link::counters::DropCause;
 use crate::link::red::Capable;
 use crate::random::Stream;
 
-/// PIE's parameters.
+/// Parameters of PIE.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PieConfig {
-    /// `QDELAY_REF`: the wait that is aimed at; 15 ms (RFC 8033 §4.2).
+    /// `QDELAY_REF`: target of the wait; default 15 ms (RFC 8033 §4.2).
     pub target: Duration,
-    /// `T_UPDATE`: the time between two updates of the probability; 15 ms (§4.2).
+    /// `T_UPDATE`: interval between updates of the probability; default 15 ms (§4.2).
     pub update: Duration,
-    /// `alpha`: the weight of the wait beyond the target, per second; 1/8 (§4.2).
+    /// `alpha`: weight of the excess over the target, per second; default 1/8 (§4.2).
     pub alpha_hz: f64,
-    /// `beta`: the weight of the wait's growth, per second; 5/4 (§4.2).
+    /// `beta`: weight of the growth of the wait, per second; default 5/4 (§4.2).
     pub beta_hz: f64,
-    /// `MAX_BURST`: for how long nothing is dropped after a quiet time; 150 ms (§4.4).
+    /// `MAX_BURST`: time for which nothing is dropped after the queue was quiet; default 150 ms (§4.4).
     pub max_burst: Duration,
-    /// `MEAN_PKTSIZE`: nothing is dropped while no more than two such packets wait; 1500 bytes.
+    /// `MEAN_PKTSIZE`: nothing is dropped while at most two such packets wait; default 1500 bytes.
     pub mean_packet_bytes: u32,
-    /// What becomes of ECN-capable packets; they are dropped.
+    /// Treatment of ECN-capable packets; default: they are dropped.
     pub capable: Capable,
-    /// `mark_ecnth`: from this probability on they are dropped, too; 0.1 (§5.1).
+    /// `mark_ecnth`: probability from which ECN-capable packets are dropped as well; default 0.1 (§5.1).
     pub mark_below: f64,
-    /// How the wait is found out; by timestamps (Appendix A).
+    /// Estimator of the wait; default timestamps (Appendix A).
     pub delay: PieDelay,
-    /// Whether drops are spread evenly; at random (§4.1).
+    /// Spacing of drops; default random (§4.1).
     pub spread: PieSpread,
-    /// The most by which a probability above 0.1 rises at once, 0.02 in §5.5; no bound.
+    /// Maximum step of a probability above 0.1, 0.02 in §5.5; default unbounded.
     pub cap: Option<f64>,
 }
 
-/// How PIE finds out how long packets wait.
+/// Estimator of the wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PieDelay {
-    /// It is how long the packet waited that left last (§4.3, Appendix A).
+    /// Wait of the last packet that left (§4.3, Appendix A).
     #[default]
     Timestamp,
-    /// It is the backlog over the rate of departures, which is measured over so many bytes at a
-    /// time; 16384 (§5.2, Appendix B).
+    /// Backlog over the departure rate, which is measured over a number of bytes (§5.2, Appendix B).
     DepartureRate {
-        /// `DQ_THRESHOLD`.
+        /// `DQ_THRESHOLD`: number of bytes of a measurement; 16384 in the RFC.
         threshold_bytes: u32,
     },
 }
 
-/// When PIE drops.
+/// Spacing of drops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PieSpread {
-    /// Each packet by itself.
+    /// Random, independently for each packet.
     #[default]
     Random,
     /// Neither too soon nor too late after the last drop (§5.4).
@@ -83,7 +80,7 @@ pub enum PieSpread {
 }
 
 impl PieConfig {
-    /// The basic PIE (Appendix A), without ECN.
+    /// Basic PIE (Appendix A), without ECN.
     pub const RFC: Self = Self {
         target: Duration::from_millis(15),
         update: Duration::from_millis(15),
@@ -98,13 +95,13 @@ impl PieConfig {
         cap: None,
     };
 
-    /// Whether the parameters make sense: times and weights above zero, probabilities from 0 to 1.
+    /// Returns `true` if the parameters are valid: times and weights are above zero, probabilities from 0 to 1.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         let weight = |value: f64| value > 0.0 && value.is_finite();
         let measured = match self.delay {
             PieDelay::Timestamp => true,
-            // The weight of a new measurement is the threshold over 2^16.
+            // The weight of a new measurement is the threshold divided by 2^16.
             PieDelay::DepartureRate { threshold_bytes } => (1..=65_536).contains(&threshold_bytes),
         };
         !self.target.is_zero()
@@ -123,18 +120,18 @@ impl Default for PieConfig {
     }
 }
 
-/// Derandomised, nothing is dropped before the sum of the probabilities is so high (§5.4) …
+/// Sum of probabilities below which nothing is dropped, with derandomised drops (§5.4).
 const ACCUMULATED_MIN: f64 = 0.85;
-/// … and something is dropped for certain once it is so high.
+/// Sum of probabilities from which a packet is always dropped, with derandomised drops (§5.4).
 const ACCUMULATED_MAX: f64 = 8.5;
-/// The part of `p` that a quiet update leaves (§4.2).
+/// Factor by which a quiet update reduces `p` (§4.2).
 const DECAY: f64 = 0.98;
-/// From here on steps are bounded by `cap` (§5.5).
+/// Probability from which steps are bounded by `cap` (§5.5).
 const CAPPED_FROM: f64 = 0.1;
-/// Below this probability nothing is dropped as long as the wait is short (§4.1).
+/// Probability below which nothing is dropped while the wait is short (§4.1).
 const SAFE_PROBABILITY: f64 = 0.2;
 
-/// The controller: all of PIE but the queue.
+/// Controller: all of PIE without the queue.
 #[derive(Clone, Debug)]
 struct Controller {
     config: PieConfig,
@@ -151,17 +148,17 @@ struct Controller {
     meter: Meter,
 }
 
-/// Measures the rate of departures (§5.2).
+/// Measurement of the departure rate (§5.2).
 #[derive(Clone, Copy, Debug, Default)]
 struct Meter {
-    /// When the measurement under way began, and how much has departed since.
+    /// Start of the current measurement, and the bytes that have departed since.
     under_way: Option<(Instant, u64)>,
     /// `avg_dq_time_`: seconds that `DQ_THRESHOLD` bytes take; zero before the first measurement.
     seconds: f64,
 }
 
 impl Controller {
-    /// `calculate_drop_prob`, while so many bytes wait; whether it changed anything.
+    /// Updates the probability (`calculate_drop_prob`). Returns `true` if the state changed.
     fn update(&mut self, backlog_bytes: u64) -> bool {
         let before = (self.probability, self.delay_old, self.burst_allowance);
         if let PieDelay::DepartureRate { threshold_bytes } = self.config.delay {
@@ -186,7 +183,7 @@ impl Controller {
         before != (self.probability, self.delay_old, self.burst_allowance)
     }
 
-    /// What a step is divided by (§4.2).
+    /// Returns the divisor of a step (§4.2).
     fn scale(&self) -> f64 {
         match self.probability {
             p if p < 0.000_001 => 2048.0,
@@ -199,7 +196,7 @@ impl Controller {
         }
     }
 
-    /// Whether the packet that comes is to be dropped or marked, while so many bytes wait.
+    /// Returns `true` if the arriving packet must be dropped or marked.
     fn strikes(&mut self, backlog_bytes: u64) -> bool {
         let short = self.config.target.as_secs_f64() / 2.0;
         let quiet = self.delay < short && self.delay_old < short;
@@ -241,10 +238,10 @@ impl Controller {
             && self.probability < self.config.mark_below
     }
 
-    /// A packet leaves, and so many bytes stay.
+    /// Notes that a packet leaves and `backlog_bytes` remain.
     fn departs(&mut self, packet: &Waiting, now: Instant, backlog_bytes: u64) {
         match self.config.delay {
-            // Who leaves nobody behind leaves no wait behind, either.
+            // A packet that leaves the queue empty leaves no wait.
             PieDelay::Timestamp if backlog_bytes == 0 => self.delay = 0.0,
             PieDelay::Timestamp => self.delay = packet.sojourn(now).as_secs_f64(),
             PieDelay::DepartureRate { threshold_bytes } => {
@@ -276,7 +273,7 @@ impl Meter {
     }
 }
 
-/// One line of packets under PIE. It drops also when the buffer is full.
+/// A queue under PIE. It also drops when the buffer is full.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct PieQueue {
     store: Store,
@@ -286,7 +283,7 @@ pub(in crate::link) struct PieQueue {
 }
 
 impl PieQueue {
-    /// The queue of the link called `name` in the run with `seed`.
+    /// Creates the queue of the link called `name` in the run with `seed`.
     pub(super) fn new(config: PieConfig, limit: QueueLimit, seed: u64, name: &str) -> Self {
         Self {
             store: Store::new(limit),
@@ -305,10 +302,10 @@ impl PieQueue {
         }
     }
 
-    /// Makes up for the updates that are due by `now`.
+    /// Applies the updates that are due by `now`.
     fn catch_up(&mut self, now: Instant) {
         while self.updates.take_due(now).is_some() {
-            // Nothing but the state and the queue goes in, and the queue is the same till `now`.
+            // An update depends only on the state and the queue, and the queue does not change until `now`.
             if !self.controller.update(self.store.bytes()) {
                 self.updates.skip_to(now);
             }

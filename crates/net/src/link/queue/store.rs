@@ -1,7 +1,7 @@
-//! The packets that wait in a managed queue, in one or several lines.
+//! Packets that wait in a managed queue, in one or several lines.
 //!
-//! All lines of a queue share one table of places, and a place that has become free is used again:
-//! once a queue has been as long as it ever gets, nothing is allocated any more.
+//! All lines of a queue share one table of places, and free places are reused: once a queue has reached its maximum
+//! length, nothing more is allocated.
 
 use dupack_tcp::segment::Codepoint;
 use dupack_tcp::time::{Duration, Instant};
@@ -9,38 +9,38 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::link::config::QueueLimit;
 use crate::link::offer::Offer;
 
-/// A packet that waits.
+/// A waiting packet.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::link) struct Waiting {
     /// The packet as it was offered; its ECN field is CE once it is marked.
     pub(in crate::link) offer: Offer,
-    /// When it came.
+    /// Arrival time.
     pub(in crate::link) arrived: Instant,
 }
 
 impl Waiting {
-    /// How long it has waited.
+    /// Returns the wait until `now`.
     pub(super) const fn sojourn(&self, now: Instant) -> Duration {
         now.since(self.arrived)
     }
 
-    /// Its size on the wire, in bytes.
+    /// Returns the size on the wire in bytes.
     pub(super) const fn bytes(&self) -> u64 {
         self.offer.bytes as u64
     }
 
-    /// Whether it may be marked instead of being dropped.
+    /// Returns `true` if the packet may be marked instead of being dropped.
     pub(super) const fn is_capable(&self) -> bool {
         self.offer.ecn.is_capable()
     }
 
-    /// Whether it belongs into the L4S queue: ECT(1) or CE (RFC 9331 §5.1).
+    /// Returns `true` if the packet belongs into the L4S queue: ECT(1) or CE (RFC 9331 §5.1).
     pub(super) const fn is_l4s(&self) -> bool {
         matches!(self.offer.ecn, Codepoint::Ect1 | Codepoint::Ce)
     }
 }
 
-/// No place.
+/// Marks the absence of a place.
 const NOWHERE: u32 = u32::MAX;
 
 /// A first-in first-out line of packets in a [`Store`].
@@ -64,23 +64,23 @@ impl Default for Line {
 }
 
 impl Line {
-    /// Packets in it.
+    /// Returns the number of packets.
     pub(super) const fn packets(&self) -> u32 {
         self.packets
     }
 
-    /// Their bytes.
+    /// Returns the number of bytes.
     pub(super) const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether nobody waits in it.
+    /// Returns `true` if the line is empty.
     pub(super) const fn is_empty(&self) -> bool {
         self.packets == 0
     }
 }
 
-/// The places of all lines.
+/// Places of all lines.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct Store {
     places: Vec<Place>,
@@ -107,22 +107,22 @@ impl Store {
         }
     }
 
-    /// Packets in all lines.
+    /// Returns the number of packets in all lines.
     pub(in crate::link) const fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// Bytes in all lines.
+    /// Returns the number of bytes in all lines.
     pub(in crate::link) const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether the buffer takes another packet of so many bytes. An empty one takes any.
+    /// Returns `true` if the buffer has room for another packet of `bytes` bytes. An empty buffer takes any packet.
     pub(super) const fn has_room(&self, bytes: u64) -> bool {
         self.packets == 0 || self.holds(self.packets + 1, self.bytes + bytes)
     }
 
-    /// Whether more waits than the buffer holds. A single packet always fits.
+    /// Returns `true` if the buffer is over its limit. A single packet always fits.
     pub(super) const fn is_over(&self) -> bool {
         self.packets > 1 && !self.holds(self.packets, self.bytes)
     }
@@ -135,7 +135,7 @@ impl Store {
         }
     }
 
-    /// Puts a packet at the end of `line`.
+    /// Appends a packet to `line`.
     pub(super) fn push(&mut self, line: &mut Line, waiting: Waiting) {
         let place = Place {
             waiting,
@@ -161,7 +161,7 @@ impl Store {
         self.bytes += waiting.bytes();
     }
 
-    /// Takes the first packet of `line`.
+    /// Removes the first packet of `line`.
     pub(super) fn pop(&mut self, line: &mut Line) -> Option<Waiting> {
         let at = line.head;
         let place = self.places.get_mut(at as usize)?;
@@ -179,7 +179,7 @@ impl Store {
         Some(waiting)
     }
 
-    /// Takes the first packet of `line` of which `is` holds, wherever it stands.
+    /// Removes the first packet of `line` for which `is` returns `true`.
     pub(super) fn remove(
         &mut self,
         line: &mut Line,
@@ -213,13 +213,13 @@ impl Store {
         Some(waiting)
     }
 
-    /// The first packet of `line`; it stays.
+    /// Returns the first packet of `line` without removing it.
     pub(super) fn first(&self, line: &Line) -> Option<&Waiting> {
         let place = self.places.get(line.head as usize)?;
         Some(&place.waiting)
     }
 
-    /// How long the first packet of `line` has waited; nothing if there is none.
+    /// Returns the wait of the first packet of `line`; zero if it is empty.
     pub(super) fn sojourn(&self, line: &Line, now: Instant) -> Duration {
         let first = self.first(line);
         first.map_or(Duration::ZERO, |waiting| waiting.sojourn(now))
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_keep_their_order_and_share_places() {
+    fn lines_preserve_their_order_and_share_places() {
         let mut store = Store::new(QueueLimit::Unlimited);
         let mut lines = [Line::default(); 3];
         for round in 0..50 {
@@ -262,10 +262,10 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_counts_what_it_is_told_to() {
+    fn a_buffer_limit_may_be_in_bytes() {
         let mut line = Line::default();
         let mut store = Store::new(QueueLimit::Bytes(250));
-        assert!(store.has_room(1000), "an empty one takes any");
+        assert!(store.has_room(1000), "an empty buffer takes any packet");
         store.push(&mut line, waiting(0));
         assert!(store.has_room(150) && !store.has_room(151));
         store.push(&mut line, waiting(1));

@@ -1,8 +1,7 @@
-//! Managed queues against straight transcriptions of their pseudo-code, and what must hold of all.
+//! Tests of managed queues: comparison with literal transcriptions of their pseudo-code, and common invariants.
 //!
-//! Both sides get the same arrivals at a link of 8 Mbit/s, a byte per microsecond. The
-//! transcriptions have timers where the queues make up for updates, and `VecDeque`s where they have
-//! lines in a store.
+//! Both sides get the same arrivals at a link of 8 Mbit/s, which is 1 byte per microsecond. The transcriptions use
+//! timers where the queues apply overdue updates, and `VecDeque`s where the queues have lines in a store.
 
 mod cake;
 mod codel;
@@ -24,7 +23,7 @@ use crate::packet::PacketHandle;
 use crate::random::Stream;
 use crate::units::BitRate;
 
-/// A packet that comes; its place in the list is its number.
+/// An arriving packet; its index in the list is its number.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     at: u64,
@@ -33,12 +32,12 @@ struct Arrival {
     ecn: Codepoint,
 }
 
-/// What became of the packets.
+/// Fate of all packets.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Outcome {
-    /// When the transmission ended, in nanoseconds; the packet; its ECN field.
+    /// End of the transmission in nanoseconds, packet, ECN field.
     sent: Vec<(u64, u32, Codepoint)>,
-    /// In the order in which they were dropped.
+    /// Dropped packets in order.
     dropped: Vec<(u32, DropCause)>,
 }
 
@@ -46,8 +45,8 @@ const NANOS_PER_BYTE: u64 = 1_000;
 const SEED: u64 = 7;
 const NAME: &str = "link";
 
-/// Load for so many packets: bursts of one flow, then a pause, all sizes and codepoints; on
-/// average `load` times what the link carries, for a while each above and below it.
+/// Generates a load of `packets` packets: bursts of one flow with pauses, all sizes and codepoints. The load is `load`
+/// times the link's capacity on average, alternately above and below it.
 fn arrivals(seed: u64, packets: usize, load: f64) -> Vec<Arrival> {
     let mut stream = Stream::derive(seed, "arrivals");
     let mut at = 0;
@@ -73,7 +72,7 @@ fn arrivals(seed: u64, packets: usize, load: f64) -> Vec<Arrival> {
             });
             at += stream.below(20_000);
         }
-        // A third of the time the load is a half of it, so that queues also drain.
+        // For a third of the time the load is halved, so that queues also drain.
         let now_load = if at / 700_000_000 % 3 == 2 {
             load / 2.0
         } else {
@@ -92,7 +91,7 @@ fn config(discipline: Discipline, limit: QueueLimit) -> LinkConfig {
         .with_discipline(discipline)
 }
 
-/// The link at work until all has left.
+/// Runs the link until all packets have left.
 struct Driver {
     link: Link,
     ecn: Vec<Codepoint>,
@@ -125,7 +124,7 @@ impl Driver {
         InsertionNumber(self.number)
     }
 
-    /// Does all that is due by `until`.
+    /// Handles all events that are due by `until`.
     fn advance(&mut self, until: u64) {
         while let Some(at) = self.link.next_transmission() {
             if at.as_nanos() > until {
@@ -181,26 +180,26 @@ struct Packet {
     tstamp: u64,
 }
 
-/// What was dropped so far.
+/// All drops so far.
 type Drops = Vec<(u32, DropCause)>;
 
-/// A transcription; times are in nanoseconds.
+/// Transcription of a pseudo-code; times are in nanoseconds.
 trait Transcribed {
     fn enqueue(&mut self, now: u64, packet: Packet, drops: &mut Drops);
 
     fn dequeue(&mut self, now: u64, drops: &mut Drops) -> Option<Packet>;
 
-    /// The interval of its timer; it has none if this is `None`.
+    /// Returns the interval of its timer; `None` if it has none.
     fn interval(&self) -> Option<u64> {
         None
     }
 
-    /// Its timer goes off.
+    /// Handles an expiry of its timer.
     fn tick(&mut self, _now: u64) {}
 }
 
-/// Runs a transcription behind the same link: at the same instant the timer goes first, then the
-/// transmitter, then who arrives.
+/// Runs a transcription behind the same link. At the same instant the timer comes first, then the transmitter, then
+/// arrivals.
 fn transcribed(mut queue: impl Transcribed, arrivals: &[Arrival]) -> Outcome {
     let mut outcome = Outcome::default();
     let mut next_tick = queue.interval().unwrap_or(u64::MAX);
@@ -244,11 +243,11 @@ fn transcribed(mut queue: impl Transcribed, arrivals: &[Arrival]) -> Outcome {
     outcome
 }
 
-/// Both sides agree on every packet, and the case is not a trivial one: at least so many packets
-/// were dropped, and so many marked.
+/// Asserts that both sides agree on every packet, and that the case is not trivial: at least `dropped` packets were
+/// dropped, and at least `marked` were marked.
 fn assert_alike(ours: &Outcome, theirs: &Outcome, dropped: usize, marked: usize, case: &str) {
     let first = ours.sent.iter().zip(&theirs.sent).position(|(a, b)| a != b);
-    assert_eq!(first, None, "{case}: the first packet that differs");
+    assert_eq!(first, None, "{case}: index of the first difference");
     assert_eq!(ours.dropped, theirs.dropped, "{case}");
     assert_eq!(ours.sent.len(), theirs.sent.len(), "{case}");
     let marks = ours

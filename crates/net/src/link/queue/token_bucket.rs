@@ -1,13 +1,12 @@
-//! Token buckets: a policer, which drops what does not conform, and a shaper, which makes it wait.
+//! Token buckets: a policer, which drops non-conforming packets, and a shaper, which delays them.
 //!
-//! A bucket of `burst` bytes fills at `rate`; a packet takes as many bytes out as it has. The
-//! policer drops a packet for which there is not enough, and nothing ever waits for it: what
-//! conforms goes on into the link's FIFO. The shaper (Linux calls it `tbf`) lets packets wait, in
-//! their order, until there is enough, and drops at the tail when its buffer is full; a packet
-//! that is larger than the bucket is dropped, for it would wait for ever.
+//! A bucket of `burst` bytes fills at `rate`; a packet takes as many bytes out as its size. The policer drops a packet
+//! if there are not enough, and delays nothing: conforming packets go on to the link's FIFO. The shaper (`tbf` in
+//! Linux) lets packets wait, in order, until there are enough, and drops at the tail when its buffer is full. A packet
+//! that is larger than the bucket is dropped, because it would wait forever.
 //!
-//! Both buckets are full at the beginning. `tbf`'s second bucket, for a peak rate, is left out.
-//! Neither marks: what Linux's have is drops.
+//! Both buckets are full at the start. `tbf`'s second bucket, for a peak rate, is not implemented. Neither marks
+//! packets: like those of Linux, they drop.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -17,34 +16,34 @@ use crate::link::config::QueueLimit;
 use crate::link::counters::DropCause;
 use crate::units::BitRate;
 
-/// A bucket's parameters.
+/// Parameters of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenBucketConfig {
-    /// How fast it fills.
+    /// Rate at which the bucket fills.
     pub rate: BitRate,
-    /// What it holds, in bytes.
+    /// Size of the bucket in bytes.
     pub burst_bytes: u32,
 }
 
 impl TokenBucketConfig {
-    /// A bucket of `burst_bytes` that fills at `rate`.
+    /// Creates a bucket of `burst_bytes` that fills at `rate`.
     #[must_use]
     pub const fn new(rate: BitRate, burst_bytes: u32) -> Self {
         Self { rate, burst_bytes }
     }
 
-    /// Whether the parameters make sense: the bucket holds something.
+    /// Returns `true` if the parameters are valid: the bucket's size is above zero.
     #[must_use]
     pub const fn is_valid(&self) -> bool {
         self.burst_bytes > 0
     }
 }
 
-/// Tokens are counted in billionths of a bit: what a rate of 1 bit/s fills in a nanosecond.
+/// Tokens of one byte. A token is a billionth of a bit: a rate of 1 bit/s adds one token per nanosecond.
 const TOKENS_PER_BYTE: u128 = 8_000_000_000;
 
-/// A bucket at work, exact to the last token.
+/// A bucket at run time, exact to a token.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     rate: u128,
@@ -64,13 +63,13 @@ impl Bucket {
         }
     }
 
-    /// The tokens at `now`, which is not before the last time.
+    /// Returns the tokens at `now`, which must not be before the last call.
     fn tokens_at(&self, now: Instant) -> u128 {
         let elapsed = u128::from(now.since(self.filled).as_nanos());
         self.capacity.min(self.tokens + elapsed * self.rate)
     }
 
-    /// Takes the tokens for so many bytes, if there are enough.
+    /// Takes the tokens for `bytes` bytes, if there are enough.
     fn take(&mut self, now: Instant, bytes: u64) -> bool {
         let (have, need) = (self.tokens_at(now), u128::from(bytes) * TOKENS_PER_BYTE);
         if need > have {
@@ -81,7 +80,7 @@ impl Bucket {
         true
     }
 
-    /// When there are enough tokens for so many bytes, if it holds so many.
+    /// Returns the time at which there are enough tokens for `bytes` bytes, if the bucket is large enough.
     fn enough_at(&self, now: Instant, bytes: u64) -> Instant {
         let need = u128::from(bytes) * TOKENS_PER_BYTE;
         let missing = need.saturating_sub(self.tokens_at(now));
@@ -90,7 +89,7 @@ impl Bucket {
     }
 }
 
-/// Drops packets that find the bucket too empty.
+/// Drops packets for which the bucket has too few tokens.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct Policer {
     bucket: Bucket,
@@ -103,14 +102,14 @@ impl Policer {
         }
     }
 
-    /// Why the packet of so many bytes is dropped, if it is.
+    /// Returns the cause if a packet of `bytes` bytes is dropped.
     pub(in crate::link) fn refuse(&mut self, now: Instant, bytes: u32) -> Option<DropCause> {
         let conforms = self.bucket.take(now, u64::from(bytes));
         (!conforms).then_some(DropCause::Policed)
     }
 }
 
-/// A line of packets that wait for tokens.
+/// A queue of packets that wait for tokens.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct Shaper {
     store: Store,

@@ -1,8 +1,8 @@
-//! Updates of a controller at fixed intervals, made up for when somebody looks.
+//! Updates of a controller at fixed intervals, applied when the queue is used.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// The clock of the updates: the first is due one interval after time zero.
+/// Clock of the updates. The first is due one interval after time zero.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Updates {
     interval: Duration,
@@ -17,8 +17,8 @@ impl Updates {
         }
     }
 
-    /// The next update that is due by `now`, if one is. Call until it is `None`, before the queue
-    /// changes: it then is what it was at the update's time.
+    /// Returns the time of the next update that is due by `now`. Call until it returns `None`, before the queue
+    /// changes: the queue is then in the state that it had at the update's time.
     pub(super) fn take_due(&mut self, now: Instant) -> Option<Instant> {
         let due = self.next;
         if due > now {
@@ -28,8 +28,8 @@ impl Updates {
         Some(due)
     }
 
-    /// Leaves out all updates that are due by `now`: the last one changed nothing, and so would
-    /// they.
+    /// Skips all updates that are due by `now`. Call it if the last update changed nothing, since these would not,
+    /// either.
     pub(super) fn skip_to(&mut self, now: Instant) {
         if self.next <= now {
             let missed = now.since(self.next).as_nanos() / self.interval.as_nanos() + 1;
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_keep_their_beat_however_they_are_made_up_for() {
+    fn updates_stay_on_schedule_however_they_are_applied() {
         let mut updates = Updates::every(Duration::from_millis(15));
         assert_eq!(updates.take_due(at(14)), None);
         assert_eq!(updates.take_due(at(40)), Some(at(15)));

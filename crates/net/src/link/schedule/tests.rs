@@ -1,4 +1,4 @@
-//! Links that change, with times worked out by hand: 8 Mbit/s is a byte per microsecond.
+//! Tests of links that change, with times calculated by hand: 8 Mbit/s is 1 byte per microsecond.
 
 use super::*;
 use crate::event::InsertionNumber;
@@ -40,7 +40,7 @@ fn offer_all(link: &mut Link, packets: &[(u64, u32)]) -> Vec<Verdict> {
     verdicts.collect()
 }
 
-/// Time of arrival in microseconds, number of the packet, and whether it is there.
+/// Returns the arrival time in microseconds, the packet number, and `true` if the packet arrived.
 fn arrivals(link: &mut Link) -> Vec<(u64, u32, bool)> {
     core::iter::from_fn(|| {
         let (when, _) = link.next_arrival()?;
@@ -58,18 +58,19 @@ fn sent(config: &LinkConfig, packets: &[(u64, u32)]) -> Vec<(u64, u32, bool)> {
 }
 
 #[test]
-fn a_packet_in_transmission_goes_on_at_the_new_rate() {
+fn a_packet_in_transmission_continues_at_the_new_rate() {
     let step = Step {
         rate: Some(Span::of(BitRate::from_mbps(4))),
         ..Step::at(at(500))
     };
-    // Half of the first by 500, the other half at half the rate takes 1000; the second 2000.
+    // Half of the first packet has left by 500 µs, the other half takes 1000 µs at half the rate; the second takes 2000
+    // µs.
     let sent = sent(&config(vec![step]), &[(0, 1000), (0, 1000)]);
     assert_eq!(sent, [(1600, 0, true), (3600, 1, true)]);
 }
 
 #[test]
-fn a_shorter_delay_keeps_the_order_unless_it_is_told_not_to() {
+fn a_shorter_delay_preserves_the_order_unless_configured() {
     let step = Step {
         delay: Some(Span::of(micros(10))),
         ..Step::at(at(150))
@@ -77,7 +78,7 @@ fn a_shorter_delay_keeps_the_order_unless_it_is_told_not_to() {
     let mut config = config(vec![step]);
     config.delay = micros(400);
     let packets = [(0, 100), (200, 100), (700, 100)];
-    // The second leaves at 300 and would be there at 310, before the first.
+    // The second packet leaves at 300 µs and would arrive at 310 µs, before the first.
     assert_eq!(
         sent(&config, &packets),
         [(500, 0, true), (500, 1, true), (810, 2, true)]
@@ -92,26 +93,26 @@ fn a_shorter_delay_keeps_the_order_unless_it_is_told_not_to() {
 }
 
 #[test]
-fn in_a_gap_packets_wait() {
+fn packets_wait_during_a_gap() {
     let step = Step {
         gap: micros(1000),
         ..Step::at(at(500))
     };
     let config = config(vec![step]).with_queue(QueueLimit::Packets(1));
     let mut link = Link::new(&config, 1, "link");
-    // The first has 500 bytes out when the gap begins; the second waits, the third finds no room.
+    // 500 bytes of the first packet have left when the gap begins; the second waits, the third finds no room.
     let verdicts = offer_all(&mut link, &[(0, 1000), (600, 100), (1400, 100)]);
     let waits = |us| Verdict::Accepted { wait: micros(us) };
     let full = Verdict::Dropped(DropCause::QueueFull);
     assert_eq!(verdicts, [waits(0), waits(1400), full]);
     assert_eq!(arrivals(&mut link), [(2100, 0, true), (2200, 1, true)]);
-    // An idle link lets nobody through, either.
+    // An idle link does not transmit during a gap, either.
     assert_eq!(sent(&config, &[(500, 100)]), [(1700, 0, true)]);
     assert_eq!(sent(&config, &[(1500, 100)]), [(1700, 0, true)]);
 }
 
 #[test]
-fn a_handover_may_lose_what_has_not_left() {
+fn a_handover_may_lose_packets_that_have_not_left() {
     let step = Step {
         gap: micros(1000),
         queued: Queued::Lost,
@@ -119,8 +120,8 @@ fn a_handover_may_lose_what_has_not_left() {
     };
     let config = config(vec![step]).with_queue(QueueLimit::Packets(2));
     let mut link = Link::new(&config, 1, "link");
-    // The first is through by 400; the second is on the transmitter at 500, the third and fourth
-    // wait, the fifth finds no room. From 500 on the queue is empty, and what comes is kept.
+    // The first packet has left by 400 µs; the second is on the transmitter at 500 µs, the third and fourth wait, and
+    // the fifth finds no room. From 500 µs on the queue is empty, and new packets are kept.
     let packets = [
         (0, 400),
         (0, 400),
@@ -149,7 +150,7 @@ fn a_handover_may_lose_what_has_not_left() {
 }
 
 #[test]
-fn what_ends_with_the_step_has_left_and_what_waits_for_it_has_not() {
+fn a_packet_that_ends_with_the_step_has_left() {
     let step = Step {
         queued: Queued::Lost,
         ..Step::at(at(500))
@@ -159,12 +160,12 @@ fn what_ends_with_the_step_has_left_and_what_waits_for_it_has_not() {
 }
 
 #[test]
-fn a_duty_cycle_opens_at_the_beginning_of_every_period() {
+fn a_duty_cycle_opens_at_the_start_of_every_period() {
     let duty = ScheduleConfig::duty(micros(1000), micros(250));
     let config = config(vec![duty]);
-    // 250 bytes a period: four periods for 1000.
+    // 250 bytes per period: 1000 bytes take four periods.
     assert_eq!(sent(&config, &[(0, 1000)]), [(3350, 0, true)]);
-    // At 2100 the period is open for 150 more; at 7900 it is not.
+    // At 2100 µs the period is open for another 150 µs; at 7900 µs it is closed.
     let late = [(2100, 200), (7900, 100)];
     assert_eq!(sent(&config, &late), [(3150, 0, true), (8200, 1, true)]);
     let link = Link::new(&config, 1, "link");
@@ -174,7 +175,7 @@ fn a_duty_cycle_opens_at_the_beginning_of_every_period() {
 }
 
 #[test]
-fn repeated_steps_draw_anew_and_both_directions_alike() {
+fn repeated_steps_draw_new_values_alike_in_both_directions() {
     let step = Step {
         every: Some(micros(1000)),
         delay: Some(Span {
@@ -209,7 +210,7 @@ fn repeated_steps_draw_anew_and_both_directions_alike() {
 }
 
 #[test]
-fn without_steps_it_is_a_link_of_constant_rate_to_the_nanosecond() {
+fn without_steps_the_rate_is_constant_to_the_nanosecond() {
     let rate = BitRate::from_mbps(3);
     let mut changing = ScheduledClock::new(&ScheduleConfig::new(Vec::new()), rate, micros(0));
     let mut steady = RateClock::new(rate);
@@ -223,8 +224,8 @@ fn without_steps_it_is_a_link_of_constant_rate_to_the_nanosecond() {
 }
 
 #[test]
-fn a_saturated_link_carries_what_its_course_permits() {
-    // 5, 3 and 7 Mbit/s in turn and a gap of 1 ms in 10: what fits is what is carried.
+fn a_saturated_link_carries_its_scheduled_capacity() {
+    // 5, 3 and 7 Mbit/s in turn, and a gap of 1 ms in 10 ms: the link carries as much as fits.
     let rate = |mbps, after_ms| Step {
         every: Some(Duration::from_millis(30)),
         rate: Some(Span::of(BitRate::from_mbps(mbps))),
@@ -273,7 +274,7 @@ fn a_managed_queue_waits_for_the_end_of_a_gap() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn invalid_schedules_are_rejected() {
     let lost = Step {
         queued: Queued::Lost,
         ..Step::at(at(1))

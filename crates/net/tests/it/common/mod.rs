@@ -1,7 +1,5 @@
-//! The plainest stack that completes a transfer: a fixed window, fast retransmit of the first
-//! hole, go-back-N after a timeout. The network's tests need no better one.
-
-#![allow(dead_code)]
+//! The simplest stack that completes a transfer: a fixed window, fast retransmit of the first hole, and go-back-N after
+//! a timeout. The tests of the network need nothing more.
 
 use dupack_net::flow::{Application, Path, TcpFlowConfig};
 use dupack_net::ids::NodeId;
@@ -26,7 +24,7 @@ use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::Window;
 use dupack_tcp::{ReceiverConfig, SenderConfig, Stack};
 
-/// Why the recovery of these tests resends.
+/// Loss rule of the recovery in these tests.
 const DUPLICATE_ACKS: LossRule = LossRule::new(&RuleWords {
     name: "dupacks",
     meaning: "three duplicate ACKs",
@@ -42,7 +40,7 @@ pub fn at_ms(millis: u64) -> Instant {
 #[derive(Debug, Default)]
 struct PlainRecovery {
     resend: Option<SegmentId>,
-    /// After a timeout: the next segment to be sent again, and where that ends.
+    /// After a timeout: the next segment to retransmit, and the end of the retransmission.
     go_back: Option<(SegmentId, SegmentId)>,
     recovery_point: Option<u64>,
 }
@@ -143,7 +141,7 @@ impl CongestionControl for FixedWindow {
     }
 }
 
-/// Believes what the witness says.
+/// Loss differentiation that returns the true cause.
 #[derive(Debug)]
 struct Oracle;
 
@@ -175,7 +173,7 @@ fn stack() -> Stack {
     }
 }
 
-/// A transfer with a window of so many segments, ACKs for every segment, and a buffer to match.
+/// Returns a transfer with a window of `window` segments, an ACK for every segment, and a matching buffer.
 pub fn transfer(from: NodeId, to: NodeId, window: u32, application: Application) -> TcpFlowConfig {
     let isn = SeqNumber(u32::MAX - 5_000);
     let mut sender = SenderConfig::new(MSS);
@@ -199,7 +197,7 @@ pub fn transfer(from: NodeId, to: NodeId, window: u32, application: Application)
     config
 }
 
-/// One transfer over one hop.
+/// Returns a run of one transfer over one hop.
 pub fn single(
     there: LinkConfig,
     back: LinkConfig,
@@ -213,6 +211,6 @@ pub fn single(
     let mut config = transfer(chain.nodes[0], chain.nodes[1], window, application);
     change(&mut config);
     let mut network = Network::new(map);
-    network.tcp(config).expect("the ends are joined");
-    Simulation::new(network, seed).expect("the links are possible")
+    network.tcp(config).expect("the ends are connected");
+    Simulation::new(network, seed).expect("the links are valid")
 }

@@ -1,4 +1,4 @@
-//! A case by its name, `dialect:stack#seed`, and the cases of a run.
+//! Test cases with their names, `dialect:stack#seed`, and the cases of a run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,12 +8,12 @@ use dupack_net::random::Stream;
 
 use super::parameters;
 
-/// One transfer to be tried.
+/// One transfer to test.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub dialect: Dialect,
     pub stack: StackSpec,
-    /// Determines everything but the stack and the dialect.
+    /// Seed of everything except the stack and the dialect.
     pub seed: u64,
 }
 
@@ -27,7 +27,7 @@ impl FromStr for Case {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no case: write `dialect:stack#seed`");
+        let wrong = || format!("invalid case `{text}`: expected `dialect:stack#seed`");
         let (dialect, rest) = text.split_once(':').ok_or_else(wrong)?;
         let (stack, seed) = rest.rsplit_once('#').ok_or_else(wrong)?;
         Ok(Self {
@@ -42,9 +42,9 @@ impl FromStr for Case {
     }
 }
 
-/// The cases of the run with base seed `seed`: every pair of entries of the catalog in turn, one
-/// dialect after the other, every other time with parameters that are not the defaults. From one
-/// round over the stacks to the next, dialect and parameters move on.
+/// Returns the cases of the run with base seed `seed`: every pair of catalog entries in turn, in alternating dialects,
+/// and every other time with parameters that are not the defaults. From one round over the stacks to the next, dialect
+/// and parameters are shifted.
 pub fn draw(seed: u64, count: u64) -> Vec<Case> {
     let catalog = Catalog::builtin();
     let stacks: Vec<StackSpec> = catalog.stacks_by_pairs().collect();
@@ -63,7 +63,7 @@ pub fn draw(seed: u64, count: u64) -> Vec<Case> {
                 } else {
                     stack.clone()
                 },
-                // Short enough to be typed.
+                // Short enough to type.
                 seed: stream.below(1 << 32),
             }
         })

@@ -1,4 +1,4 @@
-//! What happened last, in words, for whoever looks into a failure.
+//! Log of the last events, for the analysis of a failure.
 
 use std::collections::VecDeque;
 
@@ -9,17 +9,17 @@ use dupack_tcp::Sender;
 use dupack_tcp::sender::Transmit;
 use dupack_tcp::time::Instant;
 
-/// How many events are kept.
+/// Maximum number of events in the log.
 const EVENTS_KEPT: usize = 2_000;
 
-/// Whether a log is kept.
+/// Switch of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Logging {
     On,
     Off,
 }
 
-/// The last events of a run.
+/// Last events of a run.
 #[derive(Debug)]
 pub struct Log {
     logging: Logging,
@@ -34,7 +34,7 @@ impl Log {
         }
     }
 
-    /// Everything kept, a line per event.
+    /// Prints all events in the log, one per line.
     pub fn print(&self) {
         for line in &self.lines {
             println!("{line}");

@@ -1,18 +1,18 @@
-//! What must hold on any network, for every stack in the catalog.
+//! Invariants on any network, for every stack in the catalog.
 //!
-//! A case is a dialect, a stack, and a seed that determines everything else: the network, the
-//! receiver, the options of the connection, the application. The network loses, delays, reorders
-//! and duplicates in both directions, the window closes, the receiver throws away what it has
-//! sacked; and the case holds if [`monitor`] never objects and the transfer ends.
+//! A case is a dialect, a stack, and a seed that determines everything else: the network, the receiver, the options of
+//! the connection, the application. The network loses, delays, reorders and duplicates packets in both directions, the
+//! window closes, and the receiver discards data that it has sacked. The case passes if [`monitor`] reports no
+//! violation and the transfer ends.
 //!
-//! A case that fails prints the line that repeats it with a log of its last events:
+//! A failing case prints the command that repeats it with a log of its last events:
 //!
 //! ```text
 //! DUPACK_HOSTILE_CASE='rfc:newreno/reno#17' cargo test -p dupack-net --test it stacks::replay -- --nocapture
 //! ```
 //!
-//! The cases are the same in every run. `DUPACK_HOSTILE_SEED` (another base seed) and
-//! `DUPACK_HOSTILE_CASES` (how many) explore others.
+//! The cases are the same in every run. `DUPACK_HOSTILE_SEED` (another base seed) and `DUPACK_HOSTILE_CASES` (the
+//! number of cases) select others.
 
 mod case;
 mod log;
@@ -31,7 +31,7 @@ use run::{Failure, run};
 
 const CASES: u64 = 20_000;
 const SEED: u64 = 1;
-/// How many failures are told, each of another kind.
+/// Maximum number of failures that are printed, one of each kind.
 const FAILURES_TOLD: usize = 12;
 
 #[test]
@@ -52,10 +52,10 @@ fn every_stack_survives_hostile_networks() {
     for failure in failures.iter().take(FAILURES_TOLD) {
         eprintln!("{failure}\n");
     }
-    panic!("{failed} of {count} cases failed; one of each kind is told above");
+    panic!("{failed} of {count} cases failed; one of each kind is printed above");
 }
 
-/// Repeats the case that `DUPACK_HOSTILE_CASE` names, with its log.
+/// Repeats the case in `DUPACK_HOSTILE_CASE`, with its log.
 #[test]
 fn replay() {
     let Ok(text) = env::var("DUPACK_HOSTILE_CASE") else {
@@ -63,14 +63,14 @@ fn replay() {
     };
     let case: Case = text.parse().unwrap_or_else(|error| panic!("{error}"));
     match run(&case, log::Logging::On) {
-        Ok(summary) => println!("{case} holds: {summary:?}"),
+        Ok(summary) => println!("{case} passes: {summary:?}"),
         Err(failure) => panic!("{failure}"),
     }
 }
 
-/// The cases are hostile indeed: together they meet everything that they are meant to meet.
+/// Checks that the cases are hostile: together they include all intended events.
 #[test]
-fn the_cases_meet_what_they_are_meant_to_meet() {
+fn the_cases_include_all_intended_events() {
     let cases = case::draw(SEED, 1_000);
     let all: Vec<run::Summary> = cases
         .par_iter()

@@ -1,32 +1,32 @@
-//! Watches one transfer and objects to everything that must not be.
+//! Observer that checks the invariants of one transfer.
 //!
-//! The monitor keeps books of its own: which bytes the network has delivered, and what the
-//! receiver has offered. It believes neither end about them.
+//! The monitor keeps its own record of the bytes that the network has delivered and of the windows that the receiver
+//! has offered, independently of both ends.
 //!
-//! The sender, after each transmission:
-//! - *New data* continues what was sent before, is at most one segment, has been written, and
-//!   ends within the window as the sender last knew it, and as the receiver offered it.
-//! - *New data* fits into the congestion window by the recovery's own count of what is in flight,
+//! The sender, at each transmission:
+//! - *New data* continues the data sent before, is at most one segment, has been written, and
+//!   ends within the window last known to the sender, and within the window that the receiver offered.
+//! - *New data* fits into the congestion window by the recovery's own count of bytes in flight,
 //!   with the exceptions of [`Monitor::window_limit`].
-//! - *A retransmission* is of an outstanding segment that is not sacked (go-back-N in ns-2's
-//!   SACK may know no better), and ends within what the receiver once offered.
-//! - *A window probe* is empty, and sent only while data waits and none is outstanding.
+//! - *A retransmission* is of an outstanding segment that is not sacked (except in go-back-N of ns-2's
+//!   SACK), and ends within a window that the receiver once offered.
+//! - *A window probe* is empty, and is sent only while data waits and none is outstanding.
 //!
 //! The sender, after each event:
-//! - The retransmission timer runs exactly while data is outstanding, and not beyond its maximum.
-//! - Nothing in flight, data missing and nothing sent is objected to as [`Idling`] says, unless
-//!   the control's pace holds the next segment back.
-//! - Some timer runs while anything is written and not acknowledged.
-//! - One segment ≤ `cwnd` ≤ the maximum; what is in flight is no more than there is.
-//! - It believes acknowledged only what the receiver has acknowledged.
+//! - The retransmission timer runs if and only if data is outstanding, and is not set beyond its maximum.
+//! - The sender does not idle: if nothing is in flight and data is missing, it sends something, except as in
+//!   [`Idling`], or while the control's pacing delays the next segment.
+//! - A timer runs while written data is not acknowledged.
+//! - One segment ≤ `cwnd` ≤ the maximum; bytes in flight are bounded by outstanding bytes.
+//! - Only data that the receiver has acknowledged counts as acknowledged.
 //!
 //! The receiver, at each ACK:
-//! - It acknowledges, and sacks, only what has been delivered; the ACK never falls. Unless it
-//!   reneges, it acknowledges all that has been delivered in order; a receiver whose echo is exact
-//!   may first acknowledge what came before a change of marks (RFC 8257 §3.2).
-//! - The right edge of its window never moves left, and the window is no larger than the buffer.
+//! - It acknowledges and sacks only delivered data; the ACK never decreases. Unless it
+//!   reneges, it acknowledges all data delivered in order; a receiver with an exact echo of marks
+//!   may first acknowledge the data before a change of marks (RFC 8257 §3.2).
+//! - The right edge of its window never moves left, and the window is at most as large as the buffer.
 //!
-//! Both: transmissions and events without any progress are finite in number.
+//! Both: the number of transmissions and events without progress is bounded.
 
 use std::panic;
 
@@ -43,49 +43,49 @@ use dupack_tcp::time::Instant;
 use super::ranges::Ranges;
 use super::run::{Idling, Rules};
 
-/// The books of one transfer.
+/// State of the monitor of one transfer.
 pub struct Monitor {
     rules: Rules,
-    /// What the network has delivered to the receiver.
+    /// Data that the network has delivered to the receiver.
     delivered: Ranges,
-    /// What had been delivered in order before the last arrival.
+    /// In-order length of the delivered data before the last arrival.
     before: u64,
     /// The highest ACK that the receiver has sent, and the highest right edge.
     acked: u64,
     offered: u64,
-    /// SND.NXT before the transmission at hand.
+    /// SND.NXT before the current transmission.
     nxt: u64,
-    /// Most bytes in flight since they last fitted into the window, that moment included.
+    /// Maximum of bytes in flight since they last fitted into the window, including that moment.
     in_flight_before_excess: u64,
-    /// Timeouts so far, and SND.NXT at the last, unless it was undone.
+    /// Number of timeouts, and SND.NXT at the last one unless it was undone.
     timeouts: u64,
     timeout_edge: u64,
     undone: u64,
     progress: Progress,
-    /// Most segments outstanding so far.
+    /// Maximum number of outstanding segments.
     pub peak_segments: usize,
-    /// Most bytes outstanding so far.
+    /// Maximum number of outstanding bytes.
     peak_flight: u64,
 }
 
-/// How far the transfer has come, and what has happened since it last moved.
+/// Progress of the transfer, and the events since the last progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     una: u64,
     nxt: u64,
     offered: u64,
-    /// When it last moved.
+    /// Time of the last progress.
     pub at: Instant,
     transmissions: u64,
     events: u64,
 }
 
-/// Objects: ends the run like a panic, but without its message on the screen.
+/// Reports a violation: ends the run like a panic, but does not print the message.
 fn object(message: String) -> ! {
     panic::resume_unwind(Box::new(message))
 }
 
-/// Objects unless the condition holds.
+/// Reports a violation unless the condition holds.
 macro_rules! demand {
     ($condition:expr, $($message:tt)+) => {
         if !$condition {
@@ -128,7 +128,7 @@ impl Monitor {
         let offset = |number: dupack_tcp::seq::SeqNumber| {
             let isn = self.rules.sender.isn;
             let Some(offset) = number.offset(isn, self.acked) else {
-                object(format!("{number} lies before the stream"))
+                object(format!("{number} is before the start of the stream"))
             };
             offset
         };
@@ -139,7 +139,7 @@ impl Monitor {
             next == there
                 || next < there && self.rules.reneges
                 || next == self.before && self.rules.exact_echo,
-            "ACK {next}, but delivered is {there}"
+            "ACK {next}, but {there} bytes are delivered in order"
         );
         for block in ack.sacks.as_slice() {
             let (start, end) = (offset(block.start), offset(block.end));
@@ -157,25 +157,25 @@ impl Monitor {
         let buffer = self.rules.receiver_buffer;
         demand!(
             ack.window <= buffer,
-            "a window of {} with a buffer of {buffer}",
+            "the window is {} bytes, the buffer {buffer}",
             ack.window
         );
         (self.acked, self.offered) = (next, edge);
     }
 
-    /// Bytes that may be in flight after new data was sent for the reason `why`.
+    /// Returns the maximum number of bytes in flight after new data was sent for the reason `why`.
     ///
     /// - Limited transmit may exceed `cwnd` by one segment for every duplicate ACK below the
     ///   threshold (RFC 3042 §2).
-    /// - A tail loss probe goes out whatever the window says (RFC 8985 §7.3).
-    /// - PRR paces a reduction: while more is in flight than the reduced window, it lets go out
-    ///   a share of what was delivered since the recovery began (RFC 9937 §6), so that in flight
-    ///   does not rise above what it was then, but for the rounding to a whole segment.
+    /// - A tail loss probe is sent whatever the window is (RFC 8985 §7.3).
+    /// - PRR paces a reduction: while more bytes are in flight than the reduced window allows, it sends
+    ///   a fraction of the bytes delivered since the recovery began (RFC 9937 §6), so that the bytes in flight
+    ///   do not exceed their number at that time, except for rounding to a whole segment.
     fn window_limit(&self, why: SendReason, sender: &Sender) -> u64 {
         let smss = u64::from(self.rules.sender.smss);
         let cwnd = sender.window().whole_bytes();
-        // A reduction for a mark is paced, too, and what leaves meanwhile on duplicate ACKs is
-        // limited transmit by name.
+        // A reduction for a mark is paced as well, and segments sent on duplicate ACKs during it are labelled limited
+        // transmit.
         let paced = match self.rules.prr {
             true => self.in_flight_before_excess + smss,
             false => 0,
@@ -195,21 +195,24 @@ impl Monitor {
         let (start, end) = (transmit.offset, transmit.offset + u64::from(len));
         demand!(
             len > 0 && len <= self.rules.sender.smss,
-            "a new segment of {len} bytes"
+            "a new segment has {len} bytes"
         );
         demand!(
             start == self.nxt && end == sender.scoreboard().nxt(),
-            "new data {start}..{end} after {}",
+            "new data {start}..{end} does not continue at {}",
             self.nxt
         );
-        demand!(end <= self.rules.total_bytes, "{end} was never written");
+        demand!(
+            end <= self.rules.total_bytes,
+            "new data to {end} was never written"
+        );
         let edge = sender.peer_edge();
         demand!(
             end <= edge,
             "new data to {end} beyond the known edge {edge}"
         );
         let limit = self.window_limit(transmit.why, sender);
-        // Limited transmit without SACK takes what it lets out off what is in flight.
+        // Limited transmit without SACK subtracts the segments that it sends from the bytes in flight.
         let limited = transmit.why == SendReason::LimitedTransmit && !self.rules.sack;
         let in_flight = if limited {
             sender.scoreboard().flight_size()
@@ -218,7 +221,7 @@ impl Monitor {
         };
         demand!(
             in_flight <= limit,
-            "{:?} makes {in_flight} in flight, the limit is {limit}",
+            "{:?}: {in_flight} bytes in flight, the limit is {limit}",
             transmit.why
         );
     }
@@ -227,19 +230,19 @@ impl Monitor {
         let board = sender.scoreboard();
         let start = transmit.offset;
         let Some(segment) = board.get(board.id_at(start)) else {
-            object(format!("{start} is resent and not outstanding"))
+            object(format!("{start} is retransmitted but not outstanding"))
         };
-        // Where an overtaken ACK has moved the edge left, only what fits is resent.
+        // If an overtaken ACK has moved the edge left, only the part that fits is retransmitted.
         let fits = sender.peer_edge().saturating_sub(start);
         let resent = u64::from(transmit.segment.len);
         let is_cut = resent == fits && 0 < resent && resent < u64::from(segment.len);
         demand!(
             segment.start == start && (segment.len == transmit.segment.len || is_cut),
-            "{start} is resent in other bounds than {segment:?}"
+            "{start} is retransmitted with other bounds than {segment:?}"
         );
         demand!(
             segment.reported == Reported::Missing || self.rules.resends_sacked,
-            "{start} is resent ({:?}) although it is sacked",
+            "{start} is retransmitted ({:?}) although it is sacked",
             transmit.why
         );
     }
@@ -248,7 +251,7 @@ impl Monitor {
         let board = sender.scoreboard();
         demand!(
             transmit.segment.len == 0 && board.is_empty() && !sender.is_done(),
-            "a needless window probe"
+            "an unnecessary window probe"
         );
     }
 
@@ -285,8 +288,8 @@ impl Monitor {
         );
         let flight = board.flight_size();
         let in_flight = sender.in_flight(at);
-        // RFC 6675's pipe counts a segment and its retransmission; NewReno counts what partial
-        // ACKs covered as in flight until the recovery ends (it deflates the window by it).
+        // RFC 6675's pipe counts a segment and its retransmission; NewReno counts data covered by partial ACKs as in
+        // flight until the recovery ends (it deflates the window by this amount).
         demand!(
             in_flight <= 2 * self.peak_flight && board.sacked_bytes() <= flight,
             "{in_flight} in flight and {} sacked of {flight}",
@@ -294,7 +297,7 @@ impl Monitor {
         );
     }
 
-    /// To be called before anything is sent after a timeout.
+    /// Records new timeouts. Must be called before anything is sent after a timeout.
     fn note_timeouts(&mut self, sender: &Sender) {
         let timeouts = sender.stats().timeouts;
         if timeouts > self.timeouts {
@@ -308,9 +311,9 @@ impl Monitor {
         }
     }
 
-    /// A recovery with SACKs takes everything for lost after a timeout, and counts as in flight
-    /// what it has resent: nothing in flight and nothing sent would mean to wait for the next
-    /// timeout in an open window.
+    /// Checks that the sender does not idle. A recovery with SACKs considers everything lost after a timeout, and
+    /// counts its retransmissions as in flight. If nothing is in flight and nothing is sent, the sender waits for the
+    /// next timeout although the window is open.
     fn no_idling(&self, at: Instant, sender: &Sender) {
         let board = sender.scoreboard();
         let paced = sender.paced_until().is_some_and(|until| at < until);
@@ -373,7 +376,7 @@ impl Observer for Monitor {
         let end = transmit.offset + u64::from(transmit.segment.len);
         demand!(
             end <= self.offered,
-            "{:?} to {end}, {} was offered",
+            "{:?} to {end}, beyond the offered edge {}",
             transmit.why,
             self.offered
         );
@@ -393,7 +396,7 @@ impl Observer for Monitor {
         self.retransmission_timer(at, sender);
         demand!(
             sender.is_done() || sender.next_timeout().is_some(),
-            "no timer runs while data waits"
+            "no timer runs while data is not acknowledged"
         );
         self.windows(at, sender);
         self.note_timeouts(sender);

@@ -1,16 +1,16 @@
-//! Stacks with parameters drawn at random.
+//! Stacks with random parameters.
 
 use dupack_algorithms::catalog::{Axis, Catalog, Kind, ParameterSpec, StackSpec};
 use dupack_net::random::Stream;
 
-/// Whole numbers are drawn up to this much above their least value: beyond, thresholds and
-/// windows are larger than any transfer here.
+/// Maximum of a random integer above its minimum: thresholds and windows beyond it would be larger than any transfer
+/// here.
 const INTEGER_SPAN: u64 = 40;
-/// The same for real numbers.
+/// Maximum of a random real number above its minimum.
 const REAL_SPAN: f64 = 8.0;
 
-/// The stack with some parameters of each entry given; the stack itself where the values drawn
-/// exclude each other.
+/// Returns the stack with some random parameters for each entry, or the unchanged stack if the values exclude each
+/// other.
 pub fn vary(stack: &StackSpec, catalog: &Catalog, stream: &mut Stream) -> StackSpec {
     let entries = Axis::ALL.map(|axis| {
         let name = stack.name(axis);
@@ -29,7 +29,7 @@ pub fn vary(stack: &StackSpec, catalog: &Catalog, stream: &mut Stream) -> StackS
     StackSpec::parse(&entries.join("/"), catalog).unwrap_or_else(|_| stack.clone())
 }
 
-/// `name=value`, for two parameters in five.
+/// Returns `name=value`, for two parameters in five.
 fn value(spec: &ParameterSpec, stream: &mut Stream) -> Option<String> {
     let chosen = stream.below(5) < 2;
     let value = match &spec.kind {

@@ -1,6 +1,6 @@
-//! Which bytes of a stream a receiver has been given: the plainest model there is.
+//! Ranges of a stream that a receiver has been given: the simplest model.
 
-/// Disjoint ranges in ascending order, none touching the next.
+/// Disjoint ranges in ascending order that do not touch each other.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges(Vec<(u64, u64)>);
 
@@ -20,21 +20,21 @@ impl Ranges {
         self.0.insert(place, (start, end));
     }
 
-    /// How far the stream is complete.
+    /// Returns the length of the complete prefix of the stream.
     pub fn prefix(&self) -> u64 {
         self.0
             .first()
             .map_or(0, |&(s, e)| if s == 0 { e } else { 0 })
     }
 
-    /// Whether all of `start..end` is there.
+    /// Returns `true` if all of `start..end` is present.
     pub fn contains(&self, start: u64, end: u64) -> bool {
         self.0.iter().any(|&(s, e)| s <= start && end <= e)
     }
 }
 
 #[test]
-fn ranges_that_touch_are_one() {
+fn touching_ranges_are_merged() {
     let mut ranges = Ranges::default();
     ranges.insert(5, 7);
     ranges.insert(1, 2);

@@ -1,4 +1,4 @@
-//! Runs a case to its end, and says what was wrong.
+//! Execution of a case, with a description of its failure.
 
 use std::any::Any;
 use std::fmt;
@@ -17,50 +17,49 @@ use super::log::{Log, Logging};
 use super::monitor::Monitor;
 use super::scene::Scene;
 
-/// A path loses at most about half of what is sent each way, bursts aside. A timeout whose
-/// segment and whose ACK both get through makes progress; that this many in a row do not is out
-/// of the question.
+/// Maximum number of consecutive timeouts without progress. A path loses at most about half of the packets in each
+/// direction, apart from bursts, and a timeout makes progress if its segment and its ACK get through: so this many
+/// failures in a row are practically impossible.
 const TIMEOUTS_WITHOUT_PROGRESS: u32 = 400;
-/// How much time passes between two looks at the clock.
+/// Simulated time between two checks.
 const STRIDE: Duration = Duration::from_secs(5);
-/// Bytes of a recovery's state in words, at the end of a transfer: nothing per segment is left.
+/// Maximum size of a recovery's state in debug format at the end of a transfer: no state per segment is left.
 const STATE_TEXT_BYTES: usize = 4_000;
 
-/// What the monitor holds a transfer to.
+/// Rules that the monitor checks a transfer against.
 #[derive(Clone, Debug)]
 pub struct Rules {
     pub sender: SenderConfig,
     pub receiver_buffer: u32,
-    /// Whether the receiver may throw away what it has sacked.
+    /// `true` if the receiver may discard sacked data.
     pub reneges: bool,
-    /// Whether the stack asks for an echo of exactly the marked data.
+    /// `true` if the stack needs an echo of exactly the marked data.
     pub exact_echo: bool,
     pub total_bytes: u64,
-    /// The largest duplicate ACK threshold of the stack.
+    /// Maximum duplicate ACK threshold of the stack.
     pub dup_threshold: u64,
-    /// Whether the stack asks for SACKs.
+    /// `true` if the stack needs SACKs.
     pub sack: bool,
-    /// Whether the recovery paces a reduction by PRR.
+    /// `true` if the recovery paces a reduction by PRR.
     pub prr: bool,
-    /// Whether the recovery resends without regard to SACKs: all of those that do not ask for
-    /// them, and ns-2's SACK after a timeout.
+    /// `true` if the recovery retransmits regardless of SACKs: all recoveries that do not need them, and ns-2's SACK
+    /// after a timeout.
     pub resends_sacked: bool,
-    /// When the recovery may wait for the timer with nothing in flight.
+    /// Situations in which the recovery may wait for the timer with nothing in flight.
     pub idling: Idling,
 }
 
-/// When a recovery may wait for the timer although it counts nothing as in flight.
+/// Situations in which a recovery may wait for the timer although it counts nothing as in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idling {
-    /// What is missing is in flight until it is lost, and then resent: LE, RACK without PRR.
+    /// Never: missing data is in flight until it is lost, and is then retransmitted (LE, RACK without PRR).
     Never,
-    /// Before a recovery is triggered: FACK's and Momentary's holes below the forward ACK are not
-    /// in flight, nor resent yet; PRR's conservative bound may be less than a segment if a short
-    /// one was delivered last; and RFC 6675 §5.1 has no new recovery begin before all that was
-    /// outstanding at the last timeout is acknowledged. What was outstanding then is resent.
+    /// Before a recovery is triggered. With FACK and Momentary, holes below the forward ACK are neither in flight nor
+    /// retransmitted yet. PRR's conservative bound may be less than a segment if a short one was delivered last. And in
+    /// RFC 6675 §5.1 no new recovery begins before all data that was outstanding at the last timeout is acknowledged.
+    /// Data outstanding at a timeout is retransmitted.
     BeforeTimeout,
-    /// Whenever duplicate ACKs make it believe so, or once a lost retransmission is seen (ns-2's
-    /// FACK).
+    /// Whenever duplicate ACKs have this effect, or once a lost retransmission is detected (ns-2's FACK).
     Always,
 }
 
@@ -93,7 +92,7 @@ impl Rules {
                 "le" => Idling::Never,
                 "rack" if word("prr") == Some("off") => Idling::Never,
                 "rack" => Idling::BeforeTimeout,
-                // ns-2's resends holes in a recovery only, and waits for the timer otherwise.
+                // ns-2's FACK retransmits holes only in a recovery, and otherwise waits for the timer.
                 "fack" if word("after_rto") == Some("resume") => Idling::Always,
                 "fack" if word("lost_retransmission") == Some("ignore") => Idling::BeforeTimeout,
                 "momentary" | "delayed-fast" => Idling::BeforeTimeout,
@@ -103,17 +102,17 @@ impl Rules {
         }
     }
 
-    /// How many transmissions, and how many events, there may be without progress, if no more
-    /// than so many segments were ever outstanding.
+    /// Returns the maximum number of transmissions, and of events, without progress, if at most `segments` segments
+    /// were ever outstanding.
     pub fn most_without_progress(&self, segments: usize) -> u64 {
         u64::from(TIMEOUTS_WITHOUT_PROGRESS) * (segments as u64 + 50)
     }
 }
 
-/// A case that does not hold.
+/// A failed case.
 #[derive(Debug)]
 pub struct Failure {
-    /// The name of the case.
+    /// Name of the case.
     case: String,
     pub message: String,
 }
@@ -129,7 +128,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What a case met.
+/// Events of a case.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code, reason = "read by eye after a replay")]
 pub struct Summary {
@@ -181,7 +180,7 @@ fn transfer(case: &Case, scene: &Scene, log: &mut Log) -> Result<Summary, String
         let still = run.now().since(monitor.progress().at);
         if still > patience && !flow.sender().is_done() {
             return Err(format!(
-                "deadlock: nothing since {:?}",
+                "deadlock: no progress since {:?}",
                 monitor.progress().at
             ));
         }
@@ -194,25 +193,25 @@ fn flow(run: &Simulation) -> &TcpFlow {
     run.tcp(FlowId(0)).expect("the only flow")
 }
 
-/// Everything is written, delivered and acknowledged, and no packet is under way.
+/// Returns `true` if all data is written, delivered and acknowledged, and no packet is in transit.
 fn is_over(run: &Simulation, scene: &Scene) -> bool {
     let board = flow(run).sender().scoreboard();
     board.una() == scene.total_bytes() && run.fabric().packets().live() == 0
 }
 
-/// Memory is bounded by the window.
+/// Checks that memory is bounded by the window.
 fn bounded(flow: &TcpFlow, monitor: &Monitor) -> Result<(), String> {
     let remembered = flow.truth().remembered();
     if remembered > 4 * monitor.peak_segments + 4 {
         return Err(format!("the truth remembers {remembered} losses"));
     }
     if flow.truth().in_flight_bytes() > 1 << 40 || flow.truth().in_flight_packets() > 1 << 40 {
-        return Err("true in flight is negative".to_owned());
+        return Err("the true number of bytes in flight is negative".to_owned());
     }
     Ok(())
 }
 
-/// Every byte is there, nothing is under way, and nothing is remembered.
+/// Checks that every byte has arrived, nothing is in flight, and no state is left.
 fn books_balance(flow: &TcpFlow, scene: &Scene) -> Result<(), String> {
     let (sender, truth) = (flow.sender(), flow.truth());
     let delivered = flow.receiver().in_order_bytes();
@@ -224,7 +223,9 @@ fn books_balance(flow: &TcpFlow, scene: &Scene) -> Result<(), String> {
     }
     let in_flight = (truth.in_flight_packets(), truth.in_flight_bytes());
     if in_flight != (0, 0) {
-        return Err(format!("{in_flight:?} in flight at the end"));
+        return Err(format!(
+            "{in_flight:?} (packets, bytes) in flight at the end"
+        ));
     }
     let (counters, stats) = (truth.counters(), sender.stats());
     if counters.data_packets != stats.segments_sent
@@ -237,7 +238,7 @@ fn books_balance(flow: &TcpFlow, scene: &Scene) -> Result<(), String> {
     let state = format!("{:?}", sender.stack().recovery).len();
     if state > STATE_TEXT_BYTES {
         return Err(format!(
-            "the recovery keeps {state} bytes of state in words"
+            "the recovery keeps {state} bytes of state in debug format"
         ));
     }
     Ok(())
@@ -262,16 +263,16 @@ fn summary(run: &Simulation, monitor: &Monitor) -> Summary {
 }
 
 impl Failure {
-    /// What is wrong without the numbers: failures of one kind have one cause, as a rule.
+    /// Returns the message without its numbers: failures of one kind usually have one cause.
     pub fn kind(&self) -> String {
         let digit = |c: char| c.is_ascii_digit();
         self.message.replace(digit, "")
     }
 }
 
-/// A panic's message.
+/// Returns the message of a panic.
 fn words(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().cloned();
     text.or_else(|| payload.downcast_ref::<&str>().map(|&s| s.to_owned()))
-        .unwrap_or_else(|| "a panic without words".to_owned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
 }

@@ -1,4 +1,4 @@
-//! Everything about a case but its stack, drawn from its seed.
+//! All properties of a case except its stack, drawn from its seed.
 
 use dupack_algorithms::catalog::Context;
 use dupack_algorithms::catalog::dialect::{receiver_config, sender_config};
@@ -58,7 +58,7 @@ impl Scene {
         sender.isn = draw_isn(stream, application);
         receiver.irs = sender.isn;
         if one_in(stream, 3) {
-            // What the stack needs is not what the connection has.
+            // The options of the connection may differ from those that the stack needs.
             draw_sender_options(stream, &mut sender);
             draw_receiver_options(stream, &mut receiver);
         }
@@ -99,8 +99,8 @@ impl Scene {
         let mut network = Network::new(map);
         network
             .tcp(self.flow(case, nodes[0], nodes[1]))
-            .expect("the ends are joined");
-        Simulation::new(network, self.seed).expect("the links are possible")
+            .expect("the ends are connected");
+        Simulation::new(network, self.seed).expect("the links are valid")
     }
 
     fn flow(&self, case: &Case, from: NodeId, to: NodeId) -> TcpFlowConfig {
@@ -116,7 +116,7 @@ impl Scene {
         config
     }
 
-    /// What it consists of, for whoever looks into a failure.
+    /// Returns a description, for the analysis of a failure.
     pub fn describe(&self) -> String {
         format!(
             "{:#?}\n{:#?}\n{:#?}\n{:?}",
@@ -158,7 +158,7 @@ fn draw_application(stream: &mut Stream, smss: u32) -> Application {
     }
 }
 
-/// The dialect's window at first and no bound, or anything.
+/// The dialect's initial window without a maximum, or random values.
 fn draw_windows(stream: &mut Stream, sender: &mut SenderConfig) {
     let smss = f64::from(sender.smss);
     if one_in(stream, 2) {
@@ -172,7 +172,7 @@ fn draw_windows(stream: &mut Stream, sender: &mut SenderConfig) {
     }
 }
 
-/// From one byte to 64 segments, and beyond every window.
+/// From one byte to 64 segments, or larger than any window.
 fn draw_buffer(stream: &mut Stream, smss: u32) -> u32 {
     match stream.below(8) {
         0 => 1 + stream.below(u64::from(smss)) as u32,
@@ -182,7 +182,7 @@ fn draw_buffer(stream: &mut Stream, smss: u32) -> u32 {
     }
 }
 
-/// What the handshake said: the buffer, or less of it.
+/// Window in the handshake: the buffer, or less.
 fn draw_first_window(stream: &mut Stream, buffer: u32) -> u32 {
     match stream.below(4) {
         0 => stream.below(u64::from(buffer) + 1) as u32,
@@ -190,7 +190,7 @@ fn draw_first_window(stream: &mut Stream, buffer: u32) -> u32 {
     }
 }
 
-/// Anywhere, and half of the time so that the sequence numbers wrap during the transfer.
+/// A random number; half of the time such that the sequence numbers wrap during the transfer.
 fn draw_isn(stream: &mut Stream, application: Application) -> SeqNumber {
     let total = application.total_bytes().unwrap_or(0);
     if one_in(stream, 2) {
@@ -261,8 +261,8 @@ fn draw_timer(stream: &mut Stream, sender: &mut SenderConfig) {
     };
 }
 
-/// Every other flow has ECN, classic or accurate, and its packets may be marked. From a stream of its
-/// own, so that nothing else is drawn otherwise.
+/// Gives every other flow ECN, classic or accurate, and a queue that may mark its packets. Draws from its own stream,
+/// so that all other draws remain the same.
 fn draw_marks(
     seed: u64,
     path: &mut HostilePath,
@@ -284,7 +284,7 @@ fn draw_marks(
     red.max_probability = 1.0;
     red.capable = Capable::Mark;
     let marking = path.there.clone().with_red(red);
-    // A link without a queue has none that could mark.
+    // A link without a queue cannot mark.
     if marking.fault().is_none() {
         path.there = marking;
     }

@@ -1,16 +1,16 @@
-//! What a pcapng file says of an interface: above all, what its times count in.
+//! Interface description of a pcapng file, in particular the unit of its times.
 
 use super::super::Order;
 use super::super::link::LinkType;
 use super::options::Options;
 use crate::capture::CaptureTime;
 
-/// Most bytes of a name that are kept: four times what Linux allows (`IFNAMSIZ`), as Windows has longer ones.
+/// Greatest number of bytes kept of a name: four times Linux's limit (`IFNAMSIZ`), because Windows has longer names.
 const NAME_BYTES_MAX: usize = 64;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// What Wireshark keeps, and others may write, for a count that is not known.
+/// Value for an unknown count in Wireshark and possibly in other programs.
 const UNKNOWN_COUNT: u64 = u64::MAX;
 
 /// Options of an interface description (§4.2) and of statistics (§4.6).
@@ -22,41 +22,41 @@ mod code {
     pub(super) const DROPPED_BY_SYSTEM: u16 = 7;
 }
 
-/// An interface that a pcapng file describes.
+/// Interface that a pcapng file describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Interface {
-    /// What its packets begin with.
+    /// Type of the first header of its packets.
     pub link: LinkType,
-    /// Its name, if the file tells.
+    /// Name, if the file has one.
     pub name: Option<Box<str>>,
-    /// Most bytes that are kept of a packet; 0 if there is no limit.
+    /// Greatest number of bytes kept of a packet; 0 if there is no limit.
     pub snap: u32,
-    /// Packets that were dropped on it for want of room, by the interface or the system.
+    /// Packets dropped for lack of room, by the interface or the system.
     pub dropped: u64,
     resolution: Resolution,
     /// Seconds to add to its times.
     offset: i64,
 }
 
-/// What an interface's times count in.
+/// Unit of an interface's times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resolution {
-    /// So many nanoseconds.
+    /// This number of nanoseconds.
     Nanos(u64),
-    /// So many make a nanosecond.
+    /// This number of ticks per nanosecond.
     PerNano(u64),
-    /// A second has 2 to the power of this.
+    /// 2 to the power of this number of ticks per second.
     Binary(u8),
-    /// So fine that no time of 64 bits is a nanosecond.
+    /// So fine that no 64-bit time reaches a nanosecond.
     Nothing,
 }
 
 impl Resolution {
-    /// Microseconds, where a file says nothing.
+    /// Microseconds, the default.
     const DEFAULT: Self = Self::Nanos(1000);
 
-    /// The option's value: the exponent, and above it whether it is of 2 or of 10.
+    /// Parses the option's value: the exponent, and above it a bit for base 2 or 10.
     fn of(value: u8) -> Self {
         let exponent = value & 0x7f;
         if value & 0x80 != 0 {
@@ -86,7 +86,7 @@ impl Resolution {
 }
 
 impl Interface {
-    /// Reads the body of an interface description block.
+    /// Parses the body of an interface description block.
     pub(super) fn parse(order: Order, body: &[u8]) -> Self {
         let mut interface = Self {
             link: LinkType(u32::from(order.u16_at(body, 0))),
@@ -110,7 +110,7 @@ impl Interface {
         interface
     }
 
-    /// The time that so many of the interface's ticks are; not before 1970.
+    /// Converts a number of the interface's ticks to a time, not before 1970.
     #[inline]
     pub(super) fn time(&self, ticks: u64) -> CaptureTime {
         let nanos = self.resolution.nanos(ticks);
@@ -122,12 +122,12 @@ impl Interface {
         })
     }
 
-    /// The time that so many ticks are on an interface that nothing is known of.
+    /// Converts a number of ticks to a time for an unknown interface.
     pub(super) fn time_by_default(ticks: u64) -> CaptureTime {
         CaptureTime::from_unix_nanos(Resolution::DEFAULT.nanos(ticks))
     }
 
-    /// Takes down how many packets were dropped so far.
+    /// Records the number of packets dropped so far.
     pub(super) fn count_dropped(&mut self, statistics: Options<'_>) {
         let order = statistics.order();
         let mut dropped = 0_u64;
@@ -141,7 +141,7 @@ impl Interface {
     }
 }
 
-/// A number of 64 bits, in the section's order.
+/// Returns a 64-bit number in the section's byte order.
 fn number(order: Order, value: &[u8]) -> Option<u64> {
     let bytes = *value.first_chunk::<8>()?;
     Some(match order {
@@ -150,7 +150,7 @@ fn number(order: Order, value: &[u8]) -> Option<u64> {
     })
 }
 
-/// As much of a name as is kept, with nothing in it that a terminal would heed.
+/// Returns the kept part of a name, without control characters.
 fn readable(name: &[u8]) -> Box<str> {
     let kept = name.get(..NAME_BYTES_MAX).unwrap_or(name);
     let text = String::from_utf8_lossy(kept);

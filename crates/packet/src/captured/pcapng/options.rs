@@ -1,11 +1,11 @@
-//! The options at the end of a block: code, length, value, padding.
+//! Options at the end of a block: code, length, value, padding.
 
 use super::super::Order;
 
-/// What ends a list of options.
+/// Code that ends a list of options.
 const END: u16 = 0;
 
-/// The options of a block, in order. A list that is damaged ends where it is.
+/// Options of a block, in order. A damaged list ends at the damage.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options<'a> {
     order: Order,
@@ -30,7 +30,7 @@ impl<'a> Iterator for Options<'a> {
         let (code, len) = (self.order.u16([a, b]), self.order.u16([c, d]));
         let len = usize::from(len);
         let value = rest.get(..len)?;
-        // The last may lack its padding.
+        // The last option may lack its padding.
         self.rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
         (code != END).then_some((code, value))
     }

@@ -1,4 +1,4 @@
-//! However little was kept of a packet, what is there is right.
+//! Correct fields from packets truncated at any length.
 
 use dupack_packet::captured::{Captured, Cut, Layer, LinkType, NotTcp};
 use dupack_packet::{Verify, parse};
@@ -6,13 +6,13 @@ use dupack_tcp::connection::{Options, Segment};
 
 use super::files::{V4, V6, captured, packet, segment};
 
-/// Offsets of a TCP header's parts: the window, the checksum, the options.
+/// Offsets of parts of a TCP header: the window, the checksum, the options.
 const WINDOW_AT: usize = 14;
 const WINDOW_END: usize = 16;
 const OPTIONS_AT: usize = 20;
 
 #[test]
-fn at_every_length_the_fields_that_are_there_are_right() {
+fn a_cut_packet_yields_the_fields_it_still_has() {
     for (ends, ip_len) in [(V4, 20), (V6, 40)] {
         let with_options = segment(9);
         let without = Segment {
@@ -67,7 +67,7 @@ fn at_every_length_the_fields_that_are_there_are_right() {
 }
 
 #[test]
-fn options_count_as_far_as_they_are_there() {
+fn cut_options_are_parsed_up_to_the_cut() {
     // NOP, NOP, timestamps; NOP, NOP, SACK with a block.
     let ip = packet(V4, &segment(9));
     let at = |kept: usize| {
@@ -85,7 +85,7 @@ fn options_count_as_far_as_they_are_there() {
 
 #[test]
 fn sixty_eight_bytes_of_a_frame_are_enough() {
-    // What tcpdump kept of each frame for years, with Ethernet's 14 bytes.
+    // tcpdump kept this many bytes of each frame for years, including Ethernet's 14 bytes.
     let [v4, v6] = [V4, V6].map(|ends| packet(ends, &segment(9)));
     let kept = |ip: &[u8]| captured(LinkType::RAW, &ip[..68 - 14]).tcp().unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Files that end too soon, are damaged, hostile, or no captures at all.
+//! Files that are truncated, damaged, hostile, or not captures.
 
 use std::io::{self, Read};
 
@@ -18,7 +18,7 @@ fn packets(count: u32) -> Vec<Vec<u8>> {
     (0..count).map(|seq| packet(V4, &segment(seq))).collect()
 }
 
-/// A file of each format and order.
+/// Returns a file of each format and byte order.
 fn files(count: u32) -> Vec<Vec<u8>> {
     let packets = packets(count);
     let of = |order| {
@@ -30,7 +30,7 @@ fn files(count: u32) -> Vec<Vec<u8>> {
     ORDERS.into_iter().flat_map(of).collect()
 }
 
-/// Gives a byte at a time.
+/// Reader that returns one byte at a time.
 struct Dripping<'a>(&'a [u8]);
 
 impl Read for Dripping<'_> {
@@ -41,7 +41,7 @@ impl Read for Dripping<'_> {
 }
 
 #[test]
-fn a_file_that_ends_anywhere_is_read_up_to_there() {
+fn a_truncated_file_is_read_up_to_its_end() {
     for file in files(4) {
         let all = read(file.as_slice());
         let mut most = 0;
@@ -69,31 +69,31 @@ fn a_file_that_ends_anywhere_is_read_up_to_there() {
 }
 
 #[test]
-fn it_does_not_matter_how_a_file_is_handed_over() {
+fn the_size_of_reads_does_not_matter() {
     for file in files(4) {
         assert_eq!(read(Dripping(&file)), read(file.as_slice()));
     }
 }
 
 #[test]
-fn what_is_no_capture_is_said_with_its_first_bytes() {
+fn an_unknown_format_is_reported_with_its_first_bytes() {
     let error = |bytes: &[u8]| CaptureReader::new(bytes).unwrap_err().to_string();
-    assert!(error(b"").contains("nothing in the capture"));
+    assert!(error(b"").contains("the capture is empty"));
     let text = error(b"GET / HTTP/1.1\r\nHost: example.org");
     assert!(
         text.contains("47 45 54 20") && text.contains("\"GET / HTTP/1.1\\r\\n\""),
         "{text}"
     );
-    assert!(text.contains("pcap and pcapng"), "{text}");
+    assert!(text.contains("pcap or pcapng"), "{text}");
     assert!(error(&[0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3]).contains("zstd"));
     assert!(error(b"snoop\0\0\0\0\0\0\x02").contains("editcap"));
-    assert!(error(&pcap_header(Order::Big, MICROS, 1)[..20]).contains("within the file's header"));
+    assert!(error(&pcap_header(Order::Big, MICROS, 1)[..20]).contains("within the file header"));
     // A section without its byte order.
-    assert!(error(&[0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 28, 9, 9, 9, 9]).contains("no capture"));
+    assert!(error(&[0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 28, 9, 9, 9, 9]).contains("not a capture"));
 }
 
 #[test]
-fn what_the_system_says_is_handed_on() {
+fn io_errors_are_passed_on() {
     struct Failing;
     impl Read for Failing {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
@@ -112,11 +112,14 @@ fn what_the_system_says_is_handed_on() {
         reader.next_packet().unwrap_err(),
         ReadError::Io(_)
     ));
-    assert!(reader.next_packet().unwrap().is_none(), "once is enough");
+    assert!(
+        reader.next_packet().unwrap().is_none(),
+        "the error is reported once"
+    );
 }
 
 #[test]
-fn lengths_are_believed_up_to_a_bound() {
+fn implausible_lengths_are_rejected() {
     for order in ORDERS {
         for kept in [PACKET_BYTES_MAX + 1, u32::MAX] {
             let mut file = pcap_header(order, MICROS, RAW);
@@ -148,7 +151,7 @@ fn lengths_are_believed_up_to_a_bound() {
 }
 
 #[test]
-fn a_packet_is_no_longer_than_its_block() {
+fn a_packet_does_not_exceed_its_block() {
     let order = Order::Little;
     let mut file = section(order);
     file.extend(interface(order, RAW, &[]));
@@ -166,11 +169,11 @@ fn a_packet_is_no_longer_than_its_block() {
 }
 
 #[test]
-fn after_a_damage_reading_goes_on_where_records_begin_again() {
+fn reading_resumes_at_the_first_record_after_damage() {
     for (file, first_at) in files(40).into_iter().zip([24, 48, 24, 48]) {
         let all = read(file.as_slice()).seqs();
         let record = (file.len() - first_at) / 40;
-        // A hole, as a disk leaves it, and bytes that are missing, from within the 11th packet to within the 14th.
+        // A hole, as a disk leaves it, and missing bytes, both from within the 11th packet to within the 14th.
         let range = first_at + 10 * record + 30..first_at + 13 * record + 41;
         let mut holed = file.clone();
         holed[range.clone()].fill(0xee);
@@ -196,7 +199,7 @@ fn after_a_damage_reading_goes_on_where_records_begin_again() {
 }
 
 #[test]
-fn zeros_at_the_end_are_no_packets() {
+fn trailing_zeros_are_not_packets() {
     for mut file in files(3) {
         file.extend([0; 4096]);
         let found = read(file.as_slice());
@@ -209,7 +212,7 @@ fn zeros_at_the_end_are_no_packets() {
 }
 
 #[test]
-fn a_file_of_damages_has_a_bounded_number_of_notes() {
+fn the_number_of_notes_is_bounded() {
     let order = Order::Little;
     let packet = packet(V4, &segment(1));
     let mut file = section(order);
@@ -228,7 +231,7 @@ fn a_file_of_damages_has_a_bounded_number_of_notes() {
 }
 
 #[test]
-fn interfaces_beyond_the_bound_are_not_kept_and_not_confused() {
+fn interfaces_beyond_the_bound_are_ignored() {
     let order = Order::Little;
     let mut file = section(order);
     for _ in 0..INTERFACES_MAX + 10 {
@@ -259,7 +262,7 @@ fn a_packet_larger_than_the_buffer_is_read() {
     }
 }
 
-/// Reads whatever it is to its end.
+/// Reads a file to its end, if it is a capture.
 fn survive(bytes: &[u8]) {
     let Ok(mut reader) = CaptureReader::new(bytes) else {
         return;
@@ -280,7 +283,7 @@ fn survive(bytes: &[u8]) {
 
 proptest! {
     #[test]
-    fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..600), kind in 0..5_usize) {
+    fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600), kind in 0..5_usize) {
         survive(&bytes);
         let mut file = match kind {
             0 => pcap_header(Order::Little, MICROS, 1),
@@ -294,7 +297,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_bytes_are_survived(
+    fn changed_bytes_do_not_panic(
         which in 0..4_usize,
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
     ) {

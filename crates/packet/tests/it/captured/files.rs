@@ -8,7 +8,7 @@ use dupack_tcp::connection::{Flags, Options, Segment, Timestamps};
 use dupack_tcp::segment::SackBlock;
 use dupack_tcp::seq::SeqNumber;
 
-/// The byte order of a file.
+/// Byte order of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Big,
@@ -43,7 +43,7 @@ impl Order {
 pub const MICROS: u32 = 0xa1b2_c3d4;
 pub const NANOS: u32 = 0xa1b2_3c4d;
 
-/// The header of a pcap file.
+/// Returns the header of a pcap file.
 pub fn pcap_header(order: Order, magic: u32, link: u32) -> Vec<u8> {
     let mut file = order.u32(magic).to_vec();
     file.extend(order.u16(2));
@@ -54,7 +54,7 @@ pub fn pcap_header(order: Order, magic: u32, link: u32) -> Vec<u8> {
     file
 }
 
-/// A record of pcap: `kept` of a packet of `original` bytes.
+/// Returns a pcap record with the bytes `kept` of a packet of `original` bytes.
 pub fn pcap_record(
     order: Order,
     secs: u32,
@@ -70,7 +70,7 @@ pub fn pcap_record(
     record
 }
 
-/// A pcap file of whole packets, a second apart.
+/// Returns a pcap file of complete packets, one second apart.
 pub fn pcap(order: Order, magic: u32, link: u32, packets: &[Vec<u8>]) -> Vec<u8> {
     let mut file = pcap_header(order, magic, link);
     for (number, packet) in (0..).zip(packets) {
@@ -80,7 +80,7 @@ pub fn pcap(order: Order, magic: u32, link: u32, packets: &[Vec<u8>]) -> Vec<u8>
     file
 }
 
-/// A block of pcapng.
+/// Returns a pcapng block.
 pub fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
     let padded = body.len().next_multiple_of(4);
     let len = order.u32(12 + padded as u32);
@@ -100,7 +100,7 @@ pub fn section(order: Order) -> Vec<u8> {
     block(order, 0x0a0d_0d0a, &body)
 }
 
-/// An option of a block.
+/// Returns an option of a block.
 pub fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
     let mut option = order.u16(code).to_vec();
     option.extend(order.u16(value.len() as u16));
@@ -117,7 +117,7 @@ pub fn interface(order: Order, link: u32, options: &[u8]) -> Vec<u8> {
     block(order, 1, &body)
 }
 
-/// An enhanced packet block.
+/// Returns an enhanced packet block.
 pub fn packet_block(order: Order, on: u32, ticks: u64, packet: &[u8], options: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     let len = packet.len() as u32;
@@ -130,7 +130,7 @@ pub fn packet_block(order: Order, on: u32, ticks: u64, packet: &[u8], options: &
     block(order, 6, &body)
 }
 
-/// A pcapng file of whole packets, a second apart, on one interface with microseconds.
+/// Returns a pcapng file of complete packets, one second apart, on one interface with microseconds.
 pub fn pcapng(order: Order, link: u32, packets: &[Vec<u8>]) -> Vec<u8> {
     let mut file = section(order);
     file.extend(interface(order, link, &[]));
@@ -144,7 +144,7 @@ pub fn pcapng(order: Order, link: u32, packets: &[Vec<u8>]) -> Vec<u8> {
 pub const V4: [&str; 2] = ["192.0.2.1:40000", "198.51.100.7:80"];
 pub const V6: [&str; 2] = ["[2001:db8::1]:40000", "[2001:db8::2]:80"];
 
-/// A segment with a bit of everything.
+/// Returns a segment that uses all fields.
 pub fn segment(seq: u32) -> Segment {
     let mut segment = Segment {
         ack: Some(SeqNumber(77_000)),
@@ -164,7 +164,7 @@ pub fn segment(seq: u32) -> Segment {
     segment
 }
 
-/// An IP packet.
+/// Returns an IP packet.
 pub fn packet(ends: [&str; 2], segment: &Segment) -> Vec<u8> {
     let [source, destination]: [SocketAddr; 2] = ends.map(|end| end.parse().unwrap());
     let envelope = Envelope {
@@ -182,7 +182,7 @@ pub fn packet(ends: [&str; 2], segment: &Segment) -> Vec<u8> {
     buffer
 }
 
-/// A packet as it is captured: all of it.
+/// Returns a captured packet with all its bytes.
 pub fn captured(link: LinkType, bytes: &[u8]) -> Captured<'_> {
     Captured {
         number: 1,
@@ -195,7 +195,7 @@ pub fn captured(link: LinkType, bytes: &[u8]) -> Captured<'_> {
     }
 }
 
-/// What a file has: the TCP packets, the number of packets, and the notes at its end.
+/// Contents of a file: the TCP packets, the number of packets, and the notes at its end.
 #[derive(Debug, PartialEq)]
 pub struct Read {
     pub tcp: Vec<TcpPacket>,
@@ -214,7 +214,7 @@ impl Read {
     }
 }
 
-/// Reads a file that must not fail.
+/// Reads a file; reading must not fail.
 pub fn read(file: impl std::io::Read) -> Read {
     let mut reader = CaptureReader::new(file).unwrap();
     let mut tcp = Vec::new();

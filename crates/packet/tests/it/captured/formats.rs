@@ -1,4 +1,4 @@
-//! Every format of capture files, in either byte order.
+//! All formats of capture files, in either byte order.
 
 use dupack_packet::captured::{CaptureReader, Heading, LinkType, Note};
 
@@ -15,7 +15,7 @@ fn packets(count: u32) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn pcap_has_microseconds_or_nanoseconds() {
+fn pcap_timestamps_are_in_microseconds_or_nanoseconds() {
     for order in ORDERS {
         for (magic, nanos) in [(MICROS, 250_000_000), (NANOS, 250_000)] {
             let file = pcap(order, magic, RAW, &packets(3));
@@ -31,7 +31,7 @@ fn pcap_has_microseconds_or_nanoseconds() {
 }
 
 #[test]
-fn the_header_of_patched_linux_systems_is_longer() {
+fn the_modified_linux_format_has_longer_record_headers() {
     for order in ORDERS {
         let mut file = pcap_header(order, 0xa1b2_cd34, RAW);
         for packet in packets(2) {
@@ -47,7 +47,7 @@ fn the_header_of_patched_linux_systems_is_longer() {
 }
 
 #[test]
-fn old_versions_have_the_lengths_the_other_way_round() {
+fn old_versions_swap_the_two_lengths() {
     let packet = &packets(1)[0];
     for (version, swapped) in [(2, true), (3, true), (3, false), (4, false), (543, true)] {
         let mut file = pcap_header(Order::Little, MICROS, RAW);
@@ -69,14 +69,14 @@ fn old_versions_have_the_lengths_the_other_way_round() {
 }
 
 #[test]
-fn what_the_header_says_of_check_sequences_is_not_of_the_link() {
+fn the_frame_check_bits_are_not_part_of_the_link_type() {
     // Bit 26, and a length of four bytes.
     let file = pcap(Order::Big, MICROS, 0x4400_0000 | RAW, &packets(1));
     assert_eq!(read(file.as_slice()).seqs(), [0]);
 }
 
 #[test]
-fn pcapng_is_read_in_either_order() {
+fn pcapng_is_read_in_either_byte_order() {
     for order in ORDERS {
         let found = read(pcapng(order, RAW, &packets(3)).as_slice());
         assert_eq!(found.seqs(), [0, 1, 2], "{order:?}");
@@ -87,7 +87,7 @@ fn pcapng_is_read_in_either_order() {
 }
 
 #[test]
-fn a_time_counts_in_what_its_interface_says() {
+fn timestamps_use_the_resolution_of_their_interface() {
     let cases: [(u8, u64, u64); 9] = [
         (0, 3, 3 * SECOND),
         (3, 3, 3_000_000),
@@ -111,7 +111,7 @@ fn a_time_counts_in_what_its_interface_says() {
 }
 
 #[test]
-fn a_time_is_never_before_1970_and_never_overflows() {
+fn timestamps_saturate() {
     for (offset, ticks, expected) in [
         (7_i64, 5_000_000, 12 * SECOND),
         (-3, 5_000_000, 2 * SECOND),
@@ -130,7 +130,7 @@ fn a_time_is_never_before_1970_and_never_overflows() {
 }
 
 #[test]
-fn interfaces_have_links_and_clocks_of_their_own_and_sections_their_own_interfaces() {
+fn interfaces_belong_to_their_section() {
     let packet = &packets(1)[0];
     let mut ethernet = vec![0; 12];
     ethernet.extend([8, 0]);
@@ -161,7 +161,7 @@ fn interfaces_have_links_and_clocks_of_their_own_and_sections_their_own_interfac
 }
 
 #[test]
-fn packets_are_in_blocks_of_three_kinds() {
+fn all_three_kinds_of_packet_blocks_are_read() {
     let packet = &packets(1)[0];
     for order in ORDERS {
         let mut file = section(order);
@@ -180,14 +180,14 @@ fn packets_are_in_blocks_of_three_kinds() {
         file.extend(block(order, 2, &obsolete));
         let found = read(file.as_slice());
         assert_eq!(found.seqs(), [0, 0, 0], "{order:?}");
-        // A simple one has no time: that of the packet before.
+        // A simple packet has no time and gets that of the packet before.
         assert_eq!(found.times(), [7000, 7000, 8000]);
         assert_eq!(found.notes, [Note::Timeless { count: 1 }]);
     }
 }
 
 #[test]
-fn other_blocks_are_passed_over_and_counts_of_dropped_packets_kept() {
+fn other_blocks_are_skipped_and_drop_counts_kept() {
     let order = Order::Big;
     let mut file = section(order);
     file.extend(block(order, 4, &vec![7; 3_000_000]));
@@ -208,7 +208,7 @@ fn other_blocks_are_passed_over_and_counts_of_dropped_packets_kept() {
 }
 
 #[test]
-fn flags_of_a_packet_say_which_way_it_went() {
+fn packet_flags_give_the_direction() {
     for order in ORDERS {
         for (flags, expected) in [
             (0b01, Heading::Incoming),
@@ -227,7 +227,7 @@ fn flags_of_a_packet_say_which_way_it_went() {
 }
 
 #[test]
-fn a_packet_of_an_interface_that_is_not_described_counts_and_is_not_read() {
+fn packets_of_undescribed_interfaces_are_counted_but_not_parsed() {
     let order = Order::Little;
     let mut file = section(order);
     file.extend(packet_block(order, 3, 7, &packets(1)[0], &[]));
@@ -239,7 +239,7 @@ fn a_packet_of_an_interface_that_is_not_described_counts_and_is_not_read() {
 }
 
 #[test]
-fn times_that_go_backwards_are_told() {
+fn timestamps_that_go_backwards_are_reported() {
     let order = Order::Little;
     let mut file = pcap_header(order, MICROS, RAW);
     let packet = &packets(1)[0];

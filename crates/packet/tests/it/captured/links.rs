@@ -1,4 +1,4 @@
-//! From every link layer to the same IP packet.
+//! All link layers lead to the same IP packet.
 
 use dupack_packet::captured::{CaptureReader, Heading, Layer, LinkType, NotIp, NotTcp, Tally};
 use dupack_packet::{Verify, parse};
@@ -7,10 +7,10 @@ use super::files::{MICROS, ORDERS, V4, V6, captured, packet, pcap, segment};
 
 use Heading::{Incoming, Outgoing, Unknown};
 
-/// Two addresses of Ethernet.
+/// Two Ethernet addresses.
 const ADDRESSES: [u8; 12] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
 
-/// Ethernet with what comes after the addresses.
+/// Returns an Ethernet frame with `rest` after the addresses.
 fn ethernet(rest: &[u8]) -> Vec<u8> {
     [&ADDRESSES, rest].concat()
 }
@@ -27,7 +27,7 @@ fn cooked_2(kind: u8, protocol: [u8; 2]) -> Vec<u8> {
     ]
 }
 
-/// A link type, and what stands before an IPv4 and an IPv6 packet there.
+/// Name and link type, the bytes before an IPv4 and an IPv6 packet, and the direction.
 type Before = (&'static str, LinkType, [Vec<u8>; 2], Heading);
 
 const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
@@ -183,14 +183,14 @@ fn all() -> Vec<Before> {
 }
 
 #[test]
-fn every_link_leads_to_the_same_packet() {
+fn every_link_type_yields_the_same_packet() {
     for (name, link, before, heading) in all() {
         for (ends, before) in [V4, V6].into_iter().zip(before) {
             let ip = packet(ends, &segment(9));
             let strict = parse(&ip, Verify::Checksums).unwrap();
             let mut frame = before;
             frame.extend(&ip);
-            // What pads a short frame is no payload.
+            // The padding of a short frame is not payload.
             frame.extend([0; 7]);
             for order in ORDERS {
                 let file = pcap(order, MICROS, link.0, std::slice::from_ref(&frame));
@@ -213,7 +213,7 @@ fn every_link_leads_to_the_same_packet() {
 }
 
 #[test]
-fn a_frame_that_is_cut_before_ip_says_so() {
+fn a_frame_cut_before_its_ip_header_is_reported() {
     for (name, link, before, _) in all() {
         let [before, _] = before;
         for len in 0..before.len() {
@@ -234,7 +234,7 @@ fn a_frame_that_is_cut_before_ip_says_so() {
 }
 
 #[test]
-fn what_is_not_ip_is_told_by_kind() {
+fn other_protocols_are_counted_by_kind() {
     let fddi_token = vec![0x80; 30];
     let cases = [
         (
@@ -283,7 +283,7 @@ fn what_is_not_ip_is_told_by_kind() {
 }
 
 #[test]
-fn people_are_told_what_there_was() {
+fn a_tally_names_what_it_counts() {
     let mut tally = Tally::default();
     let mut frames = vec![ethernet(&[8, 6, 0, 0]), ethernet(&[8, 6, 0, 0])];
     frames.push([ethernet(&[8, 0]), packet(V4, &segment(9))].concat());

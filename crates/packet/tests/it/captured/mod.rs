@@ -1,5 +1,4 @@
-//! Captures of anybody's making are read: every format, every link, however little was kept, and whatever
-//! is wrong with the file.
+//! Captures of any origin: every format, every link type, truncated packets and damaged files.
 
 mod cuts;
 mod damaged;

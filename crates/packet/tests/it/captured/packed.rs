@@ -1,4 +1,4 @@
-//! Captures that are packed by gzip.
+//! Captures compressed with gzip.
 
 use std::io::{self, Read, Write};
 
@@ -16,7 +16,7 @@ fn pack(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Packets that do not pack well.
+/// Returns packets that do not compress well.
 fn packets() -> Vec<Vec<u8>> {
     let number = |seq: u32| seq.wrapping_mul(0x9e37_79b9);
     (0..200)
@@ -25,7 +25,7 @@ fn packets() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn packed_files_are_read_as_they_are() {
+fn compressed_files_are_decompressed() {
     for order in ORDERS {
         for file in [
             pcap(order, MICROS, RAW, &packets()),
@@ -37,7 +37,7 @@ fn packed_files_are_read_as_they_are() {
 }
 
 #[test]
-fn members_are_one_file() {
+fn all_gzip_members_are_read() {
     let file = pcap(Order::Big, MICROS, RAW, &packets());
     let (one, two) = file.split_at(1001);
     let members = [pack(one), pack(two)].concat();
@@ -45,7 +45,7 @@ fn members_are_one_file() {
 }
 
 #[test]
-fn what_can_be_unpacked_of_a_cut_file_is_read() {
+fn a_truncated_compressed_file_is_read_up_to_its_end() {
     let file = pack(&pcap(Order::Little, MICROS, RAW, &packets()));
     let all = read(file.as_slice());
     for len in (100..file.len()).step_by(7) {
@@ -65,7 +65,7 @@ fn what_can_be_unpacked_of_a_cut_file_is_read() {
 }
 
 #[test]
-fn a_damaged_file_is_read_as_far_as_it_unpacks() {
+fn a_damaged_compressed_file_is_read_up_to_the_damage() {
     let mut file = pack(&pcap(Order::Little, MICROS, RAW, &packets()));
     let middle = file.len() / 2;
     file[middle..middle + 20].fill(0xff);
@@ -75,7 +75,7 @@ fn a_damaged_file_is_read_as_far_as_it_unpacks() {
     assert!(found.notes.iter().any(told), "{:?}", found.notes);
 }
 
-/// Gives a byte at a time.
+/// Reader that returns one byte at a time.
 struct Dripping<'a>(&'a [u8]);
 
 impl Read for Dripping<'_> {
@@ -86,14 +86,14 @@ impl Read for Dripping<'_> {
 }
 
 #[test]
-fn nothing_that_stands_before_damage_is_lost_however_the_file_comes() {
+fn packets_before_damage_are_kept_for_any_size_of_reads() {
     let whole = pack(&pcap(Order::Little, MICROS, RAW, &packets()));
     for at in (200..whole.len()).step_by(97) {
         let mut file = whole.clone();
         file[at..].fill(0xff);
         let found = read(file.as_slice());
         assert_eq!(found, read(Dripping(&file)), "damaged from {at} on");
-        // Damage costs no more than if the file ended there.
+        // Damage costs no more packets than the end of the file at that point.
         let cut = read(&whole[..at]);
         assert!(found.tcp.starts_with(&cut.tcp), "damaged from {at} on");
     }
@@ -101,7 +101,7 @@ fn nothing_that_stands_before_damage_is_lost_however_the_file_comes() {
 }
 
 #[test]
-fn nothing_and_garbage_inside_are_errors_that_say_so() {
+fn empty_and_unrecognised_contents_are_errors() {
     let inside = |bytes: &[u8]| CaptureReader::new(pack(bytes).as_slice()).unwrap_err();
     assert!(matches!(inside(b""), ReadError::Empty));
     assert!(matches!(

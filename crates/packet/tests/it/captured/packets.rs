@@ -1,4 +1,4 @@
-//! IP and TCP as interfaces and networks have them: offload, fragments, headers in between, tunnels.
+//! IP and TCP as produced by interfaces and networks: offload, fragments, extension headers, tunnels.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ fn found(ip: &[u8]) -> Result<TcpPacket, NotTcp> {
     captured(LinkType::RAW, ip).tcp()
 }
 
-/// Puts `headers` after a packet's fixed header; `next` is the number of the first of them.
+/// Inserts `headers` after a packet's fixed header; `next` is the number of the first of them.
 fn extend(ip: &mut Vec<u8>, next: u8, headers: &[u8]) {
     let (at, protocol, length) = if ip[0] >> 4 == 4 {
         (20, 9, 2)
@@ -26,9 +26,9 @@ fn extend(ip: &mut Vec<u8>, next: u8, headers: &[u8]) {
 }
 
 #[test]
-fn a_length_that_the_interface_was_to_write_is_that_of_the_frame() {
+fn a_zero_length_of_an_offloaded_packet_comes_from_the_frame() {
     for (ends, length) in [(V4, 2), (V6, 4)] {
-        // More than fits a length of 16 bits, as large segments of IPv6 have it.
+        // Longer than a 16-bit length, as large IPv6 segments are.
         let mut ip = packet(ends, &segment(9));
         ip[length..length + 2].fill(0);
         let headers = ip.len() - 100;
@@ -43,7 +43,7 @@ fn a_length_that_the_interface_was_to_write_is_that_of_the_frame() {
 }
 
 #[test]
-fn a_segment_may_be_larger_than_any_packet() {
+fn a_segment_may_exceed_an_ethernet_frame() {
     for ends in [V4, V6] {
         let large = Segment {
             len: 64_000,
@@ -56,20 +56,20 @@ fn a_segment_may_be_larger_than_any_packet() {
 }
 
 #[test]
-fn options_of_ipv4_are_passed_over() {
+fn ipv4_options_are_skipped() {
     let mut ip = packet(V4, &segment(9));
     ip[0] = 0x47;
     ip.splice(20..20, [7, 7, 4, 0, 0, 0, 0, 0]);
     let said = ip.len() as u16;
     ip[2..4].copy_from_slice(&said.to_be_bytes());
     assert_eq!(found(&ip).unwrap().segment, segment(9));
-    // Their length is that of a header which is not there.
+    // The header length is that of a header that is too short.
     ip[0] = 0x44;
     assert_eq!(found(&ip), Err(NotTcp::Damaged(Layer::Ip)));
 }
 
 #[test]
-fn headers_that_extend_ipv6_are_passed_over() {
+fn ipv6_extension_headers_are_skipped() {
     let hop_by_hop = |next| vec![next, 0, 5, 2, 0, 0, 1, 0];
     let destination = |next| vec![next, 1, 1, 4, 0, 0, 0, 0, 1, 6, 0, 0, 0, 0, 0, 0];
     let routing = |next| vec![next, 0, 4, 0, 0, 0, 0, 0];
@@ -109,8 +109,8 @@ fn headers_that_extend_ipv6_are_passed_over() {
 }
 
 #[test]
-fn headers_that_extend_ip_and_make_no_sense_are_said_to() {
-    // Hop-by-hop options are for the first place alone (RFC 8200 §4.1).
+fn malformed_extension_headers_are_reported() {
+    // Hop-by-hop options are valid only as the first header (RFC 8200 §4.1).
     let mut ip = packet(V6, &segment(9));
     extend(
         &mut ip,
@@ -118,7 +118,7 @@ fn headers_that_extend_ip_and_make_no_sense_are_said_to() {
         &[0, 0, 1, 4, 0, 0, 0, 0, 6, 0, 1, 4, 0, 0, 0, 0],
     );
     assert_eq!(found(&ip), Err(NotTcp::Damaged(Layer::Ip)));
-    // Behind a fragment header, options that are longer than the packet.
+    // Options behind a fragment header that are longer than the packet.
     let mut ip = packet(V6, &segment(9));
     extend(
         &mut ip,
@@ -126,14 +126,14 @@ fn headers_that_extend_ip_and_make_no_sense_are_said_to() {
         &[60, 0, 0, 1, 0, 0, 0, 1, 6, 255, 1, 4, 0, 0, 0, 0],
     );
     assert!(found(&ip).is_err());
-    // An authentication header that is shorter than it can be.
+    // An authentication header that is too short.
     let mut ip = packet(V4, &segment(9));
     extend(&mut ip, 51, &[6, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
     assert_eq!(found(&ip), Err(NotTcp::Damaged(Layer::Ip)));
 }
 
 #[test]
-fn the_first_fragment_has_the_header_and_the_others_are_counted() {
+fn the_first_fragment_is_parsed_and_the_others_counted() {
     let mut ip = packet(V4, &segment(9));
     ip[6..8].copy_from_slice(&[0x20, 0]);
     let first = found(&ip).unwrap();
@@ -147,7 +147,7 @@ fn the_first_fragment_has_the_header_and_the_others_are_counted() {
     assert_eq!(found(&ip), Err(NotTcp::Fragment));
     ip[9] = 17;
     assert_eq!(found(&ip), Err(NotTcp::Protocol(17)));
-    // That it must not be fragmented is no fragment.
+    // A packet with the don't-fragment flag is no fragment.
     ip[6..10].copy_from_slice(&[0x40, 0, 64, 6]);
     assert_eq!(found(&ip).unwrap().portion, Portion::Whole);
 
@@ -194,7 +194,7 @@ fn ip_in_ip_is_followed() {
 }
 
 #[test]
-fn what_tells_copies_apart_is_there() {
+fn fields_that_distinguish_copies_are_parsed() {
     let mut ip = packet(V4, &segment(9));
     ip[8] = 63;
     let packet4 = found(&ip).unwrap();
@@ -207,7 +207,7 @@ fn what_tells_copies_apart_is_there() {
 }
 
 #[test]
-fn marks_and_control_bits_are_read_and_checksums_are_not() {
+fn ecn_marks_and_control_bits_are_parsed_despite_bad_checksums() {
     for (ends, ip_len) in [(V4, 20), (V6, 40)] {
         for ecn in [
             Codepoint::NotEct,
@@ -230,14 +230,14 @@ fn marks_and_control_bits_are_read_and_checksums_are_not() {
 }
 
 #[test]
-fn headers_that_make_no_sense_are_said_to() {
+fn malformed_headers_are_reported() {
     let whole = packet(V4, &segment(9));
     let with = |at: usize, byte: u8| {
         let mut ip = whole.clone();
         ip[at] = byte;
         found(&ip)
     };
-    // TCP's header is shorter than it can be, or longer than the packet.
+    // TCP's header is too short, or longer than the packet.
     assert_eq!(with(20 + 12, 0x40), Err(NotTcp::Damaged(Layer::Tcp)));
     let mut short = packet(
         V4,
@@ -248,7 +248,7 @@ fn headers_that_make_no_sense_are_said_to() {
     );
     short[20 + 12] = 0xf0;
     assert_eq!(found(&short), Err(NotTcp::Damaged(Layer::Tcp)));
-    // No IP.
+    // Not IP.
     assert_eq!(with(0, 0x75), Err(NotTcp::Damaged(Layer::Ip)));
     // The packet is shorter than its header, or than TCP's.
     assert_eq!(with(3, 19), Err(NotTcp::Damaged(Layer::Ip)));
@@ -260,7 +260,7 @@ fn headers_that_make_no_sense_are_said_to() {
 }
 
 #[test]
-fn all_of_a_packet_is_whole_and_a_part_is_not() {
+fn only_an_uncut_packet_is_whole() {
     let ip = packet(V4, &segment(9));
     assert_eq!(found(&ip).unwrap().cut, Cut::Whole);
     assert_eq!(found(&ip[..ip.len() - 1]).unwrap().cut, Cut::Payload);

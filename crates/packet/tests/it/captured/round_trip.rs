@@ -1,4 +1,4 @@
-//! What this project writes, it reads.
+//! The reader reads what this project writes.
 
 use dupack_packet::captured::{CaptureReader, Cut, Heading, LinkType, Portion};
 use dupack_packet::{Snap, Verify, parse};
@@ -6,7 +6,7 @@ use dupack_packet::{Snap, Verify, parse};
 use crate::common::capture;
 
 #[test]
-fn a_capture_of_ours_is_read_as_the_strict_reader_reads_its_packets() {
+fn the_lenient_and_the_strict_reader_agree_on_written_captures() {
     let file = capture(Snap::Full);
     let mut reader = CaptureReader::new(file.as_slice()).unwrap();
     let mut count = 0;
@@ -32,7 +32,7 @@ fn a_capture_of_ours_is_read_as_the_strict_reader_reads_its_packets() {
 }
 
 #[test]
-fn headers_alone_say_the_same() {
+fn captures_of_headers_alone_agree_too() {
     let [whole, cut] = [Snap::Full, Snap::Headers].map(|snap| {
         let file = capture(snap);
         let mut found = super::files::read(file.as_slice()).tcp;

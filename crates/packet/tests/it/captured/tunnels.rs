@@ -1,4 +1,4 @@
-//! TCP in tunnels: every tunnel, cut anywhere, nested, and packets that only look like a tunnel's.
+//! TCP in tunnels: every tunnel, truncated anywhere, nested, and packets that only look like a tunnel's.
 
 use dupack_net::random::Stream;
 use dupack_packet::captured::{
@@ -10,7 +10,7 @@ use super::files::{MICROS, ORDERS, Order, V4, V6, captured, packet, pcap, read, 
 const GRE: u8 = 47;
 const UDP: u8 = 17;
 
-/// An IP packet between other hosts than those of the inner packet.
+/// Returns an IP packet between other hosts than those of the inner packet.
 fn outer(version: u8, protocol: u8, payload: &[u8]) -> Vec<u8> {
     let len = payload.len() as u16;
     let mut ip = match version {
@@ -54,7 +54,7 @@ fn ether_type(ip: &[u8]) -> [u8; 2] {
     }
 }
 
-/// Header and payload of a tunnel: an IP protocol, and what follows the IP header.
+/// Payload of a tunnel with its header: an IP protocol, and the bytes after the IP header.
 struct Wrapped {
     protocol: u8,
     payload: Vec<u8>,
@@ -74,7 +74,7 @@ fn in_udp(port: u16, parts: &[&[u8]]) -> Wrapped {
     }
 }
 
-/// GTP-U with `flags`, and `more` between its header and the packet.
+/// Returns GTP-U with `flags`, and `more` between its header and the packet.
 fn gtp(flags: u8, more: &[u8], ip: &[u8]) -> Wrapped {
     let [high, low] = ((more.len() + ip.len()) as u16).to_be_bytes();
     in_udp(2152, &[&[flags, 255, high, low, 0, 0, 1, 2], more, ip])
@@ -82,7 +82,7 @@ fn gtp(flags: u8, more: &[u8], ip: &[u8]) -> Wrapped {
 
 type Wrap = fn(&[u8]) -> Wrapped;
 
-/// A form of a tunnel's header: name, how a packet is wrapped, and the tunnel that is found.
+/// Form of a tunnel's header: name, function that wraps a packet, and expected tunnel.
 type Form = (&'static str, Wrap, Tunnel);
 
 const VXLAN: [u8; 8] = [8, 0, 0, 0, 0x01, 0x02, 0x03, 0];
@@ -189,7 +189,7 @@ fn gre_forms() -> Vec<Form> {
     ]
 }
 
-/// Version 2, session 0x2a5, and the last two bytes of ERSPAN III before its subheader.
+/// Returns version 2, session 0x2a5, and the last two bytes of ERSPAN III before its subheader.
 fn erspan_3(last: [u8; 2]) -> Vec<u8> {
     let [a, b] = last;
     vec![
@@ -244,7 +244,7 @@ fn forms() -> Vec<Form> {
         .collect()
 }
 
-/// Wraps an IP packet, and puts an IP header before it.
+/// Wraps an IP packet and adds an IP header.
 fn around(version: u8, wrap: Wrap, ip: &[u8]) -> Vec<u8> {
     let Wrapped { protocol, payload } = wrap(ip);
     outer(version, protocol, &payload)
@@ -254,7 +254,7 @@ fn found(ip: &[u8]) -> Result<TcpPacket, NotTcp> {
     captured(LinkType::RAW, ip).tcp()
 }
 
-/// The packet found in the first `kept` bytes of an IP packet.
+/// Returns the packet found in the first `kept` bytes of an IP packet.
 fn cut_at(ip: &[u8], kept: usize) -> Result<TcpPacket, NotTcp> {
     let captured = Captured {
         original_len: ip.len() as u32,
@@ -263,7 +263,7 @@ fn cut_at(ip: &[u8], kept: usize) -> Result<TcpPacket, NotTcp> {
     captured.tcp()
 }
 
-/// Every form, with every version of the outer and the inner packet: name, packet, inner packet, tunnel.
+/// Returns every form, with every version of the outer and the inner packet: name, packet, inner packet, tunnel.
 fn all() -> Vec<(String, Vec<u8>, Vec<u8>, Tunnel)> {
     let mut all = Vec::new();
     for (name, wrap, tunnel) in forms() {
@@ -279,7 +279,7 @@ fn all() -> Vec<(String, Vec<u8>, Vec<u8>, Tunnel)> {
 }
 
 #[test]
-fn every_tunnel_leads_to_the_inner_packet() {
+fn every_tunnel_yields_the_inner_packet() {
     for (name, whole, inner, tunnel) in all() {
         let expected = TcpPacket {
             tunnel: Some(tunnel),
@@ -306,7 +306,7 @@ fn tunnels_have_identifiers() {
 }
 
 #[test]
-fn at_every_length_a_tunnel_is_right_or_cut() {
+fn a_tunnel_packet_of_any_length_is_parsed_or_cut() {
     for (name, whole, inner, tunnel) in all() {
         let uncut = found(&whole).unwrap();
         let before = whole.len() - inner.len();
@@ -317,7 +317,7 @@ fn at_every_length_a_tunnel_is_right_or_cut() {
             match cut_at(&whole, kept) {
                 Ok(packet) => {
                     has_been_found = true;
-                    // All else is as of the inner packet, cut at the same byte.
+                    // Everything else equals the inner packet, truncated at the same byte.
                     let plain = cut_at(&inner, kept - before).unwrap();
                     let expected = TcpPacket {
                         tunnel: Some(tunnel),
@@ -326,7 +326,7 @@ fn at_every_length_a_tunnel_is_right_or_cut() {
                     assert_eq!(packet, expected, "{name} at {kept}");
                     assert_eq!(packet.segment.len, uncut.segment.len, "{name} at {kept}");
                 }
-                // Without its ports, nobody knows.
+                // Without its ports, the tunnel is unknown.
                 Err(NotTcp::Protocol(UDP)) => {
                     assert!(
                         is_udp && (header..header + 4).contains(&kept),
@@ -343,7 +343,7 @@ fn at_every_length_a_tunnel_is_right_or_cut() {
                             other => panic!("{name} at {kept}: {other:?}"),
                         },
                     };
-                    // Of an IP packet right after a header, the first byte tells the version.
+                    // For an IP packet directly after a header, the first byte decides the version.
                     let is_at_ip = inner_kept == Some(0) && layer == Layer::Ip;
                     let expected = [NotTcp::Cut(layer), NotTcp::Cut(Layer::Link)];
                     let expected = &expected[..=usize::from(is_at_ip)];
@@ -357,7 +357,7 @@ fn at_every_length_a_tunnel_is_right_or_cut() {
 }
 
 #[test]
-fn tunnels_are_followed_twice_and_no_further() {
+fn at_most_two_tunnels_are_followed() {
     let inner = packet(V4, &segment(9));
     for (name, wrap, tunnel) in forms() {
         for (name_2, wrap_2, _) in forms() {
@@ -378,7 +378,7 @@ fn tunnels_are_followed_twice_and_no_further() {
 }
 
 #[test]
-fn a_port_alone_is_no_tunnel() {
+fn a_port_alone_does_not_make_a_tunnel() {
     let inner = packet(V4, &segment(9));
     let mut stream = Stream::derive(1, "ports");
     for port in [4789, 8472, 6081, 2152] {
@@ -395,7 +395,7 @@ fn a_port_alone_is_no_tunnel() {
             let ip = outer(6, UDP, &udp(port, &vec![0; len]));
             assert_eq!(found(&ip), Err(NotTcp::Protocol(UDP)), "{port}: zeros");
         }
-        // A tunnel's packets go to the port, not from there.
+        // A tunnel's packets go to the port, not from it.
         let mut ip = around(4, |ip| in_udp(4789, &[&VXLAN, &ethernet(ip)]), &inner);
         ip[20..24].copy_from_slice(&[[0, 53], port.to_be_bytes()].concat());
         ip[20..24].rotate_left(2);
@@ -404,7 +404,7 @@ fn a_port_alone_is_no_tunnel() {
 }
 
 #[test]
-fn a_header_with_reserved_bits_is_no_tunnel() {
+fn a_header_with_reserved_bits_is_not_a_tunnel() {
     let inner = packet(V4, &segment(9));
     let refused = |wrap: Wrap, at: usize, byte: u8| {
         let mut ip = around(4, wrap, &inner);
@@ -435,10 +435,10 @@ fn a_header_with_reserved_bits_is_no_tunnel() {
     for (at, byte) in [(28, 0x50), (28, 0x20), (28, 0x38), (29, 254), (30, 0xff)] {
         refused(gtp_u, at, byte);
     }
-    // An extension header of no length.
+    // An extension header of length zero.
     refused(|ip| gtp(0x34, &[0, 0, 0, 0x85, 1, 0x10, 9, 0], ip), 40, 0);
     let gre: Wrap = |ip| in_gre(&[&[0, 0], &ether_type(ip), ip]);
-    // Routing, strict source route, recursion, version 1 of PPTP, protocols that are not IP.
+    // Routing, strict source route, recursion, version 1 of PPTP, protocols other than IP.
     for (at, byte) in [
         (20, 0x40),
         (20, 0x08),
@@ -454,7 +454,7 @@ fn a_header_with_reserved_bits_is_no_tunnel() {
 }
 
 #[test]
-fn an_inner_header_that_does_not_fit_is_no_udp_tunnel() {
+fn a_mismatched_inner_header_is_not_a_udp_tunnel() {
     for (name, wrap, _) in udp_forms() {
         for ends in [V4, V6] {
             let inner = packet(ends, &segment(9));
@@ -462,7 +462,7 @@ fn an_inner_header_that_does_not_fit_is_no_udp_tunnel() {
             let refused = |at: usize, bytes: &[u8]| {
                 let mut inner = inner.clone();
                 inner[at..at + bytes.len()].copy_from_slice(bytes);
-                // Forms that state the protocol do so by the version.
+                // Forms that state the protocol use the version.
                 let mut ip = around(4, wrap, &packet(ends, &segment(9)));
                 let before = ip.len() - inner.len();
                 ip[before..].copy_from_slice(&inner);
@@ -483,7 +483,7 @@ fn an_inner_header_that_does_not_fit_is_no_udp_tunnel() {
             }
         }
     }
-    // UDP is longer than IP, and shorter than its header.
+    // UDP is longer than IP, or shorter than its header.
     for len in [[0xff, 0xff], [0, 7]] {
         let inner = packet(V4, &segment(9));
         let mut ip = around(4, |ip| gtp(0x30, &[], ip), &inner);
@@ -493,14 +493,14 @@ fn an_inner_header_that_does_not_fit_is_no_udp_tunnel() {
 }
 
 #[test]
-fn an_inner_packet_of_another_protocol_is_told() {
+fn an_inner_packet_of_another_protocol_is_reported() {
     for (name, wrap, _) in forms() {
         let mut inner = packet(V4, &segment(9));
         inner[9] = 1;
         let ip = around(4, wrap, &inner);
         assert_eq!(found(&ip), Err(NotTcp::Protocol(1)), "{name}");
     }
-    // ARP is none of the protocols that are followed.
+    // ARP is not followed.
     let arp = [&[2_u8; 12][..], &[8, 6, 0, 1, 8, 0]].concat();
     let ip = outer(4, UDP, &udp(4789, &[&VXLAN, &arp[..]].concat()));
     assert_eq!(found(&ip), Err(NotTcp::Protocol(UDP)));
@@ -509,11 +509,11 @@ fn an_inner_packet_of_another_protocol_is_told() {
 }
 
 #[test]
-fn tcp_is_never_taken_for_a_tunnel() {
+fn tcp_is_never_mistaken_for_a_tunnel() {
     for (at, port) in [(0, 4789_u16), (2, 4789), (2, 8472), (2, 6081), (2, 2152)] {
         let mut ip = packet(V4, &segment(9));
         ip[20 + at..22 + at].copy_from_slice(&port.to_be_bytes());
-        // The payload is a tunnel's.
+        // The payload looks like a tunnel's.
         let header = ip.len() - 100;
         ip[header..header + 8].copy_from_slice(&VXLAN);
         let packet = found(&ip).unwrap();
@@ -534,7 +534,7 @@ fn the_first_fragment_of_a_tunnel_has_the_inner_headers() {
         first[6] = 0x20;
         let packet = found(&first).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(packet.tunnel, Some(tunnel), "{name}");
-        // The inner packet is no fragment.
+        // The inner packet is not a fragment.
         assert_eq!(
             (packet.segment, packet.portion),
             (segment(9), Portion::Whole)
@@ -544,7 +544,7 @@ fn the_first_fragment_of_a_tunnel_has_the_inner_headers() {
         let mut later = outer(4, whole[9], &whole[kept..]);
         later[7] = 9;
         let expected = match whole[9] {
-            // Without its ports, nobody knows.
+            // Without its ports, the tunnel is unknown.
             UDP => NotTcp::Protocol(UDP),
             _ => NotTcp::Fragment,
         };
@@ -553,8 +553,8 @@ fn the_first_fragment_of_a_tunnel_has_the_inner_headers() {
 }
 
 #[test]
-fn lengths_are_the_inner_headers_where_a_mirror_cuts_packets() {
-    // The outer headers state the length of what was mirrored, or leave it to the interface.
+fn lengths_come_from_the_inner_header_if_a_mirror_cuts_packets() {
+    // The outer headers state the length of the mirrored bytes, or leave it to the interface.
     let inner = packet(V4, &segment(9));
     for (name, wrap, _) in forms() {
         let ip = around(4, wrap, &inner[..inner.len() - 100]);
@@ -570,7 +570,7 @@ fn lengths_are_the_inner_headers_where_a_mirror_cuts_packets() {
     }
 }
 
-/// A frame of Linux's netfilter log.
+/// Returns a frame of Linux's netfilter log.
 fn nflog(order: Order, family: u8, ip: &[u8]) -> Vec<u8> {
     let attribute = |kind: u16, value: &[u8]| {
         let len = 4 + value.len() as u16;
@@ -606,7 +606,7 @@ fn the_netfilter_log_is_read_in_either_byte_order() {
                 let expected = plain.unwrap_or(Err(NotTcp::Cut(Layer::Link)));
                 assert_eq!(captured.tcp(), expected, "{host:?} at {kept}");
             }
-            // The file may come from a host of the other order.
+            // The file may come from a host of the other byte order.
             for order in ORDERS {
                 let file = pcap(order, MICROS, 239, std::slice::from_ref(&frame));
                 let tcp = read(file.as_slice()).tcp;
@@ -618,7 +618,7 @@ fn the_netfilter_log_is_read_in_either_byte_order() {
 }
 
 #[test]
-fn a_netfilter_log_that_makes_no_sense_is_said_to() {
+fn a_malformed_netfilter_log_is_reported() {
     let inner = packet(V4, &segment(9));
     let with = |at: usize, bytes: &[u8]| {
         let mut frame = nflog(Order::Little, 2, &inner);
@@ -628,7 +628,7 @@ fn a_netfilter_log_that_makes_no_sense_is_said_to() {
     assert_eq!(with(0, &[7]), Err(NotTcp::NotIp(NotIp::Family(7))));
     assert_eq!(with(1, &[1]), Err(NotTcp::UnknownLink(LinkType::NFLOG)));
     let damaged = Err(NotTcp::Damaged(Layer::Link));
-    // Types of no order, and lengths without the header's four bytes.
+    // Types that reveal no byte order, and lengths below the header's four bytes.
     assert_eq!(with(6, &[0, 0]), damaged);
     assert_eq!(with(6, &[1, 1]), damaged);
     assert_eq!(with(4, &[3, 0]), damaged);
@@ -637,7 +637,7 @@ fn a_netfilter_log_that_makes_no_sense_is_said_to() {
 }
 
 #[test]
-fn people_are_told_of_tunnels() {
+fn a_tally_names_tunnels() {
     let mut tally = Tally::default();
     let inner = packet(V4, &segment(9));
     let mut count = |ip: &[u8], kept: usize| {
@@ -660,12 +660,12 @@ fn people_are_told_of_tunnels() {
     assert_eq!(tally.of(Kind::TcpIn(kind)), 3);
     assert_eq!(
         tally.to_string(),
-        "7 packets: 3 TCP in VXLAN, 2 TCP in GRE, 1 TCP, 1 TCP in VXLAN, cut off in the header"
+        "7 packets: 3 TCP in VXLAN, 2 TCP in GRE, 1 TCP, 1 TCP in VXLAN, truncated in the header"
     );
 }
 
 #[test]
-fn tcp_is_counted_by_kind_however_many_other_kinds_there_are() {
+fn tcp_in_tunnels_is_always_counted_by_kind() {
     let mut tally = Tally::default();
     let inner = packet(V4, &segment(9));
     for protocol in 100..200 {

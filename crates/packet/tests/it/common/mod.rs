@@ -1,9 +1,5 @@
-//! Two flows that between them show everything a capture can hold: losses, limited transmit,
-//! retransmissions, SACK, DSACK, timestamps, an echoed order. The sender is a script, the receiver
-//! is the real one.
-
-// Each test binary uses its part.
-#![allow(dead_code)]
+//! Two flows that together contain everything a capture can show: losses, limited transmit, retransmissions, SACK,
+//! DSACK, timestamps, an echoed order. The sender is scripted, the receiver is the real one.
 
 use dupack_packet::{CaptureWriter, Endpoints, FlowCapture, FlowConfig, Marking, Snap};
 use dupack_tcp::options::{Dsack, OrderEcho, Sack};
@@ -18,17 +14,17 @@ pub const RTT: Duration = Duration::from_millis(100);
 /// Receive buffer of both flows in bytes.
 pub const BUFFER: u32 = 1_000_000;
 
-/// What becomes of a segment.
+/// Fate of a segment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Arrives,
     Dropped,
 }
 
-/// One transmission of the script: when (ms), which segment, why, and its fate.
+/// One transmission of the script: time (ms), segment, reason, and fate.
 pub type Send = (u64, u64, &'static str, Fate);
 
-/// What passes the sender.
+/// Packet that passes the sender.
 #[derive(Clone, Copy)]
 pub enum Passing {
     Data(DataSegment, &'static str),
@@ -37,8 +33,8 @@ pub enum Passing {
 
 use Fate::{Arrives, Dropped};
 
-/// Segments 2 and 4 of 12 are lost, found lost by three duplicate ACKs and by SACK, and
-/// segment 7 is retransmitted for nothing.
+/// Segments 2 and 4 of 12 are lost; the loss is detected by three duplicate ACKs and by SACK. Segment 7 is
+/// retransmitted spuriously.
 pub const TIMESTAMPS_SCRIPT: &[Send] = &[
     (0, 0, "new data", Arrives),
     (1, 1, "new data", Arrives),
@@ -57,7 +53,7 @@ pub const TIMESTAMPS_SCRIPT: &[Send] = &[
     (251, 11, "new data", Arrives),
 ];
 
-/// Every second segment of 8 is lost: more holes than the header has room for.
+/// Every second segment of 8 is lost: more holes than fit into the header.
 pub const ORDER_SCRIPT: &[Send] = &[
     (300, 0, "new data", Arrives),
     (301, 1, "new data", Dropped),
@@ -74,7 +70,7 @@ pub const ORDER_SCRIPT: &[Send] = &[
     (410, 7, "retransmission: transmission order", Arrives),
 ];
 
-/// The flow with timestamps.
+/// Returns the flow with timestamps.
 pub fn timestamps_flow() -> FlowConfig {
     let mut flow = FlowConfig::new(Endpoints::of_flow(0), 1448);
     flow.first_byte = SeqNumber(1_000_001);
@@ -85,7 +81,7 @@ pub fn timestamps_flow() -> FlowConfig {
     flow
 }
 
-/// The flow with an echoed order.
+/// Returns the flow with an echoed order.
 pub fn order_flow() -> FlowConfig {
     let mut flow = FlowConfig::new(Endpoints::of_flow(1), 1452);
     flow.first_byte = SeqNumber(3000);
@@ -96,7 +92,7 @@ pub fn order_flow() -> FlowConfig {
     flow
 }
 
-/// What passes the sender, by time.
+/// Returns the packets that pass the sender, in the order of time.
 pub fn run(flow: &FlowConfig, script: &[Send]) -> Vec<(Instant, Passing)> {
     let mut config = ReceiverConfig::new(flow.mss);
     config.irs = flow.first_byte;
@@ -130,12 +126,12 @@ pub fn run(flow: &FlowConfig, script: &[Send]) -> Vec<(Instant, Passing)> {
     passing
 }
 
-/// A capture of both flows, the first one opened and closed, the second one only opened.
+/// Returns a capture of both flows. The first is opened and closed, the second only opened.
 pub fn capture(snap: Snap) -> Vec<u8> {
     capture_of(snap, timestamps_flow(), order_flow())
 }
 
-/// [`capture`] with other parameters.
+/// Returns such a capture with other parameters.
 pub fn capture_of(snap: Snap, first: FlowConfig, second: FlowConfig) -> Vec<u8> {
     let mut all: Vec<(Instant, usize, Passing)> = Vec::new();
     for (flow, (config, script)) in [(first, TIMESTAMPS_SCRIPT), (second, ORDER_SCRIPT)]

@@ -3,14 +3,15 @@
 use arrow_array::RecordBatch;
 use dupack_columns::parquet::Writer;
 use dupack_columns::{Flows, Runs, Sweep};
-use dupack_lab::results::{Measure, Results};
+use dupack_lab::results::{Answered, Measure, Results};
 use parquet::errors::ParquetError;
 
 use super::{FLOWS, RUNS};
 use crate::stream::{Format, StreamError};
 use dupack_engine::folder::OutputFolder;
 
-/// Makes columns of runs. All parts have the same: those of measures that no run has are empty and cost nothing.
+/// Maker of the columns of runs. All parts have the same columns. Those of measures that no run has are empty and take
+/// no space.
 #[derive(Debug)]
 pub(in crate::stream) struct Tables {
     runs: Runs,
@@ -33,7 +34,7 @@ impl Tables {
         }
     }
 
-    pub(super) fn rows(&self, results: &Results, at: usize, point: usize) -> Rows {
+    pub(super) fn rows(&self, results: &Answered<'_>, at: usize, point: usize) -> Rows {
         let (mut runs, mut flows) = (self.runs.another(), self.flows.another());
         for run in results.runs_at(at) {
             runs.push_at(point, run);
@@ -63,7 +64,7 @@ impl Tables {
     }
 }
 
-/// Writes the part of a table that is of one block.
+/// Writes the part of a table that belongs to one block.
 fn put(
     folder: &OutputFolder,
     (table, number): (&str, usize),

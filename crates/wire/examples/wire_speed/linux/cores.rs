@@ -1,4 +1,4 @@
-//! A core for each side, and what a thread has used of its core.
+//! One core for each side, and the processor time that a thread has used.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,23 +8,23 @@ use nix::unistd::{Pid, gettid};
 
 use super::Failure;
 
-/// The calling thread, as `sched_setaffinity` takes it.
+/// The calling thread, in the form that `sched_setaffinity` expects.
 const CALLER: Pid = Pid::from_raw(0);
 
 /// One of the machine's cores.
 #[derive(Clone, Copy)]
 pub struct Core(usize);
 
-/// Who runs where.
+/// Assignment of cores.
 pub struct Cores {
-    /// The endpoint, or the relay.
+    /// Core of the endpoint or the relay.
     pub carrier: Core,
-    /// The programs that use the kernel's TCP.
+    /// Core of the programs that use the kernel's TCP.
     pub kernel: Core,
 }
 
 impl Cores {
-    /// The first two cores that this process may use.
+    /// Picks the first two cores that this process may use.
     pub fn pick() -> Result<Self, Failure> {
         let allowed = sched_getaffinity(CALLER)?;
         let mut cores = (0..CpuSet::count()).filter(|core| allowed.is_set(*core) == Ok(true));
@@ -33,13 +33,13 @@ impl Cores {
                 carrier: Core(carrier),
                 kernel: Core(kernel),
             }),
-            _ => Err("one core each needs two cores".into()),
+            _ => Err("the measurement needs two cores".into()),
         }
     }
 }
 
 impl Core {
-    /// Binds the calling thread to it.
+    /// Binds the calling thread to this core.
     pub fn take(self) -> Result<(), Failure> {
         let mut set = CpuSet::new();
         set.set(self.0)?;
@@ -47,12 +47,12 @@ impl Core {
     }
 }
 
-/// The processor time of a thread of this process, with what the kernel does in its name.
+/// Processor time of a thread of this process, including the kernel's work on its behalf.
 #[derive(Clone)]
 pub struct ThreadTime(PathBuf);
 
 impl ThreadTime {
-    /// That of the calling thread.
+    /// Opens the statistics of the calling thread.
     pub fn of_caller() -> Self {
         Self(PathBuf::from(format!(
             "/proc/self/task/{}/schedstat",
@@ -60,7 +60,7 @@ impl ThreadTime {
         )))
     }
 
-    /// So far, in seconds (the first number, in ns: Documentation/scheduler/sched-stats.rst).
+    /// Returns the time so far in seconds (the first number, in ns: Documentation/scheduler/sched-stats.rst).
     pub fn seconds(&self) -> Result<f64, Failure> {
         let text = fs::read_to_string(&self.0)?;
         let ns: f64 = text.split(' ').next().unwrap_or_default().parse()?;

@@ -1,4 +1,4 @@
-//! The kernel's side: a program that reads or writes as fast as it can, and counts.
+//! Kernel side of a run: a program that reads or writes as fast as possible and counts the bytes.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
@@ -11,20 +11,20 @@ use dupack_wire::namespace::Namespace;
 use super::cores::{Core, ThreadTime};
 use super::{FILLING, Failure, PORT};
 
-/// Bytes that are read or written at once.
+/// Bytes read or written at once.
 const CHUNK: usize = 1 << 20;
 
-/// Until windows and buffers have grown.
+/// Time for windows and buffers to grow.
 const WARM_UP_S: f64 = 0.5;
 
-/// The kernel's congestion control, which every kernel has. Some systems have BBR by default,
-/// whose pace would be measured.
+/// Congestion control of the kernel, which every kernel has. The default of some systems is BBR, and its pacing would
+/// dominate the result.
 const CONTROL: &str = "reno";
 
-/// Nothing moves for this long: something is broken.
+/// Time without progress after which the run fails.
 const STALLED: Duration = Duration::from_secs(5);
 
-/// What the program does.
+/// Role of the program.
 pub enum Side {
     /// Accepts a connection and reads.
     Reads(TcpListener),
@@ -32,7 +32,7 @@ pub enum Side {
     Writes(Ipv4Addr),
 }
 
-/// What crossed, and what it cost.
+/// Bytes transferred, and the cost.
 pub struct Measured {
     bytes: u64,
     seconds: f64,
@@ -43,7 +43,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// As `cargo measure wire-speed` reads it.
+    /// Returns the line that `cargo measure wire-speed` parses.
     pub fn line(&self) -> String {
         let Self {
             bytes,
@@ -59,19 +59,19 @@ impl Measured {
     }
 }
 
-/// A namespace in which the kernel's TCP is the same on every machine.
+/// Creates a namespace in which the kernel's TCP has the same settings on every machine.
 pub fn namespace(name: &str) -> Result<Namespace, Failure> {
     let namespace = Namespace::new(name)?;
     namespace.set("ipv4/tcp_congestion_control", CONTROL)?;
     Ok(namespace)
 }
 
-/// A listener in `namespace`.
+/// Creates a listener in `namespace`.
 pub fn listener(namespace: &Namespace, address: Ipv4Addr) -> Result<TcpListener, Failure> {
     Ok(namespace.run(move || TcpListener::bind((IpAddr::V4(address), PORT)))?)
 }
 
-/// Measures for `seconds`, beside its own time that of the thread that moves the packets.
+/// Measures for `seconds`, including the processor time of the thread that moves the packets.
 pub fn start(
     namespace: &Namespace,
     side: Side,
@@ -95,7 +95,7 @@ pub fn start(
     })?)
 }
 
-/// The program while it runs.
+/// The running program.
 struct Program {
     stream: TcpStream,
     task: Task,
@@ -111,7 +111,7 @@ enum Task {
     Write,
 }
 
-/// Times since some start.
+/// Times since a common start.
 struct Account {
     at_s: f64,
     carrier_s: f64,
@@ -136,7 +136,7 @@ impl Program {
         })
     }
 
-    /// Reads or writes until `end_s`, and says how many bytes.
+    /// Reads or writes until `end_s`. Returns the number of bytes.
     fn move_until(&mut self, end_s: f64) -> Result<u64, Failure> {
         let mut bytes = 0;
         while self.clock.now().as_secs_f64() < end_s {

@@ -10,7 +10,7 @@ use dupack_wire::tun::Tun;
 use super::cores::Core;
 use super::{BUFFER_BYTES, Direction, ENDPOINT, FILLING, Failure, KERNEL, PORT, Running, spawn};
 
-/// Starts it, connecting or listening.
+/// Starts the endpoint, which connects or listens.
 pub fn start(tun: Tun, direction: Direction, stack: &str, core: Core) -> Result<Running, Failure> {
     let stack = StackSpec::parse(stack, &Catalog::builtin())?;
     let stream = Stream { direction };
@@ -37,7 +37,7 @@ pub fn start(tun: Tun, direction: Direction, stack: &str, core: Core) -> Result<
 
 fn offer(stack: &StackSpec) -> Offer {
     let mut offer = Offer::from(catalog::offer(stack, Dialect::Linux));
-    // 4 MiB: it fits.
+    // 4 MiB, which fits.
     offer.config.receive_buffer = BUFFER_BYTES as u32;
     offer
 }

@@ -1,5 +1,5 @@
-//! Two kernels, and between them a thread that carries packets from one device to the other:
-//! what these devices give without any TCP of one's own.
+//! Baseline: two kernels and a thread that relays packets between their devices. It measures the devices without a TCP
+//! of our own.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -15,13 +15,13 @@ use super::cores::Cores;
 use super::kernel::{self, Measured, Side};
 use super::{ENDPOINT, Failure, KERNEL, Packets, device, joined, spawn};
 
-/// Packets that are carried one way before the other has its turn.
+/// Number of packets to relay in one direction before the other direction gets its turn.
 const AT_ONCE: usize = 64;
 
-/// How long it takes to see that it shall stop, in milliseconds.
+/// Time within which the relay notices that it must stop, in milliseconds.
 const ATTENTION_MS: u8 = 100;
 
-/// One kernel writes, the other reads, and that is measured.
+/// Measures the transfer from one kernel to the other.
 pub fn measure(packets: Packets, seconds: f64) -> Result<Measured, Failure> {
     let cores = Cores::pick()?;
     let (reader, writer) = (kernel::namespace("reader")?, kernel::namespace("writer")?);
@@ -38,7 +38,7 @@ pub fn measure(packets: Packets, seconds: f64) -> Result<Measured, Failure> {
     let program = kernel::start(&reader, side, cores.kernel, relay.time.clone(), seconds)?;
     let pouring = writer.spawn("writer", move || kernel::pour(KERNEL, cores.kernel))?;
     let measured = joined(program);
-    // The reader's end of the connection is gone by now, which the writer learns through the relay.
+    // The reader has closed its end by now. The writer learns of it through the relay.
     let poured = joined(pouring);
     (relay.stop)();
     joined(relay.thread)?;
@@ -63,12 +63,12 @@ fn carry(mut devices: [Tun; 2], going: &AtomicBool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Carries packets one way and says how many.
+/// Relays packets in one direction and returns their number.
 fn pass(from: &mut Tun, to: &mut Tun, clock: &WallClock, buffer: &mut [u8]) -> io::Result<usize> {
     for count in 0..AT_ONCE {
         match from.read(clock, buffer)? {
             Reading::Packet(packet) => match to.write(&packet.pending, packet.bytes, &[])? {
-                // What a kernel refuses, TCP sends again.
+                // TCP retransmits the packets that a kernel refuses.
                 Writing::Done | Writing::Refused => {}
             },
             Reading::Garbage | Reading::Lost => {}

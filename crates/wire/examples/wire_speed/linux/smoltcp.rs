@@ -1,8 +1,8 @@
-//! The TCP/IP stack smoltcp, driven as its own examples drive it, over the same device.
+//! The TCP/IP stack smoltcp on the same device, driven as in its own examples.
 //!
-//! Its `phy::TunTapInterface` allocates a buffer for each packet and knows no offload; [`Phy`]
-//! makes the same system calls from buffers that it keeps, and does what smoltcp asks for when it
-//! hands over segmentation and checksums.
+//! Its `phy::TunTapInterface` allocates a buffer for each packet and does not support offload. [`Phy`] makes the same
+//! system calls with buffers that it reuses, and meets smoltcp's requirements when it leaves segmentation and checksums
+//! to the kernel.
 
 use std::num::NonZeroUsize;
 use std::os::fd::AsFd;
@@ -31,25 +31,25 @@ use super::{
     BUFFER_BYTES, Direction, ENDPOINT, FILLING, Failure, KERNEL, PORT, PREFIX_BITS, Running, spawn,
 };
 
-/// The port that it connects from.
+/// Local port of connections.
 const OWN_PORT: u16 = 49_152;
 
-/// How long it takes to see that it shall stop.
+/// Time within which the stack notices that it must stop.
 const ATTENTION: Duration = Duration::from_millis(100);
 
-/// IPv4 and TCP headers without options.
+/// Lengths of IPv4 and TCP headers without options.
 const IP_HEADER_BYTES: usize = 20;
-/// Where the checksum stands in the TCP header (RFC 9293 §3.1).
+/// Offset of the checksum in the TCP header (RFC 9293 §3.1).
 const CHECKSUM_AT: usize = 16;
 
-/// What limits its sender beside the peer's window.
+/// Limit of the sender in addition to the peer's window.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Control {
     None,
     Reno,
 }
 
-/// Starts it, connecting or listening.
+/// Starts the stack, which connects or listens.
 pub fn start(
     tun: Tun,
     direction: Direction,
@@ -64,7 +64,7 @@ pub fn start(
     })
 }
 
-/// The stack with its one socket.
+/// The stack with its single socket.
 struct Stack {
     clock: WallClock,
     phy: Phy,
@@ -127,7 +127,7 @@ impl Stack {
 
 /// Fills the send buffer.
 fn supply(socket: &mut Socket<'_>) -> Result<(), Failure> {
-    // Twice, as the room may go around the end of the buffer.
+    // Twice, because the free space may wrap around the end of the buffer.
     while socket.can_send() {
         let fill = |room: &mut [u8]| {
             room.fill(FILLING);
@@ -148,17 +148,17 @@ fn swallow(socket: &mut Socket<'_>) -> Result<(), Failure> {
 }
 
 fn now(clock: &WallClock) -> Instant {
-    // A run lasts seconds.
+    // A run lasts only seconds, so the value fits.
     Instant::from_micros((clock.now().as_nanos() / 1000) as i64)
 }
 
-/// The device as smoltcp sees it.
+/// The device, as smoltcp expects it.
 struct Phy {
     tun: Tun,
     clock: WallClock,
     /// The packet that was read.
     incoming: Vec<u8>,
-    /// The packet that is made.
+    /// The packet to be written.
     outgoing: Vec<u8>,
 }
 
@@ -206,7 +206,7 @@ impl Device for Phy {
         capabilities.medium = Medium::Ip;
         capabilities.max_transmission_unit = usize::from(self.tun.mtu());
         if self.tun.offload() == Granted::Offload {
-            // The kernel leaves the checksums of its own packets open, and completes ours.
+            // The kernel leaves the checksums of its own packets incomplete, and completes ours.
             capabilities.checksum.tcp = Checksum::None;
             capabilities.segmentation.tcpv4 = NonZeroUsize::new(MAX_PACKET_BYTES);
         }
@@ -223,7 +223,7 @@ impl RxToken for Incoming<'_> {
     }
 }
 
-/// A packet that is to be.
+/// A packet to be written.
 struct Outgoing<'a> {
     tun: &'a mut Tun,
     buffer: &'a mut [u8],
@@ -248,7 +248,7 @@ impl TxToken for Outgoing<'_> {
             Granted::Plain => Pending::NOTHING,
             Granted::Offload => leave_to_kernel(packet, self.meta),
         };
-        // What the kernel refuses, TCP sends again; a device that is gone shows as a stall.
+        // TCP retransmits the packets that the kernel refuses. A device that is gone shows up as a stall.
         let _ = self.tun.write(&pending, packet, &[]);
         result
     }
@@ -258,7 +258,7 @@ impl TxToken for Outgoing<'_> {
     }
 }
 
-/// What the kernel has to do to a packet, which gets the sum over its pseudo-header.
+/// Returns the work left to the kernel, and writes the sum over the pseudo-header into the packet.
 fn leave_to_kernel(packet: &mut [u8], meta: PacketMeta) -> Pending {
     let (ip, tcp) = packet.split_at_mut(IP_HEADER_BYTES);
     let sum = Sum16BitWords::new()
@@ -267,7 +267,7 @@ fn leave_to_kernel(packet: &mut [u8], meta: PacketMeta) -> Pending {
         .add_2bytes((tcp.len() as u16).to_be_bytes());
     let folded = !sum.ones_complement();
     tcp[CHECKSUM_AT..CHECKSUM_AT + 2].copy_from_slice(&folded.to_ne_bytes());
-    // The header's length in words of 4 bytes is in the upper half of its 13th byte.
+    // The upper half of byte 12 holds the header length in 32-bit words.
     let header_len = IP_HEADER_BYTES + usize::from(tcp[12] >> 4) * 4;
     Pending {
         checksum: ChecksumState::Partial {

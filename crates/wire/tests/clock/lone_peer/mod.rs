@@ -1,4 +1,4 @@
-//! A host in a thread, and a peer that writes and reads packets one by one.
+//! A host on a thread, and a peer that writes and reads individual packets.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -18,7 +18,7 @@ use dupack_wire::host::{Application, Host, HostConfig, HostCounters, Listener, O
 
 const HOST: &str = "10.0.0.1:80";
 
-/// Takes everybody, each with an application of its own.
+/// Listener that accepts every connection, each with its own application.
 pub struct Everybody {
     pub application: fn() -> Box<dyn Application>,
     pub change: fn(&mut Config),
@@ -41,7 +41,7 @@ impl Listener for Everybody {
     }
 }
 
-/// The peer.
+/// The peer of the host.
 pub struct Peer {
     device: PairEnd,
     clock: WallClock,
@@ -52,7 +52,7 @@ impl Peer {
         self.send_as("10.0.0.2", port, segment);
     }
 
-    /// Sends a segment in the name of `source`.
+    /// Sends a segment with the source address `source`.
     pub fn send_as(&mut self, source: &str, port: u16, segment: &Segment) {
         let envelope = Envelope {
             source: SocketAddr::new(source.parse().expect("an address"), port),
@@ -66,8 +66,7 @@ impl Peer {
         assert_eq!(written.expect("the pair is there"), Writing::Done);
     }
 
-    /// A router says that a segment of the host's to `port` is longer than `mtu`.
-    #[allow(dead_code, reason = "not every test has routers")]
+    /// Sends a router's message that a segment from the host to `port` is longer than `mtu`.
     pub fn say_too_big(&mut self, port: u16, quoted: &Segment, mtu: u16) {
         let envelope = Envelope {
             source: HOST.parse().expect("an address"),
@@ -83,7 +82,7 @@ impl Peer {
         assert_eq!(written.expect("the pair is there"), Writing::Done);
     }
 
-    /// What the host says to `port` next; `None` if it is silent for a while.
+    /// Returns the host's next segment to `port`, or `None` after a while of silence.
     pub fn hear(&mut self, port: u16) -> Option<Segment> {
         let mut buffer = vec![0; BUFFER_BYTES];
         let end = self.clock.now() + Duration::from_secs(5);
@@ -101,8 +100,7 @@ impl Peer {
         None
     }
 
-    /// Asks for a connection; what the host says to that.
-    #[allow(dead_code, reason = "some ask with other options")]
+    /// Requests a connection and returns the host's answer.
     pub fn ask(&mut self, port: u16, isn: u32, time: Option<u32>) -> Option<Segment> {
         let mut syn = Segment::new(SeqNumber(isn));
         syn.flags = Flags::SYN;
@@ -113,7 +111,7 @@ impl Peer {
     }
 }
 
-/// Runs `test` against a host at which `listener` listens.
+/// Runs `test` against a host with this listener.
 pub fn against_host(
     listener: Everybody,
     change: impl FnOnce(&mut HostConfig),

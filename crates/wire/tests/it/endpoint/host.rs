@@ -1,4 +1,4 @@
-//! A host with real bytes: what a connection needs around it.
+//! A host with real bytes: the environment that a connection needs.
 
 use std::net::SocketAddr;
 
@@ -6,25 +6,25 @@ use dupack_packet::{Checksum, Envelope, Verify, emit, parse};
 use dupack_tcp::connection::{Connection, Event, Reason, State};
 use dupack_tcp::time::Instant;
 
-/// What the application does with a connection.
+/// Behaviour of the application on a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Bytes to send.
     pub send: u64,
-    /// Bytes that it writes at a time.
+    /// Bytes written at a time.
     pub chunk: u64,
-    /// When it closes.
+    /// Time at which the application closes.
     pub close: Close,
-    /// Bytes that it reads whenever it can, at most.
+    /// Maximum number of bytes read at a time.
     pub read: u64,
 }
 
-/// When an application closes its direction.
+/// Time at which an application closes its direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Close {
-    /// When all is written.
+    /// After everything is written.
     WhenWritten,
-    /// When the peer has closed.
+    /// After the peer has closed.
     WhenPeerHas,
 }
 
@@ -37,7 +37,7 @@ pub struct Host {
     peer_seed: u64,
     /// The receive buffer, as a ring.
     ring: Vec<u8>,
-    /// Bytes read and found right.
+    /// Bytes read and verified.
     pub read: u64,
     pub peer_finished_at: Option<u64>,
     pub closed: Option<Reason>,
@@ -70,7 +70,7 @@ impl Host {
         }
     }
 
-    /// A packet has arrived. Damaged ones are dropped.
+    /// Processes a packet that has arrived. Damaged packets are dropped.
     pub fn receive(&mut self, now: Instant, packet: &[u8]) {
         let Ok(parsed) = parse(packet, Verify::Checksums) else {
             return;
@@ -91,7 +91,7 @@ impl Host {
         }
     }
 
-    /// The application's turn.
+    /// Lets the application work.
     pub fn work(&mut self) {
         while let Some(event) = self.connection.poll_event() {
             match event {
@@ -102,7 +102,7 @@ impl Host {
             }
         }
         self.take();
-        // Nothing more comes that would wake it: what is left is read now.
+        // Nothing more will arrive to wake it, so the rest is read now.
         while self.peer_finished_at.is_some() && self.read < self.connection.readable() {
             self.take();
         }
@@ -125,7 +125,7 @@ impl Host {
         }
     }
 
-    /// Reads, and checks every byte.
+    /// Reads and verifies every byte.
     fn take(&mut self) {
         let available = self.connection.readable() - self.read;
         let bytes = available.min(self.plan.read);
@@ -137,7 +137,7 @@ impl Host {
         self.read += bytes;
     }
 
-    /// The next packet to send.
+    /// Returns the next packet to send.
     pub fn send(&mut self, now: Instant) -> Option<Vec<u8>> {
         let outgoing = self.connection.poll_transmit(now)?;
         let (written, seed) = (self.connection.written(), self.seed);
@@ -164,11 +164,11 @@ impl Host {
         packet.truncate(length);
         let mss = usize::from(self.connection.config().mss);
         let headers = if self.local.is_ipv4() { 40 } else { 60 };
-        assert!(length <= mss + headers, "the link would not carry it");
+        assert!(length <= mss + headers, "the packet exceeds the link's MTU");
         Some(packet)
     }
 
-    /// Whether everything of both directions has gone well.
+    /// Returns `true` if both directions have completed.
     pub fn is_whole(&self, expected: u64) -> bool {
         self.read == expected
             && self.peer_finished_at == Some(expected)
@@ -176,7 +176,7 @@ impl Host {
     }
 }
 
-/// The byte at `offset` of the stream with this seed.
+/// Returns the byte at `offset` of the stream with this seed.
 pub fn byte(seed: u64, offset: u64) -> u8 {
     let word = (seed ^ (offset >> 3)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     word.to_be_bytes()[(offset & 7) as usize]

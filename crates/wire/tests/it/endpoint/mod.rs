@@ -1,8 +1,4 @@
-//! What the tests of connections share: stacks, a scripted peer, hosts with real bytes, and a
-//! network between them.
-
-// Each test program uses a part of it.
-#![allow(dead_code)]
+//! Shared parts of the connection tests: stacks, a scripted peer, hosts with real bytes, and a network between them.
 
 pub mod host;
 pub mod network;

@@ -1,5 +1,4 @@
-//! A network between two hosts that does what networks do: it loses packets, delays some more
-//! than others, repeats and damages them. Everything follows from a seed.
+//! Network between two hosts that loses, reorders, duplicates and damages packets. A seed determines everything.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,20 +9,20 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::host::Host;
 
-/// How bad it is. Shares are per thousand.
+/// Impairments of the network. Shares are per thousand.
 #[derive(Clone, Copy, Debug)]
 pub struct Weather {
     pub lost: u64,
     pub repeated: u64,
     pub damaged: u64,
     pub delayed: u64,
-    /// One way.
+    /// One-way delay.
     pub delay: Duration,
-    /// What a delayed packet takes longer, at most.
+    /// Maximum additional delay of a delayed packet.
     pub extra: Duration,
 }
 
-/// A packet in flight: when it arrives, in which order it was sent, to whom, and its bytes.
+/// A packet in flight: its arrival time, its order of sending, the index of its receiver, and its bytes.
 type Flight = (Instant, u64, usize, Vec<u8>);
 
 pub struct Network {
@@ -47,7 +46,7 @@ impl Network {
         }
     }
 
-    /// Runs until both ends are closed, and returns when; or gives up.
+    /// Runs until both ends are closed and returns that time, or `None` if the limit is reached.
     pub fn run(&mut self, limit: Duration) -> Option<Instant> {
         let end = self.now + limit;
         for turn in 0..20_000_000_u64 {
@@ -84,7 +83,7 @@ impl Network {
         }
     }
 
-    /// Lets both applications work and takes what the connections send.
+    /// Lets both applications work, and takes the packets that the connections send.
     fn serve(&mut self) {
         for from in 0..2 {
             loop {

@@ -1,17 +1,17 @@
-//! A connection and a peer that is a script: segments as words, time by the millisecond.
+//! Connection with a scripted peer: segments are text, and time advances in milliseconds.
 //!
-//! A segment is written as tcpdump writes it, with both ends' numbers counted from their SYNs:
+//! Segments are written as tcpdump writes them, with the numbers of both ends relative to their SYNs:
 //!
 //! ```text
 //! S 0                 SYN
 //! S. 0 ack 1          SYN, ACK
 //! . 1 ack 1           an ACK
 //! P. 1:101 ack 1      100 bytes, PSH
-//! F. 101 ack 1        FIN; 101:201 would bring 100 bytes before it
+//! F. 101 ack 1        FIN; 101:201 would put 100 bytes before it
 //! R 1                 RST
 //! ```
 //!
-//! Of what the connection sends only this is compared; the rest is in [`Script::last`].
+//! Only these fields of the connection's segments are compared. [`Script::last`] holds the rest.
 
 use dupack_algorithms::catalog::Dialect;
 use dupack_tcp::connection::{
@@ -25,23 +25,23 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::stacks::{builder, config, stack};
 
-/// Initial sequence numbers, so that the first hundred bytes wrap.
+/// Initial sequence numbers that wrap within the first hundred bytes.
 pub const OUR_ISS: u32 = u32::MAX - 50;
 pub const PEER_ISS: u32 = u32::MAX - 70;
 
 pub struct Script {
     pub connection: Connection,
     pub now: Instant,
-    /// What was sent last.
+    /// Last segment sent.
     pub last: Option<Outgoing>,
-    /// TSval of the peer's next segment, if it stamps.
+    /// TSval of the peer's next segment, if it uses timestamps.
     pub peer_time: Option<u32>,
     /// Window field of the peer's segments.
     pub window: u16,
     pub options: Options,
 }
 
-/// The parameters of scripted connections: no timestamps, immediate ACKs.
+/// Returns the parameters of scripted connections: no timestamps, immediate ACKs.
 pub fn plain() -> Config {
     let mut plain = config(&stack("sack/reno"), Dialect::Rfc, OUR_ISS);
     plain.mss = 1000;
@@ -53,7 +53,7 @@ pub fn plain() -> Config {
     plain
 }
 
-/// The parameters of scripted connections with timestamps by the millisecond.
+/// Returns the parameters of scripted connections with millisecond timestamps.
 pub fn stamped() -> Config {
     let mut config = plain();
     config.offer.timestamps = Some(TimestampClock {
@@ -89,7 +89,7 @@ impl Script {
         Self::new(Connection::listen(config, build))
     }
 
-    /// An established connection, opened by us; nothing is due.
+    /// Creates an established connection that we opened. Nothing is due.
     pub fn established(config: Config) -> Self {
         let mut script = Self::active(config);
         script.sends(&["S 0"]);
@@ -102,7 +102,7 @@ impl Script {
         script
     }
 
-    /// The same for `stack`.
+    /// Same as [`established`](Self::established), for the stack `text`.
     pub fn established_with(config: Config, text: &str) -> Self {
         let build = builder(&stack(text), Dialect::Rfc);
         let mut script = Self::new(Connection::connect(config, build));
@@ -113,9 +113,7 @@ impl Script {
         script
     }
 
-    /// `ms` milliseconds pass; every timer is served when it is due. What is sent meanwhile is
-    /// left to the next [`sends`](Self::sends) if it is the last thing, and else asserted
-    /// nothing of.
+    /// Lets `ms` milliseconds pass and serves every timer when it is due. Returns the segments sent meanwhile, as text.
     pub fn pass(&mut self, ms: u64) -> Vec<String> {
         let until = self.now + Duration::from_millis(ms);
         let mut sent = Vec::new();
@@ -128,10 +126,10 @@ impl Script {
             self.connection.handle_timeout(self.now);
             sent.extend(self.drain());
         }
-        panic!("the connection's timer never rests");
+        panic!("the connection's timers never stop");
     }
 
-    /// Everything due, as words.
+    /// Returns all due segments as text.
     pub fn drain(&mut self) -> Vec<String> {
         let mut sent = Vec::new();
         while let Some(outgoing) = self.connection.poll_transmit(self.now) {
@@ -142,13 +140,13 @@ impl Script {
         sent
     }
 
-    /// What is due now is exactly this.
+    /// Asserts that exactly these segments are due now.
     #[track_caller]
     pub fn sends(&mut self, expected: &[&str]) {
         assert_eq!(self.drain(), expected);
     }
 
-    /// The segment that `words` describe, from the peer.
+    /// Returns the peer's segment that `words` describe.
     pub fn segment(&mut self, words: &str) -> Segment {
         let mut segment = read(words);
         segment.window = self.window;
@@ -174,7 +172,7 @@ impl Script {
         self.handle(&segment)
     }
 
-    /// The same with SACK blocks.
+    /// Delivers the peer's segment that `words` describe, with SACK blocks.
     pub fn arrive_sacking(&mut self, words: &str, blocks: &[(u32, u32)]) -> Option<Store> {
         let mut segment = self.segment(words);
         let mut sacks = SackBlocks::NONE;
@@ -206,7 +204,7 @@ impl Script {
     }
 }
 
-/// The segment as words.
+/// Returns the segment as text.
 pub fn words(outgoing: &Outgoing) -> String {
     let segment = &outgoing.segment;
     let mut words = String::new();
@@ -234,7 +232,7 @@ pub fn words(outgoing: &Outgoing) -> String {
     words
 }
 
-/// The peer's segment that `words` describe.
+/// Parses the text of a segment from the peer.
 fn read(text: &str) -> Segment {
     let mut parts = text.split(' ');
     let letters = parts.next().expect("flags");
@@ -251,7 +249,7 @@ fn read(text: &str) -> Segment {
             'R' => Flags::RST,
             'P' => Flags::PSH,
             '.' => Flags::NONE,
-            _ => panic!("`{letter}` is no flag"),
+            _ => panic!("`{letter}` is not a flag"),
         };
         segment.flags = segment.flags.with(flag);
     }

@@ -1,11 +1,10 @@
-//! Connections for a stack of the catalog.
+//! Connections for the stacks of the catalog.
 
 use dupack_algorithms::catalog::{Axis, Catalog, Dialect, StackSpec, offer};
 use dupack_tcp::connection::{BuildSender, Config, KeepAlive};
-use dupack_tcp::options::Sack;
 use dupack_tcp::seq::SeqNumber;
 
-/// Every recovery of the catalog, each with the first stack that it is valid in.
+/// Returns every recovery in the catalog, each in the first stack in which it is valid.
 pub fn every_recovery() -> Vec<StackSpec> {
     let catalog = Catalog::builtin();
     let with = |recovery: &str| {
@@ -20,13 +19,13 @@ pub fn stack(text: &str) -> StackSpec {
     StackSpec::parse(text, &Catalog::builtin()).expect("the stack is valid")
 }
 
-/// What makes the sender of `stack`.
+/// Returns the builder of the sender of `stack`.
 pub fn builder(stack: &StackSpec, dialect: Dialect) -> BuildSender {
     offer(stack, dialect).1
 }
 
-/// The parameters of a connection for `stack`: what it needs is offered, and keep-alive is on as
-/// fine timestamps want it.
+/// Returns the parameters of a connection for `stack`: all required options are offered, and keep-alive is on because
+/// fine timestamps require it.
 pub fn config(stack: &StackSpec, dialect: Dialect, iss: u32) -> Config {
     let (mut config, _) = offer(stack, dialect);
     config.mss = 1460;
@@ -35,9 +34,4 @@ pub fn config(stack: &StackSpec, dialect: Dialect, iss: u32) -> Config {
     config.challenge_secret = u64::from(iss) << 20 | 0x5ec;
     config.keep_alive = Some(KeepAlive::STANDARD);
     config
-}
-
-/// Whether `agreed`.
-pub fn yes(agreed: Sack) -> bool {
-    agreed.is_on()
 }

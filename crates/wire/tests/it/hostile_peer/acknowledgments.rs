@@ -1,4 +1,4 @@
-//! Attacks on the sending half: acknowledgments, SACK blocks and windows.
+//! Attacks on the sender: acknowledgments, SACK blocks and windows.
 
 use dupack_tcp::connection::{Event, Reason, State};
 use dupack_tcp::time::Duration;
@@ -9,8 +9,8 @@ use crate::endpoint::stacks::every_recovery;
 
 #[test]
 fn sack_panic() {
-    // CVE-2019-11477: the smallest segments, and SACK blocks that join and part them in all ways
-    // until a count overflows. Here segments are never split or joined.
+    // CVE-2019-11477: the smallest segments, and SACK blocks that merge and split them in all ways until a counter
+    // overflows. This implementation never splits or merges segments.
     for stack in every_recovery() {
         let mut t = Script::established_with(plain_for(&stack), &stack.to_string());
         t.window = 65_535;
@@ -37,7 +37,7 @@ fn sack_blocks_that_make_no_sense() {
     each(20_000, |t| {
         let before = t.connection.acknowledged();
         for blocks in [
-            // Empty, backwards, before the stream, beyond what was sent, around the world.
+            // Empty, reversed, before the stream, beyond the data sent, and around the whole sequence space.
             [(5, 5), (1000, 500), (0, 1), (1 << 30, (1 << 30) + 9)],
             [(u32::MAX, 1), (1, u32::MAX), (1 << 31, 1), (1, 1 << 31)],
             [(1, 3000), (1, 3000), (2999, 3001), (1, 1_000_000)],
@@ -70,7 +70,7 @@ fn ack_division() {
 }
 
 #[test]
-fn optimistic_acks_of_what_was_never_sent() {
+fn optimistic_acks_of_unsent_data() {
     each(20_000, |t| {
         let cwnd = t.connection.sender().expect("open").window().cwnd;
         let mut answers = 0;
@@ -88,7 +88,7 @@ fn optimistic_acks_of_what_was_never_sent() {
 
 #[test]
 fn spoofed_duplicate_acks() {
-    // Savage et al. 1999 §2.2. What they draw out stays within the peer's own window.
+    // Savage et al. 1999 §2.2. The additional data stays within the peer's own window.
     each(1_000_000, |t| {
         for _ in 0..5000 {
             t.arrive(". 1 ack 1");
@@ -103,7 +103,7 @@ fn spoofed_duplicate_acks() {
 
 #[test]
 fn reneging() {
-    // RFC 2018 §8: everything sacked, and then thrown away.
+    // RFC 2018 §8: everything is sacked and then discarded.
     each(8000, |t| {
         t.arrive_sacking(". 1 ack 1", &[(1001, 8001)]);
         t.drain();
@@ -114,7 +114,7 @@ fn reneging() {
             if state == State::Closed {
                 break;
             }
-            // Every ACK moves on by a segment at most: as if nothing had been kept.
+            // Every ACK advances by at most a segment, as if nothing had been kept.
             if let Some(slot) = seen.get_mut((una / 1000) as usize) {
                 *slot = true;
             }
@@ -128,8 +128,8 @@ fn reneging() {
 
 #[test]
 fn a_window_held_at_zero() {
-    // The peer answers every probe and never takes a byte. It may (RFC 9293 §3.8.6.1, MUST-37),
-    // and all that it gets is a probe a minute, until the host has had enough (RFC 6429).
+    // The peer answers every probe and never accepts a byte. It may do so (RFC 9293 §3.8.6.1, MUST-37), and all that it
+    // gets is one probe a minute, until the host gives up (RFC 6429).
     each(5000, |t| {
         t.window = 0;
         t.arrive(". 1 ack 5001");
@@ -152,7 +152,7 @@ fn a_window_held_at_zero() {
 
 #[test]
 fn a_window_held_at_zero_in_silence() {
-    // It answers none: the user timeout ends it.
+    // The peer answers no probe, and the user timeout ends the connection.
     each(5000, |t| {
         t.window = 0;
         t.arrive(". 1 ack 5001");
@@ -169,7 +169,7 @@ fn a_window_held_at_zero_in_silence() {
 
 #[test]
 fn a_shrinking_window() {
-    // RFC 9293 §3.8.6: the right edge must not move left, and a sender must bear it.
+    // RFC 9293 §3.8.6: the right edge must not move left, but a sender must tolerate it.
     each(20_000, |t| {
         for window in [9000, 5000, 1, 0, 0, 3, 0] {
             t.window = window;
@@ -184,8 +184,8 @@ fn a_shrinking_window() {
 }
 
 #[test]
-fn windows_of_a_byte_draw_no_tiny_segments() {
-    // Silly window syndrome, on purpose: RFC 9293 §3.8.6.2.1.
+fn windows_of_one_byte_cause_no_tiny_segments() {
+    // Deliberate silly window syndrome: RFC 9293 §3.8.6.2.1.
     let mut t = Script::established(plain());
     t.connection.write(20_000).expect("open");
     t.drain();
@@ -217,6 +217,6 @@ fn the_widest_window_is_used_only_as_far_as_the_network_bears() {
     }
     let sender = t.connection.sender().expect("established");
     let edge = sender.peer_edge() - sender.scoreboard().una();
-    // Shift 14 at most: just below 2³⁰.
+    // Shift 14 at most, i.e. just below 2³⁰.
     assert!(edge <= 65_535 << 14);
 }

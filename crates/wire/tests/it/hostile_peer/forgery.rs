@@ -1,4 +1,4 @@
-//! Somebody who guesses: segments that do not come from the peer at all.
+//! Attacks by an off-path attacker: guessed segments that do not come from the peer.
 
 use dupack_tcp::connection::{Event, Flags, Reason, Segment, State};
 use dupack_tcp::seq::SeqNumber;
@@ -9,7 +9,7 @@ use crate::endpoint::script::{OUR_ISS, PEER_ISS, Script, plain};
 
 #[test]
 fn blind_rst() {
-    // RFC 5961 §3: anywhere in the window but at its left edge a RST is only challenged.
+    // RFC 5961 §3: a RST in the window, except at its left edge, only causes a challenge ACK.
     let mut t = Script::established(plain());
     let mut answers = 0;
     for guess in (2..50_000_u32).step_by(13) {
@@ -18,19 +18,19 @@ fn blind_rst() {
     }
     t.is(State::Established);
     assert!((1..=ANSWERS_BOUND).contains(&answers), "{answers}");
-    // Outside of it, it is not even answered.
+    // Outside the window, it is not even answered.
     t.now += Duration::from_secs(2);
     t.arrive("R 60000");
     t.arrive("R -5");
     t.sends(&[]);
-    // The true peer, challenged, sends the exact number.
+    // The real peer answers the challenge with the exact number.
     t.arrive("R 1");
     t.is(State::Closed);
 }
 
 #[test]
 fn blind_syn() {
-    // RFC 5961 §4: whatever its number.
+    // RFC 5961 §4: regardless of its sequence number.
     let mut t = Script::established(plain());
     for words in ["S 0", "S 1", "S 500", "S. 1 ack 1", "S 100000", "FS 1"] {
         t.arrive(words);
@@ -46,19 +46,19 @@ fn blind_syn() {
 }
 
 #[test]
-fn a_rebooted_peer_finds_out_where_it_stands() {
+fn a_rebooted_peer_discovers_the_half_open_connection() {
     // RFC 9293 §3.5.1, figure 9, with RFC 5961 §4.
     let mut t = Script::established(plain());
     t.arrive("S 777777");
     t.sends(&[". 1 ack 1"]);
-    // The peer knows of no such connection.
+    // The peer does not know such a connection.
     t.arrive("R 1");
     assert!(t.events().contains(&Event::Closed(Reason::Reset)));
 }
 
 #[test]
 fn blind_data() {
-    // RFC 5961 §5: data in the window, but an ACK that the peer cannot have sent.
+    // RFC 5961 §5: data in the window, with an ACK that the peer cannot have sent.
     let mut t = Script::established(plain());
     t.connection.write(5000).expect("open");
     t.drain();
@@ -74,8 +74,8 @@ fn blind_data() {
 }
 
 #[test]
-fn what_lies_before_the_window_is_answered_and_acknowledges_nothing() {
-    // RFC 9293 §3.10.7.4, first: an unacceptable segment is dropped with its ACK field.
+fn segments_before_the_window_are_answered_and_acknowledge_nothing() {
+    // RFC 9293 §3.10.7.4, first step: an unacceptable segment is dropped together with its ACK field.
     let mut t = Script::established(plain());
     for n in 0..20 {
         t.arrive(&format!(". {}:{} ack 1", 1 + n * 1000, 1001 + n * 1000));
@@ -86,11 +86,11 @@ fn what_lies_before_the_window_is_answered_and_acknowledges_nothing() {
     let window = |t: &Script| t.connection.sender().expect("open").peer_edge();
     let edge = window(&t);
     for words in [
-        // An old segment, a keep-alive probe, an end of the stream.
+        // An old segment, a keep-alive probe, and an end of the stream.
         ". 1:1001 ack 3001",
         ". 20000 ack 3001",
         "F. 19000 ack 3001",
-        // Further below than anything that was ever sent.
+        // Below anything that was ever sent.
         ". -60000:-59000 ack 3001",
         ". -9 ack 3001",
     ] {
@@ -101,7 +101,7 @@ fn what_lies_before_the_window_is_answered_and_acknowledges_nothing() {
         assert_eq!(window(&t), edge, "{words}");
     }
     t.window = 20_000;
-    // What repeats the last bytes is a repetition whose ACK was lost, and its ACK counts.
+    // A segment that repeats the last bytes is a retransmission whose ACK was lost, so its ACK counts.
     t.arrive(". 19001:20001 ack 1001");
     t.sends(&[". 3001 ack 20001"]);
     assert_eq!(t.connection.acknowledged(), 1000);
@@ -110,7 +110,7 @@ fn what_lies_before_the_window_is_answered_and_acknowledges_nothing() {
 
 #[test]
 fn an_old_segment_is_reported_as_a_duplicate() {
-    // RFC 2883 §4.1.1, though nothing else of it counts.
+    // RFC 2883 §4.1.1. Nothing else of the segment counts.
     let mut t = Script::established(plain());
     t.arrive(". 1:1001 ack 1");
     t.arrive(". 1001:2001 ack 1");
@@ -125,8 +125,8 @@ fn an_old_segment_is_reported_as_a_duplicate() {
 
 #[test]
 fn an_ack_at_the_end_of_a_window_that_is_in_flight_counts() {
-    // RFC 9293 Appendix A.2: the peer has sent all that it may and lost the first of it. The
-    // number of its ACKs is the first after the window.
+    // RFC 9293 Appendix A.2: the peer has sent everything that it may, and the first part was lost. The sequence number
+    // of its ACKs is the first one after the window.
     let mut t = Script::established(plain());
     t.connection.write(1000).expect("open");
     t.drain();
@@ -135,7 +135,7 @@ fn an_ack_at_the_end_of_a_window_that_is_in_flight_counts() {
     t.arrive(". 50001 ack 1001");
     t.sends(&[]);
     assert_eq!(t.connection.acknowledged(), 1000);
-    // A RST there lies outside (RFC 5961 §3).
+    // A RST there is outside the window (RFC 5961 §3).
     t.arrive("R 50001");
     t.sends(&[]);
 }
@@ -150,7 +150,7 @@ fn a_flood_from_outside_the_window() {
         answers += t.drain().len();
     }
     assert!(answers <= ANSWERS_BOUND, "{answers}");
-    // With data each is answered, once: no more comes out than goes in.
+    // Each segment with data is answered once, so no more comes out than goes in.
     for n in 0..10_000_u32 {
         let number = 60_000 + n * 31;
         let words = format!(". {number}:{} ack 1", number + 10);
@@ -163,7 +163,7 @@ fn a_flood_from_outside_the_window() {
 
 #[test]
 fn every_combination_of_flags() {
-    // Among them the packets called Christmas tree and null scan.
+    // This includes the packets known as Christmas tree and null scan.
     let open: [fn() -> Script; 4] = [
         || Script::passive(plain()),
         || {
@@ -179,8 +179,8 @@ fn every_combination_of_flags() {
         },
         || Script::established(plain()),
     ];
-    // Every fifth in every run: each flag is set in half of these, too.
-    let stride = dupack_volume::cases(5, 1) as usize;
+    // Every fifth combination in a normal run. Each flag is still set in half of these.
+    let stride = dupack_testing::cases(5, 1) as usize;
     for open in open {
         for bits in (0..=511_u16).step_by(stride) {
             for (ack, len) in [(None, 0), (Some(1), 0), (Some(1), 5), (Some(90), 5)] {
@@ -226,7 +226,7 @@ fn a_handshake_that_is_never_finished() {
 
 #[test]
 fn a_guess_in_the_handshake() {
-    // Wrong acknowledgments, resets and data while the answer to the SYN is on its way.
+    // Wrong acknowledgments, resets and data while the SYN-ACK is in flight.
     let mut t = Script::passive(plain());
     t.arrive("S 0");
     t.drain();
@@ -244,19 +244,19 @@ fn a_guess_in_the_handshake() {
 }
 
 #[test]
-fn two_ends_that_disagree_do_not_answer_each_other_for_ever() {
-    // The ACK storm: somebody's data has moved both ends out of step (Abramov and Herzberg
-    // 2011). Two connections that each hold the other's numbers for wrong.
+fn two_desynchronized_ends_do_not_answer_each_other_forever() {
+    // ACK storm: injected data has desynchronized both ends (Abramov and Herzberg 2011). Each of the two connections
+    // considers the other's numbers wrong.
     let mut a = Script::established(plain());
     let mut answers = 0;
     for _ in 0..10_000 {
-        // Each of our answers is answered by an ACK from another world.
+        // Each of our answers is answered by an ACK with unrelated numbers.
         a.arrive(". 70000 ack 1");
         answers += a.drain().len();
         a.arrive(". 1 ack 70000");
         answers += a.drain().len();
         a.now += Duration::from_micros(100);
     }
-    // In one second of it, which may touch two periods.
+    // One second of the storm may span two periods.
     assert!(answers <= 2 * ANSWERS_BOUND, "{answers}");
 }

@@ -1,5 +1,5 @@
-//! A peer, or somebody who pretends to be it, that means harm. After each attack the connection
-//! is right or closed with an error, remembers no more than it may, and has never panicked.
+//! A malicious peer, or an attacker who impersonates it. After each attack, the connection is correct or closed with an
+//! error, stores no more than its limits allow, and has never panicked.
 
 mod acknowledgments;
 mod data;
@@ -12,10 +12,10 @@ use dupack_tcp::connection::Config;
 use crate::endpoint::script::{OUR_ISS, Script, plain, stamped};
 use crate::endpoint::stacks::{config, every_recovery};
 
-/// More answers to suspect segments than a connection gives in a second.
+/// More answers to suspicious segments than a connection gives in a second.
 const ANSWERS_BOUND: usize = 21;
 
-/// The parameters of [`plain`] with what `stack` needs.
+/// Returns the parameters of [`plain`] with the options that `stack` needs.
 fn plain_for(stack: &StackSpec) -> Config {
     let needed = config(stack, Dialect::Rfc, OUR_ISS);
     let mut plain = plain();
@@ -24,8 +24,8 @@ fn plain_for(stack: &StackSpec) -> Config {
     plain
 }
 
-/// An established connection of every recovery, with `written` bytes to send and the first of
-/// them sent.
+/// Runs an attack on an established connection of every recovery, with `written` bytes to send. The first of them are
+/// already sent.
 fn each(written: u64, mut attack: impl FnMut(&mut Script)) {
     for stack in every_recovery() {
         let mut t = Script::established_with(plain_for(&stack), &stack.to_string());
@@ -35,7 +35,7 @@ fn each(written: u64, mut attack: impl FnMut(&mut Script)) {
     }
 }
 
-/// An established connection with timestamps; the peer's clock stands at `peer_time`.
+/// Creates an established connection with timestamps. The peer's clock reads `peer_time`.
 fn established_stamped(peer_time: u32) -> Script {
     let mut t = Script::active(stamped());
     t.peer_time = Some(peer_time);
@@ -46,7 +46,7 @@ fn established_stamped(peer_time: u32) -> Script {
     t
 }
 
-/// The peer acknowledges everything in turn: what was written arrives.
+/// Lets the peer acknowledge everything in turn and asserts that all data written arrives.
 #[track_caller]
 fn finishes(t: &mut Script) {
     t.window = 40_000;

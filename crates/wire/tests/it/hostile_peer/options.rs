@@ -1,4 +1,4 @@
-//! Attacks by options: segment sizes, timestamps, and bytes that are no options.
+//! Attacks by options: segment sizes, timestamps, and invalid option bytes.
 
 use dupack_packet::Options;
 use dupack_tcp::connection::{MIN_SEND_MSS, State, Timestamps};
@@ -11,7 +11,7 @@ use crate::endpoint::script::{OUR_ISS, Script, plain};
 
 #[test]
 fn tiny_mss() {
-    // CVE-2019-11479: an MSS that leaves a byte of data or less in a packet.
+    // CVE-2019-11479: an MSS that leaves at most one data byte per packet.
     for mss in [1, 47, 48, 60, 87] {
         let mut t = Script::active(plain());
         t.sends(&["S 0"]);
@@ -28,13 +28,13 @@ fn tiny_mss() {
 }
 
 #[test]
-fn wild_timestamps_do_not_make_round_trip_times() {
+fn invalid_timestamps_give_no_round_trip_times() {
     let mut t = established_stamped(1000);
     let srtt = |t: &Script| t.connection.sender().expect("open").rtt().srtt();
     let of_the_handshake = srtt(&t);
     t.connection.write(1000).expect("open");
     t.drain();
-    // Everything is repeated once, so that only echoes tell the time.
+    // Everything is retransmitted once, so only timestamp echoes give round-trip times.
     t.pass(1100);
     for echo in [0, 1, u32::MAX, 1 << 31, 12_345] {
         let mut segment = t.segment(". 1 ack 2");
@@ -57,7 +57,7 @@ fn wild_timestamps_do_not_make_round_trip_times() {
 }
 
 #[test]
-fn old_duplicates_are_known_by_their_timestamps() {
+fn old_duplicates_are_recognized_by_their_timestamps() {
     // RFC 7323 §5.3, with a clock that wraps.
     let mut t = established_stamped(u32::MAX - 3);
     assert!(t.arrive("P. 1:101 ack 1").is_some());
@@ -78,8 +78,8 @@ fn old_duplicates_are_known_by_their_timestamps() {
 }
 
 #[test]
-fn segments_that_have_lost_their_timestamps() {
-    // RFC 7323 §3.2: dropped, silently. But a RST counts.
+fn segments_without_the_negotiated_timestamps() {
+    // RFC 7323 §3.2: silently dropped, except for a RST.
     let mut t = established_stamped(1000);
     t.peer_time = None;
     assert_eq!(t.arrive("P. 1:101 ack 1"), None);
@@ -89,7 +89,7 @@ fn segments_that_have_lost_their_timestamps() {
 }
 
 #[test]
-fn a_leap_of_the_peers_clock_harms_the_peer_alone() {
+fn a_jump_of_the_peers_clock_harms_only_the_peer() {
     let mut t = established_stamped(1000);
     t.peer_time = Some(1000 + 0x7fff_0000);
     assert!(t.arrive("P. 1:101 ack 1").is_some());
@@ -104,7 +104,7 @@ fn a_leap_of_the_peers_clock_harms_the_peer_alone() {
 
 #[test]
 fn only_an_acceptable_segment_moves_the_peers_clock() {
-    // RFC 7323 §5.3: R2 (outside the window) comes before R3 (TS.Recent).
+    // RFC 7323 §5.3: R2 (outside the window) is checked before R3 (TS.Recent).
     let mut t = established_stamped(1000);
     assert!(t.arrive("P. 1:1001 ack 1").is_some());
     assert!(t.arrive("P. 1001:2001 ack 1").is_some());
@@ -126,7 +126,7 @@ fn only_an_acceptable_segment_moves_the_peers_clock() {
 
 #[test]
 fn garbage_options() {
-    // Lengths of nothing, of one, beyond the field; known kinds with wrong lengths; twice; no end.
+    // Lengths of zero, one, and beyond the field; known kinds with wrong lengths; duplicates; no end marker.
     let fields: [&[u8]; 12] = [
         &[2, 0],
         &[2, 1],
@@ -144,13 +144,13 @@ fn garbage_options() {
     for field in fields {
         assert_eq!(Options::parse(field), Options::NONE, "{field:?}");
     }
-    // What is right before and between them counts.
+    // Valid options before and between invalid ones count.
     let mixed = [2, 4, 1, 0, 77, 3, 9, 3, 2, 1, 3, 3, 7, 4, 2, 8, 0];
     let read = Options::parse(&mixed);
     assert_eq!((read.mss, read.window_scale), (Some(256), Some(7)));
     assert_eq!(read.sack_permitted, Sack::Permitted);
     assert_eq!(read.timestamps, None);
-    // Five blocks do not fit a header; a field of any other origin may still say so.
+    // Five blocks do not fit into a header, but another source of options may still contain them.
     let mut long = vec![5, 42];
     long.extend([0; 40]);
     assert_eq!(Options::parse(&long).sacks.as_slice().len(), 4);
@@ -171,7 +171,7 @@ fn options_of_a_syn_after_the_syn_change_nothing() {
 }
 
 #[test]
-fn sacks_that_were_not_agreed_on_are_ignored() {
+fn unnegotiated_sack_blocks_are_ignored() {
     let mut config = plain();
     config.offer.sack = Sack::Absent;
     let mut t = Script::established_with(config, "newreno/reno");

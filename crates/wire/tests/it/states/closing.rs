@@ -1,4 +1,4 @@
-//! From the first FIN, or the RST, to CLOSED.
+//! States from the first FIN or RST to CLOSED.
 
 use dupack_tcp::connection::{Event, Flags, Reason, Segment, State};
 use dupack_tcp::receiver::{AckPolicy, AdaptiveAcks};
@@ -15,7 +15,7 @@ fn this_end_closes_first() {
     t.sends(&["FP. 1:11 ack 1"]);
     t.arrive(". 1 ack 12");
     t.is(State::FinWait2);
-    // Half-closed: the peer may go on.
+    // Half-closed: the peer may continue.
     assert!(t.arrive("P. 1:51 ack 12").is_some());
     t.sends(&[". 12 ack 51"]);
     t.arrive("F. 51 ack 12");
@@ -69,7 +69,7 @@ fn both_ends_close_at_once() {
 }
 
 #[test]
-fn one_segment_may_acknowledge_the_fin_and_bring_one() {
+fn one_segment_may_acknowledge_the_fin_and_carry_one() {
     let mut t = Script::established(plain());
     t.connection.close();
     t.sends(&["F. 1 ack 1"]);
@@ -79,7 +79,7 @@ fn one_segment_may_acknowledge_the_fin_and_bring_one() {
 }
 
 #[test]
-fn a_lost_fin_is_sent_again() {
+fn a_lost_fin_is_retransmitted() {
     let mut t = Script::established(plain());
     t.connection.close();
     t.sends(&["F. 1 ack 1"]);
@@ -95,7 +95,7 @@ fn a_fin_that_overtakes_data_waits_for_it() {
     t.sends(&[". 1 ack 1"]);
     let sacks = t.last.clone().expect("the ACK").segment.options.sacks;
     let block = sacks.as_slice()[0];
-    // The FIN is one of the positions that the block covers.
+    // The block includes the sequence number of the FIN.
     assert_eq!(block.end.0.wrapping_sub(block.start.0), 101);
     t.arrive(". 1:101 ack 1");
     t.is(State::CloseWait);
@@ -132,7 +132,7 @@ fn time_wait_is_not_cut_short_by_a_rst() {
 }
 
 #[test]
-fn an_abort_sends_a_rst_and_whatever_comes_then_gets_one_too() {
+fn an_abort_sends_a_rst_and_later_segments_get_one_too() {
     let mut t = Script::established(plain());
     t.connection.write(10).expect("open");
     t.sends(&["P. 1:11 ack 1"]);
@@ -143,7 +143,7 @@ fn an_abort_sends_a_rst_and_whatever_comes_then_gets_one_too() {
     t.arrive("P. 1:101 ack 1");
     t.sends(&["R 1"]);
     t.arrive("P 1:101");
-    // Number 0, which lies 51 after our SYN.
+    // Number 0, which is 51 after our SYN.
     t.sends(&["R. 51 ack 101"]);
     t.arrive("R 1");
     t.sends(&[]);
@@ -193,7 +193,7 @@ fn a_segment_without_a_connection_is_answered_as_the_rfc_says() {
 }
 
 #[test]
-fn what_is_left_in_time_wait_takes_the_time_of_a_repeated_fin() {
+fn time_wait_adopts_the_timestamp_of_a_retransmitted_fin() {
     let mut t = Script::active(stamped());
     t.peer_time = Some(4000);
     t.sends(&["S 0"]);
@@ -211,16 +211,16 @@ fn what_is_left_in_time_wait_takes_the_time_of_a_repeated_fin() {
         let answer = left.handle_segment(t.now, &again).expect("an answer");
         answer.options.timestamps.map(|stamps| stamps.echo)
     };
-    // The FIN again, with a later timestamp.
+    // A retransmitted FIN with a later timestamp.
     assert_eq!(echoed("F. 1 ack 2"), Some(5001));
-    // Others that lie elsewhere are none.
+    // Other segments are not retransmissions of the FIN.
     let before = echoed("F. 7 ack 2");
     assert!(before.is_some_and(|echo| echo < 5000), "{before:?}");
 }
 
 #[test]
 fn a_fin_just_beyond_the_window_is_cut_off() {
-    // RFC 9293 §3.10.7.4, first: 1000 bytes fill the window, and the FIN has no room.
+    // RFC 9293 §3.10.7.4, first step: 1000 bytes fill the window, and there is no room for the FIN.
     let mut config = plain();
     config.receive_buffer = 1000;
     let mut t = Script::established(config);
@@ -229,7 +229,7 @@ fn a_fin_just_beyond_the_window_is_cut_off() {
     t.sends(&[". 1 ack 1001"]);
     assert_eq!(t.connection.read(1000), 1000);
     t.drain();
-    // What was cut off has said nothing: the stream may go on.
+    // The FIN that was cut off does not count: the stream may continue.
     assert!(t.arrive("P. 1001:1101 ack 1").is_some());
     t.arrive("F. 1101 ack 1");
     t.is(State::CloseWait);
@@ -237,7 +237,7 @@ fn a_fin_just_beyond_the_window_is_cut_off() {
 
 #[test]
 fn the_ack_of_a_fin_waits_for_the_applications_answer_unless_something_is_missing() {
-    // As Linux has it: a server that closes in turn acknowledges with its own FIN.
+    // As in Linux: a server that closes in turn acknowledges with its own FIN.
     let mut config = plain();
     config.ack_policy = AckPolicy::Adaptive(AdaptiveAcks::LINUX);
     let established = || {

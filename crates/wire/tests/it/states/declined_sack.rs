@@ -1,4 +1,4 @@
-//! A peer that declines SACK: every recovery repairs losses all the same.
+//! A peer that declines SACK: every recovery still repairs losses.
 
 use dupack_algorithms::catalog::{Axis, Dialect};
 use dupack_tcp::connection::Connection;
@@ -7,7 +7,7 @@ use dupack_tcp::options::Sack;
 use crate::endpoint::script::{Script, plain};
 use crate::endpoint::stacks::{builder, every_recovery, stack};
 
-/// An established connection over 100 ms to a peer without SACK, for a stack that offers it.
+/// Creates an established connection over 100 ms to a peer without SACK, for a stack that offers it.
 fn declined(text: &str, dialect: Dialect) -> Script {
     let build = builder(&stack(text), dialect);
     let mut t = Script::new(Connection::connect(plain(), build));
@@ -20,7 +20,7 @@ fn declined(text: &str, dialect: Dialect) -> Script {
 }
 
 #[test]
-fn a_loss_is_repaired_without_a_timeout_whatever_the_recovery() {
+fn every_recovery_repairs_a_loss_without_a_timeout() {
     for spec in every_recovery() {
         for dialect in [Dialect::Rfc, Dialect::Linux] {
             let text = spec.to_string();

@@ -1,5 +1,4 @@
-//! The states of RFC 9293 one way after another, as timelines: what the peer sends, what the
-//! connection answers.
+//! Timelines of the states of RFC 9293: the peer's segments and the connection's answers.
 
 mod acceptable;
 mod closing;

@@ -1,4 +1,4 @@
-//! While the connection is open: data, windows, timers, timestamps.
+//! The open connection: data, windows, timers, timestamps.
 
 use dupack_tcp::connection::{Event, KeepAlive, Reason, Segment, State, Timestamps};
 use dupack_tcp::options::Sack;
@@ -28,7 +28,7 @@ fn a_closed_window_is_probed_and_an_update_reopens_it() {
     t.window = 0;
     t.arrive(". 1 ack 1001");
     t.sends(&[]);
-    // One below the window, without data: the peer must answer.
+    // One below the window and without data: the peer must answer.
     assert_eq!(t.pass(1000), [". 1000 ack 1"]);
     t.arrive(". 1 ack 1001");
     assert_eq!(t.pass(2000), [". 1000 ack 1"]);
@@ -46,7 +46,7 @@ fn our_window_closes_when_nothing_is_read_and_opens_again() {
     t.arrive(". 1001:2001 ack 1");
     t.sends(&[". 1 ack 2001"]);
     assert_eq!(t.last.clone().expect("the ACK").segment.window, 0);
-    // A probe with a byte that there is no room for.
+    // A probe with one byte that does not fit.
     assert_eq!(t.arrive(". 2001:2002 ack 1"), None);
     t.sends(&[". 1 ack 2001"]);
     assert_eq!(t.connection.read(5000), 2000);
@@ -55,8 +55,8 @@ fn our_window_closes_when_nothing_is_read_and_opens_again() {
 }
 
 #[test]
-fn the_coarse_steps_of_a_large_window_hide_no_opening() {
-    // 128 MiB are told in steps of 4 KiB (RFC 7323 §2.3): 3000 bytes are told as none.
+fn coarse_window_units_hide_no_opening() {
+    // 128 MiB are expressed in units of 4 KiB (RFC 7323 §2.3), so 3000 bytes become zero.
     let mut config = plain();
     config.receive_buffer = 1 << 27;
     let mut t = Script::active(config);
@@ -82,7 +82,7 @@ fn the_coarse_steps_of_a_large_window_hide_no_opening() {
 
 #[test]
 fn a_peer_without_room_that_answers_keeps_the_connection() {
-    // RFC 9293 §3.8.6.1 (MUST-37), for an hour; then it answers no more.
+    // RFC 9293 §3.8.6.1 (MUST-37), for an hour. Then the peer stops answering.
     let mut t = Script::established(plain());
     t.connection.write(3000).expect("open");
     t.window = 1000;
@@ -108,7 +108,7 @@ fn a_peer_without_room_that_answers_keeps_the_connection() {
 }
 
 #[test]
-fn data_that_a_peer_without_room_lets_in_has_the_whole_time() {
+fn data_after_a_zero_window_gets_the_full_user_timeout() {
     let mut t = Script::established(plain());
     t.connection.write(3000).expect("open");
     t.window = 0;
@@ -129,7 +129,7 @@ fn data_that_a_peer_without_room_lets_in_has_the_whole_time() {
 }
 
 #[test]
-fn an_older_segment_brings_no_news_of_the_window() {
+fn an_older_segment_does_not_update_the_window() {
     let mut t = Script::established(plain());
     t.window = 5000;
     t.arrive(". 1:101 ack 1");
@@ -138,7 +138,7 @@ fn an_older_segment_brings_no_news_of_the_window() {
     t.window = 9000;
     t.arrive(". 101:201 ack 1");
     assert_eq!(edge(&t), 9000);
-    // The first once more, by a detour.
+    // A delayed copy of the first segment.
     t.window = 100;
     t.arrive(". 1:101 ack 1");
     assert_eq!(edge(&t), 9000);
@@ -156,7 +156,7 @@ fn an_idle_connection_is_probed_and_given_up() {
     assert_eq!(t.pass(100_000), [". 0 ack 1"]);
     t.arrive(". 1 ack 1");
     t.sends(&[]);
-    assert!(t.pass(99_000).is_empty(), "the answer starts the time anew");
+    assert!(t.pass(99_000).is_empty(), "the answer restarts the timer");
     let sent = t.pass(1000 + 30_000);
     assert_eq!(sent, [". 0 ack 1", ". 0 ack 1", ". 0 ack 1", "R. 1 ack 1"]);
     assert_eq!(t.events(), [Event::Closed(Reason::PeerSilent)]);
@@ -170,12 +170,12 @@ fn a_probe_of_the_peer_is_answered() {
 }
 
 #[test]
-fn data_that_nobody_acknowledges_ends_the_connection() {
+fn unacknowledged_data_ends_the_connection() {
     let mut t = Script::established(plain());
     t.connection.write(100).expect("open");
     t.sends(&["P. 1:101 ack 1"]);
     let sent = t.pass(299_999);
-    // RTO 1 s, doubling to 60 s at most: after 1, 3, 7, 15, 31, 63, then every 60 s.
+    // The RTO is 1 s and doubles up to 60 s: after 1, 3, 7, 15, 31, 63 s, then every 60 s.
     assert_eq!(sent.len(), 9);
     t.is(State::Established);
     t.pass(1);
@@ -184,7 +184,7 @@ fn data_that_nobody_acknowledges_ends_the_connection() {
 }
 
 #[test]
-fn a_peer_with_room_that_speaks_and_acknowledges_nothing_new_does_not_keep_the_connection() {
+fn a_peer_with_room_that_acknowledges_nothing_new_does_not_keep_the_connection() {
     let mut t = Script::established(plain());
     t.connection.write(100).expect("open");
     t.drain();
@@ -211,8 +211,8 @@ fn progress_keeps_the_connection() {
 }
 
 #[test]
-fn the_last_byte_before_the_number_space_ends_is_nothing_special() {
-    // 0xffff_ffff is the 51st number after our SYN: a transfer of 100 bytes wraps.
+fn the_wrap_of_the_sequence_numbers_changes_nothing() {
+    // 0xffff_ffff is the 51st number after our SYN, so a transfer of 100 bytes wraps.
     let mut t = Script::established(plain());
     t.connection.write(100).expect("open");
     t.sends(&["P. 1:101 ack 1"]);
@@ -236,7 +236,7 @@ fn our_timestamps_count_ticks_from_a_secret_and_never_go_back() {
         let segment = t.last.clone().expect("a segment").segment;
         segment.options.timestamps.expect("stamps").value
     };
-    // A thousand seconds of milliseconds after the offset.
+    // A thousand seconds in milliseconds after the offset.
     assert_eq!(value(&t), u32::MAX);
     t.now += Duration::from_millis(50);
     t.arrive("S. 0 ack 1");
@@ -258,7 +258,7 @@ fn a_round_trip_time_comes_from_the_echo_even_of_a_retransmission() {
     t.now += Duration::from_millis(70);
     t.arrive(". 1 ack 101");
     let srtt = t.connection.sender().expect("established").rtt().srtt();
-    // The handshake took no time: an eighth of the sample.
+    // The handshake took no time, so this is an eighth of the sample.
     assert_eq!(srtt, Some(Duration::from_micros(70_000 / 8)));
 }
 
@@ -267,7 +267,7 @@ fn the_timestamp_of_the_first_unacknowledged_segment_is_echoed() {
     let mut config = stamped();
     config.ack_policy = dupack_tcp::receiver::AckPolicy::Delayed(Duration::from_millis(40));
     let mut t = Script::active(config);
-    // A clock that is about to pass 2³¹, as seen from zero.
+    // A clock that is about to pass 2³¹, relative to zero.
     t.peer_time = Some(0x7fff_fff0);
     t.sends(&["S 0"]);
     t.arrive("S. 0 ack 1");
@@ -294,7 +294,7 @@ fn nothing_is_due_before_its_time() {
 }
 
 #[test]
-fn data_that_comes_the_other_way_is_no_duplicate_ack() {
+fn data_in_the_other_direction_is_no_duplicate_ack() {
     // RFC 5681 §2: a duplicate ACK carries no data.
     let mut config = plain();
     config.offer.sack = Sack::Absent;
@@ -312,7 +312,7 @@ fn data_that_comes_the_other_way_is_no_duplicate_ack() {
     t.sends(&[". 1:1001 ack 1001"]);
 }
 
-/// Blocks of the last segment sent.
+/// Returns the number of SACK blocks in the last segment sent.
 fn blocks(t: &Script) -> usize {
     let segment = t.last.clone().expect("a segment").segment;
     segment.options.sacks.as_slice().len()
@@ -320,7 +320,7 @@ fn blocks(t: &Script) -> usize {
 
 /// RFC 2018 §4.
 #[test]
-fn sack_blocks_ride_along_whether_they_are_new_or_not() {
+fn every_ack_carries_sack_blocks_new_or_not() {
     let mut t = Script::established(plain());
     t.connection.write(100).expect("open");
     t.arrive(". 101:201 ack 1");
@@ -342,7 +342,7 @@ fn sack_blocks_ride_along_whether_they_are_new_or_not() {
 }
 
 #[test]
-fn sack_blocks_follow_a_repetition_that_has_no_room_for_them() {
+fn sack_blocks_follow_a_retransmission_without_room_for_them() {
     let mut t = Script::established(plain());
     t.connection.write(1000).expect("open");
     t.sends(&["P. 1:1001 ack 1"]);
@@ -354,20 +354,20 @@ fn sack_blocks_follow_a_repetition_that_has_no_room_for_them() {
 }
 
 #[test]
-fn an_ack_stays_within_a_window_that_was_taken_back() {
+fn an_ack_stays_within_a_window_that_shrank() {
     let mut t = Script::established(plain());
     t.connection.write(5000).expect("open");
     t.drain();
     t.window = 1500;
     t.arrive(". 1 ack 1001");
     t.drain();
-    // SND.NXT is 5001, the window ends at 2501: RFC 9293's SND.NXT would be out of it.
+    // SND.NXT is 5001 and the window ends at 2501, so RFC 9293's SND.NXT would be outside the window.
     t.arrive("P. 1:11 ack 1001");
     t.sends(&[". 2501 ack 11"]);
 }
 
 #[test]
-fn what_is_outstanding_is_no_reason_for_a_keep_alive_probe() {
+fn outstanding_data_prevents_keep_alive_probes() {
     let mut config = plain();
     config.keep_alive = Some(KeepAlive {
         idle: Duration::from_secs(2),
@@ -383,8 +383,8 @@ fn what_is_outstanding_is_no_reason_for_a_keep_alive_probe() {
 }
 
 #[test]
-fn an_ack_counts_though_its_data_finds_no_room() {
-    // RFC 9293 §3.10.7.4, first: with a window of zero too.
+fn an_ack_counts_even_if_its_data_does_not_fit() {
+    // RFC 9293 §3.10.7.4, first step, also with a zero window.
     let mut config = plain();
     config.receive_buffer = 1000;
     let mut t = Script::established(config);
@@ -396,8 +396,8 @@ fn an_ack_counts_though_its_data_finds_no_room() {
 }
 
 #[test]
-fn the_timestamp_of_the_data_that_came_last_is_echoed_where_it_is_to_tell_of_its_order() {
-    // LE §4.1: what carries no data causes nothing.
+fn the_timestamp_of_the_latest_data_is_echoed_if_configured() {
+    // LE §4.1: a segment without data causes nothing.
     let mut config = stamped();
     config.timestamp_echo = TimestampEcho::Trigger;
     let mut t = Script::active(config);

@@ -1,4 +1,4 @@
-//! From the first SYN to ESTABLISHED.
+//! States from the first SYN to ESTABLISHED.
 
 use dupack_tcp::connection::{EcnOffer, Event, Flags, Options, Reason, State, WindowShifts};
 use dupack_tcp::options::{Ecn, Sack};
@@ -8,7 +8,7 @@ use dupack_tcp::time::Duration;
 use crate::endpoint::script::{OUR_ISS, Script, plain, stamped};
 
 #[test]
-fn an_active_open_offers_everything_and_takes_what_the_peer_has() {
+fn an_active_open_offers_everything_and_accepts_the_peers_options() {
     let mut config = stamped();
     config.receive_buffer = 1 << 20;
     let mut t = Script::active(config);
@@ -35,13 +35,13 @@ fn an_active_open_offers_everything_and_takes_what_the_peer_has() {
         panic!("it is connected");
     };
     assert_eq!(agreed.smss, 700 - 12);
-    // RFC 7323 §2.3: 14 at most.
+    // RFC 7323 §2.3: at most 14.
     assert_eq!(agreed.shifts, WindowShifts { ours: 5, peers: 14 });
     assert_eq!(agreed.handshake_rtt, Some(Duration::from_millis(30)));
 }
 
 #[test]
-fn options_that_the_peer_does_not_have_are_not_used() {
+fn options_without_peer_support_are_not_used() {
     let mut config = stamped();
     config.receive_buffer = 1 << 20;
     let mut t = Script::active(config);
@@ -55,13 +55,13 @@ fn options_that_the_peer_does_not_have_are_not_used() {
     assert_eq!((agreed.smss, agreed.sack), (536, Sack::Absent));
 }
 
-/// What the peer's option comes to: RFC 9293 §3.7.1, with Linux's floor, from which timestamps are
-/// taken (`__tcp_mtu_to_mss`, `tcp_mtu_to_mss`).
+/// Interpretation of the peer's MSS option: RFC 9293 §3.7.1, with Linux's minimum, from which the timestamps are
+/// subtracted (`__tcp_mtu_to_mss`, `tcp_mtu_to_mss`).
 #[test]
-fn the_peers_segment_size_counts_from_a_floor_on() {
+fn the_peers_segment_size_has_a_minimum() {
     for (mss, bare) in [
         (None, 536),
-        // An option that says zero says nothing.
+        // An option with the value zero is ignored.
         (Some(0), 536),
         (Some(20), 48),
         (Some(48), 48),
@@ -90,7 +90,7 @@ fn the_peers_segment_size_counts_from_a_floor_on() {
 }
 
 #[test]
-fn a_passive_open_answers_with_what_the_syn_offered() {
+fn a_passive_open_answers_with_the_options_of_the_syn() {
     let mut t = Script::passive(plain());
     t.is(State::Listen);
     t.sends(&[]);
@@ -109,7 +109,7 @@ fn a_passive_open_answers_with_what_the_syn_offered() {
 }
 
 #[test]
-fn the_segment_that_completes_a_passive_open_may_bring_data() {
+fn the_segment_that_completes_a_passive_open_may_carry_data() {
     let mut t = Script::passive(plain());
     t.arrive("S 0");
     t.sends(&["S. 0 ack 1"]);
@@ -169,7 +169,7 @@ fn both_ends_open_at_once_and_do_without_classic_ecn() {
 
 #[test]
 fn the_window_of_the_answer_in_a_simultaneous_open_is_not_scaled() {
-    // RFC 7323 §2.2: in a segment with SYN it never is.
+    // RFC 7323 §2.2: the window of a segment with SYN is never scaled.
     let mut t = Script::active(stamped());
     t.options.window_scale = Some(7);
     t.peer_time = Some(9);
@@ -192,16 +192,16 @@ fn both_ends_open_at_once_and_the_answers_cross_with_a_loss() {
     t.sends(&["S 0"]);
     t.arrive("S 0");
     t.sends(&["S. 0 ack 1"]);
-    // The peer's answer is lost, ours is not: the peer is established and acknowledges.
+    // The peer's answer is lost but ours is not, so the peer is established and acknowledges.
     t.arrive(". 1 ack 1");
     t.is(State::Established);
-    // The peer did not get ours, and sends its own again.
+    // The peer did not receive ours and retransmits its own.
     t.arrive("S. 0 ack 1");
     t.sends(&[". 1 ack 1"]);
 }
 
 #[test]
-fn a_syn_is_repeated_with_backoff_for_three_minutes() {
+fn a_syn_is_retransmitted_with_backoff_for_three_minutes() {
     let mut t = Script::active(plain());
     let start = t.now;
     t.sends(&["S 0"]);
@@ -221,7 +221,7 @@ fn a_syn_is_repeated_with_backoff_for_three_minutes() {
 
 /// RFC 5681 §3.1, RFC 6928 §2.
 #[test]
-fn a_second_repetition_of_the_answer_leaves_a_window_of_one_segment() {
+fn a_second_retransmission_of_the_syn_ack_leaves_a_window_of_one_segment() {
     for (repeats, segments) in [(0, 10), (1, 10), (2, 1), (3, 1)] {
         let mut t = Script::passive(plain());
         t.arrive("S 0");
@@ -233,12 +233,12 @@ fn a_second_repetition_of_the_answer_leaves_a_window_of_one_segment() {
         }
         t.arrive(". 1 ack 1");
         t.connection.write(20_000).expect("it is open");
-        assert_eq!(t.drain().len(), segments, "{repeats} repetitions");
+        assert_eq!(t.drain().len(), segments, "{repeats} retransmissions");
     }
 }
 
 #[test]
-fn a_repeated_syn_starts_with_a_timeout_of_three_seconds() {
+fn a_retransmitted_syn_starts_with_a_timeout_of_three_seconds() {
     let mut t = Script::active(plain());
     t.sends(&["S 0"]);
     assert_eq!(t.pass(1500), ["S 0"]);
@@ -259,14 +259,14 @@ fn timestamps_tell_which_of_two_syns_was_answered() {
     t.peer_time = Some(5000);
     t.sends(&["S 0"]);
     assert_eq!(t.pass(1500), ["S 0"]);
-    // It answers the second, which left 500 ms ago.
+    // The answer is for the second SYN, which was sent 500 ms ago.
     t.arrive("S. 0 ack 1");
     t.sends(&[". 1 ack 1"]);
     let agreed = t.connection.negotiated().expect("established");
     assert_eq!(agreed.handshake_rtt, Some(Duration::from_millis(500)));
     let sender = t.connection.sender().expect("established");
     assert_eq!(sender.rtt().srtt(), agreed.handshake_rtt);
-    // RFC 6298 §5.7, all the same.
+    // RFC 6298 §5.7 still applies.
     assert_eq!(sender.rtt().rto(), Duration::from_secs(3));
 }
 
@@ -294,10 +294,10 @@ fn the_handshake_is_the_first_round_trip_sample_at_both_ends() {
 }
 
 #[test]
-fn a_refused_open_says_so() {
+fn a_refused_open_is_reported() {
     let mut t = Script::active(plain());
     t.sends(&["S 0"]);
-    // Without ACK, and with a wrong one: neither is the peer's answer to our SYN.
+    // Without an ACK and with a wrong one: neither is the peer's answer to our SYN.
     t.arrive("R 0");
     t.arrive("R. 0 ack 2");
     t.is(State::SynSent);
@@ -309,7 +309,7 @@ fn a_refused_open_says_so() {
 
 #[test]
 fn an_old_duplicate_in_syn_sent_is_reset() {
-    // RFC 9293 §3.5.1, figure 9: the peer is in an old connection.
+    // RFC 9293 §3.5.1, figure 9: the peer is still in an old connection.
     let mut t = Script::active(plain());
     t.sends(&["S 0"]);
     t.arrive(". 300 ack 100");
@@ -320,7 +320,7 @@ fn an_old_duplicate_in_syn_sent_is_reset() {
 }
 
 #[test]
-fn a_syn_that_comes_again_is_answered_again() {
+fn a_retransmitted_syn_is_answered_again() {
     let mut t = Script::passive(plain());
     t.arrive("S 0");
     t.sends(&["S. 0 ack 1"]);
@@ -330,7 +330,7 @@ fn a_syn_that_comes_again_is_answered_again() {
 }
 
 #[test]
-fn a_passive_open_that_the_peer_takes_back_listens_again() {
+fn a_passive_open_that_the_peer_withdraws_listens_again() {
     let mut t = Script::passive(plain());
     t.arrive("S 0");
     t.sends(&["S. 0 ack 1"]);
@@ -338,7 +338,7 @@ fn a_passive_open_that_the_peer_takes_back_listens_again() {
     t.arrive("R 1");
     t.is(State::Listen);
     assert_eq!(t.events(), []);
-    // The next one has another number: RFC 6528's clock has ticked 250 times in the millisecond.
+    // The next connection has a different number: the clock of RFC 6528 has ticked 250 times in the millisecond.
     t.arrive("S 0");
     t.sends(&["S. 251 ack 1"]);
     let again = t.last.clone().expect("an answer").segment.seq;
@@ -346,7 +346,7 @@ fn a_passive_open_that_the_peer_takes_back_listens_again() {
 }
 
 #[test]
-fn what_is_written_before_the_handshake_goes_out_after_it() {
+fn data_written_before_the_handshake_is_sent_after_it() {
     let mut t = Script::active(plain());
     t.connection.write(100).expect("open");
     t.connection.close();

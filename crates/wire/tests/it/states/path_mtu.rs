@@ -1,4 +1,4 @@
-//! The path's MTU: what routers say of it and what they do not, what is believed, and probes.
+//! Path MTU: messages of routers, their absence, their validation, and probes.
 
 use dupack_algorithms::catalog::Dialect;
 use dupack_tcp::connection::{
@@ -15,14 +15,14 @@ use crate::endpoint::stacks::{builder, every_recovery, stack};
 /// Bytes of IPv4 and TCP headers.
 const HEADERS: u32 = 40;
 
-/// A link of 1440 bytes: segments of 1400.
+/// Returns the parameters for a link of 1440 bytes, i.e. segments of 1400 bytes.
 fn link() -> Config {
     let mut config = plain();
     config.mss = 1400;
     config
 }
 
-/// As Linux has it.
+/// Returns the parameters of Linux.
 fn prompt() -> Config {
     let mut config = link();
     config.path_mtu.too_big = TooBigRule::AtOnce;
@@ -47,7 +47,7 @@ fn established(config: Config) -> Script {
     opened(config, "sack/reno", Dialect::Rfc)
 }
 
-/// A message about the segment at `seq` arrives.
+/// Delivers a message about the segment at `seq`.
 fn hear(t: &mut Script, seq: u32, says: IcmpReport) {
     let error = IcmpError::new(SeqNumber(OUR_ISS.wrapping_add(seq)), says);
     t.connection.handle_icmp(t.now, &error);
@@ -66,7 +66,7 @@ fn smss(t: &Script) -> u32 {
 }
 
 #[test]
-fn what_is_too_big_is_cut_and_sent_again_at_once() {
+fn a_segment_that_is_too_big_is_cut_and_retransmitted_at_once() {
     let mut t = established(prompt());
     t.connection.write(4200).expect("it is open");
     t.sends(&[". 1:1401 ack 1", ". 1401:2801 ack 1", "P. 2801:4201 ack 1"]);
@@ -80,12 +80,12 @@ fn what_is_too_big_is_cut_and_sent_again_at_once() {
         ". 2801:3801 ack 1",
         "P. 3801:4201 ack 1",
     ]);
-    // As many segments as before, and no sign of congestion.
+    // The number of segments stays the same, and there is no sign of congestion.
     let window = sender(&t).window();
     assert_eq!((window.cwnd, window.ssthresh), (10_000.0, f64::INFINITY));
     assert_eq!(sender(&t).stats().loss_events, 0);
     assert_eq!(t.connection.path_mtu().map(|known| known.mtu), Some(1040));
-    // What the others that were dropped lead to changes nothing.
+    // The messages about the other dropped segments change nothing.
     too_big(&mut t, 1401, 1040);
     too_big(&mut t, 2801, 1040);
     t.sends(&[]);
@@ -102,7 +102,7 @@ fn what_is_too_big_is_cut_and_sent_again_at_once() {
 }
 
 #[test]
-fn a_router_further_on_may_carry_less() {
+fn a_later_router_may_carry_less() {
     let mut t = established(prompt());
     t.connection.write(1400).expect("it is open");
     t.sends(&["P. 1:1401 ack 1"]);
@@ -139,15 +139,15 @@ fn in_slow_start_one_segment_goes_first() {
 }
 
 #[test]
-fn what_cannot_be_is_ignored_and_counted() {
+fn impossible_messages_are_ignored_and_counted() {
     let mut t = established(prompt());
     t.connection.write(4200).expect("it is open");
     assert_eq!(t.drain().len(), 3);
     t.pass(100);
     t.arrive(". 1 ack 1401");
     let _ = t.drain();
-    // Acknowledged already, never sent, as long as the link's, longer, below what is believed, and
-    // 0, which a router of before RFC 1191 says.
+    // Already acknowledged, never sent, equal to the link's MTU, above it, below the accepted value, and 0, which
+    // routers older than RFC 1191 send.
     for (seq, mtu) in [
         (1, 1040),
         (4201, 1040),
@@ -169,7 +169,7 @@ fn what_cannot_be_is_ignored_and_counted() {
 }
 
 #[test]
-fn nothing_in_flight_nothing_is_believed() {
+fn without_data_in_flight_no_message_is_accepted() {
     let mut t = established(prompt());
     for seq in [0, 1, 2] {
         too_big(&mut t, seq, 1040);
@@ -180,8 +180,8 @@ fn nothing_in_flight_nothing_is_believed() {
 }
 
 #[test]
-fn what_has_been_acknowledged_as_long_makes_a_message_wait() {
-    // RFC 5927 §7.3.1: at first it is believed.
+fn a_message_below_an_acknowledged_size_is_deferred() {
+    // RFC 5927 §7.3.1: the message is accepted initially.
     let mut t = established(link());
     t.connection.write(1400).expect("it is open");
     t.sends(&["P. 1:1401 ack 1"]);
@@ -191,7 +191,7 @@ fn what_has_been_acknowledged_as_long_makes_a_message_wait() {
     t.pass(100);
     t.arrive(". 1 ack 1401");
 
-    // §7.3.4: packets of 1240 bytes have arrived; one that is acknowledged refutes the claim.
+    // §7.3.4: packets of 1240 bytes have arrived. Acknowledging one of them refutes the claim.
     t.connection.write(1200).expect("it is open");
     t.sends(&["P. 1401:2601 ack 1"]);
     too_big(&mut t, 1401, 600);
@@ -202,7 +202,7 @@ fn what_has_been_acknowledged_as_long_makes_a_message_wait() {
     let counted = *t.connection.path_counters();
     assert_eq!((counted.too_big_delayed, counted.too_big_refuted), (1, 1));
 
-    // §7.3.2: one that times out proves it.
+    // §7.3.2: a packet that times out proves the claim.
     t.connection.write(1200).expect("it is open");
     t.sends(&["P. 2601:3801 ack 1"]);
     too_big(&mut t, 2601, 600);
@@ -213,7 +213,7 @@ fn what_has_been_acknowledged_as_long_makes_a_message_wait() {
 }
 
 #[test]
-fn it_is_forgotten_after_ten_minutes() {
+fn a_path_mtu_is_forgotten_after_ten_minutes() {
     let mut t = established(prompt());
     t.connection.write(1400).expect("it is open");
     assert_eq!(t.drain().len(), 1);
@@ -235,7 +235,7 @@ fn it_is_forgotten_after_ten_minutes() {
 }
 
 #[test]
-fn the_next_connection_knows_it() {
+fn the_next_connection_knows_the_path_mtu() {
     let mut t = established(prompt());
     t.connection.write(1400).expect("it is open");
     assert_eq!(t.drain().len(), 1);
@@ -249,7 +249,7 @@ fn the_next_connection_knows_it() {
 }
 
 #[test]
-fn what_another_connection_knew_counts_if_it_is_believed_and_less_than_the_links() {
+fn a_known_path_mtu_counts_if_valid_and_below_the_links() {
     let until = established(prompt()).now + Duration::from_secs(60);
     let least = prompt().path_mtu.least_believed;
     for (mtu, len) in [
@@ -268,7 +268,7 @@ fn what_another_connection_knew_counts_if_it_is_believed_and_less_than_the_links
 }
 
 #[test]
-fn what_another_connection_knew_holds_until_its_time() {
+fn a_known_path_mtu_expires() {
     let until = established(prompt()).now;
     for (until, len) in [(until, 1400), (until + Duration::from_nanos(1), 1000)] {
         let mut config = prompt();
@@ -291,7 +291,7 @@ fn no_error_ends_an_established_connection() {
     assert_eq!(t.connection.unreachable(), Some(Unreachable::Host));
     t.pass(100);
     t.arrive(". 1 ack 1001");
-    // Something was acknowledged: it is not true any more.
+    // Data was acknowledged, so the error is no longer valid.
     assert_eq!(t.connection.unreachable(), None);
     t.connection.write(1000).expect("it is open");
     assert_eq!(t.drain().len(), 1);
@@ -304,7 +304,7 @@ fn no_error_ends_an_established_connection() {
 }
 
 #[test]
-fn a_hard_error_ends_the_attempt_to_open_one() {
+fn a_hard_error_ends_an_opening_attempt() {
     let cases = [
         (Unreachable::Port, Dialect::Rfc, true),
         (Unreachable::Host, Dialect::Rfc, false),
@@ -334,18 +334,18 @@ fn a_hard_error_ends_the_attempt_to_open_one() {
             continue;
         }
         assert!(t.events().is_empty());
-        // It is told when the attempt has taken too long.
+        // The error is reported when the attempt times out.
         t.pass(21_000);
         assert_eq!(t.events(), [over]);
     }
 }
 
-/// A path of 100 ms that carries so much, and the peer behind it.
+/// A path of 100 ms with a limited MTU, and the peer behind it.
 struct Path {
-    /// The longest segment that passes.
+    /// Length of the longest segment that passes.
     carries: u32,
     router: Router,
-    /// What the peer expects, and has beyond it, counted from our SYN.
+    /// The next byte that the peer expects, and the ranges beyond it, relative to our SYN.
     next: u32,
     beyond: Vec<(u32, u32)>,
     on_the_way: Vec<(Instant, Arrival)>,
@@ -374,7 +374,7 @@ impl Path {
         }
     }
 
-    /// What leaves now goes on its way.
+    /// Puts all due segments on the path.
     fn take(&mut self, t: &mut Script) {
         while let Some(outgoing) = t.connection.poll_transmit(t.now) {
             let seq = outgoing.segment.seq.0.wrapping_sub(OUR_ISS);
@@ -403,7 +403,7 @@ impl Path {
             let first = self.on_the_way.iter().map(|(at, _)| *at).min();
             let timer = t.connection.next_timeout();
             let at = [first, timer].into_iter().flatten().min();
-            t.now = t.now.max(at.expect("something is to come"));
+            t.now = t.now.max(at.expect("a packet or timer is pending"));
             if first.is_some_and(|first| first <= t.now) {
                 let index = self
                     .on_the_way
@@ -441,7 +441,7 @@ impl Path {
             end > self.next
         });
         self.beyond = ranges;
-        // The newest first.
+        // The newest block comes first.
         let mut blocks = self.beyond.clone();
         blocks.sort_by_key(|&(from, to)| !(from <= start && end <= to));
         blocks.truncate(3);
@@ -455,7 +455,7 @@ fn counted(t: &Script) -> PathCounters {
 }
 
 #[test]
-fn every_recovery_gets_through_without_a_timeout_where_routers_speak() {
+fn every_recovery_avoids_timeouts_if_routers_report() {
     for spec in every_recovery() {
         for dialect in [Dialect::Rfc, Dialect::Linux] {
             let text = spec.to_string();
@@ -475,7 +475,7 @@ fn every_recovery_gets_through_without_a_timeout_where_routers_speak() {
 }
 
 #[test]
-fn every_recovery_gets_through_where_the_path_changes() {
+fn every_recovery_survives_a_path_change() {
     for spec in every_recovery() {
         for dialect in [Dialect::Rfc, Dialect::Linux] {
             let text = spec.to_string();
@@ -506,7 +506,7 @@ fn every_recovery_gets_out_of_a_black_hole() {
             Path::new(1200, Router::Silent).finish(&mut t);
             let counted = counted(&t);
             assert_eq!(counted.black_holes, 1, "{text}, {dialect}: {counted:?}");
-            // It finds out by itself what the path carries.
+            // The connection finds the path's MTU by itself.
             let found = smss(&t);
             assert!((984..=1200).contains(&found), "{text}, {dialect}: {found}");
             assert!(counted.probes_delivered + counted.probes_lost <= counted.probes);
@@ -515,7 +515,7 @@ fn every_recovery_gets_out_of_a_black_hole() {
 }
 
 #[test]
-fn a_search_finds_what_the_path_carries() {
+fn a_search_finds_the_path_mtu() {
     let mut config = link();
     config.path_mtu.probing = ProbingRule::Always;
     let mut t = established(config);
@@ -536,8 +536,8 @@ fn a_search_finds_what_the_path_carries() {
 }
 
 #[test]
-fn a_search_over_ipv6_begins_with_what_every_link_carries() {
-    // RFC 8200 §5: 1280 bytes, of which 60 are headers.
+fn a_search_over_ipv6_starts_with_the_minimum_mtu() {
+    // RFC 8200 §5: 1280 bytes, including 60 bytes of headers.
     let mut config = link();
     config.path_mtu = config.path_mtu.over_ipv6();
     config.path_mtu.probing = ProbingRule::Always;
@@ -548,7 +548,7 @@ fn a_search_over_ipv6_begins_with_what_every_link_carries() {
 }
 
 #[test]
-fn a_search_that_has_come_near_enough_probes_no_more() {
+fn a_search_stops_when_it_is_close_enough() {
     // 1192, 1296, 1348, 1374, 1387 and 1394 of 1400: eight bytes are not worth another probe.
     let mut config = link();
     config.path_mtu.probing = ProbingRule::Always;
@@ -569,7 +569,7 @@ fn a_probe_that_a_router_drops_bounds_the_search() {
     let mut t = established(config);
     t.connection.write(60_000_000).expect("it is open");
     Path::new(1200, Router::Speaks).finish(&mut t);
-    // The message says how far to go: no probe is lost after the first that was too long.
+    // The message gives the limit, so no probe is lost after the first one that was too long.
     let counted = counted(&t);
     assert_eq!(counted.probes_lost, 1, "{counted:?}");
     let found = smss(&t);
@@ -578,7 +578,7 @@ fn a_probe_that_a_router_drops_bounds_the_search() {
 }
 
 #[test]
-fn timeouts_in_a_row_halve_the_segment_down_to_a_bound() {
+fn consecutive_timeouts_halve_the_segment_size_down_to_a_minimum() {
     let mut config = link();
     config.path_mtu.probing = ProbingRule::BlackHole;
     config.user_timeout = Duration::from_secs(100_000);
@@ -590,7 +590,7 @@ fn timeouts_in_a_row_halve_the_segment_down_to_a_bound() {
         let end = words.split([':', ' ']).nth(2).expect("a range");
         lengths.push(end.parse::<u32>().expect("a number") - 1);
     }
-    // RFC 4821 §7.7: two as they were (R1 is three), then the base, then half of it each time.
+    // RFC 4821 §7.7: two unchanged (R1 is three), then the base, then half of it each time.
     let shrinking = [1400, 1400, 984, 492, 246, 123, 61, 48];
     assert_eq!(lengths[..8], shrinking);
     assert_eq!(lengths.last(), Some(&48));

@@ -1,4 +1,4 @@
-//! Silences piece by piece, and to which limit each goes.
+//! Pieces of silences and the limits they are assigned to.
 
 use super::*;
 use crate::analyse::budget::film::{at, ms};
@@ -8,7 +8,7 @@ const SCALE: Scale = Scale {
     timeout: ms(300),
 };
 
-/// A piece that looks like `look`, and belongs to the congestion window if nothing else is found.
+/// Returns a piece with the state `look`; without other evidence, its kind is the congestion window.
 const fn piece(from: u64, to: u64, look: Look) -> Piece {
     Piece {
         from: at(from),
@@ -19,7 +19,7 @@ const fn piece(from: u64, to: u64, look: Look) -> Piece {
     }
 }
 
-/// The kinds that a silence of these pieces after `tail` is given to, with the milliseconds at which each part ends.
+/// Returns the kinds of a silence with these pieces after `tail`, each with the millisecond at which it ends.
 fn settled(tail: Tail, pieces: &[Piece], ending: Ending) -> Vec<(u64, Kind)> {
     let mut quiet = Quiet::new();
     quiet.begin(tail);
@@ -34,7 +34,7 @@ fn settled(tail: Tail, pieces: &[Piece], ending: Ending) -> Vec<(u64, Kind)> {
 }
 
 #[test]
-fn a_window_with_room_for_a_quarter_of_a_round_trip_is_held_back_by_the_sender() {
+fn a_window_with_unused_room_for_a_quarter_of_a_round_trip_is_limited_by_the_sender() {
     let after_ack = |to, look, of_what| {
         let ending = Ending::Ack(of_what);
         settled(Tail::Full, &[piece(0, to, look)], ending)
@@ -42,10 +42,10 @@ fn a_window_with_room_for_a_quarter_of_a_round_trip_is_held_back_by_the_sender()
     let some = Outstanding::Something;
     assert_eq!(after_ack(25, Look::Room, some), [(25, Kind::SenderBuffer)]);
     assert_eq!(after_ack(24, Look::Room, some), [(24, Kind::Congestion)]);
-    // With far less in flight there was nothing to send.
+    // If far less was in flight, there was nothing to send.
     assert_eq!(after_ack(25, Look::Ample, some), [(25, Kind::Pause)]);
     assert_eq!(after_ack(24, Look::Ample, some), [(24, Kind::Congestion)]);
-    // Nothing outstanding was left to wait for.
+    // Nothing was outstanding that the sender could wait for.
     let nothing = Outstanding::Nothing;
     assert_eq!(after_ack(24, Look::Ample, nothing), [(24, Kind::Pause)]);
     assert_eq!(
@@ -68,7 +68,7 @@ fn pieces_with_room_count_together() {
 }
 
 #[test]
-fn where_the_application_had_written_more_no_room_is_its_pause() {
+fn unused_room_is_no_pause_if_the_application_had_written_more() {
     let pieces = [piece(0, 200, Look::Ample)];
     let ending = Ending::Ack(Outstanding::Nothing);
     assert_eq!(
@@ -85,7 +85,7 @@ fn where_the_application_had_written_more_no_room_is_its_pause() {
 }
 
 #[test]
-fn a_timer_has_the_silence_since_it_began_to_run() {
+fn the_silence_since_a_timer_started_belongs_to_the_timer() {
     let timer = Ending::Timer {
         kind: Kind::RetransmissionTimer,
         since: at(30),
@@ -100,7 +100,7 @@ fn a_timer_has_the_silence_since_it_began_to_run() {
 }
 
 #[test]
-fn a_silence_that_no_ack_ends_is_a_pause_after_the_last_ack() {
+fn a_silence_not_ended_by_an_ack_is_a_pause_after_the_last_ack() {
     let ending = Ending::Nothing { last_ack: at(100) };
     let pieces = [piece(0, 149, Look::Other)];
     let window = Kind::Congestion;
@@ -109,7 +109,7 @@ fn a_silence_that_no_ack_ends_is_a_pause_after_the_last_ack() {
     let pieces = [piece(0, 150, Look::Other)];
     let expected = [(100, window), (150, Kind::Pause)];
     assert_eq!(settled(Tail::Full, &pieces, ending), expected);
-    // Behind a full receive window it waits for that.
+    // If the receive window is full, the sender waits for that.
     let pieces = [piece(0, 150, Look::Full)];
     let window = Kind::ReceiveWindow;
     let expected = [(100, window), (150, window)];
@@ -117,7 +117,7 @@ fn a_silence_that_no_ack_ends_is_a_pause_after_the_last_ack() {
 }
 
 #[test]
-fn who_waits_for_long_at_a_shut_window_without_anything_outstanding_has_nothing_to_send() {
+fn a_long_wait_at_a_shut_window_with_nothing_outstanding_is_idle_time() {
     let ending = Ending::Nothing { last_ack: at(0) };
     let of = |to, outstanding| {
         let pieces = [piece(0, to, Look::Shut(outstanding))];
@@ -129,7 +129,7 @@ fn who_waits_for_long_at_a_shut_window_without_anything_outstanding_has_nothing_
 }
 
 #[test]
-fn what_changes_too_often_to_be_kept_is_given_away_as_it_seems() {
+fn excess_pieces_are_assigned_by_their_own_state() {
     let mut quiet = Quiet::new();
     quiet.begin(Tail::Full);
     let looks = [Look::Room, Look::Other];
@@ -146,7 +146,7 @@ fn what_changes_too_often_to_be_kept_is_given_away_as_it_seems() {
 }
 
 #[test]
-fn what_an_ack_delivers_belongs_to_the_silence_before_it() {
+fn bytes_delivered_by_an_ack_belong_to_the_silence_before_it() {
     let mut quiet = Quiet::new();
     quiet.push(piece(0, 40, Look::Other));
     quiet.delivered(3000);

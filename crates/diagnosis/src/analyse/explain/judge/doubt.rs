@@ -1,4 +1,4 @@
-//! Timeouts that look like a recovery's repairs, as ACKs keep coming: what follows tells.
+//! Timeouts that look like retransmissions of a recovery, because ACKs keep coming: later events decide.
 
 use dupack_tcp::scoreboard::Reported;
 use dupack_tcp::time::{Duration, Instant};
@@ -6,35 +6,36 @@ use dupack_tcp::time::{Duration, Instant};
 use super::case::Case;
 use super::{Habit, Judge, Late, Phase};
 
-/// A repair of the first segment while ACKs came, but not at the same moment as one, when the timer
-/// was due. If the sender lets the next ACKs pass unanswered, its window had collapsed.
+/// Retransmission of the first segment when the timer was due, while ACKs came but not at the same moment. If the
+/// sender then does not answer the next ACKs, its window had collapsed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Doubt {
     pub(super) at: Instant,
-    /// The end of what was outstanding.
+    /// End of the outstanding data.
     pub(super) point: u64,
-    /// ACKs since, until something is sent.
+    /// ACKs since, until the next departure.
     pub(super) unanswered: Option<u32>,
-    /// What is to happen to the sender's state if it was a timeout.
+    /// Number of expiries in a row if it was a timeout.
     pub(super) expiries: u32,
 }
 
-/// So many ACKs in a row are unanswered only where a window has collapsed: one that is reduced by half
-/// sends for every second (ours).
+/// Number of ACKs in a row that stay unanswered only if the window has collapsed: with a halved window, the sender
+/// sends for every second ACK (our choice).
 const UNANSWERED: u32 = 4;
 
-/// And so many in any case, however soon they come (ours).
+/// The same for ACKs in quick succession (our choice).
 const UNANSWERED_AT_ALL: u32 = 12;
 
 impl Judge {
-    /// Whether a repair that was in doubt was a timeout, as no recovery without one sends this again.
+    /// Returns the number of expiries if the retransmission in doubt was a timeout: no recovery without a timeout
+    /// retransmits the present segment.
     pub(super) fn timeout_before(&mut self, case: &Case) -> Option<u32> {
         let doubt = self.doubt?;
         if !matches!(self.phase, Phase::Recovery { .. }) || self.goes_back == Habit::Yes {
             return None;
         }
         let odd = if self.sack.is_on() {
-            // Some forget with a timeout what was sacked (RFC 2018 §8).
+            // Some senders forget at a timeout which data was sacked (RFC 2018 §8).
             case.itself == Reported::Sacked || (case.start >= case.forward_ack && !case.is_tail())
         } else {
             !case.is_head()
@@ -55,8 +56,8 @@ impl Judge {
         doubt.expiries
     }
 
-    /// Something leaves at `at`: whether the last repair of the first segment turns out to have been a
-    /// timeout, as nothing was sent for several ACKs. Gives which expiry it was.
+    /// Returns the number of expiries if the last retransmission of the first segment turns out to have been a timeout:
+    /// nothing was sent for several ACKs, until the departure at `at`.
     pub fn reconsider(&mut self, at: Instant, rtt_least: Duration) -> Option<u32> {
         let doubt = self.doubt?;
         let unanswered = doubt.unanswered?;

@@ -1,9 +1,9 @@
-//! Timeouts that look like partial ACKs' repairs, away from the sender and without SACK: there an ACK is always on its
-//! way at about the time, and only what follows tells.
+//! Timeouts that look like retransmissions after partial ACKs, away from the sender and without SACK. There, an ACK is
+//! always in transit at about the same time, and only later events decide.
 //!
-//! In a recovery without SACK a partial ACK sets off one repair, of the first segment. Where two repairs leave
-//! together the window has collapsed and grows again: the repair that was acknowledged in between was a
-//! timeout's. Tahoe repairs so after its fast retransmit, but from the first partial ACK on.
+//! In a recovery without SACK, a partial ACK triggers one retransmission, of the first segment. If two retransmissions
+//! leave together, the window has collapsed and is growing again: the retransmission acknowledged in between was a
+//! timeout. Tahoe also retransmits in this way after its fast retransmit, but from the first partial ACK on.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -11,14 +11,14 @@ use super::case::Case;
 use super::doubt::Doubt;
 use super::{Distance, Habit, Judge, Phase};
 
-/// The last two repairs of the first segment in the recovery at hand, the older one first.
+/// Last two retransmissions of the first segment in the current recovery, the older one first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Singles {
     before: Option<Single>,
     last: Option<Single>,
 }
 
-/// A repair of the first segment, and its number in the ledger once it has one.
+/// Retransmission of the first segment, and its number in the ledger once it has one.
 #[derive(Clone, Copy, Debug)]
 struct Single {
     at: Instant,
@@ -40,7 +40,7 @@ impl Singles {
         });
     }
 
-    /// Which repair was acknowledged by what sets off others at `at`.
+    /// Returns the retransmission that was acknowledged by the ACK that triggers others at `at`.
     fn acknowledged_by(&self, at: Instant, rtt_least: Duration) -> Option<Single> {
         let last = self.last?;
         match at.since(last.at) < rtt_least / 2 {
@@ -51,8 +51,8 @@ impl Singles {
 }
 
 impl Judge {
-    /// Something is sent again in a recovery. Gives the number of the repair that this shows to have been a timeout's,
-    /// and which expiry that was.
+    /// Judges a retransmission in a recovery. Returns the number of an earlier retransmission that must have been a
+    /// timeout, and its position in the row of expiries.
     pub(super) fn after_single(&mut self, case: &Case) -> Option<(u64, u32)> {
         let in_recovery = matches!(self.phase, Phase::Recovery { point } if case.start < point);
         let applies = in_recovery && !self.sack.is_on() && case.timing.distance == Distance::Away;
@@ -77,7 +77,7 @@ impl Judge {
         Some((single.number?, expiry))
     }
 
-    /// What was just sent again has this number in the ledger.
+    /// Records the number in the ledger of the last retransmission.
     pub const fn recorded(&mut self, number: u64) {
         if let Some(last) = &mut self.singles.last
             && last.number.is_none()

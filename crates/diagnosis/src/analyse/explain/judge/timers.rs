@@ -1,4 +1,4 @@
-//! Repairs that no ACK set off: timeouts, and probes for lost tails.
+//! Retransmissions without an ACK as trigger: timeouts and tail loss probes.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -9,14 +9,14 @@ use crate::analyse::explain::clock::RTO_MIN;
 use crate::analyse::explain::ledger::Certainty;
 use crate::read::moment::Stage;
 
-/// A tail loss probe waits for two smoothed round trips (RFC 8985 §7.2); ours is not the sender's.
+/// Part of our smoothed round trip after which a tail loss probe is possible. The sender waits for two of its own,
+/// which may be shorter (RFC 8985 §7.2).
 pub(super) const PROBE_AFTER: (u64, u64) = (3, 2);
 
-/// The second expiry in a row comes after twice the time of the first (RFC 6298 §5.5): between these
-/// shares of it.
+/// Range of the ratio of the second timeout in a row to the first one: the timer doubles (RFC 6298 §5.5).
 const DOUBLED: std::ops::RangeInclusive<f64> = 1.6..=2.6;
 
-/// What may have been a probe.
+/// Possible probe.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
     pub(super) at: Instant,
@@ -25,7 +25,7 @@ pub(super) struct Probe {
 }
 
 impl Judge {
-    /// No ACK says that anything is missing.
+    /// Judges a retransmission without evidence from ACKs.
     pub(super) fn by_timer(&mut self, case: &Case) -> Verdict {
         if !case.timer_was_due() && !case.follows_silence() {
             return self.goes_on(case);
@@ -52,8 +52,8 @@ impl Judge {
         self.only_segment(case)
     }
 
-    /// Neither a timer nor any evidence: what was repaired last was not over yet, as where segments come
-    /// in another order than they left, or a sender goes on after the recovery's end.
+    /// Continues the last recovery: neither a timer nor evidence explains the retransmission. This happens if segments
+    /// are captured in another order than they left in, or if a sender continues after the end of the recovery.
     pub(super) fn goes_on(&mut self, case: &Case) -> Verdict {
         let Some(over) = self.over else {
             return Verdict::of(Cause::Unknown);
@@ -69,7 +69,7 @@ impl Judge {
         Verdict::of(over.cause(self.sack))
     }
 
-    /// The only segment is sent again, and nothing was heard.
+    /// Judges a retransmission of the only segment, without any ACK.
     pub(super) fn only_segment(&mut self, case: &Case) -> Verdict {
         let probed = self.probe.is_some();
         if probed || !self.sack.is_on() || self.probes == Habit::No || self.expiries > 0 {
@@ -95,7 +95,7 @@ impl Judge {
         }
     }
 
-    /// After a timeout the next one takes twice as long; after a probe it does not.
+    /// Decides between timeout and probe by the next wait: it doubles after a timeout, and does not after a probe.
     pub(super) fn by_the_next_wait(&mut self, probe: &Probe, case: &Case) -> Option<Earlier> {
         if probe.certainty == Certainty::Settled {
             return None;
@@ -139,7 +139,7 @@ impl Judge {
         if let Some(probe) = self.probe.take() {
             earlier = self.by_the_next_wait(&probe, case);
         } else if calm && !case.is_tail() && self.sampled && self.probes == Habit::NotYet {
-            // Whoever probes would have done so before.
+            // A sender that uses probes would have sent one before.
             earlier = self.learn(Habit::No);
         }
         self.expiries += 1;

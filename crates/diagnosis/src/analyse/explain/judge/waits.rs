@@ -1,9 +1,9 @@
-//! Timeouts that are sooner than those of common senders: their waits double (RFC 6298 §5.5), however long the first is.
+//! Timeouts that are shorter than those of common senders, recognised by waits that double (RFC 6298 §5.5).
 //!
-//! A first wait tells nothing: it may be a probe's, or too short for any timer that is known. If the first segment is sent
-//! again twice, nothing happens in between, and the second wait is twice the first, both were the timer's. A tail
-//! loss probe is followed by a timeout as well, and the waits may double by chance: where they are a probe's, the
-//! first remains what it was taken for.
+//! The first wait alone is no evidence: it may be a probe's, or too short for any known timer. If the first segment is
+//! retransmitted twice, nothing happens in between, and the second wait is twice the first, both were timeouts. A tail
+//! loss probe is also followed by a timeout, and its waits may double by chance; if they fit a probe, the first
+//! retransmission keeps its cause.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -13,39 +13,39 @@ use super::{Habit, Judge};
 use crate::analyse::cause::Cause;
 use crate::analyse::explain::clock::RTO_MIN;
 
-/// A wait is twice the one before between these shares of it (ours: narrower than where it is known that a timer expired).
+/// Range of the ratio of two waits that counts as doubling (our choice: narrower than for known expiries).
 const TWICE: std::ops::RangeInclusive<f64> = 1.85..=2.15;
 
-/// A probe waits for no longer than this many smoothed round trips (RFC 8985 §7.2: two).
+/// Longest wait of a probe, in smoothed round trips (RFC 8985 §7.2: two).
 const PROBE_BEFORE: (u64, u64) = (5, 2);
 
-/// Up to how far two instants are the same: what rounding takes.
+/// Greatest difference of two instants that count as equal: rounding errors.
 const SAME: Duration = Duration::from_micros(2);
 
-/// A repetition of the first segment, and the silence before it.
+/// Retransmission of the first segment, and the silence before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
     start: u64,
     at: Instant,
     waited: Duration,
-    /// The round trip as known then.
+    /// Smoothed round trip at that time.
     smoothed: Duration,
-    /// The sender's habit of probing, as known before.
+    /// Use of probes by the sender, as known before.
     probes: Habit,
     cause: Cause,
-    /// Its number in the ledger, once it has one.
+    /// Number in the ledger, once it has one.
     number: Option<u64>,
 }
 
 impl Wait {
-    /// It has this number in the ledger.
+    /// Records the number in the ledger.
     pub(super) const fn recorded(&mut self, number: u64) {
         if self.number.is_none() {
             self.number = Some(number);
         }
     }
 
-    /// Returns `true` if the next wait is twice this one, and nothing happened in it.
+    /// `true` if the next wait is twice this one and nothing happened in it.
     fn is_doubled_by(&self, case: &Case) -> bool {
         let wait = case.timing.at.since(self.at);
         let undisturbed = case.timing.silence + SAME >= wait;
@@ -56,7 +56,7 @@ impl Wait {
             && TWICE.contains(&ratio)
     }
 
-    /// `true` if it may be a probe's, and the wait after it that of a common sender's timer.
+    /// `true` if this may be the wait of a probe, and the next one the wait of a common sender's timer.
     fn may_be_a_probe(&self, case: &Case) -> bool {
         let times = |(part, whole): (u64, u64)| self.smoothed.saturating_mul(part) / whole.max(1);
         let two_round_trips =
@@ -67,8 +67,8 @@ impl Wait {
 }
 
 impl Judge {
-    /// The timer's verdict on a repetition of the first segment, if its wait doubles that before; the latter is then
-    /// revised with it, unless it was known for a timeout or may have been a probe.
+    /// Returns a timeout if the wait before a retransmission of the first segment doubles the wait before it. The
+    /// earlier retransmission then becomes a timeout as well, unless it already is one or may have been a probe.
     pub(super) fn by_doubled_wait(&mut self, case: &Case) -> Option<Verdict> {
         let before = self
             .wait
@@ -94,7 +94,7 @@ impl Judge {
         before.probes != Habit::No && self.probes != Habit::No
     }
 
-    /// Remembers the wait before a repetition of the first segment; `probes` is what was known before it.
+    /// Records the wait before a retransmission of the first segment; `probes` is the knowledge before it.
     pub(super) fn waited(&mut self, case: &Case, cause: Cause, probes: Habit) {
         self.wait = case.is_head().then_some(Wait {
             start: case.start,

@@ -1,8 +1,9 @@
-//! A repair while ACKs came that may have been the timer's: what is sent next tells.
+//! Retransmissions while ACKs come, which may have been timeouts: the next departure decides.
 
 use super::*;
 
-/// Segments 1 to 8 leave; 1 and 5 are lost; when the timer is due, though an ACK has just come, 1 is sent again.
+/// Sends segments 1 to 8; 1 and 5 are lost. Segment 1 is retransmitted when the timer is due, although an ACK has just
+/// come.
 fn in_doubt() -> Line {
     let mut line = Line::warm(Sack::Permitted);
     for n in 1..9 {
@@ -20,14 +21,14 @@ fn causes(line: &Line) -> Vec<Cause> {
 }
 
 #[test]
-fn who_then_repairs_the_next_hole_had_no_timeout() {
+fn a_sender_that_then_repairs_the_next_hole_had_no_timeout() {
     let mut line = in_doubt();
     line.send(261, 5);
     assert_eq!(causes(&line), [Cause::SackedBeyond, Cause::FurtherHole]);
 }
 
 #[test]
-fn who_then_sends_again_what_was_sacked_had_a_timeout_and_forgot_it() {
+fn a_sender_that_then_retransmits_sacked_data_had_a_timeout() {
     let mut line = in_doubt();
     line.send(261, 2);
     let timeout = Cause::Timeout { expiry: 1 };
@@ -35,7 +36,7 @@ fn who_then_sends_again_what_was_sacked_had_a_timeout_and_forgot_it() {
 }
 
 #[test]
-fn who_then_sends_nothing_for_many_acks_had_a_timeout() {
+fn a_sender_that_then_ignores_many_acks_had_a_timeout() {
     let mut line = in_doubt();
     for (ms, sacked) in [(300, 9), (302, 9), (304, 9), (306, 9)] {
         line.ack(ms, 1, &[(2, 5), (6, sacked)]);

@@ -1,8 +1,9 @@
-//! Identifications of IPv4 that a sender counts up: they tell in which order its packets left.
+//! IPv4 identifications that a sender increments: they reveal the order in which its packets left.
 
 use super::*;
 
-/// At the receiver, 50 ms from the sender: twelve segments, one every 50 ms, of which `id` gives the identifications.
+/// Sends twelve segments, one every 50 ms, captured at the receiver 50 ms from the sender; `id` gives their
+/// identifications.
 fn counted(id: impl Fn(u32) -> u16) -> Line {
     let mut line = Line::new(Sack::Permitted);
     line.to_sender = 50;
@@ -14,7 +15,7 @@ fn counted(id: impl Fn(u32) -> u16) -> Line {
 }
 
 #[test]
-fn at_the_receiver_an_older_number_was_overtaken_however_late_it_comes() {
+fn at_the_receiver_an_older_number_was_overtaken_at_any_delay() {
     let mut line = counted(|n| 100 + n as u16);
     line.send_numbered(600, 13, Some(113));
     assert_eq!(
@@ -24,7 +25,7 @@ fn at_the_receiver_an_older_number_was_overtaken_however_late_it_comes() {
 }
 
 #[test]
-fn at_the_receiver_a_newer_number_was_sent_again_however_soon_it_comes() {
+fn at_the_receiver_a_newer_number_was_retransmitted_at_any_delay() {
     let mut line = counted(|n| 100 + n as u16);
     line.send_numbered(600, 13, Some(113));
     let again = line.send_numbered(605, 12, Some(114));
@@ -35,8 +36,8 @@ fn at_the_receiver_a_newer_number_was_sent_again_however_soon_it_comes() {
 }
 
 #[test]
-fn numbers_that_are_no_count_tell_nothing_and_time_does() {
-    // Drawn by lot; none at all.
+fn without_sequential_numbers_time_decides() {
+    // Random numbers, and no numbers.
     let lot = |n: u32| (n.wrapping_mul(40_503) >> 2) as u16;
     for id in [&lot as &dyn Fn(u32) -> u16, &|_| 0] {
         let mut line = counted(id);

@@ -1,4 +1,4 @@
-//! CAKE's parts: a transcription of COBALT under fair turns, and what the paper promises.
+//! Tests of CAKE's parts: a transcription of COBALT under fair turns, and properties that the paper claims.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::*;
 use crate::link::{CakeConfig, CobaltConfig, Hosts, Isolation};
 
-/// A line: COBALT step by step, with signed times and nothing shared with ours.
+/// A flow queue: COBALT step by step, with signed times, independent of our code.
 #[derive(Default)]
 struct Cobalt {
     queue: VecDeque<Packet>,
@@ -100,7 +100,7 @@ impl Cobalt {
     }
 }
 
-/// Lines in turn, a map from flows to lines: hashes do not meet.
+/// Queues in turn, and a map from flows to queues without hash collisions.
 struct Fair {
     config: CakeConfig,
     limit: usize,
@@ -108,7 +108,7 @@ struct Fair {
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     draw: Stream,
-    /// Two lines were the longest at once: which of them loses is open.
+    /// Two queues were the longest at once, so that either may drop.
     tied: Rc<Cell<bool>>,
 }
 
@@ -191,15 +191,15 @@ impl Transcribed for Fair {
 }
 
 #[test]
-fn it_does_what_a_transcription_does() {
+fn cobalt_agrees_with_a_transcription() {
     let mut compared = 0;
-    let seeds = dupack_volume::cases(4, 16);
+    let seeds = dupack_testing::cases(4, 16);
     for seed in 0..seeds {
         for limit in [40_u64, 10_240] {
             let mut cake = CakeConfig::PAPER;
             (cake.lines, cake.isolation) = (CakeConfig::LINES_MAX, Isolation::Flows);
             let mut load = arrivals(seed, 5000, 1.5);
-            // No two lines are equally long.
+            // No two queues are equally long.
             for (arrival, n) in load.iter_mut().zip(0..) {
                 arrival.bytes += n % 997;
             }
@@ -236,7 +236,7 @@ fn it_does_what_a_transcription_does() {
     assert!(compared > seeds, "{compared}");
 }
 
-/// So many packets of `flow` at once.
+/// Generates `packets` packets of `flow` at once.
 fn crowd(flow: u32, bytes: u32, packets: usize) -> Vec<Arrival> {
     let ecn = Codepoint::NotEct;
     let one = Arrival {
@@ -248,7 +248,7 @@ fn crowd(flow: u32, bytes: u32, packets: usize) -> Vec<Arrival> {
     vec![one; packets]
 }
 
-/// With COBALT silent.
+/// A configuration in which COBALT never signals.
 fn silent() -> CakeConfig {
     let mut cake = CakeConfig::PAPER;
     cake.cobalt.target = Duration::from_secs(100);
@@ -256,7 +256,7 @@ fn silent() -> CakeConfig {
     cake
 }
 
-/// Bytes of each flow among the first so many packets that are sent.
+/// Returns the bytes of each flow among the first `packets` packets that are sent.
 fn shares(ours: &Outcome, load: &[Arrival], packets: usize) -> BTreeMap<u32, u64> {
     let mut bytes = BTreeMap::new();
     for (_, id, _) in ours.sent.iter().take(packets) {
@@ -267,8 +267,8 @@ fn shares(ours: &Outcome, load: &[Arrival], packets: usize) -> BTreeMap<u32, u64
 }
 
 #[test]
-fn a_host_with_many_flows_gets_no_more_than_one_with_a_single_flow() {
-    // Flows 0 to 7 are of sender 0, flow 8 of sender 1. All go to the one receiver 2, or to nine.
+fn hosts_share_equally_whatever_their_number_of_flows() {
+    // Flows 0 to 7 have sender 0, flow 8 has sender 1. All have the same receiver 2, or nine receivers.
     let load: Vec<Arrival> = (0..9).flat_map(|flow| crowd(flow, 1000, 400)).collect();
     let single_of_all = |isolation, receiver: fn(u32) -> u32| {
         let mut cake = silent();
@@ -286,21 +286,21 @@ fn a_host_with_many_flows_gets_no_more_than_one_with_a_single_flow() {
         let shares = shares(&ours, &load, 700);
         shares[&8] as f64 / shares.values().sum::<u64>() as f64
     };
-    // One of two hosts; one of nine flows. All nine have the same receiver: then its load counts.
+    // One of two hosts; one of nine flows. If all nine have the same receiver, its load counts.
     assert!((single_of_all(Isolation::Hosts, |flow| 2 + flow) - 0.5).abs() < 0.02);
     assert!((single_of_all(Isolation::Flows, |flow| 2 + flow) - 1.0 / 9.0).abs() < 0.02);
     assert!((single_of_all(Isolation::Hosts, |_| 2) - 1.0 / 9.0).abs() < 0.02);
 }
 
 #[test]
-fn so_many_flows_as_a_set_has_ways_have_a_line_each() {
+fn as_many_flows_as_ways_have_a_queue_each() {
     let mut cake = silent();
     (cake.lines, cake.ways) = (8, 8);
     let load: Vec<Arrival> = (0..8).flat_map(|flow| crowd(flow, 1514, 50)).collect();
     let alone = |cake| {
         let config = config(Discipline::Cake(cake), QueueLimit::Unlimited);
         let (ours, _) = Driver::run(&config, &load);
-        // The first two went before the others came, or in a turn of their own.
+        // The first two packets were sent before the others arrived, or in a turn of their own.
         let shares = shares(&ours, &load, 200);
         let (most, least) = (
             shares.values().max().unwrap(),
@@ -312,18 +312,18 @@ fn so_many_flows_as_a_set_has_ways_have_a_line_each() {
     cake.ways = 1;
     assert!(
         !alone(cake),
-        "a hash alone makes some of eight meet in eight lines"
+        "with a plain hash some of eight flows share one of eight queues"
     );
 }
 
 #[test]
 fn the_shaper_has_no_bursts_and_counts_overhead() {
-    // 4 Mbit/s on a link of 8: 2 µs a byte, for 20 bytes more than each packet has.
+    // 4 Mbit/s on a link of 8 Mbit/s: 2 µs per byte, with 20 more bytes for each packet.
     let mut cake = silent();
     cake.rate = Some(BitRate::from_mbps(4));
     cake.overhead_bytes = 20;
     let mut load = crowd(0, 480, 100);
-    // After a second of silence nothing has been saved up.
+    // A second of silence saves up no credit.
     load.extend(crowd(0, 480, 100).iter().map(|packet| Arrival {
         at: 1_000_000_000,
         ..*packet
@@ -341,8 +341,8 @@ fn the_shaper_has_no_bursts_and_counts_overhead() {
 }
 
 #[test]
-fn blue_drops_what_marks_do_not_slow_down() {
-    // A flood that is ECN-capable and twice the rate, for 20 s, into 50 packets.
+fn blue_drops_packets_of_flows_that_ignore_marks() {
+    // An ECN-capable flood at twice the rate, for 20 s, into a buffer of 50 packets.
     let load: Vec<Arrival> = (0..40_000)
         .map(|n| Arrival {
             at: n * 500_000,
@@ -353,7 +353,7 @@ fn blue_drops_what_marks_do_not_slow_down() {
         .collect();
     let config = config(Discipline::Cake(CakeConfig::PAPER), QueueLimit::Packets(50));
     let (ours, link) = Driver::run(&config, &load);
-    // CoDel's half marks and never drops these; BLUE rises until hardly any is lost for want of room.
+    // CoDel marks these packets and never drops them. BLUE rises until almost none is dropped by a full buffer.
     let aqm = link.counters().drops.of(DropCause::Aqm);
     let longest = link.counters().drops.of(DropCause::FattestFlow);
     assert!(aqm > 18_000 && longest < 2_000, "{aqm} {longest}");

@@ -1,11 +1,11 @@
-//! CoDel against RFC 8289 §5, and by hand.
+//! Tests of CoDel against RFC 8289 §5, and against hand calculations.
 
 use std::collections::VecDeque;
 
 use super::*;
 use crate::link::{Capable, CoDelConfig};
 
-/// `codel_queue_t`, and Linux's marks: where a drop is due a packet that may be marked is.
+/// `codel_queue_t`, with Linux's marks: where a drop is due, a packet is marked if it may be.
 #[derive(Default)]
 pub(super) struct Codel {
     pub(super) queue: VecDeque<Packet>,
@@ -110,7 +110,7 @@ impl Transcribed for Codel {
 }
 
 #[test]
-fn it_does_what_the_pseudo_code_does() {
+fn codel_agrees_with_its_pseudo_code() {
     for seed in 0..8 {
         for capable in [Capable::Drop, Capable::Mark] {
             for (target_ms, interval_ms) in [(5, 100), (2, 20), (20, 200)] {
@@ -131,11 +131,11 @@ fn it_does_what_the_pseudo_code_does() {
 }
 
 #[test]
-fn the_first_drops_fall_where_the_law_says() {
-    // 1000 bytes take 1 ms, and 200 of them come at once: packet n leaves at n ms, n ms old. The
-    // first above 5 ms is 5, at 5 ms; so the first drop is at 105 ms, of packet 105, and 106 goes
-    // in its place. Then 100 ms later, at 205 ms, when all is over: 200 packets, one of which is
-    // dropped, leave in 199 ms.
+fn the_first_drops_follow_the_control_law() {
+    // 1000 bytes take 1 ms, and 200 packets arrive at once: packet n leaves at n ms, after a wait of n ms. The first
+    // wait above 5 ms is that of packet 5, at 5 ms; so the first drop is at 105 ms, of packet 105, and packet 106 is
+    // sent in its place. The next drop would be 100 ms later, at 205 ms, when the queue is empty: 200 packets, one of
+    // which is dropped, leave in 199 ms.
     let load = vec![
         Arrival {
             at: 0,
@@ -153,16 +153,15 @@ fn the_first_drops_fall_where_the_law_says() {
     assert_eq!(ours.dropped, [(105, DropCause::Aqm)]);
     assert_eq!(ours.sent[105], (106_000_000, 106, Codepoint::NotEct));
     assert_eq!(link.counters().drops.of(DropCause::Aqm), 1);
-    // With 400 the second drop is at 205 ms (packet 206), the third √2 sooner: at
-    // 205 + 100/√2 = 275.7 ms, so at 276 ms (packet 278), and so on: 100/√3 = 57.7 ms to 333.4,
-    // 100/√4 = 50 ms to 383.4 ms.
+    // With 400 packets the second drop is at 205 ms (packet 206). The third is √2 sooner, at 205 + 100/√2 = 275.7 ms,
+    // so at 276 ms (packet 278). Then 100/√3 = 57.7 ms later, at 333.4 ms, and 100/√4 = 50 ms later, at 383.4 ms.
     let (ours, _) = Driver::run(&config, &load);
     let dropped: Vec<u32> = ours.dropped.iter().map(|drop| drop.0).collect();
     assert_eq!(dropped, [105, 206, 278, 337, 388]);
 }
 
 #[test]
-fn l4s_packets_are_marked_one_and_all_above_their_threshold() {
+fn all_l4s_packets_above_their_threshold_are_marked() {
     let mut codel = CoDelConfig::RFC;
     codel.l4s_threshold = Some(Duration::from_millis(1));
     let ecn = [Codepoint::Ect1, Codepoint::Ect0];

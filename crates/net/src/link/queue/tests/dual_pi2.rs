@@ -1,11 +1,11 @@
-//! DualPI2 against RFC 9332, Appendix A.2, with its timer as a timer.
+//! Tests of DualPI2 against RFC 9332, Appendix A.2, with a real timer.
 
 use std::collections::VecDeque;
 
 use super::*;
 use crate::link::{DualPi2Config, DualScheduler};
 
-/// Figures 3, 5, 7 and 8, with a scheduler of bytes for the weighted round robin.
+/// Figures 3, 5, 7 and 8, with a byte scheduler for the weighted round robin.
 struct DualPi2 {
     config: DualPi2Config,
     limit: u64,
@@ -167,7 +167,7 @@ fn schedulers() -> [DualScheduler; 2] {
 }
 
 #[test]
-fn it_does_what_the_pseudo_code_does_in_overload_too() {
+fn dual_pi2_agrees_with_its_pseudo_code_even_in_overload() {
     for scheduler in schedulers() {
         for range_us in [400, 0] {
             for load in [0.9, 1.1, 2.0] {
@@ -187,7 +187,7 @@ fn it_does_what_the_pseudo_code_does_in_overload_too() {
     }
 }
 
-/// One flow of a kind, steady, at so many Mbit/s for ten seconds.
+/// Generates a steady flow of `mbps` Mbit/s for ten seconds.
 fn steady(flow: u32, ecn: Codepoint, mbps: f64) -> Vec<Arrival> {
     let gap = 8e6 / mbps;
     let packets = (10e9 / gap) as u64;
@@ -201,12 +201,12 @@ fn steady(flow: u32, ecn: Codepoint, mbps: f64) -> Vec<Arrival> {
 }
 
 #[test]
-fn unresponsive_senders_of_either_kind_are_kept_at_the_target_by_drops() {
+fn drops_keep_unresponsive_senders_of_either_kind_at_the_target() {
     for scheduler in schedulers() {
         for ecn in [Codepoint::NotEct, Codepoint::Ect0, Codepoint::Ect1] {
             let mut dual = DualPi2Config::RFC;
             dual.scheduler = scheduler;
-            // Twice what the link carries: half of it has to go.
+            // Twice the link's capacity: half of the packets must be dropped.
             let load = steady(0, ecn, 16.0);
             let config = config(Discipline::DualPi2(dual), QueueLimit::Unlimited);
             let (ours, _) = Driver::run(&config, &load);
@@ -222,7 +222,7 @@ fn unresponsive_senders_of_either_kind_are_kept_at_the_target_by_drops() {
 }
 
 #[test]
-fn a_light_l_line_hardly_waits_for_a_crowded_c_line() {
+fn a_light_l_queue_hardly_waits_for_a_full_c_queue() {
     let mut load = steady(0, Codepoint::NotEct, 12.0);
     load.extend(steady(1, Codepoint::Ect1, 1.0));
     load.sort_by_key(|arrival| arrival.at);
@@ -239,6 +239,6 @@ fn a_light_l_line_hardly_waits_for_a_crowded_c_line() {
             count += 1.0;
         }
     }
-    // A millisecond of its own, and on average half of another's; seldom a turn of the C line.
+    // 1 ms for the packet itself, and on average half of another packet; rarely a turn of the C queue.
     assert!(sum / count < 2.2, "{} ms", sum / count);
 }

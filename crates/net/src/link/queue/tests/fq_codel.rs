@@ -1,4 +1,4 @@
-//! FQ-CoDel against RFC 8290 §4, and its fairness.
+//! Tests of FQ-CoDel against RFC 8290 §4, and of its fairness.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,7 +6,7 @@ use super::codel::Codel;
 use super::*;
 use crate::link::FqCoDelConfig;
 
-/// The text of §4.1 and §4.2, with a queue for each flow: hashes do not meet.
+/// Transcription of §4.1 and §4.2, with a queue for each flow instead of a hash.
 struct Fair {
     config: FqCoDelConfig,
     limit: usize,
@@ -29,7 +29,7 @@ impl Transcribed for Fair {
         if total > self.limit {
             let largest = self.queues.values().map(|q| q.0.bytes).max().unwrap();
             let alike = self.queues.values().filter(|q| q.0.bytes == largest);
-            assert_eq!(alike.count(), 1, "a tie");
+            assert_eq!(alike.count(), 1, "two queues are equally long");
             let fattest = self.queues.values_mut().find(|q| q.0.bytes == largest);
             let (codel, _) = fattest.unwrap();
             for _ in 0..(codel.queue.len() / 2).clamp(1, 64) {
@@ -69,12 +69,12 @@ impl Transcribed for Fair {
 }
 
 #[test]
-fn it_does_what_the_text_says() {
+fn fq_codel_agrees_with_a_transcription() {
     for seed in 0..8 {
         for limit in [40_u64, 10_240] {
             let mut fair = FqCoDelConfig::RFC;
-            // So many lines that the few flows do not meet. Which of two equally fat flows loses is
-            // open, so sizes are made such that there are none.
+            // There are so many queues that the few flows do not collide. Either of two equally large queues may drop,
+            // so the sizes are chosen to avoid ties.
             fair.flows = FqCoDelConfig::FLOWS_MAX;
             let mut load = arrivals(seed, 5000, 1.5);
             for (arrival, n) in load.iter_mut().zip(0..) {
@@ -105,7 +105,7 @@ fn it_does_what_the_text_says() {
     }
 }
 
-/// So many packets of `flow` at once.
+/// Generates `packets` packets of `flow` at once.
 fn crowd(flow: u32, bytes: u32, packets: usize) -> Vec<Arrival> {
     let ecn = Codepoint::NotEct;
     let one = Arrival {
@@ -118,8 +118,8 @@ fn crowd(flow: u32, bytes: u32, packets: usize) -> Vec<Arrival> {
 }
 
 #[test]
-fn flows_share_bytes_and_not_packets() {
-    // Long targets, so that CoDel is silent.
+fn flows_share_bytes_rather_than_packets() {
+    // Targets are long, so that CoDel never signals.
     let mut fair = FqCoDelConfig::RFC;
     fair.codel.target = Duration::from_secs(100);
     fair.codel.interval = Duration::from_secs(100);
@@ -134,7 +134,7 @@ fn flows_share_bytes_and_not_packets() {
     for (_, id, _) in &ours.sent {
         let packet = load[*id as usize];
         bytes[packet.flow as usize] += i64::from(packet.bytes);
-        // As long as all have something to send (of 150,000 bytes each).
+        // As long as all flows have packets to send (150,000 bytes each).
         if bytes.iter().all(|&sent| sent < 148_000) {
             let (most, least) = (bytes.iter().max().unwrap(), bytes.iter().min().unwrap());
             assert!(most - least <= 2 * 1514 + 1500, "{bytes:?}");
@@ -144,7 +144,7 @@ fn flows_share_bytes_and_not_packets() {
 }
 
 #[test]
-fn a_full_buffer_costs_the_fattest_flow_alone() {
+fn a_full_buffer_drops_only_from_the_largest_flow() {
     let mut load = crowd(1, 1500, 100);
     let thin: Vec<Arrival> = (1..=20)
         .map(|n| Arrival {
@@ -166,7 +166,7 @@ fn a_full_buffer_costs_the_fattest_flow_alone() {
         .iter()
         .all(|(id, cause)| load[*id as usize].flow == 1 && *cause == DropCause::FattestFlow);
     assert!(all_fat);
-    // A thin packet waits for one fat packet in transmission and no more than another turn of it.
+    // A packet of the sparse flow waits for one packet in transmission and at most one more turn of the bulk flow.
     for (at, id, _) in &ours.sent {
         let packet = load[*id as usize];
         if packet.flow == 2 {

@@ -1,4 +1,4 @@
-//! What must hold of every managed queue, whatever comes.
+//! Invariants of every managed queue, for any load.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ fn all() -> Vec<Discipline> {
 }
 
 #[test]
-fn every_packet_arrives_or_is_dropped_once_and_in_the_order_of_its_flow() {
+fn every_packet_arrives_in_order_or_is_dropped_once() {
     for discipline in all() {
         for seed in 0..6 {
             for limit in [QueueLimit::Packets(30), QueueLimit::Bytes(400_000)] {
@@ -38,7 +38,7 @@ fn every_packet_arrives_or_is_dropped_once_and_in_the_order_of_its_flow() {
                 let mut last = BTreeMap::new();
                 for (_, id, _) in &ours.sent {
                     let Arrival { flow, ecn, .. } = load[*id as usize];
-                    // The two lines of DualPI2 tell a flow's codepoints apart.
+                    // The two queues of DualPI2 separate the codepoints of a flow.
                     let before = last.insert((flow, ecn), *id);
                     assert!(before.is_none_or(|before| before < *id), "{case}: {id}");
                 }
@@ -55,7 +55,7 @@ fn every_packet_arrives_or_is_dropped_once_and_in_the_order_of_its_flow() {
 }
 
 #[test]
-fn the_transmitter_rests_only_when_nobody_waits() {
+fn the_transmitter_idles_only_when_no_packet_waits() {
     for discipline in all() {
         if matches!(discipline, Discipline::Shaper(_)) {
             continue;
@@ -69,8 +69,8 @@ fn the_transmitter_rests_only_when_nobody_waits() {
             let start = end - bytes(id) * NANOS_PER_BYTE;
             if start > free_at {
                 rests += 1;
-                // Then it starts with a packet that has just come, and none that is sent later was
-                // there before.
+                // After an idle time the transmitter starts with a packet that has just arrived; no packet that is sent
+                // later was waiting before.
                 assert_eq!(load[id as usize].at, start, "{discipline:?}");
                 let waited = ours.sent[n..]
                     .iter()
@@ -84,9 +84,9 @@ fn the_transmitter_rests_only_when_nobody_waits() {
 }
 
 #[test]
-fn on_a_recorded_link_a_packet_is_chosen_when_its_opportunity_comes() {
-    // An opportunity every 10 ms. Of two flows, the one that comes later and sends less is served
-    // at the next: 1, then 2, then 1.
+fn a_trace_link_chooses_a_packet_at_its_opportunity() {
+    // An opportunity every 10 ms. Of two flows, the one that arrives later and sends less is served at the next
+    // opportunity: flow 1, then 2, then 1.
     let trace = DeliveryTrace::new(vec![10]).unwrap();
     let mut config = config(
         Discipline::FqCoDel(FqCoDelConfig::RFC),

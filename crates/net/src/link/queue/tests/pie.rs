@@ -1,11 +1,11 @@
-//! PIE against RFC 8033's appendices, with its timer as a timer.
+//! Tests of PIE against RFC 8033's appendices, with a real timer.
 
 use std::collections::VecDeque;
 
 use super::*;
 use crate::link::{Capable, PieConfig, PieDelay, PieSpread};
 
-/// Appendix A, and of Appendix B what is an option here.
+/// Appendix A, and those parts of Appendix B that are options here.
 struct Pie {
     config: PieConfig,
     stream: Stream,
@@ -98,7 +98,7 @@ impl Transcribed for Pie {
         let packet = self.queue.pop_front()?;
         self.bytes -= packet.bytes;
         let PieDelay::DepartureRate { threshold_bytes } = self.config.delay else {
-            // An empty queue has no delay, which the appendix leaves out.
+            // An empty queue has no delay; the appendix does not reset it.
             let empty = self.queue.is_empty();
             let waited = (now - packet.tstamp) as f64 / 1e9;
             self.current_qdelay = if empty { 0.0 } else { waited };
@@ -185,7 +185,7 @@ fn variants() -> Vec<PieConfig> {
 }
 
 #[test]
-fn it_does_what_the_pseudo_code_does() {
+fn pie_agrees_with_its_pseudo_code() {
     for pie in variants() {
         for seed in 0..6 {
             let load = arrivals(seed, 12_000, 1.2);
@@ -199,9 +199,9 @@ fn it_does_what_the_pseudo_code_does() {
 }
 
 #[test]
-fn a_burst_after_a_quiet_time_is_let_through() {
-    // 100 packets of 1 ms at once, and again a second later: 100 ms of waiting each time, but
-    // within the allowance of 150 ms.
+fn a_burst_after_a_quiet_time_passes() {
+    // 100 packets of 1 ms at once, and again a second later: waits of 100 ms each time, but within the allowance of 150
+    // ms.
     let load: Vec<Arrival> = (0..200)
         .map(|n| Arrival {
             at: n / 100 * 1_000_000_000,
@@ -220,7 +220,7 @@ fn a_burst_after_a_quiet_time_is_let_through() {
 }
 
 #[test]
-fn derandomised_drops_keep_their_distance() {
+fn derandomised_drops_are_spaced() {
     let mut gaps = [0_usize; 2];
     for (spread, least) in [PieSpread::Random, PieSpread::Derandomised]
         .into_iter()
@@ -253,7 +253,7 @@ fn derandomised_drops_keep_their_distance() {
             .min()
             .unwrap();
     }
-    // 0.85/p packets apart, and p stays below 0.2: at least 4; at random also neighbours.
+    // Drops are 0.85/p packets apart, and p stays below 0.2: at least 4 packets. Random drops may be neighbours.
     assert_eq!(gaps[0], 1);
     assert!(gaps[1] >= 4, "{gaps:?}");
 }

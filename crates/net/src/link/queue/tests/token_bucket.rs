@@ -1,9 +1,9 @@
-//! Token buckets by arithmetic.
+//! Tests of token buckets against hand calculations.
 
 use super::*;
 use crate::link::TokenBucketConfig;
 
-/// 4 Mbit/s, half of what the link carries, and 3000 bytes.
+/// 4 Mbit/s, half of the link's rate, and 3000 bytes.
 const BUCKET: TokenBucketConfig = TokenBucketConfig::new(BitRate::from_mbps(4), 3000);
 const NANOS_PER_TOKEN_BYTE: u64 = 2_000;
 
@@ -18,11 +18,10 @@ fn crowd(packets: usize, bytes: u32) -> Vec<Arrival> {
 }
 
 #[test]
-fn a_shaper_lets_a_burst_go_and_then_keeps_to_its_rate() {
-    // Three of 1000 bytes at once, at the link's 1 ms each; at 0 the bucket is empty but for what
-    // flows in: the fourth needs 1000 bytes, which are there at 2 ms after the bucket began to
-    // fill. It filled all the time: by 3 ms 1500 bytes, so the fourth goes at 3 ms, the fifth needs
-    // 2000 bytes since 0, at 4 ms, the sixth goes at 6 ms, and so on every 2 ms.
+fn a_shaper_passes_a_burst_and_then_keeps_its_rate() {
+    // Three packets of 1000 bytes are sent at once, at the link's 1 ms each. The bucket has been filling since 0 ms
+    // with 500 bytes per ms: by 3 ms there are 1500 bytes, so the fourth packet is sent at 3 ms. The fifth needs 2000
+    // bytes since 0 ms and is sent at 4 ms, the sixth at 6 ms, and so on every 2 ms.
     let config = config(Discipline::Shaper(BUCKET), QueueLimit::Unlimited);
     let (ours, _) = Driver::run(&config, &crowd(8, 1000));
     let ends: Vec<u64> = ours.sent.iter().map(|sent| sent.0 / 1_000_000).collect();
@@ -30,14 +29,14 @@ fn a_shaper_lets_a_burst_go_and_then_keeps_to_its_rate() {
 }
 
 #[test]
-fn whatever_comes_no_window_carries_more_than_burst_and_rate() {
+fn no_interval_carries_more_than_burst_and_rate() {
     for seed in 0..6 {
         let load = arrivals(seed, 2000, 0.9);
         let config = config(Discipline::Shaper(BUCKET), QueueLimit::Packets(100));
         let (ours, link) = Driver::run(&config, &load);
         assert!(link.counters().drops.of(DropCause::QueueFull) > 20);
         let bytes = |id: u32| u64::from(load[id as usize].bytes);
-        // Sorted starts of transmissions, and bytes.
+        // Starts of transmissions in order, and bytes.
         let starts: Vec<(u64, u64)> = ours
             .sent
             .iter()
@@ -55,18 +54,18 @@ fn whatever_comes_no_window_carries_more_than_burst_and_rate() {
         }
         assert!(
             waits_for_tokens > 20,
-            "the bound is reached: {waits_for_tokens}"
+            "number of times that the bound is reached: {waits_for_tokens}"
         );
     }
 }
 
 #[test]
-fn a_policer_drops_what_does_not_conform_and_delays_nothing() {
+fn a_policer_drops_nonconforming_packets_and_delays_none() {
     for seed in 0..6 {
         let load = arrivals(seed, 2000, 0.9);
         let config = config(Discipline::Policer(BUCKET), QueueLimit::Unlimited);
         let (ours, link) = Driver::run(&config, &load);
-        // The same with floating point.
+        // Reference model in floating point.
         let (mut tokens, mut last) = (3000.0, 0);
         let mut conforming = Vec::new();
         for (arrival, id) in load.iter().zip(0..) {
@@ -87,7 +86,7 @@ fn a_policer_drops_what_does_not_conform_and_delays_nothing() {
 }
 
 #[test]
-fn a_packet_larger_than_the_bucket_does_not_wait_for_ever() {
+fn a_packet_larger_than_the_bucket_is_dropped() {
     let config = config(Discipline::Shaper(BUCKET), QueueLimit::Unlimited);
     let (ours, _) = Driver::run(&config, &crowd(1, 3001));
     assert_eq!(ours.dropped, [(0, DropCause::Policed)]);
