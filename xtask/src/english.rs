@@ -14,11 +14,7 @@ use crate::needs;
 const OPENERS: [&str; 7] = ["What", "Who", "Whether", "Which", "Where", "That", "How"];
 
 /// Folders whose comments are still to be rewritten.
-const LATER: [&str; 3] = [
-    "crates/evaluation/",
-    "crates/papers/",
-    "crates/python/",
-];
+const LATER: [&str; 3] = ["crates/evaluation/", "crates/papers/", "crates/python/"];
 
 /// The most places that are listed.
 const LISTED: usize = 40;

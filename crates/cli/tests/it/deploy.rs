@@ -1,4 +1,4 @@
-//! What can be turned on in Linux, as the command says it.
+//! Deployment in Linux, as printed by the command.
 
 use crate::common::{Folder, dupack, errors, text};
 
@@ -9,7 +9,7 @@ fn printed(args: &[&str]) -> String {
 }
 
 #[test]
-fn a_whole_stack_is_taken_by_stacks() {
+fn stacks_accepts_a_whole_stack() {
     let commands = printed(&["stacks", "rack/cubic"]);
     assert!(commands.contains("sysctl -w net.ipv4.tcp_congestion_control=cubic"));
     let missing = printed(&["stacks", "le/westwood"]);
@@ -23,7 +23,7 @@ fn a_whole_stack_is_taken_by_stacks() {
 }
 
 #[test]
-fn only_what_is_deployable_is_compared() {
+fn only_deployable_stacks_are_compared() {
     let folder = Folder::new("deployable");
     let out = folder.path().join("out").display().to_string();
     let flags = [
@@ -50,7 +50,7 @@ fn only_what_is_deployable_is_compared() {
     assert_eq!(json["stacks"].as_array().unwrap().len(), 1);
     assert_eq!(json["linux"][0]["deployable"], true);
     let page = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
-    assert!(page.contains("Turning it on"));
+    assert!(page.contains("Deployment in Linux"));
 
     let none = [
         "compare",
