@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use clap::Args;
 use dupack_algorithms::catalog::{Catalog, Dialect, Kernel, StackSpec};
 use dupack_lab::experiment::load::Source;
-use dupack_lab::experiment::{Direction, Experiment, FlowGroup, LinkOptions, Seeds, Starts};
+use dupack_lab::experiment::{
+    DEFAULT_STACKS, Direction, Experiment, FlowGroup, LinkOptions, Seeds, Starts,
+};
 use dupack_lab::path_file::PathFile;
 use dupack_lab::run::Plan;
 use dupack_lab::units::{ByteCount, Delay, Probability, Rate, Room};
@@ -82,7 +85,7 @@ pub struct CompareArgs {
     /// Stacks to compare, recovery/control[/lda/response]; the first one is the baseline
     #[arg(
         long,
-        default_value = "newreno/reno,sack/reno,momentary/reno,le/reno,le/westwood,le/reno/veno/24,sack/westwood,rack/reno,rack/cubic,rack/bbr-v1,rack/bbr",
+        default_value = default_stacks(),
         default_value_if("deployable", "true", None)
     )]
     stacks: Option<StackList>,
@@ -118,6 +121,12 @@ pub struct CompareArgs {
     /// lockstep [default: the transmission time of a packet at the bottleneck if several flows share it]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     processing_jitter: Option<Delay>,
+}
+
+/// Returns [`DEFAULT_STACKS`] as `--stacks` takes them: separated by commas.
+fn default_stacks() -> &'static str {
+    static JOINED: LazyLock<String> = LazyLock::new(|| DEFAULT_STACKS.join(","));
+    &JOINED
 }
 
 /// Options that a path file replaces.

@@ -1,7 +1,7 @@
-//! Runs every scenario of `validation/peers/ns2` and compares with ns-2.35: `cargo measure agree-ns2`.
+//! Runs every scenario of `validation/peers/ns2` and compares the results with ns-2.35: `cargo measure agree-ns2`.
 //!
-//! Arguments: `--seeds N` (10), `--only TEXT` (scenarios whose id contains it), `--senders A,B`.
-//! The whole set is written to `docs/ns2-agreement.md`, a part of it only shown.
+//! Arguments: `--seeds N` (10), `--only TEXT` (scenarios whose id contains TEXT), `--senders A,B`. A complete
+//! comparison is written to `docs/ns2-agreement.md`; a partial one is only printed.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -85,7 +85,7 @@ fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Counts runs on the terminal.
+/// Shows the number of completed runs on the terminal.
 struct Counter {
     done: AtomicUsize,
     runs: usize,

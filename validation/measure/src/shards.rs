@@ -138,7 +138,7 @@ fn sum(told: &str) -> Option<f64> {
 /// Returns the table.
 fn table(of: u32, measured: &[Balance]) -> String {
     let mut text = format!(
-        "Processor time of the {of} shards of each, in seconds:\n\n\
+        "Processor time of the {of} shards of each experiment, in seconds:\n\n\
          | experiment | runs | mean | shortest | longest | longest above the mean |\n\
          | --- | --: | --: | --: | --: | --: |\n"
     );

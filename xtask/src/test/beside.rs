@@ -85,7 +85,7 @@ fn steps_of(all: bool, steps: &mut Steps) -> Result<Option<String>, String> {
     steps.take("documentation", || cargo(&DOC))?;
     steps.take("examples in the documentation", || cargo(&DOCTESTS))?;
     let tier = if all { Tier::Release } else { Tier::Change };
-    steps.take("other machines", || elsewhere::check(tier))?;
+    steps.take("other platforms", || elsewhere::check(tier))?;
     if !all {
         return Ok(None);
     }

@@ -47,7 +47,7 @@ fn first(key: &str, ours: Option<&Value>, theirs: Option<&Value>) -> Option<Stri
         });
     }
     let words = |value: Option<&Value>| match value {
-        None | Some(Value::Null) => "not there".to_owned(),
+        None | Some(Value::Null) => "not set".to_owned(),
         Some(value) => value.to_string(),
     };
     Some(format!(

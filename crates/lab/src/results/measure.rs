@@ -95,7 +95,7 @@ measures! {
             unit: "%", better: Neither
         }
         /// Retransmissions of segments that were not lost.
-        Spurious { key: "spurious_retransmissions", label: "needless retransmissions", unit: "", better: Lower }
+        Spurious { key: "spurious_retransmissions", label: "spurious retransmissions", unit: "", better: Lower }
         /// Retransmission timeouts.
         Timeouts { key: "timeouts", label: "timeouts", unit: "", better: Lower }
         /// Loss events that are detected without a timeout.

@@ -61,7 +61,7 @@ pub struct Size {
 
 /// An experiment that does not fit into memory.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Diagnostic)]
-#[error("about {needed} of memory are needed for {runs}, but only {there} are available")]
+#[error("{needed} of memory are needed for {runs}, but only {there} are available")]
 pub struct TooLarge {
     runs: String,
     needed: String,
@@ -132,7 +132,9 @@ impl Size {
             ),
             (_, _, Held::Runs(_)) => (runs, "split the runs into more shards"),
         };
-        let needed = needed.map_or("more than 10 exabytes".to_owned(), bytes_in_words);
+        let needed = needed.map_or("more than 10 exabytes".to_owned(), |needed| {
+            format!("about {}", bytes_in_words(needed))
+        });
         let there = bytes_in_words(room);
         Err(TooLarge {
             runs,

@@ -1,10 +1,10 @@
-//! The comparison in words: a line per cell, and the page that is part of the documentation.
+//! The comparison as text: a line per cell for the terminal, and the page of the documentation.
 
 use std::fmt::Write as _;
 
 use super::{Cell, TOLERANCE, VERSION, Verdict};
 
-/// A cell as a line for the terminal.
+/// Formats a cell as a line for the terminal.
 #[must_use]
 pub fn line(cell: &Cell) -> String {
     let percent = |share: f64| share * 100.0;
@@ -36,7 +36,7 @@ fn word(cell: &Cell) -> &'static str {
     word_of(cell.verdict())
 }
 
-/// How many cells lie how near.
+/// Counts the cells within 1 %, 2 % and 5 % of ns-2.
 #[must_use]
 pub fn summary(cells: &[Cell]) -> String {
     let within = |bound: f64| {
@@ -65,7 +65,7 @@ pub fn summary(cells: &[Cell]) -> String {
     text
 }
 
-/// The page.
+/// Writes the page as Markdown.
 #[must_use]
 pub fn page(cells: &[Cell], seeds: u32) -> String {
     let mut page = format!(
@@ -104,7 +104,7 @@ fn row(cell: &Cell) -> String {
     )
 }
 
-/// The cells outside the tolerance, each with its rule.
+/// Lists the cells outside the tolerance, each with the rule that explains it.
 fn outside(cells: &[Cell]) -> String {
     let mut text = String::from("\n## Outside 5 %\n\n");
     let mut none = true;

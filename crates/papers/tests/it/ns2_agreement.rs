@@ -1,17 +1,17 @@
-//! Reno, NewReno, SACK and FACK against ns-2.35: the mean goodput of each in the scenarios of
-//! `validation/peers/ns2` lies within 5 % of ns-2's. `cargo measure agree-ns2` runs the whole set at length;
-//! this test leaves out the scenarios that take long, and needs no ns-2.
+//! Reno, NewReno, SACK and FACK against ns-2.35: the mean goodput of each in the scenarios of `validation/peers/ns2` is within 5 %
+//! of ns-2's. `cargo measure agree-ns2` runs the complete set; this test leaves out the long scenarios and needs no
+//! ns-2.
 
 use dupack_papers::agreement::{
     Cell, SENDERS, Scenario, Sender, Verdict, line, nishida, scenarios,
 };
 
-/// Packets that a scenario may carry in ns-2's run to be in the test.
+/// Largest number of packets in ns-2's run of a scenario that this test includes.
 const PACKETS_MAX: f64 = 380_000.0;
-/// So many of them, the shortest ones, in every run; and all before a release.
+/// Number of scenarios: the shortest six in an ordinary run, all before a release.
 const COUNT: [u64; 2] = [6, u64::MAX];
 
-/// The four recoveries, as ns-2 has them by default.
+/// Returns the four recoveries with ns-2's defaults.
 fn four() -> Vec<Sender> {
     let names = ["reno", "newreno", "sack", "fack"];
     SENDERS
@@ -56,7 +56,7 @@ fn four_recoveries_agree_with_ns2_in_every_scenario() {
     let count = usize::try_from(dupack_testing::cases(every, release)).unwrap_or(usize::MAX);
     let mut cells = Vec::new();
     for (_, scenario) in short.iter().take(count) {
-        // Losses make the means uncertain; without them one run is like the other.
+        // Losses make the means uncertain; without losses, all runs are alike.
         let seeds = if scenario.loss > 0.0 { 10 } else { 2 };
         cells.extend(
             scenario

@@ -37,7 +37,7 @@ pub fn cards(cards: &[Card]) -> String {
 /// Returns the table of senders that meet each rule or not, and the rules that no card distinguishes.
 pub fn rules(ten: &[Card], broken: &[Card]) -> String {
     let all = [ten, broken].concat();
-    let mut out = "| criterion | met by | not met by | cannot be told | not met by, of the broken senders |\n\
+    let mut out = "| criterion | meets | does not meet | cannot be told | broken senders that do not meet it |\n\
                    | --- | --: | --: | --: | --- |\n"
         .to_owned();
     let rows: Vec<&Row> = ten.first().iter().flat_map(|card| &card.rows).collect();
@@ -67,7 +67,7 @@ pub fn rules(ten: &[Card], broken: &[Card]) -> String {
     let extents = [ten, broken].map(|cards| cards.first().map_or("", |card| &card.extent));
     let _ = writeln!(
         out,
-        "\nThe {} cards above are {}, the {} of broken senders {}.",
+        "\nThe {} cards above are {}, and the {} cards of broken senders are {}.",
         ten.len(),
         extents[0],
         broken.len(),
@@ -76,11 +76,11 @@ pub fn rules(ten: &[Card], broken: &[Card]) -> String {
     let _ = match pairs.is_empty() {
         true => writeln!(
             out,
-            "For any two rules there is a sender that meets one and does not meet the other."
+            "For any two rules, some sender meets one and does not meet the other."
         ),
         false => writeln!(
             out,
-            "No sender meets one and does not meet the other of: {}.",
+            "Indistinguishable rules, which no sender separates: {}.",
             pairs.join("; ")
         ),
     };
@@ -95,8 +95,8 @@ pub fn stability(found: &Stability) -> String {
         .map(|stack| format!("`{stack}`"))
         .collect();
     let mut out = format!(
-        "Of {} verdicts on {}, {} ({:.1} %) are the same with {} sets of seeds that have none in common; {} are met with \
-         one set and not met with another.\n",
+        "Of {} verdicts on {}, {} ({:.1} %) are the same with {} disjoint sets of seeds; {} change between \
+         ✓ and ✗.\n",
         found.cells,
         stacks.join(", "),
         found.agreeing,
@@ -105,7 +105,7 @@ pub fn stability(found: &Stability) -> String {
         found.turned.len()
     );
     if !found.different.is_empty() {
-        out += "\n| stack | criterion | with each set |\n| --- | --- | --- |\n";
+        out += "\n| stack | criterion | verdict with each set |\n| --- | --- | --- |\n";
     }
     for (stack, key, verdicts) in &found.different {
         let signs: Vec<&str> = verdicts.iter().map(|verdict| verdict.sign()).collect();
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn indistinguishable_rules_are_named() {
         let ten = [card("x", &[Meets, Meets])];
-        assert!(rules(&ten, &[]).contains("of: `a` and `b`."));
+        assert!(rules(&ten, &[]).contains("separates: `a` and `b`."));
         let broken = [card("y", &[Meets, DoesNotMeet])];
         let text = rules(&ten, &broken);
         assert!(
