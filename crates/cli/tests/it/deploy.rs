@@ -23,6 +23,54 @@ fn stacks_accepts_a_whole_stack() {
 }
 
 #[test]
+fn usual_parameters_are_listed_and_all_on_request() {
+    let list = printed(&["stacks"]);
+    assert!(list.contains("fast_convergence = on") && !list.contains("css_rounds"));
+    assert!(list.contains(" more\n"), "{list}");
+    let all = printed(&["stacks", "--all"]);
+    assert!(all.contains("css_rounds = 5") && !all.contains(" more\n"));
+    let cubic = printed(&["stacks", "cubic"]);
+    assert!(cubic.contains("more parameters: `dupack stacks cubic --all`"));
+    let all = printed(&["stacks", "cubic", "--all"]);
+    assert!(all.contains("css_rounds = 5") && all.lines().count() > cubic.lines().count());
+    let json = printed(&["stacks", "cubic", "--json"]);
+    assert!(json.contains("\"css_rounds\""));
+
+    let explain = [
+        "compare",
+        "--stacks",
+        "rack/cubic(css_rounds=3)",
+        "--explain",
+    ];
+    let short = printed(&explain);
+    assert!(
+        short.contains("css_rounds") && short.contains("reo_wnd"),
+        "{short}"
+    );
+    assert!(
+        !short.contains("endpoints") && !short.contains("css_limit"),
+        "{short}"
+    );
+    assert!(
+        short.contains("more parameters have their defaults"),
+        "{short}"
+    );
+    let all = printed(&[&explain[..], &["--all"]].concat());
+    assert!(
+        all.contains("endpoints") && all.contains("css_limit"),
+        "{all}"
+    );
+    let trace = printed(&["trace", "rack/cubic", "--explain"]);
+    assert!(
+        trace.contains("more parameters have their defaults"),
+        "{trace}"
+    );
+    let alone = dupack(&["compare", "--all"]).output().unwrap();
+    assert_eq!(alone.status.code(), Some(2));
+    assert!(errors(&alone).contains("--explain"), "{}", errors(&alone));
+}
+
+#[test]
 fn only_deployable_stacks_are_compared() {
     let folder = Folder::new("deployable");
     let out = folder.path().join("out").display().to_string();
