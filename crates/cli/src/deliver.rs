@@ -20,7 +20,7 @@ use dupack_report::files::Files;
 use dupack_report::{parameters, table};
 use miette::{IntoDiagnostic, Result};
 
-use crate::flags::{Format, OutputArgs, ShowArgs, check_preference};
+use crate::flags::{Format, OutputArgs, ShowArgs, check_preference, scope};
 use crate::output::{INTERRUPTED, command_without, folder, print, quoted, terminal, warn};
 use crate::progress::{Bar, interrupt};
 use crate::stream::advise;
@@ -40,7 +40,11 @@ pub fn carry_out(
     let rules = Rules::of_plan(&plan, source, catalog)?;
     if output.explain {
         let (_, width) = terminal();
-        print(&parameters::text(&plan.empty_results(), width))?;
+        print(&parameters::text(
+            &plan.empty_results(),
+            scope(output.all),
+            width,
+        ))?;
         return Ok(ExitCode::SUCCESS);
     }
     let execution = Execution { jobs: output.jobs };

@@ -11,6 +11,7 @@ use dupack_lab::experiment::BurstLoss;
 use dupack_lab::results::{HarmRecord, Prefer, Results};
 use dupack_lab::run::Plan;
 use dupack_lab::units::{Delay, Probability};
+use dupack_report::parameters::Scope;
 use dupack_report::table::Legend;
 use miette::{Report, miette};
 
@@ -111,6 +112,9 @@ pub struct OutputArgs {
     /// Print the effective parameters with their sources, and run nothing
     #[arg(long)]
     pub explain: bool,
+    /// With --explain, print all parameters, including those that are rarely changed
+    #[arg(long, requires = "explain")]
+    pub all: bool,
     /// Record the goodput of every flow over time with every seed, at the middle point of the sweep, in
     /// flows_over_time.csv. This takes as long as the runs of that point
     #[arg(long)]
@@ -155,6 +159,14 @@ pub const fn legend(asked: bool) -> Legend {
     match asked {
         true => Legend::Whole,
         false => Legend::Named,
+    }
+}
+
+/// Returns the extent of a list of parameters for the flag `--all`.
+pub const fn scope(all: bool) -> Scope {
+    match all {
+        true => Scope::All,
+        false => Scope::Basic,
     }
 }
 

@@ -11,11 +11,11 @@ use dupack_engine::store::shards::{BegunShard, Harm, Identity, ShardFolder};
 use dupack_engine::{Conduct, Execution, Shard, Split};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Held, Plan};
-use dupack_report::parameters;
+use dupack_report::parameters::{self, Scope};
 use miette::{Result, miette};
 
 use crate::deliver::go_on;
-use crate::flags::{FamilyArg, Format, OutputArgs, ShowArgs};
+use crate::flags::{FamilyArg, Format, OutputArgs, ShowArgs, scope};
 use crate::output::{INTERRUPTED, print, terminal};
 use crate::progress::{Bar, interrupt};
 
@@ -49,7 +49,7 @@ pub fn carry_out(
     plan.fits(Held::Runs(runs), execution.threads())?;
     let split = Split::of_plan(&plan, shard.of(), source)?;
     if output.explain {
-        return explain(&plan, &split, shard);
+        return explain(&plan, &split, shard, scope(output.all));
     }
     let identity = Identity::new(shard, &split, name, harm);
     let share = split.share(shard);
@@ -128,9 +128,9 @@ fn refuse_results(output: &OutputArgs) -> Result<()> {
 }
 
 /// Prints the parameters, as without a shard, and the share of the work that `shard` has. Runs nothing.
-fn explain(plan: &Plan, split: &Split<'_>, shard: Shard) -> Result<ExitCode> {
+fn explain(plan: &Plan, split: &Split<'_>, shard: Shard, scope: Scope) -> Result<ExitCode> {
     let (_, width) = terminal();
-    print(&parameters::text(&plan.empty_results(), width))?;
+    print(&parameters::text(&plan.empty_results(), scope, width))?;
     let (parts, own) = (split.parts(), shard.index() as usize - 1);
     let longest = parts.iter().copied().fold(0.0, f64::max);
     print(&format!(

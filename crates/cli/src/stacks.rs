@@ -8,13 +8,15 @@ use dupack_report::catalog::Listing;
 use dupack_report::deploy;
 use miette::{IntoDiagnostic, Result, miette};
 
+use crate::flags::scope;
 use crate::output::{print, terminal};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupack stacks                        all algorithms
-  dupack stacks cubic                  the parameters of CUBIC
+  dupack stacks cubic                  the usual parameters of CUBIC
+  dupack stacks cubic --all            all of its parameters
   dupack stacks rack/cubic             how to turn it on in Linux
   dupack stacks le/westwood            the parts that Linux does not have
   dupack stacks 'rack(tlp=off)/cubic'  settings for its parameters in Linux")]
@@ -22,11 +24,14 @@ pub struct StacksArgs {
     /// Only the algorithm of this name; or a stack, recovery/control[/lda/response]: the commands that turn it on in
     /// Linux, or the missing parts
     name: Option<String>,
+    /// Include parameters that are rarely changed
+    #[arg(long)]
+    all: bool,
     /// Print as JSON
     #[arg(long)]
     json: bool,
     /// Print the Linux support of all algorithms, as in the tables of docs/deploy.md
-    #[arg(long, conflicts_with_all = ["name", "json"])]
+    #[arg(long, conflicts_with_all = ["name", "all", "json"])]
     markdown: bool,
 }
 
@@ -67,5 +72,5 @@ fn algorithms(name: Option<&str>, args: &StacksArgs, catalog: &Catalog) -> Resul
         return print(&format!("{:#}", listing.json()));
     }
     let (colour, width) = terminal();
-    print(&listing.text(colour, width))
+    print(&listing.text(scope(args.all), colour, width))
 }

@@ -24,7 +24,7 @@ use dupack_report::{parameters, table};
 use dupack_tcp::time::{Duration, Instant};
 use miette::{IntoDiagnostic, Result, miette};
 
-use crate::flags::{Given, StackList, burst, dialect, whole};
+use crate::flags::{Given, StackList, burst, dialect, scope, whole};
 use crate::output::{INTERRUPTED, folder, print, terminal};
 use crate::progress::interrupt;
 use losses::Met;
@@ -137,6 +137,9 @@ pub struct TraceArgs {
     /// Print the effective parameters with their sources, and run nothing
     #[arg(long)]
     explain: bool,
+    /// With --explain, print all parameters, including those that are rarely changed
+    #[arg(long, requires = "explain")]
+    all: bool,
 }
 
 /// Arrangement of several plots.
@@ -178,7 +181,11 @@ pub fn run(args: &TraceArgs, given: &Given, catalog: &Catalog) -> Result<ExitCod
     let runs = runs(&plan, args.follow.as_ref())?;
     if args.explain {
         let (_, width) = terminal();
-        print(&parameters::text(&plan.empty_results(), width))?;
+        print(&parameters::text(
+            &plan.empty_results(),
+            scope(args.all),
+            width,
+        ))?;
         return Ok(ExitCode::SUCCESS);
     }
     let folder = folder(args.out.as_deref(), "trace")?;

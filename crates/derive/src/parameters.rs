@@ -80,7 +80,7 @@ enum Says {
     Group(Embed),
 }
 
-/// `#[parameter(source = "…", unit = "…", range = 1..=9, default = 3)]`.
+/// `#[parameter(basic, source = "…", unit = "…", range = 1..=9, default = 3)]`.
 struct Declaration {
     /// Name in a stack's text.
     name: String,
@@ -90,6 +90,7 @@ struct Declaration {
     range: Option<Expr>,
     /// Defaults in the dialects `rfc`, `linux` and `ns2`.
     defaults: [Expr; 3],
+    is_basic: bool,
 }
 
 /// `#[embed(change(field(doc = "…")), fix(field = 3))]`.
@@ -111,6 +112,8 @@ struct Changes {
     unit: Option<Expr>,
     range: Option<Expr>,
     defaults: Option<[Expr; 3]>,
+    /// The word `basic`.
+    basic: Option<Ident>,
 }
 
 impl<'a> Part<'a> {
@@ -230,6 +233,7 @@ impl Declaration {
             defaults: said.defaults.ok_or_else(|| {
                 missing("expected `default = …`, or by dialect `default(rfc = …, linux = …, ns2 = …)`")
             })?,
+            is_basic: said.basic.is_some(),
         })
     }
 
@@ -241,6 +245,7 @@ impl Declaration {
             unit,
             range,
             defaults,
+            is_basic,
         } = self;
         let kind = match range {
             Some(range) => {
@@ -256,10 +261,11 @@ impl Declaration {
             },
         };
         let defaults = typed(defaults, &quote!(#ty));
+        let basic = is_basic.then(|| quote!(.basic()));
         quote! {
             let #name = ::dupack_algorithms::catalog::typed::Field::<#ty>::new(
                 #text, #doc, #source, #kind, #defaults,
-            );
+            )#basic;
         }
     }
 }
@@ -283,13 +289,16 @@ impl Changes {
     /// Refuses changes of a group's parameter that are not permitted: its type belongs to the group, and so do its
     /// name, range and unit.
     fn check(&self, field: &Place) -> Result<()> {
-        let message = "a group's parameter keeps its name, range and unit: change its `doc`, \
+        let message = "a group's parameter keeps its name, range, unit and level: change its `doc`, \
                        `source` or `default`";
         if let Some(name) = &self.name {
             return Err(Error::new_spanned(name, message));
         }
         if let Some(kept) = self.range.as_ref().or(self.unit.as_ref()) {
             return Err(Error::new_spanned(kept, message));
+        }
+        if let Some(basic) = &self.basic {
+            return Err(Error::new_spanned(basic, message));
         }
         match (&self.doc, &self.source, &self.defaults) {
             (None, None, None) => Err(Error::new_spanned(
@@ -324,6 +333,8 @@ impl Parse for Changes {
             once(&mut said, &word)?;
             if word == "default" && input.peek(syn::token::Paren) {
                 changes.defaults = Some(by_dialect(input)?);
+            } else if word == "basic" {
+                changes.basic = Some(word);
             } else {
                 input.parse::<Token![=]>()?;
                 match word.to_string().as_str() {
@@ -337,7 +348,7 @@ impl Parse for Changes {
                         changes.defaults = Some([value.clone(), value.clone(), value]);
                     }
                     _ => {
-                        let message = "unknown word: expected `name`, `doc`, `source`, `unit`, `range` or `default`";
+                        let message = "unknown word: expected `basic`, `name`, `doc`, `source`, `unit`, `range` or `default`";
                         return Err(Error::new_spanned(word, message));
                     }
                 }

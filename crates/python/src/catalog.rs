@@ -5,6 +5,7 @@ use std::sync::{PoisonError, RwLock};
 use dupack_algorithms::catalog::{Catalog as Entries, StackSpec};
 use dupack_report::catalog::Listing;
 use dupack_report::deploy;
+use dupack_report::parameters::Scope;
 use dupack_report::table::Colour;
 use pyo3::prelude::*;
 
@@ -67,7 +68,7 @@ impl Catalog {
     fn text(&self, py: Python<'_>, name: Option<&str>, width: Option<u16>) -> PyResult<String> {
         let catalog = self.now();
         match Listing::of(&catalog, name) {
-            Some(listing) => Ok(listing.text(Colour::No, width)),
+            Some(listing) => Ok(listing.text(Scope::All, Colour::No, width)),
             None => Err(unknown(py, &catalog, name.unwrap_or_default())),
         }
     }

@@ -33,7 +33,7 @@ use super::axis::Axis;
 use super::dialect::Dialect;
 use super::linux::{Linux, Missing};
 use super::needs::Needs;
-use super::parameter::{ParameterSpec, Text, Values};
+use super::parameter::{Level, ParameterSpec, Text, Values};
 use super::refusal::{RegisterError, RegisterProblem};
 use super::typed::{Parameters, Reader, Specs};
 
@@ -412,7 +412,7 @@ impl<P: Plugin + ?Sized, T: Parameters> Draft<P, T> {
         let layout = Arc::new(T::layout());
         let mut specs = Specs::new();
         T::list(&layout, &mut specs);
-        self.description.parameters = specs.into();
+        self.description.parameters = levelled(specs).into();
         let (asks, asked) = (self.needs, Arc::clone(&layout));
         let without_sack = self.without_sack.map(|(name, build)| {
             let layout = Arc::clone(&layout);
@@ -432,6 +432,14 @@ impl<P: Plugin + ?Sized, T: Parameters> Draft<P, T> {
     }
 }
 
+/// Returns `specs`, all of them as basic parameters if none is marked as such.
+fn levelled(mut specs: Vec<ParameterSpec>) -> Vec<ParameterSpec> {
+    if specs.iter().all(|spec| spec.level == Level::Advanced) {
+        specs.iter_mut().for_each(|spec| spec.level = Level::Basic);
+    }
+    specs
+}
+
 impl<P: Plugin + ?Sized> Draft<P, Values> {
     /// Returns the entry of an algorithm whose parameters are known at run time only, and are read by name.
     #[must_use]
@@ -440,7 +448,7 @@ impl<P: Plugin + ?Sized> Draft<P, Values> {
         parameters: Vec<ParameterSpec>,
         build: impl Fn(&Values, &Context) -> Box<P> + Send + Sync + 'static,
     ) -> Entry<P> {
-        self.description.parameters = parameters.into();
+        self.description.parameters = levelled(parameters).into();
         let fallback = |(name, build)| Fallback { name, build };
         Entry {
             without_sack: self.without_sack.map(fallback),

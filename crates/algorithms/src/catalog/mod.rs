@@ -35,7 +35,7 @@ pub use linux::{InLinux, Linux};
 pub use needs::Needs;
 pub use offer::offer;
 pub use parameter::{
-    Defaults, Kind, ParameterSpec, SetError, Text, Value, ValueError, Values, Word,
+    Defaults, Kind, Level, ParameterSpec, SetError, Text, Value, ValueError, Values, Word,
 };
 pub use refusal::{ParameterFault, RegisterError, RegisterProblem};
 pub use registry::{Catalog, Forbidden};

@@ -276,10 +276,21 @@ pub struct ParameterSpec {
     pub kind: Kind,
     /// Default value by dialect.
     pub default: Defaults,
+    /// Level.
+    pub level: Level,
+}
+
+/// Level of a parameter. Lists for readers show basic parameters first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Users change it in practice.
+    Basic,
+    /// Users rarely change it: a detail of a paper, an RFC or a dialect.
+    Advanced,
 }
 
 impl ParameterSpec {
-    /// Returns a specification that is made at run time.
+    /// Returns a basic specification that is made at run time.
     #[must_use]
     pub fn new(name: impl Into<Text>, kind: Kind, default: Defaults) -> Self {
         Self {
@@ -288,6 +299,7 @@ impl ParameterSpec {
             source: Text::default(),
             kind,
             default,
+            level: Level::Basic,
         }
     }
 

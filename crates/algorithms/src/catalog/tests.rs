@@ -376,6 +376,7 @@ fn a_catalog_does_not_take_everything() {
             unit: "".into(),
         },
         default: Defaults::same(Value::Integer(10)),
+        level: Level::Basic,
     };
     let entry = |specs| {
         Entry::response("dynamically", file!()).build_with(specs, |_: &Values, _| {
@@ -461,4 +462,25 @@ fn a_misspelt_name_suggests_an_existing_one() {
     assert_eq!(CATALOG.suggest("qqqq"), None);
     let error = error("newreno(xyzzy=1)/reno");
     assert!(error.contains("`xyzzy`. It has `"), "{error}");
+}
+
+#[test]
+fn every_algorithm_has_a_handful_of_basic_parameters() {
+    for entry in Catalog::builtin().descriptions() {
+        let basic = entry.parameters.iter().filter(|p| p.level == Level::Basic);
+        let (count, all) = (basic.count(), entry.parameters.len());
+        assert!(count <= 8, "{}: {count} of {all}", entry.name);
+        assert!(count > 0 || all == 0, "{}", entry.name);
+    }
+}
+
+#[test]
+fn parameters_are_basic_if_none_is_marked() {
+    let catalog = Catalog::builtin();
+    let has_advanced = |name: &str| {
+        let mut called = catalog.descriptions().filter(|entry| entry.is_called(name));
+        let parameters = &called.next().unwrap().parameters;
+        parameters.iter().any(|p| p.level == Level::Advanced)
+    };
+    assert!(!has_advanced("zigzag") && has_advanced("cubic"));
 }

@@ -15,7 +15,7 @@
 //! #[derive(Clone, Copy, Debug, Parameters)]
 //! struct MineParameters {
 //!     /// duplicate ACKs that make a loss
-//!     #[parameter(source = "RFC 5681 §3.2", range = 1..=1000, unit = "ACKs", default = 3)]
+//!     #[parameter(basic, source = "RFC 5681 §3.2", range = 1..=1000, unit = "ACKs", default = 3)]
 //!     dup_threshold: u32,
 //!     /// event that ends the recovery
 //!     #[parameter(
@@ -27,7 +27,9 @@
 //! ```
 //!
 //! In a stack this is `mine(dup_threshold=2,exit=covered)`: the name of the field, and the variant of the enum in lower
-//! case with hyphens. Doc comments are printed as they stand. Parameters that several algorithms share are a struct of
+//! case with hyphens. Doc comments are printed as they stand. `basic` marks the few parameters that users change in
+//! practice: `dupack stacks` shows them first, and the others with `--all`. An algorithm without any marked parameter
+//! shows all of them. Parameters that several algorithms share are a struct of
 //! their own, which each of them embeds. An algorithm that differs declares its difference:
 //!
 //! ```
@@ -99,7 +101,7 @@ use alloc::vec::Vec;
 
 use dupack_tcp::time::Duration;
 
-use super::parameter::{Defaults, Kind, ParameterSpec, Text, Value, Values, Word};
+use super::parameter::{Defaults, Kind, Level, ParameterSpec, Text, Value, Values, Word};
 
 pub use dupack_derive::{Choice, Parameters};
 
@@ -299,6 +301,7 @@ pub struct Field<T> {
     kind: Kind,
     /// Defaults in the dialects `rfc`, `linux` and `ns2`.
     defaults: [T; 3],
+    level: Level,
     offer: Offer,
 }
 
@@ -311,7 +314,7 @@ enum Offer {
 }
 
 impl<T: Parameter> Field<T> {
-    /// Returns a parameter with its defaults in the dialects `rfc`, `linux` and `ns2`.
+    /// Returns an advanced parameter with its defaults in the dialects `rfc`, `linux` and `ns2`.
     #[must_use]
     pub const fn new(
         name: &'static str,
@@ -326,7 +329,17 @@ impl<T: Parameter> Field<T> {
             source,
             kind,
             defaults,
+            level: Level::Advanced,
             offer: Offer::Offered,
+        }
+    }
+
+    /// Returns the parameter as a basic one.
+    #[must_use]
+    pub fn basic(self) -> Self {
+        Self {
+            level: Level::Basic,
+            ..self
         }
     }
 
@@ -362,6 +375,7 @@ impl<T: Parameter> Field<T> {
             source: Text::Borrowed(self.source),
             kind: self.kind.clone(),
             default: Defaults { rfc, linux, ns2 },
+            level: self.level,
         });
     }
 

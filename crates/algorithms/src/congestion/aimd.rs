@@ -71,6 +71,7 @@ pub struct IncreaseParameters {
     pub limit_after_timeout: u64,
     /// additive increase per round trip
     #[parameter(
+        basic,
         source = "RFC 5681 §3.1",
         range = 0.0..=1000.0,
         unit = "segments",
@@ -143,7 +144,7 @@ pub struct DecreaseParameters {
     )]
     pub basis: Basis,
     /// share of the window that remains after a congestion loss
-    #[parameter(source = "RFC 5681 eq. 4", range = 0.0..=1.0, default = 0.5)]
+    #[parameter(basic, source = "RFC 5681 eq. 4", range = 0.0..=1.0, default = 0.5)]
     pub decrease: f64,
     /// share of the window that remains after a mark of congestion (ECN); 0: as after a loss
     #[parameter(

@@ -103,6 +103,7 @@ pub enum UndoCurve {
 pub struct CubicParameters {
     /// steepness of the growth away from the last maximum of the window (C)
     #[parameter(
+        basic,
         source = "RFC 9438 §5.1; linux: bic_scale = 41, times 10/1024",
         range = 1e-6..=1000.0,
         unit = "segments/s³",
@@ -111,16 +112,17 @@ pub struct CubicParameters {
     c: f64,
     /// share of the window that remains after a congestion loss (β)
     #[parameter(
+        basic,
         source = "RFC 9438 §4.6; linux: beta = 717, of 1024",
         range = 0.0..=1.0,
         default(rfc = 0.7, linux = 717.0 / 1024.0, ns2 = 0.7),
     )]
     beta: f64,
     /// lower target after a loss below the last maximum, to make room for others
-    #[parameter(source = "RFC 9438 §4.7", default = FastConvergence::On)]
+    #[parameter(basic, source = "RFC 9438 §4.7", default = FastConvergence::On)]
     fast_convergence: FastConvergence,
     /// growth no slower than Reno's
-    #[parameter(source = "RFC 9438 §4.3", default = RenoFriendly::On)]
+    #[parameter(basic, source = "RFC 9438 §4.3", default = RenoFriendly::On)]
     reno_friendly: RenoFriendly,
     /// unit of growth in congestion avoidance
     #[parameter(

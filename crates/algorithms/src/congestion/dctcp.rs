@@ -37,7 +37,7 @@ use crate::catalog::{Entry, InLinux, KernelVersion, Needs, Parameters};
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct DctcpParameters {
     /// exponent n of the weight 2^−n that a window of data has in Alpha (g)
-    #[parameter(source = "RFC 8257 §4.2: 1/16; linux: dctcp_shift_g", range = 1..=10, default = 4)]
+    #[parameter(basic, source = "RFC 8257 §4.2: 1/16; linux: dctcp_shift_g", range = 1..=10, default = 4)]
     pub shift_g: u64,
     /// Alpha before the first window of data
     #[parameter(source = "RFC 8257 §3.3: 1; linux: dctcp_alpha_on_init", range = 0.0..=1.0, default = 1.0)]

@@ -37,6 +37,7 @@ pub enum AtTimeout {
 pub struct FixedParameters {
     /// congestion window
     #[parameter(
+        basic,
         source = "LE §3.3.2 (32), §5.2.1 (10)",
         range = 1..=1_000_000,
         unit = "segments",

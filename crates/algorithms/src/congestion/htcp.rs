@@ -46,16 +46,16 @@ use crate::catalog::{Entry, InLinux, Parameters, Switch};
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct HtcpParameters {
     /// time after a congestion event in which it grows as Reno does (Δ_L)
-    #[parameter(source = "Linux, htcp_alpha_update: HZ", default = Duration::from_secs(1))]
+    #[parameter(basic, source = "Linux, htcp_alpha_update: HZ", default = Duration::from_secs(1))]
     delta_low: Duration,
     /// least share of the window that remains after a loss
-    #[parameter(source = "Linux, tcp_htcp: BETA_MIN", range = 0.0..=1.0, default = 0.5)]
+    #[parameter(basic, source = "Linux, tcp_htcp: BETA_MIN", range = 0.0..=1.0, default = 0.5)]
     beta_min: f64,
     /// greatest share of the window that remains after a loss
-    #[parameter(source = "Linux, tcp_htcp: BETA_MAX, 102/128", range = 0.0..=1.0, default = 0.796_875)]
+    #[parameter(basic, source = "Linux, tcp_htcp: BETA_MAX, 102/128", range = 0.0..=1.0, default = 0.796_875)]
     beta_max: f64,
     /// growth in proportion to the least round-trip time: unscaled at 100 ms, from a tenth to twice
-    #[parameter(source = "Linux, tcp_htcp: use_rtt_scaling", default = Switch::On)]
+    #[parameter(basic, source = "Linux, tcp_htcp: use_rtt_scaling", default = Switch::On)]
     rtt_scaling: Switch,
     /// halving after a loss if the throughput has changed since the one before
     #[parameter(source = "Linux, tcp_htcp: use_bandwidth_switch", default = Switch::On)]

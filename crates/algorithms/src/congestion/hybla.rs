@@ -36,7 +36,7 @@ use crate::catalog::{Entry, InLinux, Parameters};
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct HyblaParameters {
     /// round-trip time of the reference flow (RTT₀)
-    #[parameter(source = "Linux, tcp_hybla: rtt0", range = 1.0..=10_000.0, unit = "ms", default = 25.0)]
+    #[parameter(basic, source = "Linux, tcp_hybla: rtt0", range = 1.0..=10_000.0, unit = "ms", default = 25.0)]
     rtt0: f64,
     /// largest window
     #[parameter(source = "Linux, hybla_init: snd_cwnd_clamp", range = 1..=1 << 30, unit = "segments", default = 65_535)]

@@ -44,16 +44,16 @@ use crate::catalog::{Entry, InLinux, KernelVersion, Parameters};
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct IllinoisParameters {
     /// growth per round trip without a queue (α_max)
-    #[parameter(source = "Linux, tcp_illinois: ALPHA_MAX", range = 1.0..=1000.0, unit = "segments", default = 10.0)]
+    #[parameter(basic, source = "Linux, tcp_illinois: ALPHA_MAX", range = 1.0..=1000.0, unit = "segments", default = 10.0)]
     alpha_max: f64,
     /// growth per round trip at the longest queue (α_min)
-    #[parameter(source = "Linux, tcp_illinois: ALPHA_MIN, 38/128", range = 0.001..=1.0, unit = "segments", default = 0.296_875)]
+    #[parameter(basic, source = "Linux, tcp_illinois: ALPHA_MIN, 38/128", range = 0.001..=1.0, unit = "segments", default = 0.296_875)]
     alpha_min: f64,
     /// share of the window that a loss removes without a queue (β_min)
-    #[parameter(source = "Linux, tcp_illinois: BETA_MIN", range = 0.0..=1.0, default = 0.125)]
+    #[parameter(basic, source = "Linux, tcp_illinois: BETA_MIN", range = 0.0..=1.0, default = 0.125)]
     beta_min: f64,
     /// share of the window that a loss removes at a long queue (β_max)
-    #[parameter(source = "Linux, tcp_illinois: BETA_MAX", range = 0.0..=1.0, default = 0.5)]
+    #[parameter(basic, source = "Linux, tcp_illinois: BETA_MAX", range = 0.0..=1.0, default = 0.5)]
     beta_max: f64,
     /// window below which growth and reduction are Reno's
     #[parameter(source = "Linux, tcp_illinois: win_thresh", range = 0.0..=1e9, unit = "segments", default = 15.0)]

@@ -18,6 +18,7 @@ use crate::catalog::{Parameters, Switch};
 pub struct PacingParameters {
     /// pacing of the window over the round-trip time
     #[parameter(
+        basic,
         source = "linux: with the queueing discipline fq, or SO_MAX_PACING_RATE",
         default = Switch::Off,
     )]

@@ -38,16 +38,16 @@ use crate::catalog::{Entry, Linux, Needs, Parameters, Switch};
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct PragueParameters {
     /// weight of the newest share of marks in alpha
-    #[parameter(source = "the draft: 1/16, as RFC 8257 §4.2", range = 0.001..=1.0, default = 0.0625)]
+    #[parameter(basic, source = "the draft: 1/16, as RFC 8257 §4.2", range = 0.001..=1.0, default = 0.0625)]
     pub gain: f64,
     /// alpha before the first share
     #[parameter(source = "the draft, RFC 8257 §4.2: the first mark halves, as a loss does", range = 0.0..=1.0, default = 1.0)]
     pub alpha: f64,
     /// round trip that a flow with a shorter one assumes; 0: its own
-    #[parameter(source = "the draft: RTT_virt, 25 ms", range = 0.0..=1000.0, unit = "ms", default = 25.0)]
+    #[parameter(basic, source = "the draft: RTT_virt, 25 ms", range = 0.0..=1000.0, unit = "ms", default = 25.0)]
     pub rtt_virt: f64,
     /// pacing with one window per round trip
-    #[parameter(source = "the draft; RFC 9331 §4.3, item 7, expects short bursts", default = Switch::On)]
+    #[parameter(basic, source = "the draft; RFC 9331 §4.3, item 7, expects short bursts", default = Switch::On)]
     pub pace: Switch,
     #[embed]
     increase: IncreaseParameters,

@@ -33,6 +33,7 @@ use crate::catalog::{Entry, Parameters};
 pub struct TcpRrParameters {
     /// share of the retransmission timeout that remains
     #[parameter(
+        basic,
         source = "LE §5.2.2 (a smaller value); a half is our reading",
         range = 0.01..=1.0,
         default = 0.5,
@@ -40,6 +41,7 @@ pub struct TcpRrParameters {
     factor: f64,
     /// least time from SRTT to the shortened timeout
     #[parameter(
+        basic,
         source = "our reading: above Linux's shortest delay of an ACK (TCP_DELACK_MIN, 40 ms)",
         default = Duration::from_millis(50),
     )]

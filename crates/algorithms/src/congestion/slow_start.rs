@@ -48,6 +48,7 @@ pub enum Detect {
 pub struct SlowStartParameters {
     /// rule for an early end of slow start
     #[parameter(
+        basic,
         source = "RFC 5681 §3.1 has no such rule",
         default = SlowStartRule::Standard,
     )]

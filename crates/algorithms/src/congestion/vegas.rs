@@ -71,6 +71,7 @@ pub enum Leave {
 pub struct VegasParameters {
     /// backlog below which the window grows (α)
     #[parameter(
+        basic,
         source = "Brakmo, Peterson 1995 §III (1; their other setting has 2); linux: tcp_vegas",
         range = 0.0..=1e6,
         unit = "segments",
@@ -79,6 +80,7 @@ pub struct VegasParameters {
     alpha: f64,
     /// backlog above which the window shrinks (β)
     #[parameter(
+        basic,
         source = "Brakmo, Peterson 1995 §III (3; their other setting has 4); linux: tcp_vegas",
         range = 0.0..=1e6,
         unit = "segments",
@@ -87,6 +89,7 @@ pub struct VegasParameters {
     beta: f64,
     /// backlog above which slow start ends (γ)
     #[parameter(
+        basic,
         source = "Brakmo, Peterson 1995 §III (one buffer)",
         range = 0.0..=1e6,
         unit = "segments",

@@ -40,13 +40,13 @@ pub enum Delay {
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct VenoParameters {
     /// backlog N above which there is congestion
-    #[parameter(source = "Fu, Liew 2003", range = 0.0..=1e6, unit = "segments", default = 3.0)]
+    #[parameter(basic, source = "Fu, Liew 2003", range = 0.0..=1e6, unit = "segments", default = 3.0)]
     beta: f64,
     /// round-trip time that is compared with the least
     #[parameter(source = "Fu, Liew 2003 (smoothed)", default = Delay::Smoothed)]
     rtt: Delay,
     /// share of the window that remains after a loss without congestion
-    #[parameter(source = "Fu, Liew 2003 (4/5)", range = 0.0..=1.0, default = 0.8)]
+    #[parameter(basic, source = "Fu, Liew 2003 (4/5)", range = 0.0..=1.0, default = 0.8)]
     random_decrease: f64,
     #[embed]
     aimd: AimdParameters,

@@ -39,12 +39,14 @@ const LEAST_WINDOW: f64 = 2.0;
 pub struct WestwoodLinuxParameters {
     /// least time over which a sample is taken
     #[parameter(
+        basic,
         source = "Linux 2.6.17, TCP_WESTWOOD_RTT_MIN",
         default = Duration::from_millis(50),
     )]
     window: Duration,
     /// share of the old value that a filter keeps
     #[parameter(
+        basic,
         source = "Linux 2.6.17, westwood_do_filter",
         range = 0.0..=1.0,
         default = 0.875,

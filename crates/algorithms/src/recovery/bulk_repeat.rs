@@ -204,6 +204,7 @@ struct BulkRepeatParameters {
     newreno: NewRenoParameters,
     /// meaning of a retransmission timeout
     #[parameter(
+        basic,
         source = "Yang et al. 2003: a fixed value instead of exponential backoff; RFC 6298 §5.5",
         default = TimeoutIs::Fixed,
     )]

@@ -179,7 +179,7 @@ struct DelayedFastParameters {
     #[embed]
     sack: Rfc6675Parameters,
     /// period in which another loss is the second, which cuts the window
-    #[parameter(source = "our reading of Momentary §2", default = SecondLoss::Window)]
+    #[parameter(basic, source = "our reading of Momentary §2", default = SecondLoss::Window)]
     second_loss: SecondLoss,
 }
 

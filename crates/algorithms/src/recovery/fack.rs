@@ -141,6 +141,7 @@ struct FackParameters {
     limited_transmit: LimitedTransmit,
     /// window when a recovery begins
     #[parameter(
+        basic,
         source = "Mathis and Mahdavi 1996; ns-2.35",
         default(rfc = EntryRule::Half, linux = EntryRule::Half, ns2 = EntryRule::Restart),
     )]

@@ -496,6 +496,7 @@ impl Recovery for Le {
 struct LeParameters {
     /// method to find the transmission that caused an ACK
     #[parameter(
+        basic,
         source = "LE §2.2.1, §4.2; `inferred` is the only one that needs no help from the peer",
         default = Cause::Inferred,
     )]
@@ -528,6 +529,7 @@ struct LeParameters {
     timer: RtoTimerParameters,
     /// use of `dup_threshold`: fixed, or a start value (dup_count = order)
     #[parameter(
+        basic,
         source = "LE §2.2.1; §2.3.4 proposes a variable one",
         default = ThresholdRule::Fixed,
     )]

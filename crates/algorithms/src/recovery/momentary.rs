@@ -279,7 +279,7 @@ struct MomentaryParameters {
     #[embed]
     limited_transmit: LimitedTransmit,
     /// meaning of a loss among segments first sent after a loss event
-    #[parameter(source = "left open by the paper; our reading", default = NewLoss::Halve)]
+    #[parameter(basic, source = "left open by the paper; our reading", default = NewLoss::Halve)]
     new_loss: NewLoss,
     #[embed(change(rto_timer(default(
         rfc = RtoPolicy::Advance,

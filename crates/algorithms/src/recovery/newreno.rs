@@ -391,6 +391,7 @@ pub struct NewRenoParameters {
     timer: TimerParameters,
     /// partial ACKs that restart the retransmission timer
     #[parameter(
+        basic,
         source = "RFC 6582 §3.2 step 3 and §4; ns-2 newreno_changes1_; Linux restarts it on every \
                   ACK that advances",
         default(
@@ -402,6 +403,7 @@ pub struct NewRenoParameters {
     variant: Variant,
     /// cwnd after the full ACK that ends the recovery
     #[parameter(
+        basic,
         source = "RFC 6582 §3.2 step 3 (alg3); draft-nishida-newreno-modification; ns-2 \
                   exit_recovery_fix_ 0 and Linux tcp_end_cwnd_reduction (keep)",
         default(rfc = FullAck::Alg3, linux = FullAck::Keep, ns2 = FullAck::Keep),

@@ -600,6 +600,7 @@ enum Reduction {
 struct RackParameters {
     /// time by which an overtaken segment may still be late
     #[parameter(
+        basic,
         source = "RFC 8985 §6.2 step 4; Linux sysctl tcp_recovery",
         default = Rule::Adaptive,
     )]
@@ -643,10 +644,10 @@ struct RackParameters {
     )]
     growth_at_exit: Switch,
     /// pacing of the window reduction, and its bound
-    #[parameter(source = "RFC 9937 §6.2", default = Reduction::SafeAck)]
+    #[parameter(basic, source = "RFC 9937 §6.2", default = Reduction::SafeAck)]
     prr: Reduction,
     /// tail loss probes
-    #[parameter(source = "RFC 8985 §7", default = Switch::On)]
+    #[parameter(basic, source = "RFC 8985 §7", default = Switch::On)]
     tlp: Switch,
     /// time by which the receiver may delay the ACK of a lone segment
     #[parameter(

@@ -185,6 +185,7 @@ struct RrTcpParameters {
     sack: Rfc6675Parameters,
     /// share of the late segments seen that would have caused no false alarm
     #[parameter(
+        basic,
         source = "Zhang et al. 2003 use a percentile; the value is our choice",
         range = 0.0..=1.0,
         default = 0.9,

@@ -368,6 +368,7 @@ pub struct Rfc6675Parameters {
     pub(super) limited_transmit: LimitedTransmit,
     /// one rescue retransmission per recovery (not with pipe = fall-floyd)
     #[parameter(
+        basic,
         source = "RFC 6675 §4, NextSeg rule 4; Linux has the tail loss probe instead",
         default(rfc = Switch::On, linux = Switch::Off, ns2 = Switch::On),
     )]
@@ -382,6 +383,7 @@ pub struct Rfc6675Parameters {
 struct SackParameters {
     /// count of the bytes in flight, and with it the whole recovery
     #[parameter(
+        basic,
         source = "RFC 6675; ns-2.35's Sack1",
         default(rfc = Pipe::Rfc6675, linux = Pipe::Rfc6675, ns2 = Pipe::FallFloyd),
     )]

@@ -14,7 +14,7 @@ pub const SACKED_ABOVE: LossRule = LossRule::new(&RuleWords {
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct DupThreshold {
     /// duplicate ACKs (or their equivalent) that make a loss
-    #[parameter(source = "RFC 5681 §3.2", range = 1..=1000, unit = "ACKs", default = 3)]
+    #[parameter(basic, source = "RFC 5681 §3.2", range = 1..=1000, unit = "ACKs", default = 3)]
     pub dup_threshold: u32,
 }
 
@@ -22,6 +22,6 @@ pub struct DupThreshold {
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct LimitedTransmit {
     /// one new segment for each of the first two duplicate ACKs
-    #[parameter(source = "RFC 3042", default = Switch::On)]
+    #[parameter(basic, source = "RFC 3042", default = Switch::On)]
     pub limited_transmit: Switch,
 }

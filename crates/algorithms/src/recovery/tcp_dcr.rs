@@ -115,6 +115,7 @@ struct TcpDcrParameters {
     sack: Rfc6675Parameters,
     /// delay of the answer in smoothed round-trip times
     #[parameter(
+        basic,
         source = "Bhandarkar et al. 2005: about one round trip",
         range = 0.0..=100.0,
         unit = "SRTT",

@@ -205,10 +205,10 @@ impl Recovery for TcpPr {
 #[derive(Clone, Copy, Debug, Parameters)]
 struct TcpPrParameters {
     /// share of the bound on the round trip that remains after a window
-    #[parameter(source = "Bohacek et al. 2003", range = 0.0..=1.0, default = 0.995)]
+    #[parameter(basic, source = "Bohacek et al. 2003", range = 0.0..=1.0, default = 0.995)]
     alpha: f64,
     /// greatest time of a segment in flight, in such round trips
-    #[parameter(source = "Bohacek et al. 2003", range = 1.0..=100.0, default = 3.0)]
+    #[parameter(basic, source = "Bohacek et al. 2003", range = 1.0..=100.0, default = 3.0)]
     beta: f64,
     #[embed(change(rto_timer(
         source = "RFC 6298 §5.3",

@@ -34,6 +34,7 @@ const TWICE: &str = "duplicate declaration: remove one";
 fn correct_declarations_are_accepted() {
     let fair = [
         number(quote!(
+            basic,
             source = "a",
             unit = "bytes",
             range = 1..=9,
@@ -90,14 +91,18 @@ fn duplicate_declarations_are_refused() {
 }
 
 #[test]
-fn a_groups_parameter_keeps_its_name_range_and_unit() {
+fn a_groups_parameter_keeps_its_name_range_unit_and_level() {
     for kept in [
         quote!(name = "other"),
         quote!(range = 5..=6),
         quote!(unit = "bananas"),
+        quote!(basic),
     ] {
         let error = group(quote!(change(n(source = "a", #kept))));
-        assert!(error.contains("keeps its name, range and unit"), "{error}");
+        assert!(
+            error.contains("keeps its name, range, unit and level"),
+            "{error}"
+        );
     }
     assert_eq!(
         group(quote!(change(n()))),
@@ -116,6 +121,6 @@ fn the_error_for_an_unknown_word_lists_the_known_ones() {
     let error = group(quote!(change(n(sauce = "a"))));
     assert_eq!(
         error,
-        "unknown word: expected `name`, `doc`, `source`, `unit`, `range` or `default`"
+        "unknown word: expected `basic`, `name`, `doc`, `source`, `unit`, `range` or `default`"
     );
 }

@@ -9,7 +9,7 @@ use crate::congestion::undo::UndoParameters;
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct BbrParameters {
     /// pace in Startup, as a multiple of the bandwidth (StartupPacingGain)
-    #[parameter(source = "draft-ietf-ccwg-bbr §2.5", range = 0.1..=10.0, default = 2.77)]
+    #[parameter(basic, source = "draft-ietf-ccwg-bbr §2.5", range = 0.1..=10.0, default = 2.77)]
     startup_pacing_gain: f64,
     /// pace in Drain, as a multiple of the bandwidth (DrainPacingGain)
     #[parameter(source = "draft-ietf-ccwg-bbr §2.5, §5.3.2", range = 0.1..=10.0, default = 0.5)]
@@ -21,7 +21,7 @@ pub struct BbrParameters {
     #[parameter(source = "draft-ietf-ccwg-bbr §5.3.3.5", range = 0.1..=10.0, default = 1.25)]
     up_pacing_gain: f64,
     /// window as a multiple of the bandwidth-delay product (DefaultCwndGain)
-    #[parameter(source = "draft-ietf-ccwg-bbr §2.6", range = 0.1..=10.0, default = 2.0)]
+    #[parameter(basic, source = "draft-ietf-ccwg-bbr §2.6", range = 0.1..=10.0, default = 2.0)]
     cwnd_gain: f64,
     /// window in ProbeBW_UP as a multiple of the bandwidth-delay product
     #[parameter(source = "draft-ietf-ccwg-bbr §5.3.3.5", range = 0.1..=10.0, default = 2.25)]
@@ -33,13 +33,13 @@ pub struct BbrParameters {
     #[parameter(source = "draft-ietf-ccwg-bbr §2.5", range = 0.0..=0.5, default = 0.01)]
     pacing_margin: f64,
     /// share lost in a round trip that ends a probe for bandwidth (LossThresh)
-    #[parameter(source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=0.9, default = 0.02)]
+    #[parameter(basic, source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=0.9, default = 0.02)]
     loss_thresh: f64,
     /// least share of the model that remains after a round trip with loss (Beta)
-    #[parameter(source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=1.0, default = 0.7)]
+    #[parameter(basic, source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=1.0, default = 0.7)]
     beta: f64,
     /// share of inflight_longterm left free for others (Headroom)
-    #[parameter(source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=1.0, default = 0.15)]
+    #[parameter(basic, source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=1.0, default = 0.15)]
     headroom: f64,
     /// least window that the model sets (MinPipeCwnd)
     #[parameter(

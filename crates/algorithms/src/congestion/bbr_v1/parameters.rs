@@ -9,16 +9,16 @@ use crate::congestion::undo::UndoParameters;
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct BbrV1Parameters {
     /// pace and window in Startup, as a multiple of the model's: 2/ln 2
-    #[parameter(source = "Linux, bbr_high_gain: 739/256", range = 0.1..=10.0, default = 2.886_718_75)]
+    #[parameter(basic, source = "Linux, bbr_high_gain: 739/256", range = 0.1..=10.0, default = 2.886_718_75)]
     pub(super) high_gain: f64,
     /// pace in Drain, as a multiple of the bandwidth
     #[parameter(source = "Linux, bbr_drain_gain: 88/256", range = 0.1..=10.0, default = 0.343_75)]
     pub(super) drain_gain: f64,
     /// window in ProbeBW as a multiple of the bandwidth-delay product
-    #[parameter(source = "Linux, bbr_cwnd_gain", range = 0.1..=10.0, default = 2.0)]
+    #[parameter(basic, source = "Linux, bbr_cwnd_gain", range = 0.1..=10.0, default = 2.0)]
     pub(super) cwnd_gain: f64,
     /// pace in the first phase of a ProbeBW cycle, which probes for bandwidth
-    #[parameter(source = "Linux, bbr_pacing_gain", range = 1.0..=10.0, default = 1.25)]
+    #[parameter(basic, source = "Linux, bbr_pacing_gain", range = 1.0..=10.0, default = 1.25)]
     pub(super) probe_gain: f64,
     /// pace in the second phase, which lets the queue run empty
     #[parameter(source = "Linux, bbr_pacing_gain", range = 0.1..=1.0, default = 0.75)]
@@ -36,7 +36,7 @@ pub struct BbrV1Parameters {
     #[parameter(source = "Linux, bbr_min_rtt_win_sec", default = Duration::from_secs(10))]
     pub(super) min_rtt_window: Duration,
     /// least duration of the low window in ProbeRTT
-    #[parameter(source = "Linux, bbr_probe_rtt_mode_ms", default = Duration::from_millis(200))]
+    #[parameter(basic, source = "Linux, bbr_probe_rtt_mode_ms", default = Duration::from_millis(200))]
     pub(super) probe_rtt_duration: Duration,
     /// least window, and that of ProbeRTT
     #[parameter(source = "Linux, bbr_cwnd_min_target", range = 1..=1000, unit = "segments", default = 4)]

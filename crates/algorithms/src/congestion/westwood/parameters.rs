@@ -15,10 +15,11 @@ use crate::congestion::undo::UndoParameters;
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct WestwoodParameters {
     /// time constant of the bandwidth filter over its sampling time (τ/T)
-    #[parameter(source = "Westwood §II", range = 0.5..=1e6, unit = "ACK intervals", default = 10.0)]
+    #[parameter(basic, source = "Westwood §II", range = 0.5..=1e6, unit = "ACK intervals", default = 10.0)]
     pub(super) tau: f64,
     /// sampling time of the bandwidth filter
     #[parameter(
+        basic,
         source = "Westwood §II; footnote 2 leaves the other to further work",
         default = Sampling::Acks,
     )]
