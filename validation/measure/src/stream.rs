@@ -446,7 +446,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("takes 0.50 of the time"), "{text}");
-        assert!(text.contains("holds 0.10 of the memory"), "{text}");
+        assert!(text.contains("needs 0.10 of the memory"), "{text}");
     }
 
     #[test]
@@ -464,7 +464,7 @@ mod tests {
         let text = on_many(&taken(1_000_000, 100.0, 100.0));
         assert!(text.contains("a run takes 200 µs"), "{text}");
         assert!(
-            text.contains("5000 of them are a task of about 1 s"),
+            text.contains("5000 runs make a task of about 1 s"),
             "{text}"
         );
         let million = "| 1000000 | 200 | 0.2 | 100.0 | 13.0 | 2.0 | 1.0 | 1.0 |\n";
