@@ -78,11 +78,11 @@ struct Mutant {
 /// The part of `outcomes.json` that is needed here.
 #[derive(Deserialize)]
 struct Outcomes {
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<MutantOutcome>,
 }
 
 #[derive(Deserialize)]
-struct Outcome {
+struct MutantOutcome {
     scenario: Scenario,
     summary: String,
 }
@@ -120,7 +120,7 @@ fn mutants_in(outcomes: &str, root: &Path) -> Result<Vec<Mutant>, String> {
     let outcomes: Outcomes = serde_json::from_str(outcomes).map_err(|e| e.to_string())?;
     let mut sources: BTreeMap<String, String> = BTreeMap::new();
     let mut mutants = Vec::new();
-    for Outcome { scenario, summary } in outcomes.outcomes {
+    for MutantOutcome { scenario, summary } in outcomes.outcomes {
         let Scenario::Mutant(listed) = scenario else {
             continue;
         };

@@ -40,7 +40,7 @@ pub(crate) struct Evaluator<'b> {
     not_finite: Value,
 }
 
-pub(crate) type Outcome = Result<Value, Fault>;
+pub(crate) type Evaluated = Result<Value, Fault>;
 
 impl<'b> Evaluator<'b> {
     pub(crate) fn new(book: &'b Dictionary, world: &'b World<'b>) -> Self {
@@ -95,7 +95,7 @@ impl<'b> Evaluator<'b> {
     }
 
     /// Returns the value of `text`.
-    pub(crate) fn value(&mut self, text: &str) -> Outcome {
+    pub(crate) fn value(&mut self, text: &str) -> Evaluated {
         let expression = parse(text)?;
         self.evaluate(&expression)
     }
@@ -122,7 +122,7 @@ impl<'b> Evaluator<'b> {
     }
 
     /// Returns the value of an expression. A value that is not finite counts as missing.
-    pub(crate) fn evaluate(&mut self, of: &Expression) -> Outcome {
+    pub(crate) fn evaluate(&mut self, of: &Expression) -> Evaluated {
         self.nested += 1;
         let out = if self.nested > NESTED_MAX {
             Err(Fault::new(&of.span, "the expression is nested too deeply"))
@@ -138,7 +138,7 @@ impl<'b> Evaluator<'b> {
     }
 
     /// Prepares a value for further use: replaces numbers that are not finite and counts its steps.
-    fn settled(&mut self, mut value: Value, span: &Range<usize>) -> Outcome {
+    fn settled(&mut self, mut value: Value, span: &Range<usize>) -> Evaluated {
         let size = value.replace_not_finite(&self.not_finite);
         self.pay(1 + size, span)?;
         Ok(value)
@@ -154,7 +154,7 @@ impl<'b> Evaluator<'b> {
         Err(Fault::new(span, message).help("nest fewer loops or definitions"))
     }
 
-    fn part(&mut self, of: &Expression) -> Outcome {
+    fn part(&mut self, of: &Expression) -> Evaluated {
         let span = &of.span;
         match &of.node {
             Node::Number(number) => Ok(Value::Number(*number)),
@@ -189,7 +189,7 @@ impl<'b> Evaluator<'b> {
     }
 
     /// Evaluates `a + b + c` from the left in a loop: a long chain needs no deep recursion.
-    fn chain(&mut self, whole: &Expression) -> Outcome {
+    fn chain(&mut self, whole: &Expression) -> Evaluated {
         let (mut links, mut here) = (Vec::new(), whole);
         while let Node::Binary {
             operator,
@@ -209,7 +209,7 @@ impl<'b> Evaluator<'b> {
         Ok(value)
     }
 
-    fn list(&mut self, items: &[Expression]) -> Outcome {
+    fn list(&mut self, items: &[Expression]) -> Evaluated {
         let items = items.iter().map(|item| {
             let value = self.evaluate(item)?;
             let name = match (&value, &item.node) {
@@ -225,7 +225,7 @@ impl<'b> Evaluator<'b> {
         }))
     }
 
-    fn named(&mut self, name: &str, span: &Range<usize>) -> Outcome {
+    fn named(&mut self, name: &str, span: &Range<usize>) -> Evaluated {
         if let Some((_, value)) = self.variables.iter().rev().find(|(known, _)| known == name) {
             return Ok(value.clone());
         }
@@ -254,7 +254,7 @@ impl<'b> Evaluator<'b> {
         Err(fault.meant(name, variables.chain(definitions).chain(names)))
     }
 
-    fn call(&mut self, name: &str, inputs: &[Expression], span: &Range<usize>) -> Outcome {
+    fn call(&mut self, name: &str, inputs: &[Expression], span: &Range<usize>) -> Evaluated {
         let book = self.book;
         if name == "setting" {
             return self.setting(inputs, span);
@@ -290,7 +290,7 @@ impl<'b> Evaluator<'b> {
         definition: &'b Definition,
         values: Vec<Value>,
         span: &Range<usize>,
-    ) -> Outcome {
+    ) -> Evaluated {
         if values.len() != definition.inputs.len() {
             let message = format!(
                 "`{}` takes {} input(s), but {} are given",
@@ -317,7 +317,7 @@ impl<'b> Evaluator<'b> {
         out
     }
 
-    fn within(&mut self, experiment: &str, body: &Expression, span: &Range<usize>) -> Outcome {
+    fn within(&mut self, experiment: &str, body: &Expression, span: &Range<usize>) -> Evaluated {
         if experiment == PAPER {
             if self.world.printed.is_empty() {
                 let message = "this file has no printed numbers of a paper";
@@ -345,7 +345,7 @@ impl<'b> Evaluator<'b> {
         variable: &str,
         items: &Expression,
         body: &Expression,
-    ) -> Outcome {
+    ) -> Evaluated {
         let Value::List(list) = self.evaluate(items)? else {
             return Err(Fault::new(&items.span, "expected a list after `in`"));
         };

@@ -16,7 +16,7 @@ use crate::operate::{all, any, arithmetic, wanted, zip};
 use crate::syntax::{Fault, Operator};
 use crate::value::{List, ListKind, Samples, Value};
 
-type Outcome = Result<Value, Fault>;
+type Evaluated = Result<Value, Fault>;
 
 /// A call of a function: its inputs and their places in the text.
 struct Call<'c> {
@@ -32,7 +32,7 @@ pub(crate) fn call(
     inputs: &[Value],
     spans: &[Range<usize>],
     span: &Range<usize>,
-) -> Outcome {
+) -> Evaluated {
     let call = Call {
         name,
         inputs,
@@ -74,7 +74,7 @@ pub(crate) fn call(
 }
 
 /// Applies `of` to every item of nested lists that is not itself a list.
-pub(crate) fn each_leaf(value: &Value, of: &mut dyn FnMut(&Value) -> Outcome) -> Outcome {
+pub(crate) fn each_leaf(value: &Value, of: &mut dyn FnMut(&Value) -> Evaluated) -> Evaluated {
     match value {
         Value::List(list) => {
             let items = list.items.iter();
@@ -136,7 +136,7 @@ impl Call<'_> {
             .ok_or_else(|| Fault::new(self.span_of(n), wanted("a quantity", value)))
     }
 
-    fn of_summaries(&self) -> Outcome {
+    fn of_summaries(&self) -> Evaluated {
         each_leaf(self.one()?, &mut |leaf| {
             if matches!(leaf, Value::Samples(samples) if samples.summary().is_none()) {
                 return Ok(Value::Missing);
@@ -153,7 +153,7 @@ impl Call<'_> {
         })
     }
 
-    fn bounded(&self) -> Outcome {
+    fn bounded(&self) -> Evaluated {
         self.takes(if self.name == "within" { 3 } else { 2 })?;
         let low = self.number(1)?;
         let high = if self.name == "within" {
@@ -174,7 +174,7 @@ impl Call<'_> {
         })
     }
 
-    fn against(&self) -> Outcome {
+    fn against(&self) -> Evaluated {
         self.takes(if self.name == "near" { 3 } else { 2 })?;
         let share = if self.name == "near" {
             self.number(2)?
@@ -216,7 +216,7 @@ impl Call<'_> {
         Ok(Some(curve))
     }
 
-    fn ordered(&self) -> Outcome {
+    fn ordered(&self) -> Evaluated {
         let Some(curve) = self.curve()? else {
             return Ok(Value::Missing);
         };
@@ -246,7 +246,7 @@ impl Call<'_> {
         Ok(Some(numbers))
     }
 
-    fn of_numbers(&self) -> Outcome {
+    fn of_numbers(&self) -> Evaluated {
         let Some(mut numbers) = self.numbers()? else {
             return Ok(Value::Missing);
         };
@@ -272,7 +272,7 @@ impl Call<'_> {
         Ok(of.map_or(Value::Missing, Value::Number))
     }
 
-    fn extreme(&self) -> Outcome {
+    fn extreme(&self) -> Evaluated {
         let Value::List(list) = self.one()? else {
             return Err(Fault::new(self.span_of(0), wanted("a list", self.one()?)));
         };
@@ -304,7 +304,7 @@ impl Call<'_> {
         })
     }
 
-    fn winners(&self) -> Outcome {
+    fn winners(&self) -> Evaluated {
         let lists = self.one()?.items();
         let items = lists
             .iter()
@@ -342,7 +342,7 @@ impl Call<'_> {
         }))
     }
 
-    fn end(&self) -> Outcome {
+    fn end(&self) -> Evaluated {
         let Value::List(list) = self.one()? else {
             return Err(Fault::new(self.span_of(0), wanted("a list", self.one()?)));
         };
@@ -382,7 +382,7 @@ impl Call<'_> {
         Ok(Some(out))
     }
 
-    fn pool(&self) -> Outcome {
+    fn pool(&self) -> Evaluated {
         let Some(all) = self.samples()? else {
             return Ok(Value::Missing);
         };
@@ -393,7 +393,7 @@ impl Call<'_> {
         Ok(Value::Samples(Samples(pooled.collect())))
     }
 
-    fn by_seed(&self) -> Outcome {
+    fn by_seed(&self) -> Evaluated {
         let Some(all) = self.samples()? else {
             return Ok(Value::Missing);
         };
@@ -412,7 +412,7 @@ impl Call<'_> {
     }
 
     /// Combines the flows of each run, which are samples whose keys differ only in the last part.
-    fn by_run(&self) -> Outcome {
+    fn by_run(&self) -> Evaluated {
         each_leaf(self.one()?, &mut |leaf| {
             let Value::Samples(Samples(all)) = leaf else {
                 let message = wanted("a measure of every flow", leaf);
@@ -432,7 +432,7 @@ impl Call<'_> {
         })
     }
 
-    fn jain(&self) -> Outcome {
+    fn jain(&self) -> Evaluated {
         each_leaf(self.one()?, &mut |leaf| {
             let Value::Samples(Samples(all)) = leaf else {
                 let message = wanted("a measure of every flow", leaf);
@@ -443,7 +443,7 @@ impl Call<'_> {
         })
     }
 
-    fn ratio_of_means(&self) -> Outcome {
+    fn ratio_of_means(&self) -> Evaluated {
         self.takes(2)?;
         zip(self.input(0)?, self.input(1)?, self.span, &|over, under| {
             let (Some(over), Some(under)) = (over.summary(), under.summary()) else {
@@ -453,7 +453,7 @@ impl Call<'_> {
         })
     }
 
-    fn value(&self) -> Outcome {
+    fn value(&self) -> Evaluated {
         let key = match self.inputs.get(1) {
             None => None,
             Some(Value::Text(key)) => Some(key.as_str()),
@@ -488,7 +488,7 @@ impl Call<'_> {
     }
 
     /// Applies a function to each number or sample.
-    fn plain(&self) -> Outcome {
+    fn plain(&self) -> Evaluated {
         let decimals = match self.name {
             "round" => {
                 self.takes(2)?;

@@ -10,7 +10,7 @@ use crate::syntax::{Fault, Operator};
 use crate::value::{List, ListKind, Samples, Value, shifted};
 use crate::verdict::Verdict;
 
-type Outcome = Result<Value, Fault>;
+type Evaluated = Result<Value, Fault>;
 
 pub(crate) fn wanted(what: &str, found: &Value) -> String {
     format!("expected {what}, found {}", found.kind())
@@ -22,7 +22,7 @@ pub(crate) fn binary(
     one: &Value,
     other: &Value,
     span: &Range<usize>,
-) -> Outcome {
+) -> Evaluated {
     match operator {
         Operator::In => {
             let found = other.leaves().into_iter().map(|item| {
@@ -47,8 +47,8 @@ pub(crate) fn zip(
     one: &Value,
     other: &Value,
     span: &Range<usize>,
-    of: &dyn Fn(&Value, &Value) -> Outcome,
-) -> Outcome {
+    of: &dyn Fn(&Value, &Value) -> Evaluated,
+) -> Evaluated {
     zip_all(one, other, span, &|one, other| {
         if [one, other].contains(&&Value::Missing) {
             return Ok(Value::Missing);
@@ -62,8 +62,8 @@ fn zip_all(
     one: &Value,
     other: &Value,
     span: &Range<usize>,
-    of: &dyn Fn(&Value, &Value) -> Outcome,
-) -> Outcome {
+    of: &dyn Fn(&Value, &Value) -> Evaluated,
+) -> Evaluated {
     let (kind, items): (ListKind, Result<Vec<_>, Fault>) = match (one, other) {
         (Value::List(left), Value::List(right)) => {
             let points = left.kind == ListKind::Points && right.kind == ListKind::Points;
@@ -118,7 +118,7 @@ fn remedy(one: &Value, other: &Value) -> &'static str {
 }
 
 /// Conjunction of several truth values. One that is false decides, even if others are missing.
-pub(crate) fn all(inputs: &[Value], span: &Range<usize>) -> Outcome {
+pub(crate) fn all(inputs: &[Value], span: &Range<usize>) -> Evaluated {
     fold(
         inputs,
         span,
@@ -128,7 +128,7 @@ pub(crate) fn all(inputs: &[Value], span: &Range<usize>) -> Outcome {
 }
 
 /// Disjunction of several truth values. One that is true decides, even if others are missing.
-pub(crate) fn any(inputs: &[Value], span: &Range<usize>) -> Outcome {
+pub(crate) fn any(inputs: &[Value], span: &Range<usize>) -> Evaluated {
     fold(
         inputs,
         span,
@@ -142,7 +142,7 @@ fn fold(
     span: &Range<usize>,
     [of_none, settled]: [Verdict; 2],
     and: impl Fn(Verdict, Verdict) -> Verdict,
-) -> Outcome {
+) -> Evaluated {
     let mut so_far = of_none;
     let mut missing = false;
     for leaf in inputs.iter().flat_map(Value::leaves) {
@@ -160,7 +160,7 @@ fn fold(
 }
 
 /// `and` and `or` are [`all`] and [`any`] of two values.
-fn logic(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) -> Outcome {
+fn logic(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) -> Evaluated {
     let both = [one.clone(), other.clone()];
     match operator {
         Operator::And => all(&both, span),
@@ -169,7 +169,7 @@ fn logic(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) ->
 }
 
 /// Compares numbers and words directly, and quantities by their intervals.
-fn compare(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) -> Outcome {
+fn compare(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) -> Evaluated {
     let equal = |same: bool| match operator {
         Operator::Equal => Ok(Value::Truth(Verdict::of(same))),
         Operator::Unequal => Ok(Value::Truth(Verdict::of(!same))),
@@ -223,7 +223,7 @@ pub(crate) fn arithmetic(
     one: &Value,
     other: &Value,
     span: &Range<usize>,
-) -> Outcome {
+) -> Evaluated {
     combined((operator, operator), one, other, span)
 }
 
@@ -233,7 +233,7 @@ fn combined(
     one: &Value,
     other: &Value,
     span: &Range<usize>,
-) -> Outcome {
+) -> Evaluated {
     let of = |a: f64, b: f64| match operator {
         Operator::Plus => a + b,
         Operator::Minus => a - b,

@@ -9,7 +9,7 @@ use dupack_lab::results::Groups;
 
 use crate::choose::{Chosen, Condition, is_key, order, points_of, stack_in, titled, value_of};
 use crate::dictionary::canonical;
-use crate::eval::{Evaluator, Outcome};
+use crate::eval::{Evaluated, Evaluator};
 use crate::operate::wanted;
 use crate::syntax::{Expression, Fault, Node, Operator};
 use crate::value::{List, ListKind, Place, Samples, Stack, Value};
@@ -44,7 +44,7 @@ impl Evaluator<'_> {
         name: &str,
         choices: &[Expression],
         span: &Range<usize>,
-    ) -> Outcome {
+    ) -> Evaluated {
         let at = self.here(span)?;
         let world = self.world;
         let scene = &world.scenes[at];
@@ -98,7 +98,7 @@ impl Evaluator<'_> {
         name: &str,
         choices: &[Expression],
         span: &Range<usize>,
-    ) -> Outcome {
+    ) -> Evaluated {
         let world = self.world;
         let all = world.printed.iter().filter(|number| number.name == name);
         let all: Vec<&Printed> = all.collect();
@@ -207,7 +207,7 @@ impl Evaluator<'_> {
     }
 
     /// Evaluates `setting("path.rate")`: a list over the points if it varies.
-    pub(crate) fn setting(&mut self, inputs: &[Expression], span: &Range<usize>) -> Outcome {
+    pub(crate) fn setting(&mut self, inputs: &[Expression], span: &Range<usize>) -> Evaluated {
         let at = self.here(span)?;
         let scene = &self.world.scenes[at];
         let Some((Node::Text(key), choices)) = inputs

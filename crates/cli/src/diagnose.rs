@@ -16,10 +16,10 @@ use dupack_diagnosis::{
 };
 use dupack_diagnosis_tell::annotate::{AnnotateError, annotate};
 use dupack_diagnosis_tell::asking::{Asked, ask, courses, experiment_files};
+use dupack_diagnosis_tell::diagnosis_page::{self, Scenes};
 use dupack_diagnosis_tell::film::{Remarks, retell};
 use dupack_diagnosis_tell::measures::{self, Condition};
 use dupack_diagnosis_tell::numbers;
-use dupack_diagnosis_tell::page::{self, Scenes};
 use dupack_diagnosis_tell::summary::{Look, summary};
 use dupack_diagnosis_tell::whatif::SEEDS;
 use dupack_diagnosis_tell::words;
@@ -399,7 +399,7 @@ fn report(
         Some((stream, asked)) => courses(stream, asked, &Catalog::builtin()),
         None => Vec::new(),
     };
-    page::files(diagnosis, asked, (name, args.detail), &scenes, &courses)
+    diagnosis_page::files(diagnosis, asked, (name, args.detail), &scenes, &courses)
         .into_diagnostic()?
         .write(out)?;
     say!("report: {}", out.path().join(PAGE).display());

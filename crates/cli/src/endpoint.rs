@@ -14,7 +14,7 @@ use dupack_tcp::time::Duration;
 use dupack_wire::Family;
 use dupack_wire::Secret;
 use dupack_wire::clock::WallClock;
-use dupack_wire::host::{Host, HostConfig, Offer, Outcome, PipeEnd, random_key};
+use dupack_wire::host::{ConnectionReport, Host, HostConfig, Offer, PipeEnd, random_key};
 use dupack_wire::tun::{Offload, Prefix, Tun, TunConfig, TunError};
 use miette::{IntoDiagnostic, Report, Result, miette};
 
@@ -244,8 +244,8 @@ pub fn to_the_end(mut host: Host, end: PipeEnd, without_sack: Option<String>) ->
     })
 }
 
-fn summary(outcome: &Outcome, seconds: f64) -> String {
-    let Outcome {
+fn summary(outcome: &ConnectionReport, seconds: f64) -> String {
+    let ConnectionReport {
         reason,
         sent_bytes,
         received_bytes,
@@ -256,7 +256,7 @@ fn summary(outcome: &Outcome, seconds: f64) -> String {
 }
 
 /// Returns a summary of the changes of the segment size, if there were any.
-fn path_summary(outcome: &Outcome) -> Option<String> {
+fn path_summary(outcome: &ConnectionReport) -> Option<String> {
     let counters = &outcome.path;
     if *counters == PathCounters::default() {
         return None;

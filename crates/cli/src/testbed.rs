@@ -25,8 +25,8 @@ use dupack_testbed::beside::compare;
 use dupack_testbed::report::{beside_text, files, lateness, needed_tolerance};
 use dupack_testbed::together::{Member, Together};
 use dupack_testbed::{
-    Beside, CaptureFolder, Family, Outcome, SackCompression, SenderSpec, Snap, Testbed,
-    TestbedOptions,
+    Beside, CaptureFolder, Family, SackCompression, SenderSpec, Snap, Testbed, TestbedOptions,
+    TestbedResults,
 };
 use dupack_wire::namespace;
 use miette::{IntoDiagnostic, Result};
@@ -419,7 +419,7 @@ fn captures_folder(path: &Path) -> Result<OutputFolder> {
 }
 
 /// Reports why there is no run to show.
-fn nothing_done(outcome: Outcome) -> Result<ExitCode> {
+fn nothing_done(outcome: TestbedResults) -> Result<ExitCode> {
     let mut failures = outcome.failures.into_iter();
     let Some(first) = failures.next() else {
         say!("interrupted before the first run finished: there is nothing to show");
@@ -433,8 +433,8 @@ fn nothing_done(outcome: Outcome) -> Result<ExitCode> {
 }
 
 /// Reports missing runs, and returns the exit code.
-fn verdict(outcome: &Outcome) -> ExitCode {
-    let Outcome {
+fn verdict(outcome: &TestbedResults) -> ExitCode {
+    let TestbedResults {
         results, failures, ..
     } = outcome;
     let (missing, planned) = (results.missing(), results.planned);
@@ -588,7 +588,7 @@ fn writes(args: &TestbedArgs) -> Result<Vec<AppWrite>> {
 }
 
 /// Runs the counterpart in the simulator and compares it with the results on the wire.
-fn simulate(plan: &Plan, outcome: &Outcome) -> Vec<Beside> {
+fn simulate(plan: &Plan, outcome: &TestbedResults) -> Vec<Beside> {
     let bar = Bar::new(plan.work(), "simulation");
     let simulated = plan.execute(Execution::default(), &bar, interrupt());
     bar.finish();
@@ -598,7 +598,7 @@ fn simulate(plan: &Plan, outcome: &Outcome) -> Vec<Beside> {
 /// Writes all files, prints the requested output, and prints warnings.
 fn deliver(
     (args, tolerance): (&TestbedArgs, Delay),
-    outcome: &Outcome,
+    outcome: &TestbedResults,
     catalog: &Catalog,
     beside: Option<&[Beside]>,
     folder: &OutputFolder,
@@ -671,11 +671,11 @@ fn remedy(args: impl Iterator<Item = OsString>, standing: Standing) -> String {
 
 fn tables(
     (args, tolerance): (&TestbedArgs, Delay),
-    (outcome, results): (&Outcome, &Answered<'_>),
+    (outcome, results): (&TestbedResults, &Answered<'_>),
     beside: Option<&[Beside]>,
 ) -> Result<()> {
     let (colour, width) = terminal();
-    let Outcome { passages, .. } = outcome;
+    let TestbedResults { passages, .. } = outcome;
     print(&comparison::text(
         results,
         legend(args.legend),

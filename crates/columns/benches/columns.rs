@@ -82,19 +82,19 @@ fn results() -> Results {
 
 /// A trace in memory.
 #[derive(Default)]
-struct Kept {
+struct TraceInMemory {
     flow: Option<Flow>,
     events: Vec<Event>,
 }
 
-impl Kept {
+impl TraceInMemory {
     fn show(&self, onlooker: &mut impl Onlooker) {
         onlooker.begin(self.flow.as_ref().expect("the trace has a flow"), None);
         self.events.iter().for_each(|event| onlooker.event(event));
     }
 }
 
-impl Onlooker for Kept {
+impl Onlooker for TraceInMemory {
     fn begin(&mut self, flow: &Flow, _: Option<Duration>) {
         self.flow = Some(*flow);
     }
@@ -104,8 +104,8 @@ impl Onlooker for Kept {
     }
 }
 
-fn million_packets() -> Kept {
-    let mut kept = Kept::default();
+fn million_packets() -> TraceInMemory {
+    let mut kept = TraceInMemory::default();
     follow(&scenario(), (1, 0), &mut kept, &Interrupt::new()).expect("the scenario is valid");
     kept
 }

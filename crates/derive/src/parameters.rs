@@ -24,17 +24,17 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let parts = fields
         .named
         .iter()
-        .map(Part::of)
+        .map(ParsedField::of)
         .collect::<Result<Vec<_>>>()?;
     let (name, visibility) = (&input.ident, &input.vis);
     let layout = format_ident!("{name}Layout");
     let (impl_generics, type_generics, bounds) = input.generics.split_for_impl();
     let generics = &input.generics;
     let names: Vec<_> = parts.iter().map(|part| &part.name).collect();
-    let places = parts.iter().map(Part::place);
-    let laid_out = parts.iter().map(Part::lay_out);
-    let listed = parts.iter().map(Part::list);
-    let read = parts.iter().map(Part::read);
+    let places = parts.iter().map(ParsedField::place);
+    let laid_out = parts.iter().map(ParsedField::lay_out);
+    let listed = parts.iter().map(ParsedField::list);
+    let read = parts.iter().map(ParsedField::read);
     let doc = format!("Layout of the parameters of [`{name}`].");
     Ok(quote! {
         #[doc(hidden)]
@@ -67,7 +67,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
 }
 
 /// Field, and the content of its attribute.
-struct Part<'a> {
+struct ParsedField<'a> {
     field: &'a Field,
     name: &'a Ident,
     says: Says,
@@ -116,7 +116,7 @@ struct Changes {
     basic: Option<Ident>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> ParsedField<'a> {
     fn of(field: &'a Field) -> Result<Self> {
         let Some(name) = &field.ident else {
             return Err(Error::new_spanned(field, "expected a named field"));

@@ -20,7 +20,7 @@ use crate::words;
 use dupack_diagnosis::analyse::budget::Group;
 use dupack_diagnosis::findings::StreamFindings;
 use dupack_diagnosis::sender::{
-    Candidate, Control, InitialBound, SenderReport, TimeoutRule, Traits, Verdict,
+    Candidate, Control, Identification, InitialBound, SenderReport, TimeoutRule, Traits,
 };
 use dupack_diagnosis::told::Told;
 use dupack_diagnosis::untold::Untold;
@@ -101,7 +101,7 @@ fn is_named(report: &SenderReport, losses: u64) -> bool {
 
 /// Returns the candidates that fit, the likeliest first, each with its distance to the best score. If the verdict has a
 /// name, only candidates that the name includes are returned.
-fn fitting<N: Copy>(verdict: &Verdict<N>, includes: fn(N, N) -> bool) -> Vec<(N, f64)> {
+fn fitting<N: Copy>(verdict: &Identification<N>, includes: fn(N, N) -> bool) -> Vec<(N, f64)> {
     let included = |c: &&Candidate<N>| verdict.name.is_none_or(|name| includes(name, c.name));
     let candidates = verdict.candidates.iter().filter(included);
     let best = candidates.clone().next().map_or(0.0, |best| best.score);

@@ -21,6 +21,7 @@
 pub mod annotate;
 pub mod asking;
 pub mod both;
+pub mod diagnosis_page;
 pub mod experiment;
 pub mod figures;
 pub mod film;
@@ -29,7 +30,6 @@ pub mod keys;
 pub mod measures;
 pub mod notes;
 pub mod numbers;
-pub mod page;
 pub mod requests;
 pub mod shared;
 pub mod story;

@@ -37,7 +37,7 @@ use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::path::Path;
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::silence::Silence;
-use dupack_diagnosis::sender::{SenderReport, Verdict};
+use dupack_diagnosis::sender::{Identification, SenderReport};
 use dupack_diagnosis::told::Told;
 use dupack_diagnosis::untold::Untold;
 use dupack_diagnosis::{Diagnosis, Extent};
@@ -412,7 +412,7 @@ impl SenderNumbers {
 }
 
 impl Named {
-    fn of<N: ToString>(verdict: &Verdict<N>) -> Self {
+    fn of<N: ToString>(verdict: &Identification<N>) -> Self {
         let candidates = verdict.candidates.iter().map(|one| CandidateNumbers {
             name: one.name.to_string(),
             log_likelihood: one.score,

@@ -26,7 +26,7 @@ use dupack_diagnosis::consistency::Withdrawn;
 use dupack_diagnosis::findings::{AcksSeen, ConnectionFindings, Shut, StreamFindings};
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::vantage::{Place, Reason, Vantage};
-use dupack_diagnosis::sender::{SenderReport, Verdict};
+use dupack_diagnosis::sender::{Identification, SenderReport};
 use dupack_diagnosis::shared::SharedBottleneck;
 use dupack_diagnosis::{Diagnosis, Extent};
 
@@ -477,7 +477,7 @@ pub fn closed_windows(stream: &StreamFindings) -> Option<String> {
 /// Returns the sender's recovery and congestion control, with the evidence.
 #[must_use]
 pub fn sender(report: &SenderReport) -> String {
-    fn named<N: ToString>(verdict: &Verdict<N>) -> String {
+    fn named<N: ToString>(verdict: &Identification<N>) -> String {
         verdict
             .name
             .as_ref()

@@ -15,7 +15,7 @@ use dupack_packet::captured::{CaptureReader, Captured, ReadError, Tally, TcpPack
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::analyse::groups::{Group, Grouping, Groups};
-use crate::findings::{Beyond, ConnectionFindings, Flow, KEPT_MAX, Kept};
+use crate::findings::{Beyond, ConnectionFindings, Flow, KEPT_MAX, WorstConnections};
 use crate::read::connection::Connection;
 use crate::read::order::{InOrder, LATE_MAX, earliest};
 use crate::read::packet::Packet;
@@ -72,7 +72,7 @@ pub struct Diagnosis {
 
 /// Results of finished connections.
 struct Harvest {
-    kept: Kept,
+    kept: WorstConnections,
     /// Contributions to the groups from connections since the last batch, each with the connection number.
     fresh: Vec<(u64, Option<Group>)>,
     grouping: Grouping,
@@ -82,7 +82,7 @@ struct Harvest {
 impl Harvest {
     fn new(flow: Flow) -> Self {
         Self {
-            kept: Kept::new(flow, KEPT_MAX),
+            kept: WorstConnections::new(flow, KEPT_MAX),
             fresh: Vec::new(),
             grouping: Grouping::default(),
             candidates: Candidates::default(),

@@ -1,7 +1,7 @@
 //! Findings about a capture, each connection, and each data stream.
 //!
 //! Findings remain when all packets are gone. Each is bounded, and so is their number: of many connections, those are
-//! kept for whose data an endpoint waited longest ([`Kept`]); the others are only counted.
+//! kept for whose data an endpoint waited longest ([`WorstConnections`]); the others are only counted.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -509,7 +509,7 @@ pub struct Beyond {
 
 /// Findings about the worst connections.
 #[derive(Debug)]
-pub struct Kept {
+pub struct WorstConnections {
     most: usize,
     flow: Flow,
     found: Vec<ConnectionFindings>,
@@ -519,7 +519,7 @@ pub struct Kept {
     all: u64,
 }
 
-impl Kept {
+impl WorstConnections {
     /// Creates an empty list for at most `most` of the connections that `flow` selects.
     #[must_use]
     pub const fn new(flow: Flow, most: usize) -> Self {
@@ -601,9 +601,9 @@ mod tests {
     use crate::testing::transfer;
 
     /// Returns five connections with the same findings.
-    fn kept(flow: Flow, most: usize) -> (Kept, ConnectionFindings) {
+    fn kept(flow: Flow, most: usize) -> (WorstConnections, ConnectionFindings) {
         let one = transfer();
-        let mut kept = Kept::new(flow, most);
+        let mut kept = WorstConnections::new(flow, most);
         for number in 1..=5 {
             let mut next = one.clone();
             next.number = number;

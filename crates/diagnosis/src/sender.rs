@@ -34,8 +34,8 @@ mod tests;
 mod timer;
 
 pub use report::{
-    Candidate, Control, Counting, InitialBound, LeastTimeout, Recovery, SenderReport, SlowStartEnd,
-    StackGuess, TimeoutRule, Timing, Traits, Verdict,
+    Candidate, Control, Counting, Identification, InitialBound, LeastTimeout, Recovery,
+    SenderReport, SlowStartEnd, StackGuess, TimeoutRule, Timing, Traits,
 };
 
 use dupack_tcp::time::Instant;
@@ -263,8 +263,8 @@ const SMALL_INITIAL: u32 = 4;
 
 /// Returns the stack with which to simulate the sender. If the recovery is unknown, the most likely one is used.
 fn stack(
-    recovery: &Verdict<Recovery>,
-    control: &Verdict<Control>,
+    recovery: &Identification<Recovery>,
+    control: &Identification<Control>,
     traits: &Traits,
 ) -> Option<StackGuess> {
     let of_family = |nearest: &Control| control.name.is_none_or(|name| name.includes(*nearest));

@@ -20,7 +20,7 @@
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_environment::{
-    Autoreset, Blueprint, Outcome, Seeds, Settings, Threads, VectorEnvironment,
+    Autoreset, Blueprint, Seeds, Settings, StepOutput, Threads, VectorEnvironment,
 };
 use dupack_lab::experiment::load::Source;
 
@@ -173,7 +173,7 @@ impl Play {
             for (environment, action) in self.actions.iter_mut().enumerate() {
                 *action = (self.action)(self.step, environment);
             }
-            let mut outcome = Outcome::new(
+            let mut outcome = StepOutput::new(
                 &mut self.observations,
                 &mut self.rewards,
                 &mut self.terminated,

@@ -29,7 +29,7 @@ pub struct Environment {
 /// environment, agent by agent, then those of the next.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Outcome<'a> {
+pub struct StepOutput<'a> {
     /// Observations of the agents.
     pub observations: &'a mut [f32],
     /// Rewards of the agents.
@@ -40,7 +40,7 @@ pub struct Outcome<'a> {
     pub truncated: &'a mut [bool],
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> StepOutput<'a> {
     /// Creates an outcome that writes to these slices.
     #[must_use]
     pub const fn new(
@@ -144,7 +144,7 @@ impl Environment {
     pub fn step(
         &mut self,
         actions: &[f32],
-        outcome: &mut Outcome<'_>,
+        outcome: &mut StepOutput<'_>,
     ) -> Result<(), EnvironmentError> {
         self.check_actions(actions)?;
         outcome.check(
@@ -200,7 +200,7 @@ impl Environment {
     }
 
     /// Performs a step whose inputs have been checked.
-    pub(crate) fn go_on(&mut self, actions: &[f32], outcome: &mut Outcome<'_>) {
+    pub(crate) fn go_on(&mut self, actions: &[f32], outcome: &mut StepOutput<'_>) {
         let Some(episode) = &mut self.episode else {
             return;
         };

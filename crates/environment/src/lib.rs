@@ -76,7 +76,7 @@ mod vector;
 
 pub use action::Action;
 pub use blueprint::Blueprint;
-pub use environment::{Environment, Outcome, episode_seed};
+pub use environment::{Environment, StepOutput, episode_seed};
 pub use episode::Fingerprint;
 pub use error::EnvironmentError;
 pub use feature::{Description, Feature};

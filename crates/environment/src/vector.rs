@@ -14,9 +14,9 @@ use dupack_lab::run::size::bytes_in_words;
 use dupack_net::random::Stream;
 
 use self::crew::Crew;
-use self::part::Part;
+use self::part::Chunk;
 use crate::blueprint::Blueprint;
-use crate::environment::{Environment, Outcome, check_observations};
+use crate::environment::{Environment, StepOutput, check_observations};
 use crate::episode::Fingerprint;
 use crate::error::{EnvironmentError, check_length};
 
@@ -240,7 +240,7 @@ impl VectorEnvironment {
     pub fn step(
         &mut self,
         actions: &[f32],
-        outcome: &mut Outcome<'_>,
+        outcome: &mut StepOutput<'_>,
     ) -> Result<(), EnvironmentError> {
         let agents = self.blueprint.agents().len();
         let all = self.environments.len() * agents;
@@ -252,11 +252,11 @@ impl VectorEnvironment {
         let size = self.crew.part_of(self.environments.len());
         let autoreset = self.autoreset;
         let width = self.blueprint.observation_len();
-        let whole = Part {
+        let whole = Chunk {
             first: 0,
             environments: &mut self.environments,
             actions,
-            outcome: Outcome::new(
+            outcome: StepOutput::new(
                 outcome.observations,
                 outcome.rewards,
                 outcome.terminated,
@@ -265,7 +265,7 @@ impl VectorEnvironment {
             last: &mut self.last,
         };
         self.crew
-            .each(whole.cut(size, agents, width), &|part: Part<'_>| {
+            .each(whole.cut(size, agents, width), &|part: Chunk<'_>| {
                 part.step(autoreset, agents, width, &failed);
             });
         failed.outcome()

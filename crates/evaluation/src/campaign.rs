@@ -58,14 +58,14 @@ pub struct Evaluated {
     /// The card.
     pub card: Card,
     /// Results of each scenario.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ScenarioResults>,
     /// Its folder inside the card's folder; `None` if it is the only stack.
     pub(crate) folder: Option<String>,
 }
 
 /// Results of a scenario.
 #[derive(Debug)]
-pub struct Part {
+pub struct ScenarioResults {
     /// Name of the scenario.
     pub name: String,
     /// The experiment as it was run.
@@ -273,7 +273,8 @@ impl<'s> Campaign<'s> {
     pub fn carry_out(&self, conduct: &Conduct<'_>) -> Result<Vec<Evaluated>, JournalError> {
         let mut parts = runs::carry_out(self, conduct)?.into_iter();
         let evaluated = self.subjects.iter().map(|subject| {
-            let own: Vec<(Part, usize)> = parts.by_ref().take(subject.scenarios.len()).collect();
+            let own: Vec<(ScenarioResults, usize)> =
+                parts.by_ref().take(subject.scenarios.len()).collect();
             let missing: usize = own.iter().map(|(_, missing)| missing).sum();
             let own = own.into_iter().map(|(part, _)| part);
             let mut evaluated = self.evaluated(subject, own.collect());
@@ -283,7 +284,7 @@ impl<'s> Campaign<'s> {
         Ok(evaluated.collect())
     }
 
-    fn evaluated(&self, subject: &Subject, parts: Vec<Part>) -> Evaluated {
+    fn evaluated(&self, subject: &Subject, parts: Vec<ScenarioResults>) -> Evaluated {
         let found = found_in(&parts, subject.folder.as_deref());
         let scale = (self.scale, self.whole);
         let mut card = Card::new(self.suite, &subject.stack, scale, &found);
@@ -306,7 +307,7 @@ impl Subject {
     }
 }
 
-impl Part {
+impl ScenarioResults {
     /// Returns the name of the experiment file; the file of the first round is kept beside it.
     pub(crate) const fn file(&self) -> &'static str {
         match self.has_more_seeds {

@@ -4,11 +4,11 @@ use dupack_lab::experiment::SweepValue;
 use dupack_lab::results::{Measure, Results};
 use dupack_report::figure::{Bar, BarChart, BarSeries, FigureError};
 
-use crate::campaign::Part;
+use crate::campaign::ScenarioResults;
 
 /// Draws `measure` (its name in `summary.csv`) over the runs of `part` as SVG; `None` if nothing was measured.
 pub(crate) fn figure(
-    part: &Part,
+    part: &ScenarioResults,
     measure: &str,
     title: &str,
 ) -> Result<Option<String>, FigureError> {

@@ -13,8 +13,8 @@ use dupack_report::page::{Block, Page, html};
 
 use crate::campaign::{Campaign, Evaluated};
 use crate::card::Card;
+use crate::card_page::page;
 use crate::error::EvaluationError;
-use crate::page::page;
 use crate::prepare::place;
 use crate::suite::Suite;
 

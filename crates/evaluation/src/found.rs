@@ -1,11 +1,11 @@
 //! Results of every criterion, collected from the parts of an evaluation.
 
-use crate::campaign::Part;
+use crate::campaign::ScenarioResults;
 use crate::card::{Found, Mark};
 use crate::prepare::place;
 
 /// Returns the results of all criteria in the simulator.
-pub(crate) fn found_in(parts: &[Part], stack_folder: Option<&str>) -> Vec<Found> {
+pub(crate) fn found_in(parts: &[ScenarioResults], stack_folder: Option<&str>) -> Vec<Found> {
     let found = parts.iter().flat_map(|part| {
         let file = place(stack_folder, &part.name).join(part.file());
         part.judged.iter().map(move |judged| Found {
@@ -22,7 +22,7 @@ pub(crate) fn found_in(parts: &[Part], stack_folder: Option<&str>) -> Vec<Found>
 
 /// Returns the results of all criteria on real packets. A criterion cannot be told if too few runs of a sender kept
 /// time.
-pub(crate) fn found_on_wire(parts: &[Part], stack_folder: Option<&str>) -> Vec<Found> {
+pub(crate) fn found_on_wire(parts: &[ScenarioResults], stack_folder: Option<&str>) -> Vec<Found> {
     let found = parts.iter().flat_map(|part| {
         let too_few = !part.results.points_of_too_few().is_empty();
         let found = found_in(std::slice::from_ref(part), stack_folder);

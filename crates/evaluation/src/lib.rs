@@ -8,6 +8,7 @@
 mod baseline;
 mod campaign;
 mod card;
+mod card_page;
 mod error;
 mod figure;
 mod files;
@@ -15,18 +16,17 @@ mod folder;
 mod found;
 mod listing;
 mod on_path;
-mod page;
 mod prepare;
 mod suite;
 mod wire;
 
-pub use campaign::{Campaign, Conduct, Evaluated, Part};
+pub use campaign::{Campaign, Conduct, Evaluated, ScenarioResults};
 pub use card::{Card, Mark, Row, WireCard, Worse};
+pub use card_page::page;
 pub use error::EvaluationError;
 pub use files::{json, markdown, write, write_experiments};
 pub use folder::EvaluationFolder;
 pub use listing::{list, table, worse};
-pub use page::page;
 pub use suite::{
     Basis, CRITERIA, Criterion, Extent, Heading, PLACEHOLDER, Quick, Scale, Scenario, Suite,
 };

@@ -16,7 +16,7 @@ use dupack_lab::experiment::{Acks, Claim, Experiment, Seeds};
 use dupack_lab::results::{Doubt, HarmRecord, Medium, Results, Run, Values, WireRecord};
 use dupack_lab::run::{Fingerprint, Job};
 
-use crate::campaign::Part;
+use crate::campaign::ScenarioResults;
 use crate::error::EvaluationError;
 use crate::prepare::{Prepared, once_each};
 use crate::suite::{Criterion, Round, Scale, Scenario, Suite};
@@ -230,9 +230,9 @@ impl OnWire {
         }
     }
 
-    fn conclude(&self, runs: Vec<Run>, doubts: Vec<Doubt>) -> Part {
+    fn conclude(&self, runs: Vec<Run>, doubts: Vec<Doubt>) -> ScenarioResults {
         let results = self.results(runs, doubts);
-        Part {
+        ScenarioResults {
             name: self.name.clone(),
             source: self.source.clone(),
             has_more_seeds: false,

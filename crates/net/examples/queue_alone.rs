@@ -9,8 +9,8 @@ use std::str::{FromStr, SplitWhitespace};
 use dupack_net::event::InsertionNumber;
 use dupack_net::ids::FlowId;
 use dupack_net::link::{
-    Capable, CoDelConfig, CoDelLike, Discipline, Fate, FqCoDelConfig, Link, LinkConfig, Offer,
-    PieConfig, QueueLimit, RedConfig, RedLike, Verdict,
+    Admission, Capable, CoDelConfig, CoDelLike, Discipline, Fate, FqCoDelConfig, Link, LinkConfig,
+    Offer, PieConfig, QueueLimit, RedConfig, RedLike,
 };
 use dupack_net::packet::PacketHandle;
 use dupack_net::units::BitRate;
@@ -356,9 +356,9 @@ impl<'a> Run<'a> {
         };
         let number = self.number();
         match self.link.offer(now, number, &offer) {
-            Verdict::Accepted { .. } => {}
-            Verdict::Marked { .. } => self.packets[packet.0 as usize].marked = true,
-            Verdict::Dropped(_) => self.dropped(now, packet),
+            Admission::Accepted { .. } => {}
+            Admission::Marked { .. } => self.packets[packet.0 as usize].marked = true,
+            Admission::Dropped(_) => self.dropped(now, packet),
         }
         self.settle(now);
     }

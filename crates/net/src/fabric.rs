@@ -9,7 +9,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 use crate::event::EventQueue;
 use crate::ids::{EventSlot, FlowId, LinkId, MediumId};
-use crate::link::{DropCause, Fate, Flight, Link, Offer, Verdict};
+use crate::link::{Admission, DropCause, Fate, Flight, Link, Offer};
 use crate::observer::{Happening, Observer, PacketEvent};
 use crate::packet::{Body, Copy, Packet, PacketArena, PacketHandle, PacketKind};
 use crate::route::{Hop, RouteTable};
@@ -402,12 +402,12 @@ impl Fabric {
         }
         let number = self.events.number();
         let verdict = self.links[id.index()].offer(self.now, number, offer);
-        if let Verdict::Marked { .. } = verdict {
+        if let Admission::Marked { .. } = verdict {
             self.packets.get_mut(offer.packet).mark();
         }
         let link = &mut self.links[id.index()];
         match verdict {
-            Verdict::Accepted { wait } | Verdict::Marked { wait } => {
+            Admission::Accepted { wait } | Admission::Marked { wait } => {
                 if let Some((at, first)) = link.next_arrival()
                     && first == number
                 {
@@ -420,7 +420,7 @@ impl Fabric {
                 self.tell(offer.packet, Happening::Queued { link: id, wait }, observer);
                 Ok(())
             }
-            Verdict::Dropped(cause) => {
+            Admission::Dropped(cause) => {
                 let what = Happening::Dropped { link: id, cause };
                 self.tell(offer.packet, what, observer);
                 Err(cause)

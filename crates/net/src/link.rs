@@ -52,7 +52,7 @@ pub use loss::{
     GilbertElliott, GilbertElliottTimed, LossConfig, LossModel, LossPlacement, LossScript,
     MAX_SCRIPTED_PACKETS, PacketFilter, ScriptError, ScriptRule, Transmissions,
 };
-pub use offer::{Offer, Verdict};
+pub use offer::{Admission, Offer};
 pub use outage::TimeWindow;
 pub use queue::cake::{CakeConfig, Hosts, Isolation};
 pub use queue::cobalt::CobaltConfig;
@@ -140,7 +140,7 @@ impl Link {
     /// Offers a packet to the link at `now`. Calls must be in the order of time. `number` breaks ties among arrivals
     /// and must be larger than in all earlier calls.
     #[inline(always)]
-    pub fn offer(&mut self, now: Instant, number: InsertionNumber, packet: &Offer) -> Verdict {
+    pub fn offer(&mut self, now: Instant, number: InsertionNumber, packet: &Offer) -> Admission {
         self.counters.offered_packets += 1;
         if let Some(extras) = &self.extras {
             match extras.manner() {
@@ -152,7 +152,7 @@ impl Link {
         self.backlog.advance(now);
         if let Some(cause) = self.refuse(now, packet) {
             self.counters.drops.add(cause);
-            return Verdict::Dropped(cause);
+            return Admission::Dropped(cause);
         }
         let transmission = self.service.book(now, packet.bytes);
         let wait = transmission.start.since(now);
@@ -171,9 +171,9 @@ impl Link {
             && extras.take_mark().is_set()
         {
             self.counters.marked_packets += 1;
-            return Verdict::Marked { wait };
+            return Admission::Marked { wait };
         }
-        Verdict::Accepted { wait }
+        Admission::Accepted { wait }
     }
 
     /// Accepts a packet on an idle plain link and returns its arrival time: the fast path of [`offer`](Self::offer),

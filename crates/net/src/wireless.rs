@@ -33,4 +33,4 @@ pub use config::{
     Answering, Interference, Position, RadioConfig, RadioFault, RtsThreshold, SensedFrames,
 };
 pub use counters::StationCounters;
-pub use medium::{Medium, Outcome, RadioPort};
+pub use medium::{Medium, RadioPort, Transmitted};

@@ -110,7 +110,7 @@ impl fmt::Display for CaptureTime {
 /// Part of a capture file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Part {
+pub enum CapturePart {
     /// The section header and the interface description.
     Header,
     /// A packet.
@@ -119,7 +119,7 @@ pub enum Part {
     End,
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for CapturePart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Header => "the file header",
@@ -137,7 +137,7 @@ pub enum CaptureError {
     #[error("cannot write {part} of the capture")]
     Write {
         /// Part that was being written.
-        part: Part,
+        part: CapturePart,
         /// Error of the system.
         #[source]
         source: io::Error,
@@ -146,7 +146,7 @@ pub enum CaptureError {
     #[error("cannot express {part} of the capture in pcapng")]
     Format {
         /// Part that was being written.
-        part: Part,
+        part: CapturePart,
         /// Error of the encoder.
         #[source]
         source: PcapError,
@@ -168,23 +168,23 @@ pub enum CaptureError {
 impl CaptureError {
     /// Creates an error of writing the header.
     pub(crate) fn of_header(error: PcapError) -> Self {
-        Self::new(Part::Header, error)
+        Self::new(CapturePart::Header, error)
     }
 
     /// Creates an error of writing a packet.
     pub(crate) fn of_packet(error: PcapError) -> Self {
-        Self::new(Part::Packet, error)
+        Self::new(CapturePart::Packet, error)
     }
 
     /// Creates an error of writing the buffered rest.
     pub(crate) const fn of_end(source: io::Error) -> Self {
         Self::Write {
-            part: Part::End,
+            part: CapturePart::End,
             source,
         }
     }
 
-    fn new(part: Part, error: PcapError) -> Self {
+    fn new(part: CapturePart, error: PcapError) -> Self {
         match error {
             PcapError::IoError(source) => Self::Write { part, source },
             source => Self::Format { part, source },
@@ -244,7 +244,7 @@ impl<W: Write> CaptureWriter<W> {
                 InterfaceDescriptionOption::IfTsResol(9),
             ],
         };
-        let header = |error| CaptureError::new(Part::Header, error);
+        let header = |error| CaptureError::new(CapturePart::Header, error);
         let mut file =
             PcapNgWriter::with_section_header(BufWriter::new(writer), section).map_err(header)?;
         file.write_pcapng_block(interface).map_err(header)?;
@@ -289,7 +289,7 @@ impl<W: Write> CaptureWriter<W> {
     pub fn finish(mut self) -> Result<W, CaptureError> {
         self.write_scheduled(None)?;
         let end = |source| CaptureError::Write {
-            part: Part::End,
+            part: CapturePart::End,
             source,
         };
         let mut writer = self
@@ -338,7 +338,7 @@ impl<W: Write> CaptureWriter<W> {
         };
         self.file
             .write_pcapng_block(block)
-            .map_err(|error| CaptureError::new(Part::Packet, error))?;
+            .map_err(|error| CaptureError::new(CapturePart::Packet, error))?;
         self.reached = at;
         Ok(())
     }

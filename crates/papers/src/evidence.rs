@@ -8,18 +8,18 @@ use dupack_lab::trace::Trace;
 
 /// Reads the facts of an experiment that its measures do not contain; without a part, returns the names of the facts it
 /// would read.
-pub(crate) type ReadFacts = fn(&str, Option<&Part>) -> Facts;
+pub(crate) type ReadFacts = fn(&str, Option<&ExperimentResults>) -> Facts;
 
 /// Results of all experiments of a paper.
 #[derive(Debug, Default)]
 pub struct Evidence {
     /// Results of each experiment, in the order of the paper's list.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ExperimentResults>,
 }
 
 /// Results of one experiment.
 #[derive(Debug)]
-pub struct Part {
+pub struct ExperimentResults {
     /// Name of the experiment.
     pub name: &'static str,
     /// Measures of the runs; without runs if packets were recorded instead.
@@ -50,7 +50,7 @@ pub struct Traced {
     pub trace: Trace,
 }
 
-impl Part {
+impl ExperimentResults {
     /// Creates a part that holds measures and nothing else.
     #[must_use]
     pub const fn new(name: &'static str, results: Results) -> Self {
@@ -106,7 +106,7 @@ impl Part {
 impl Evidence {
     /// Returns the results of the experiment `name`.
     #[must_use]
-    pub fn part(&self, name: &str) -> Option<&Part> {
+    pub fn part(&self, name: &str) -> Option<&ExperimentResults> {
         self.parts.iter().find(|part| part.name == name)
     }
 
@@ -119,7 +119,7 @@ impl Evidence {
     /// Returns the number of runs that are missing because the campaign was interrupted.
     #[must_use]
     pub fn missing(&self) -> usize {
-        self.parts.iter().map(Part::missing).sum()
+        self.parts.iter().map(ExperimentResults::missing).sum()
     }
 }
 
@@ -132,7 +132,7 @@ pub struct At {
     pub stack: usize,
 }
 
-impl Part {
+impl ExperimentResults {
     /// Returns a measure of a cell, summarized over the seeds.
     #[must_use]
     pub fn summary(&self, at: At, measure: Measure) -> Option<Summary> {

@@ -247,7 +247,7 @@ pub(super) struct Drawing<'d> {
 }
 
 type Variables = Vec<(String, Value)>;
-type Outcome<T> = Result<T, ExperimentError>;
+type DrawResult<T> = Result<T, ExperimentError>;
 
 /// Context of an expression: the key of the exhibit in the file, and its experiment.
 #[derive(Clone)]
@@ -259,7 +259,7 @@ struct At<'a> {
 
 impl Drawing<'_> {
     /// Draws all declared exhibits; `odd` holds those that the paper's code draws, by name.
-    pub(super) fn all(&self, declared: &Exhibits, odd: &Drawn) -> Outcome<Vec<Exhibit>> {
+    pub(super) fn all(&self, declared: &Exhibits, odd: &Drawn) -> DrawResult<Vec<Exhibit>> {
         let mut out = Vec::new();
         for (n, one) in declared.list.iter().enumerate() {
             let at = |experiment| At {
@@ -315,13 +315,13 @@ impl Drawing<'_> {
         )
     }
 
-    fn fill(&self, at: &At<'_>, key: &str, text: &str) -> Outcome<String> {
+    fn fill(&self, at: &At<'_>, key: &str, text: &str) -> DrawResult<String> {
         let place = format!("{}.{key}", at.place);
         self.rules
             .fill(&self.said(at, &place, text), &at.variables, self.world)
     }
 
-    fn value(&self, at: &At<'_>, key: &str, text: &str) -> Outcome<Value> {
+    fn value(&self, at: &At<'_>, key: &str, text: &str) -> DrawResult<Value> {
         let place = format!("{}.{key}", at.place);
         self.rules
             .evaluate(&self.said(at, &place, text), &at.variables, self.world)
@@ -337,7 +337,7 @@ impl Drawing<'_> {
     }
 
     /// Returns one context per item of a loop, with the item as a variable; without a loop, one context.
-    fn each<'a>(&self, at: &At<'a>, text: Option<&str>) -> Outcome<Vec<At<'a>>> {
+    fn each<'a>(&self, at: &At<'a>, text: Option<&str>) -> DrawResult<Vec<At<'a>>> {
         let Some(text) = text else {
             return Ok(vec![at.clone()]);
         };
@@ -364,7 +364,7 @@ impl Drawing<'_> {
         at: &At<'a>,
         key: &str,
         blocks: &'l [Block<L>],
-    ) -> Outcome<Vec<(At<'a>, &'l L)>> {
+    ) -> DrawResult<Vec<(At<'a>, &'l L)>> {
         let mut out = Vec::new();
         for (n, block) in blocks.iter().enumerate() {
             let here = At {
@@ -378,7 +378,7 @@ impl Drawing<'_> {
         Ok(out)
     }
 
-    fn texts(&self, at: &At<'_>, key: &str, texts: &[Text]) -> Outcome<Vec<String>> {
+    fn texts(&self, at: &At<'_>, key: &str, texts: &[Text]) -> DrawResult<Vec<String>> {
         let mut out = Vec::new();
         for text in texts {
             match text {
@@ -393,11 +393,11 @@ impl Drawing<'_> {
         Ok(out)
     }
 
-    fn table(&self, at: &At<'_>, table: &TableOf) -> Outcome<Table> {
+    fn table(&self, at: &At<'_>, table: &TableOf) -> DrawResult<Table> {
         let rows = self.every(at, "rows", &table.rows)?.into_iter();
         let rows = rows.map(|(here, line)| self.row(&here, line, table.decimals));
         let rows = rows.filter_map(Result::transpose);
-        let rows = rows.collect::<Outcome<_>>()?;
+        let rows = rows.collect::<DrawResult<_>>()?;
         Ok(Table {
             name: table.name.clone(),
             caption: self.fill(at, "caption", &table.caption)?,
@@ -407,7 +407,7 @@ impl Drawing<'_> {
     }
 
     /// Draws a row; `None` if the row is optional and has no number.
-    fn row(&self, at: &At<'_>, line: &Line, decimals: usize) -> Outcome<Option<Vec<Cell>>> {
+    fn row(&self, at: &At<'_>, line: &Line, decimals: usize) -> DrawResult<Option<Vec<Cell>>> {
         let names = [
             (&line.group, Emphasis::Group),
             (&line.label, Emphasis::Plain),
@@ -456,7 +456,7 @@ impl Drawing<'_> {
         Ok(Some(row))
     }
 
-    fn lines(&self, at: &At<'_>, of: &LinesOf) -> Outcome<LineChart> {
+    fn lines(&self, at: &At<'_>, of: &LinesOf) -> DrawResult<LineChart> {
         let series = self.every(at, "series", &of.series)?.into_iter();
         let series = series.map(|(here, line)| {
             let x = line.x.as_deref().unwrap_or("value(points)");
@@ -475,7 +475,7 @@ impl Drawing<'_> {
                 name: self.fill(&here, "lines", &line.name)?,
             })
         });
-        let series = series.collect::<Outcome<_>>()?;
+        let series = series.collect::<DrawResult<_>>()?;
         let scale = |log| if log { Scale::Log } else { Scale::Linear };
         Ok(LineChart {
             title: self.fill(at, "title", &of.title)?,
@@ -504,7 +504,7 @@ impl Drawing<'_> {
         }
     }
 
-    fn bars(&self, at: &At<'_>, of: &BarsOf) -> Outcome<BarChart> {
+    fn bars(&self, at: &At<'_>, of: &BarsOf) -> DrawResult<BarChart> {
         let series = self.every(at, "series", &of.series)?.into_iter();
         let series = series.map(|(here, line)| {
             let value = self.value(&here, "lines", &line.y)?;
@@ -520,7 +520,7 @@ impl Drawing<'_> {
                 name: self.fill(&here, "lines", &line.name)?,
             })
         });
-        let series = series.collect::<Outcome<_>>()?;
+        let series = series.collect::<DrawResult<_>>()?;
         Ok(BarChart {
             title: self.fill(at, "title", &of.title)?,
             subtitle: self.fill(at, "subtitle", &of.subtitle)?,

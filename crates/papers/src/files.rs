@@ -6,9 +6,9 @@ use dupack_lab::results::Answered;
 use dupack_lab::trace::{packets_csv, windows_csv};
 use dupack_report::files::Files;
 
-use super::evidence::Part;
+use super::evidence::ExperimentResults;
 use super::markdown::markdown;
-use super::page::page;
+use super::paper_page::page;
 use super::reproduction::Reproduction;
 
 /// Returns all files of `reproductions`.
@@ -45,7 +45,7 @@ impl Reproduction {
     }
 }
 
-impl Part {
+impl ExperimentResults {
     /// Returns the files of an experiment: its numbers, its traces, and the runs followed over time.
     fn files(&self) -> Files<'_> {
         let mut files = Files::new();

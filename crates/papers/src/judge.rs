@@ -10,7 +10,7 @@ use super::campaign::Campaign;
 use super::claims::{Book, Claim, Finding, Judged, Verdict};
 use super::exhibits::{Drawing, Exhibits};
 use super::readings::{self, Way};
-use super::{Evidence, Exhibit, Extent, Observe, Paper, Part};
+use super::{Evidence, Exhibit, ExperimentResults, Extent, Observe, Paper};
 
 /// The file with the figures and tables of a paper.
 const EXHIBITS: &str = "exhibits.toml";
@@ -163,7 +163,7 @@ impl Paper {
     pub(super) fn judge_as(
         &self,
         way: &Way<'_>,
-        parts: &[&Part],
+        parts: &[&ExperimentResults],
     ) -> Result<Vec<Judged>, ExperimentError> {
         let book = self.book_as(way);
         let world = self.world_with(&book, parts.iter().copied())?;
@@ -208,7 +208,7 @@ impl Paper {
     fn world_with<'p>(
         &self,
         book: &Book,
-        parts: impl IntoIterator<Item = &'p Part>,
+        parts: impl IntoIterator<Item = &'p ExperimentResults>,
     ) -> Result<World<'p>, ExperimentError> {
         let mut world = self.world(book)?;
         for part in parts {

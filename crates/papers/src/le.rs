@@ -13,7 +13,7 @@ use dupack_lab::trace::Trace;
 use dupack_tcp::window::WindowCause;
 
 use super::Paper;
-use super::evidence::Part;
+use super::evidence::ExperimentResults;
 use repair::Repair;
 
 /// Pairs a file of the folder with its name.
@@ -83,7 +83,7 @@ fn one_if(it_is: bool) -> f64 {
     f64::from(u8::from(it_is))
 }
 
-fn facts(experiment: &str, part: Option<&Part>) -> Facts {
+fn facts(experiment: &str, part: Option<&ExperimentResults>) -> Facts {
     match experiment {
         "figure4" => read_off(part, Repair::of, &REPAIR),
         "figure6a-window" => read_off(part, mean_window, &WINDOW),
@@ -94,7 +94,7 @@ fn facts(experiment: &str, part: Option<&Part>) -> Facts {
 
 /// Reads the quantities from the value that `of` finds in every recorded run.
 fn read_off<T>(
-    part: Option<&Part>,
+    part: Option<&ExperimentResults>,
     of: fn(&Trace) -> Option<T>,
     quantities: &[Quantity<T>],
 ) -> Facts {

@@ -23,7 +23,7 @@ mod listing;
 mod markdown;
 mod momentary;
 mod newreno_smooth;
-mod page;
+mod paper_page;
 mod readings;
 mod reproduction;
 mod responding;
@@ -44,13 +44,13 @@ pub use data::{Declared, PrintedFile};
 pub use dupack_engine::JournalError;
 pub use dupack_engine::store::FolderError;
 pub use dupack_engine::{Amount, Watch};
-pub use evidence::{At, Evidence, Followed, Part, Traced};
+pub use evidence::{At, Evidence, ExperimentResults, Followed, Traced};
 pub use files::files;
 pub use folder::CampaignFolder;
 pub use inventory::{Inventory, Item, Kind, inventory};
 pub use listing::{describe, list};
 pub use markdown::markdown;
-pub use page::page;
+pub use paper_page::page;
 pub use readings::{
     Alternative, Change, Fit, Pair, Reading, Readings, Reread, Scale, Seen, Turn, Way, WayOutcome,
     reread,
@@ -116,7 +116,7 @@ fn nothing_drawn(_: &Evidence) -> Drawn {
 }
 
 /// Reads nothing, for a paper that needs only measures.
-fn no_facts(_: &str, _: Option<&Part>) -> Facts {
+fn no_facts(_: &str, _: Option<&ExperimentResults>) -> Facts {
     Facts::default()
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::Extent;
-use super::page::{REWRITTEN, account, systems, tallies};
+use super::paper_page::{REWRITTEN, account, systems, tallies};
 use super::reproduction::{Exhibit, Reproduction};
 use super::settle;
 use dupack_report::claims;

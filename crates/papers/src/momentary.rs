@@ -5,7 +5,7 @@ mod drawn;
 mod episode;
 mod facts;
 
-use super::{Drawn, Evidence, Exhibit, Paper, Part};
+use super::{Drawn, Evidence, Exhibit, ExperimentResults, Paper};
 
 /// Pairs a file of the folder with its name.
 macro_rules! file {
@@ -54,7 +54,8 @@ const LOST: [u64; 7] = [24, 25, 26, 27, 28, 29, 30];
 
 fn drawn(evidence: &Evidence) -> Drawn {
     let part = |name| evidence.part(name);
-    let of = |name, draw: fn(&Part) -> Vec<Exhibit>| part(name).map_or_else(Vec::new, draw);
+    let of =
+        |name, draw: fn(&ExperimentResults) -> Vec<Exhibit>| part(name).map_or_else(Vec::new, draw);
     let overruns = [part("table3-newreno"), part("table3-recovery")];
     vec![
         ("figure3", of("figure3", drawn::panels)),

@@ -23,7 +23,7 @@ use self::projection::Projection;
 pub(super) use self::said::said;
 use super::campaign::{Campaign, Conduct, Fixed, Growth, Growths, run_campaigns};
 use super::claims::{Finding, Verdict};
-use super::evidence::Part;
+use super::evidence::ExperimentResults;
 use super::judge::Bench;
 use super::reproduction::{Account, Settled};
 use super::{Extent, Paper, Reproduction, find};
@@ -166,7 +166,12 @@ impl<'r> Docket<'r> {
         Some(Self::new(bench, full, &reproduction.evidence.parts, &open))
     }
 
-    fn new(bench: Bench, full: Campaign, parts: &'r [Part], open: &BTreeSet<usize>) -> Self {
+    fn new(
+        bench: Bench,
+        full: Campaign,
+        parts: &'r [ExperimentResults],
+        open: &BTreeSet<usize>,
+    ) -> Self {
         let paper = full.paper();
         let declared = &bench.book.experiments;
         let fields = parts.iter().map(|part| {
@@ -272,10 +277,10 @@ impl<'r> Docket<'r> {
     }
 
     /// Adds the runs that were made, and judges the claims they were made for. Does nothing more if runs are missing.
-    fn take(&mut self, more: Vec<Part>, accounts: &[Account]) {
+    fn take(&mut self, more: Vec<ExperimentResults>, accounts: &[Account]) {
         self.runs += accounts.iter().map(|account| account.runs).sum::<usize>();
         self.cpu += accounts.iter().map(|account| account.cpu).sum::<Duration>();
-        self.missing += more.iter().map(Part::missing).sum::<usize>();
+        self.missing += more.iter().map(ExperimentResults::missing).sum::<usize>();
         if self.missing > 0 {
             return;
         }

@@ -7,7 +7,7 @@ mod drawn;
 
 use dupack_claims::Facts;
 
-use super::{Drawn, Evidence, Paper, Part};
+use super::{Drawn, Evidence, ExperimentResults, Paper};
 
 /// Pairs a file of the folder with its name.
 macro_rules! file {
@@ -51,7 +51,7 @@ const TRANSIENT: &str = "transient";
 const LOSSY: &str = "transient-lossy";
 
 /// Returns the facts that the rules ask of the transient without random loss.
-fn facts(experiment: &str, part: Option<&Part>) -> Facts {
+fn facts(experiment: &str, part: Option<&ExperimentResults>) -> Facts {
     match experiment {
         TRANSIENT => courses::facts(part),
         _ => Facts::default(),

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dupack_environment::{
-    Autoreset, Blueprint, EnvironmentError, Feature, Fingerprint, Info, Outcome, Seeds, Settings,
-    Space, Threads, VectorEnvironment,
+    Autoreset, Blueprint, EnvironmentError, Feature, Fingerprint, Info, Seeds, Settings, Space,
+    StepOutput, Threads, VectorEnvironment,
 };
 use dupack_lab::experiment::SweepValue;
 use dupack_lab::experiment::load::Source;
@@ -162,7 +162,7 @@ impl Environments {
         mut truncated: PyReadwriteArray1<'_, bool>,
     ) -> PyResult<()> {
         let actions = actions.as_slice()?;
-        let mut outcome = Outcome::new(
+        let mut outcome = StepOutput::new(
             observations.as_slice_mut()?,
             rewards.as_slice_mut()?,
             terminated.as_slice_mut()?,

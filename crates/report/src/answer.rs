@@ -6,7 +6,7 @@ use crate::page::{Block, Cell, Emphasis, Section};
 use crate::table::{self, Colour, Ink, Legend};
 use dupack_lab::results::medium::NO_ANSWER;
 use dupack_lab::results::verdict::{Answer, Mark, rules};
-use dupack_lab::results::{Answered, Verdict};
+use dupack_lab::results::{Answered, Contest};
 use dupack_lab::stats::{spread, times};
 
 /// Returns the emphasis of a stack with `mark` in a table of a page.
@@ -34,7 +34,7 @@ pub(crate) fn marked(results: &Answered<'_>, point: usize, stack: usize, mark: M
 }
 
 /// Returns the stacks that the answer describes: those with a ★ in their order, then those with a warning.
-fn spoken_of(verdict: &Verdict) -> Vec<(usize, Mark)> {
+fn spoken_of(verdict: &Contest) -> Vec<(usize, Mark)> {
     let stars = match &verdict.answer {
         Answer::Stars(stars) => stars.as_slice(),
         _ => &[],

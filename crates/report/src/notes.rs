@@ -190,7 +190,7 @@ mod tests {
     use dupack_engine::{Execute, Execution};
     use dupack_lab::experiment::load::Source;
     use dupack_lab::results::verdict::Answer;
-    use dupack_lab::results::{Measure, Run, Values, Verdict, store};
+    use dupack_lab::results::{Contest, Measure, Run, Values, store};
     use dupack_lab::run::{Interrupt, Plan};
 
     use super::*;
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn identical_runs_have_no_interval_and_no_star() {
         let results = run("seeds = 3\n[path]\nrate = \"1Mbit/s\"\ndelay = \"5ms\"\n");
-        assert_eq!(Verdict::of(&results, 0).answer, Answer::SameRuns);
+        assert_eq!(Contest::of(&results, 0).answer, Answer::SameRuns);
         let text = comparison::text(
             &Answered::of(&results),
             table::Legend::Whole,
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn one_run_has_no_star() {
-        let answer = |results: &Results| Verdict::of(results, 0).answer;
+        let answer = |results: &Results| Contest::of(results, 0).answer;
         assert_eq!(answer(&made_up([&[1.0], &[2.0]])), Answer::OneRun);
         let several = made_up([&[1.0; 4], &[2.0; 4]]);
         assert_eq!(answer(&several), Answer::Stars(vec![1]));

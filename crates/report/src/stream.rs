@@ -10,9 +10,9 @@ mod digest;
 mod error;
 mod finish;
 mod identity;
-mod page;
 mod parts;
 mod rows;
+mod stream_page;
 mod thin;
 
 use std::fs;
@@ -32,7 +32,7 @@ pub use parts::Format;
 use dupack_engine::folder::OutputFolder;
 use dupack_engine::store::shards::Harm;
 use dupack_engine::store::{EXPERIMENT, Store};
-use parts::{Kept, Writer};
+use parts::{BlockRecord, Writer};
 use thin::Thin;
 
 /// Experiments with more runs than this should be streamed: results in memory, with their files, take about 10 kB per
@@ -179,8 +179,8 @@ impl Streaming {
     }
 
     /// Returns the stored data of a block.
-    fn kept(&self, block: &Block) -> Result<Kept, StreamError> {
-        Kept::read(self.path(), block)
+    fn kept(&self, block: &Block) -> Result<BlockRecord, StreamError> {
+        BlockRecord::read(self.path(), block)
     }
 }
 

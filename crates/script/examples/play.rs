@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_script::suite::{Suite, play, scripts};
-use dupack_script::{Options, Outcome};
+use dupack_script::{Options, ScriptOutcome};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut options = Options::default();
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let played = play(&path, &options);
         if !json {
             println!("{}", played.line());
-            if let Outcome::Failed(failure) = &played.outcome {
+            if let ScriptOutcome::Failed(failure) = &played.outcome {
                 println!("{failure}");
             }
         }

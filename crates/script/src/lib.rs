@@ -27,7 +27,7 @@ pub mod syntax;
 mod trace;
 mod wire;
 
-pub use outcome::{Failure, Outcome, Skip};
+pub use outcome::{Failure, ScriptOutcome, Skip};
 pub use parse::{Fault, ParseError, parse};
 pub use trace::{Trace, TraceError};
 
@@ -71,19 +71,23 @@ impl Default for Options {
 
 /// Plays a script. Files that it names are relative to `folder`.
 #[must_use]
-pub fn run(source: &str, folder: &Path, options: &Options) -> Outcome {
+pub fn run(source: &str, folder: &Path, options: &Options) -> ScriptOutcome {
     play(source, folder, options).0
 }
 
 /// Like [`run`], but also returns the packets on the wire; `None` if there was no connection.
 #[must_use]
-pub fn run_traced(source: &str, folder: &Path, options: &Options) -> (Outcome, Option<Trace>) {
+pub fn run_traced(
+    source: &str,
+    folder: &Path,
+    options: &Options,
+) -> (ScriptOutcome, Option<Trace>) {
     let (outcome, stage) = play(source, folder, options);
     let line = stage.as_ref().and_then(|stage| stage.lines.last());
     (outcome, line.map(Trace::of))
 }
 
-fn play(source: &str, folder: &Path, options: &Options) -> (Outcome, Option<Stage>) {
+fn play(source: &str, folder: &Path, options: &Options) -> (ScriptOutcome, Option<Stage>) {
     // A byte order mark does not belong to the script.
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     let script = match parse(source) {
@@ -94,24 +98,24 @@ fn play(source: &str, folder: &Path, options: &Options) -> (Outcome, Option<Stag
     settings.mtu_ipv6 = options.mtu_ipv6;
     let mut player = Player::new(Stage::new(settings), folder, options.print);
     let outcome = match player.play(&script) {
-        Ok(()) => Outcome::Passed,
-        Err(Stop::Skipped(skip)) => Outcome::Skipped(skip),
-        Err(Stop::Failed(failure)) => Outcome::Failed(failure.with_excerpt(source)),
+        Ok(()) => ScriptOutcome::Passed,
+        Err(Stop::Skipped(skip)) => ScriptOutcome::Skipped(skip),
+        Err(Stop::Failed(failure)) => ScriptOutcome::Failed(failure.with_excerpt(source)),
     };
     (outcome, Some(player.stage))
 }
 
 /// Returns the outcome of a script that cannot be parsed.
-fn unread(source: &str, error: ParseError) -> Outcome {
+fn unread(source: &str, error: ParseError) -> ScriptOutcome {
     match error.fault {
-        Fault::Missing => Outcome::Skipped(Skip {
+        Fault::Missing => ScriptOutcome::Skipped(Skip {
             line: error.line,
             reason: error.message,
         }),
         Fault::Script => {
             let mut failure = Failure::new(error.line, error.message);
             failure.mark = Some((error.column, error.width));
-            Outcome::Failed(failure.with_excerpt(source))
+            ScriptOutcome::Failed(failure.with_excerpt(source))
         }
     }
 }

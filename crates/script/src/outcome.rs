@@ -7,7 +7,7 @@ use crate::screen::{plain, write_line, write_wrapped};
 /// Outcome of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Outcome {
+pub enum ScriptOutcome {
     /// Everything was as the script says.
     Passed,
     /// Something was not as the script says.

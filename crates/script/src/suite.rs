@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::screen::plain;
-use crate::{Options, Outcome, Trace, run_traced};
+use crate::{Options, ScriptOutcome, Trace, run_traced};
 
 /// A played script.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Played {
     /// Path of the script.
     pub path: PathBuf,
     /// Outcome of the script.
-    pub outcome: Outcome,
+    pub outcome: ScriptOutcome,
 }
 
 /// Played scripts.
@@ -74,7 +74,7 @@ pub fn play_traced(path: &Path, options: &Options) -> (Played, Option<Trace>) {
     let (outcome, trace) = match std::fs::read(path) {
         // Invalid UTF-8 outside of comments is reported with its place.
         Ok(bytes) => run_traced(&String::from_utf8_lossy(&bytes), folder, options),
-        Err(error) => (Outcome::Unread(unread(path, error)), None),
+        Err(error) => (ScriptOutcome::Unread(unread(path, error)), None),
     };
     let path = path.to_path_buf();
     (Played { path, outcome }, trace)
@@ -107,12 +107,12 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, outcome: &Outcome) {
+    fn add(&mut self, outcome: &ScriptOutcome) {
         match outcome {
-            Outcome::Passed => self.passed += 1,
-            Outcome::Failed(_) => self.failed += 1,
-            Outcome::Skipped(_) => self.skipped += 1,
-            Outcome::Unread(_) => self.unread += 1,
+            ScriptOutcome::Passed => self.passed += 1,
+            ScriptOutcome::Failed(_) => self.failed += 1,
+            ScriptOutcome::Skipped(_) => self.skipped += 1,
+            ScriptOutcome::Unread(_) => self.unread += 1,
         }
     }
 
@@ -193,12 +193,14 @@ impl Suite {
         let mut text = "script,outcome,line,reason\n".to_owned();
         for played in &self.played {
             let (word, line, reason) = match &played.outcome {
-                Outcome::Passed => ("passed", String::new(), String::new()),
-                Outcome::Failed(failure) => {
+                ScriptOutcome::Passed => ("passed", String::new(), String::new()),
+                ScriptOutcome::Failed(failure) => {
                     ("failed", failure.line.to_string(), failure.in_short())
                 }
-                Outcome::Skipped(skip) => ("skipped", skip.line.to_string(), skip.reason.clone()),
-                Outcome::Unread(why) => ("unread", String::new(), why.clone()),
+                ScriptOutcome::Skipped(skip) => {
+                    ("skipped", skip.line.to_string(), skip.reason.clone())
+                }
+                ScriptOutcome::Unread(why) => ("unread", String::new(), why.clone()),
             };
             let path = quoted(&plain(&played.path.display().to_string()));
             let reason = quoted(&plain(&reason));
@@ -221,12 +223,14 @@ impl Played {
     pub fn line(&self) -> String {
         let path = self.path.display();
         let line = match &self.outcome {
-            Outcome::Passed => format!("passed   {path}"),
-            Outcome::Failed(failure) => {
+            ScriptOutcome::Passed => format!("passed   {path}"),
+            ScriptOutcome::Failed(failure) => {
                 format!("FAILED   {path}:{}: {}", failure.line, failure.in_short())
             }
-            Outcome::Skipped(skip) => format!("skipped  {path}:{}: {}", skip.line, skip.reason),
-            Outcome::Unread(why) => format!("UNREAD   {path}: {why}"),
+            ScriptOutcome::Skipped(skip) => {
+                format!("skipped  {path}:{}: {}", skip.line, skip.reason)
+            }
+            ScriptOutcome::Unread(why) => format!("UNREAD   {path}: {why}"),
         };
         plain(&line).into_owned()
     }
@@ -234,7 +238,7 @@ impl Played {
     /// Returns the outcome with all details of a failure.
     #[must_use]
     pub fn text(&self) -> String {
-        let Outcome::Failed(failure) = &self.outcome else {
+        let ScriptOutcome::Failed(failure) = &self.outcome else {
             return self.line();
         };
         let path = self.path.display().to_string();
@@ -245,19 +249,19 @@ impl Played {
     fn json(&self) -> Value {
         let script = self.path.display().to_string();
         match &self.outcome {
-            Outcome::Passed => json!({ "script": script, "outcome": "passed" }),
-            Outcome::Skipped(skip) => json!({
+            ScriptOutcome::Passed => json!({ "script": script, "outcome": "passed" }),
+            ScriptOutcome::Skipped(skip) => json!({
                 "script": script,
                 "outcome": "skipped",
                 "line": skip.line,
                 "reason": skip.reason,
             }),
-            Outcome::Unread(why) => json!({
+            ScriptOutcome::Unread(why) => json!({
                 "script": script,
                 "outcome": "unread",
                 "message": why,
             }),
-            Outcome::Failed(failure) => {
+            ScriptOutcome::Failed(failure) => {
                 let state: serde_json::Map<String, Value> = failure
                     .state
                     .iter()
@@ -392,7 +396,7 @@ mod tests {
             play(&path, &Options::default())
         };
         let comment = [b"// M\xfcller /* \xe9\n/* \xff */ ", PASSES.as_bytes()].concat();
-        assert_eq!(played(&comment).outcome, Outcome::Passed);
+        assert_eq!(played(&comment).outcome, ScriptOutcome::Passed);
         for outside in [
             &b"0 %{ x = '\xe9' }%"[..],
             b"0 \xe9()",

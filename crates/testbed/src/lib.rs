@@ -25,7 +25,7 @@ pub use dupack_packet::Snap;
 pub use dupack_wire::Family;
 pub use dupack_wire::path::Trust;
 pub use dupack_wire::transfer::{LatencyReport, SackCompression};
-pub use outcome::{Outcome, Passage};
+pub use outcome::{Passage, TestbedResults};
 pub use sender::{SenderError, SenderSpec};
 pub use shared::{FlowOutcome, Shared, SharedError, SharedOutcome, TOLERANCE};
 pub use writes::writes;
@@ -253,7 +253,7 @@ impl Testbed {
     /// Runs every job, one at a time, until `interrupt` is set or the machine cannot provide what a run needs. Finished
     /// runs are kept in any case.
     #[must_use]
-    pub fn run(&self, watch: &dyn Watch, interrupt: &Interrupt) -> Outcome {
+    pub fn run(&self, watch: &dyn Watch, interrupt: &Interrupt) -> TestbedResults {
         self.run_each(watch, &mut |job| self.run_one(job, interrupt))
     }
 

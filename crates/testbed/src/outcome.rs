@@ -13,7 +13,7 @@ use dupack_lab::run::Job;
 /// Outcome of a testbed.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Outcome {
+pub struct TestbedResults {
     /// Measures of the senders, in the form of a comparison.
     pub results: Results,
     /// Traffic of each run, in the order of the runs.
@@ -44,7 +44,7 @@ impl Testbed {
         &self,
         watch: &dyn Watch,
         run_one: &mut dyn FnMut(Job) -> Result<(Run, Passage), TransferError>,
-    ) -> Outcome {
+    ) -> TestbedResults {
         let mut runs = Vec::new();
         let mut passages = Vec::new();
         let mut failures = Vec::new();
@@ -71,7 +71,7 @@ impl Testbed {
             }
         }
         runs.sort_by_key(|run| (run.point, run.stack, run.seed));
-        Outcome {
+        TestbedResults {
             results: self.results(runs, &passages, &failures),
             passages,
             failures,
@@ -175,7 +175,7 @@ mod tests {
     use crate::{Family, SackCompression, SenderSpec, TestbedOptions};
     use dupack_lab::experiment::{Experiment, LinkOptions, Seeds};
     use dupack_lab::results::verdict::{Answer, Mark};
-    use dupack_lab::results::{Measure, Values, Verdict};
+    use dupack_lab::results::{Contest, Measure, Values};
     use dupack_lab::units::Delay;
     use dupack_wire::path::NetworkError;
 
@@ -246,7 +246,7 @@ mod tests {
     }
 
     /// Runs all jobs. The second one fails with this error.
-    fn with_failure(failure: fn() -> TransferError) -> (Outcome, Count) {
+    fn with_failure(failure: fn() -> TransferError) -> (TestbedResults, Count) {
         let count = Count::default();
         let outcome =
             testbed(Delay::from_nanos(1))
@@ -312,7 +312,7 @@ mod tests {
     }
 
     /// Returns the outcome with the given number of sound runs of each sender, out of five.
-    fn with_sound(sound: [u64; 2]) -> Outcome {
+    fn with_sound(sound: [u64; 2]) -> TestbedResults {
         let mut testbed = testbed(Delay::from_nanos(1)).unwrap();
         testbed.experiment.seeds = Seeds::Count(5);
         testbed.run_each(&Count::default(), &mut |job| {
@@ -330,7 +330,7 @@ mod tests {
     fn a_point_has_an_answer_only_if_enough_runs_of_every_sender_are_sound() {
         let answer = |sound| {
             let results = with_sound(sound).results;
-            let answer = Verdict::of(&results, 0).answer;
+            let answer = Contest::of(&results, 0).answer;
             let none = matches!(answer, Answer::TooFew(_) | Answer::Worthless);
             assert_eq!(none, !results.points_of_too_few().is_empty());
             (answer, results.warnings.len())
@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn a_single_remaining_run_gets_no_star() {
         let results = with_sound([0, 1]).results;
-        let verdict = Verdict::of(&results, 0);
+        let verdict = Contest::of(&results, 0);
         assert!(verdict.stacks.iter().all(|stack| stack.mark == Mark::Plain));
         let why = verdict.no_answer().unwrap();
         for part in ["0 of sack/reno, 1 of kernel:reno", "it takes 3 of each"] {

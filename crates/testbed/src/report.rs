@@ -9,7 +9,7 @@ use dupack_tcp::time::Duration;
 use dupack_wire::path::Trust;
 use dupack_wire::transfer::Extent;
 
-use super::{Beside, Outcome, Passage};
+use super::{Beside, Passage, TestbedResults};
 use dupack_lab::results::medium::DOUBT;
 use dupack_lab::results::{Answered, Results};
 use dupack_lab::stats::spread;
@@ -29,12 +29,12 @@ const IN_TIME: f64 = 0.99;
 /// # Errors
 /// Returns an error if a figure cannot be drawn.
 pub fn files<'o>(
-    outcome: &'o Outcome,
+    outcome: &'o TestbedResults,
     catalog: &Catalog,
     beside: Option<&[Beside]>,
     tolerance: Delay,
 ) -> Result<Files<'o>, FigureError> {
-    let Outcome {
+    let TestbedResults {
         results, passages, ..
     } = outcome;
     let beside = beside.map(|beside| beside_section(results, beside));

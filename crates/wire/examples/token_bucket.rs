@@ -28,7 +28,7 @@ mod linux {
     use clap::Parser;
     use dupack_net::event::InsertionNumber;
     use dupack_net::link::{
-        Discipline, Link, LinkConfig, Offer, QueueLimit, TokenBucketConfig, Verdict,
+        Admission, Discipline, Link, LinkConfig, Offer, QueueLimit, TokenBucketConfig,
     };
     use dupack_net::packet::PacketHandle;
     use dupack_net::random::Stream;
@@ -236,7 +236,7 @@ mod linux {
                     ..Offer::default()
                 };
                 let verdict = link.offer(at, InsertionNumber(numbers), &offer);
-                debug_assert!(!matches!(verdict, Verdict::Marked { .. }));
+                debug_assert!(!matches!(verdict, Admission::Marked { .. }));
             }
             outcome.advance(&mut link, None, &times, &mut numbers);
             Ok(outcome)

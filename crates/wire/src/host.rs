@@ -44,7 +44,7 @@ mod room;
 mod time_waits;
 mod waker;
 
-pub use application::{Application, Digest, Outcome, Pattern, Supply};
+pub use application::{Application, ConnectionReport, Digest, Pattern, Supply};
 pub use config::{ConnectError, Destinations, HostConfig};
 pub use listener::{Listener, Offer, Once, Opening};
 pub use outbox::OutboxCounters;

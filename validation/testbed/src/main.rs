@@ -5,7 +5,7 @@
 //! `--today-seconds N` (20) and `--today-repeat N` (26) for those of today's senders, `--out DIR` for the folder of the
 //! page instead of `docs`.
 
-mod page;
+mod testbed_page;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,15 +20,15 @@ use dupack_lab::run::Interrupt;
 use dupack_lab::units::ByteCount;
 use dupack_testbed::beside::compare;
 use dupack_testbed::{
-    Beside, Family, Outcome, SackCompression, SenderSpec, Testbed, TestbedOptions, Watch,
+    Beside, Family, SackCompression, SenderSpec, Testbed, TestbedOptions, TestbedResults, Watch,
 };
 use dupack_wire::namespace;
 
-use page::Page;
+use testbed_page::Page;
 
 /// Senders over a path.
 #[derive(Clone, Copy)]
-pub struct Part {
+pub struct SenderGroup {
     /// Congestion control of its senders, or their names.
     pub name: &'static str,
     /// Name of its files beside the page.
@@ -60,7 +60,7 @@ const LOSSES: [&str; 7] = ["0%", "1%", "2%", "3%", "5%", "7%", "10%"];
 pub const WINDOW: &str = "87380B";
 
 /// Figure 9(a). `experiments/papers/le/README.md` states the rate and the reason for it.
-const WESTWOOD: Part = Part {
+const WESTWOOD: SenderGroup = SenderGroup {
     name: "Westwood",
     figure: "westwood",
     rate: "6Mbit/s",
@@ -81,7 +81,7 @@ const WESTWOOD: Part = Part {
 };
 
 /// Figure 9(b).
-const TCP_RR: Part = Part {
+const TCP_RR: SenderGroup = SenderGroup {
     name: "TCP-RR",
     figure: "tcp-rr",
     rate: "10Mbit/s",
@@ -92,7 +92,7 @@ const TCP_RR: Part = Part {
 };
 
 /// Figure 9(a) under the control that shows the effect of today's receiver best.
-const COMPRESSED: Part = Part {
+const COMPRESSED: SenderGroup = SenderGroup {
     name: "Westwood, a receiver of today",
     figure: "compressed",
     senders: &["le/westwood", "fack/westwood", "sack/westwood"],
@@ -105,22 +105,22 @@ const COMPRESSED: Part = Part {
 
 /// Today's senders, over the path of the README and to Linux's receiver by default. One at a time here, so that they
 /// run at once.
-const TODAY: [Part; 3] = [
-    Part {
+const TODAY: [SenderGroup; 3] = [
+    SenderGroup {
         senders: &["le/westwood"],
         ..PATH_OF_TODAY
     },
-    Part {
+    SenderGroup {
         senders: &["sack/reno"],
         ..PATH_OF_TODAY
     },
-    Part {
+    SenderGroup {
         senders: &["rack/cubic"],
         ..PATH_OF_TODAY
     },
 ];
 
-const PATH_OF_TODAY: Part = Part {
+const PATH_OF_TODAY: SenderGroup = SenderGroup {
     name: "today's receiver",
     figure: "today",
     rate: "10Mbit/s",
@@ -149,9 +149,9 @@ const SIMULATED: u32 = 200;
 /// Results on the wire and in the simulator.
 pub struct Measured {
     /// The measured part.
-    pub part: Part,
+    pub part: SenderGroup,
     /// Results on the wire.
-    pub outcome: Outcome,
+    pub outcome: TestbedResults,
     /// Results of a simulator whose receiver behaves as the wire's.
     pub beside: Vec<Beside>,
 }
@@ -171,7 +171,7 @@ pub struct Options {
 
 impl Options {
     /// Returns the duration of the runs of `part`, and their repetitions.
-    pub fn of(&self, part: &Part) -> (u32, u32) {
+    pub fn of(&self, part: &SenderGroup) -> (u32, u32) {
         match part.figure == PATH_OF_TODAY.figure {
             true => (self.today_seconds, self.today_repeat),
             false => (self.seconds, self.repeat),
@@ -257,7 +257,7 @@ fn run(options: &Options) -> Result<(), String> {
 }
 
 /// Runs all at once: a path at these rates leaves the machine idle, and reports it if it does not.
-fn run_all(testbeds: &[Testbed]) -> Result<Vec<Outcome>, String> {
+fn run_all(testbeds: &[Testbed]) -> Result<Vec<TestbedResults>, String> {
     let watch = Told {
         done: AtomicUsize::new(0),
         of: testbeds.iter().map(|testbed| testbed.jobs().len()).sum(),
@@ -273,14 +273,14 @@ fn run_all(testbeds: &[Testbed]) -> Result<Vec<Outcome>, String> {
         ends.collect::<Result<Vec<_>, _>>()
     });
     let ends = ends.map_err(|_| "a testbed panicked")?;
-    let whole = |outcome: Outcome| match outcome.failures.first() {
+    let whole = |outcome: TestbedResults| match outcome.failures.first() {
         Some(e) => Err(format!("{e}: {}", causes(e))),
         None => Ok(outcome),
     };
     ends.into_iter().map(whole).collect()
 }
 
-impl Part {
+impl SenderGroup {
     /// Runs this part in the simulator, whose receiver delays ACKs as `compression` says.
     fn simulated(
         &self,

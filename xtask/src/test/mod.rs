@@ -18,7 +18,7 @@ use dupack_build::{cargo, target};
 
 use crate::{english, fuzz, instructions, needs, python, readme};
 use beside::Beside;
-use programs::{Outcome, Program};
+use programs::{Program, TestCounts};
 use steps::Steps;
 
 pub use beside::{BesideArgs, work as beside};
@@ -135,7 +135,7 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
 /// Number of programs that use the wall clock and run at once. Each tolerates a load of four.
 const CLOCK_AT_ONCE: usize = 2;
 
-fn all_steps(tier: Tier, steps: &mut Steps) -> Result<Outcome, String> {
+fn all_steps(tier: Tier, steps: &mut Steps) -> Result<TestCounts, String> {
     steps.take("format", || {
         cargo(&["fmt", "--all", "--check"])?;
         cargo(&INSTRUMENTS_FORMAT)

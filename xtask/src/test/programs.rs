@@ -120,7 +120,7 @@ fn package_in(id: &str) -> Option<String> {
 
 /// Results of tests.
 #[derive(Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct TestCounts {
     pub passed: u64,
     pub failed: u64,
     pub ignored: u64,
@@ -132,7 +132,7 @@ pub struct Outcome {
 ///
 /// # Errors
 /// If a test fails, or if a program cannot be started or does not end.
-pub fn run(programs: &[&Program], at_once: usize, tier: Tier) -> Result<Outcome, String> {
+pub fn run(programs: &[&Program], at_once: usize, tier: Tier) -> Result<TestCounts, String> {
     let libraries = libraries()?;
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Done::default());
@@ -164,7 +164,7 @@ pub fn run(programs: &[&Program], at_once: usize, tier: Tier) -> Result<Outcome,
 #[derive(Default)]
 struct Done {
     count: usize,
-    all: Outcome,
+    all: TestCounts,
     failed: Vec<String>,
 }
 
@@ -179,7 +179,7 @@ impl Done {
             }
             Err(why) => {
                 eprintln!("{why}");
-                (Outcome::default(), "FAILED")
+                (TestCounts::default(), "FAILED")
             }
         };
         if verdict != "ok" {
@@ -201,7 +201,7 @@ impl Done {
     }
 }
 
-impl Outcome {
+impl TestCounts {
     /// Adds the results of others.
     pub fn add(&mut self, other: Self) {
         self.passed += other.passed;
@@ -249,7 +249,7 @@ impl Program {
 
 /// A program that has ended.
 struct Ran {
-    outcome: Outcome,
+    outcome: TestCounts,
     succeeded: bool,
     /// Its standard output and standard error.
     said: String,
@@ -283,7 +283,7 @@ fn run_one(command: &mut Command, tier: Tier) -> Result<Ran, String> {
     let ended = ended?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (stdout, stderr) = (text(&stdout), text(&stderr));
-    let outcome = Outcome::read(&stdout, &stderr);
+    let outcome = TestCounts::read(&stdout, &stderr);
     let mut said = format!("{stdout}{stderr}");
     if ended.is_none() {
         said += &format!("{name} did not end within {} s", TIME_MAX.as_secs());
@@ -343,8 +343,8 @@ mod tests {
     fn results_are_added_up() {
         let stdout = "running 3 tests\n\
                       test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured; 1 filtered out; finished in 0.5s\n";
-        let outcome = Outcome::read(stdout, "x\n*** SKIPPED: no tshark\n");
-        let expected = Outcome {
+        let outcome = TestCounts::read(stdout, "x\n*** SKIPPED: no tshark\n");
+        let expected = TestCounts {
             passed: 12,
             failed: 0,
             ignored: 3,
@@ -352,6 +352,6 @@ mod tests {
         };
         assert_eq!(outcome, expected);
         let failed = "test result: FAILED. 1 passed; 2 failed; 0 ignored\n";
-        assert_eq!(Outcome::read(failed, "").failed, 2);
+        assert_eq!(TestCounts::read(failed, "").failed, 2);
     }
 }

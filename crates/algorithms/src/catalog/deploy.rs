@@ -23,7 +23,7 @@ use super::stack::StackSpec;
 #[non_exhaustive]
 pub struct Deployment {
     /// Parts of the stack, axis by axis.
-    pub parts: Vec<Part>,
+    pub parts: Vec<Component>,
     /// Reasons why the stack cannot be enabled; empty if it can.
     pub obstacles: Vec<Obstacle>,
     /// Settings that the stack needs, each place once.
@@ -35,7 +35,7 @@ pub struct Deployment {
 /// Part of a stack, and its state in Linux.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Part {
+pub struct Component {
     /// Axis of the part.
     pub axis: Axis,
     /// Name of the part.
@@ -226,7 +226,7 @@ impl Deployment {
 
     fn take(&mut self, description: &Description, given: &[(usize, &Value)]) {
         let name = &description.name;
-        self.parts.push(Part {
+        self.parts.push(Component {
             axis: description.axis,
             name: name.clone(),
             linux: description.linux.clone(),

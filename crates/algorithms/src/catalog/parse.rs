@@ -13,7 +13,7 @@ use super::error::StackProblem;
 pub(super) type Fault = (Range<usize>, StackProblem);
 
 /// One axis of the text: a name, and parameters with their values.
-pub(super) struct Part<'a> {
+pub(super) struct NamedPart<'a> {
     /// Place of the name; the whole text, if it leaves the axis out.
     pub(super) at: Range<usize>,
     pub(super) name: &'a str,
@@ -30,10 +30,10 @@ pub(super) struct Setting<'a> {
 }
 
 /// Cuts `text` into its four axes. An axis that it leaves out gets the choice that does nothing.
-pub(super) fn parts(text: &str) -> Result<[Part<'_>; 4], Fault> {
+pub(super) fn parts(text: &str) -> Result<[NamedPart<'_>; 4], Fault> {
     let parts = split(text, 0..text.len(), '/')?;
     let whole = 0..text.len();
-    let null = |axis: Axis| Part {
+    let null = |axis: Axis| NamedPart {
         at: whole.clone(),
         name: axis.null().unwrap_or(""),
         settings: Vec::new(),
@@ -92,7 +92,7 @@ fn trimmed(text: &str, range: &Range<usize>) -> Range<usize> {
     start..start + slice.trim().len()
 }
 
-fn part<'a>(text: &'a str, range: &Range<usize>, axis: Axis) -> Result<Part<'a>, Fault> {
+fn part<'a>(text: &'a str, range: &Range<usize>, axis: Axis) -> Result<NamedPart<'a>, Fault> {
     let range = trimmed(text, range);
     let slice = &text[range.clone()];
     let (name_end, settings) = match slice.find('(') {
@@ -119,7 +119,7 @@ fn part<'a>(text: &'a str, range: &Range<usize>, axis: Axis) -> Result<Part<'a>,
         let known = Vec::new();
         return Err((at, StackProblem::NoName { axis, known }));
     }
-    Ok(Part {
+    Ok(NamedPart {
         name: &text[at.clone()],
         at,
         settings: settings.iter().map(|range| setting(text, range)).collect(),

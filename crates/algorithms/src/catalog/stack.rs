@@ -21,7 +21,7 @@ use super::entry::{Context, Description, Entry, Home, Plugin};
 use super::error::{KnownName, StackError, StackProblem};
 use super::needs::Needs;
 use super::parameter::{ParameterSpec, Value, ValueError, Values};
-use super::parse::{self, Fault, Part};
+use super::parse::{self, Fault, NamedPart};
 use super::registry::Catalog;
 
 /// Valid stack, written `recovery/control[/differentiation/response]`, each with the parameters that differ from the
@@ -267,7 +267,7 @@ fn told(catalog: &Catalog, problem: StackProblem) -> StackProblem {
 }
 
 /// Finds the entry that the part names, and reads its parameters.
-fn choose<P: Plugin + ?Sized>(catalog: &Catalog, part: Part<'_>) -> Result<Chosen<P>, Fault> {
+fn choose<P: Plugin + ?Sized>(catalog: &Catalog, part: NamedPart<'_>) -> Result<Chosen<P>, Fault> {
     let mut entries = catalog.entries::<P>().iter();
     let Some(entry) = entries.find(|entry| entry.description().is_called(part.name)) else {
         return Err((part.at, unknown(catalog, P::AXIS, part.name)));

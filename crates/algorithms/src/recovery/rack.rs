@@ -50,7 +50,7 @@ use super::prr::{Bound, Progress, Prr};
 use super::reordering_window::{Recovering, ReorderingWindow, Rule};
 use super::rto_policy::{RtoPolicy, RtoTimerParameters};
 use super::shared::DupThreshold;
-use super::tlp::{Tail, Tlp, Verdict, in_ticks};
+use super::tlp::{ProbeReport, Tail, Tlp, in_ticks};
 use super::two_lists::{Transmission, TwoLists};
 use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Choice, Context, Entry, InLinux, Needs, Parameters, Switch};
@@ -289,7 +289,7 @@ impl RackTlp {
     /// something is outstanding: half of nothing is no window.
     fn judge_probe(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Option<LossEvent> {
         let tlp = self.tlp.as_mut()?;
-        if let Verdict::RepairedLoss(tail) = tlp.on_ack(ack) {
+        if let ProbeReport::RepairedLoss(tail) = tlp.on_ack(ack) {
             self.unanswered = Some(tail);
         }
         if !self.is_calm() || view.scoreboard.is_empty() {

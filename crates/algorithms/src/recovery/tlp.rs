@@ -52,7 +52,7 @@ struct Probe {
 
 /// Report of an ACK on the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum ProbeReport {
     /// Nothing relevant.
     Nothing,
     /// The probe repaired a loss of this segment that nothing else will show.
@@ -165,10 +165,10 @@ impl Tlp {
     }
 
     /// Judges the probe by an ACK (§7.4).
-    pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>) -> Verdict {
+    pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>) -> ProbeReport {
         self.sampled |= ack.rtt.is_some();
         let Some(probe) = self.probe.filter(|probe| ack.una >= probe.end) else {
-            return Verdict::Nothing;
+            return ProbeReport::Nothing;
         };
         let both_arrived = ack.dsack.is_some_and(|(_, end)| end == probe.end)
             // A receiver without DSACK answers the second copy with a bare duplicate ACK.
@@ -176,14 +176,14 @@ impl Tlp {
         match probe.kind {
             ProbeKind::Repeat(tail) if !both_arrived => {
                 if ack.una == probe.end {
-                    return Verdict::Nothing;
+                    return ProbeReport::Nothing;
                 }
                 self.probe = None;
-                Verdict::RepairedLoss(tail)
+                ProbeReport::RepairedLoss(tail)
             }
             ProbeKind::New | ProbeKind::Repeat(_) => {
                 self.probe = None;
-                Verdict::Nothing
+                ProbeReport::Nothing
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Functions of truth values.
 
-use super::{Call, Outcome};
+use super::{Call, Evaluated};
 use crate::operate::wanted;
 use crate::syntax::Fault;
 use crate::value::{List, ListKind, Value};
@@ -8,7 +8,7 @@ use crate::verdict::Verdict;
 
 impl Call<'_> {
     /// Counts the true items: all of them (`count`), or those before the first false one (`leading`).
-    pub(super) fn counted(&self) -> Outcome {
+    pub(super) fn counted(&self) -> Evaluated {
         let mut truths = Vec::new();
         for leaf in self.one()?.leaves() {
             match leaf {
@@ -26,7 +26,7 @@ impl Call<'_> {
     }
 
     /// Returns the names of the true items; in a list of lists, separately for each inner list.
-    pub(super) fn which(&self, of: &Value) -> Outcome {
+    pub(super) fn which(&self, of: &Value) -> Evaluated {
         let Value::List(list) = of else {
             return Err(Fault::new(self.span_of(0), wanted("a list", of)));
         };

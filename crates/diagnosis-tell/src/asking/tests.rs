@@ -61,13 +61,13 @@ fn report(name: Option<Control>, scores: &[(Control, f64)], traits: Traits) -> S
         evidence_against: Vec::new(),
     });
     SenderReport {
-        recovery: Verdict {
+        recovery: Identification {
             name: None,
             nearest: None,
             why: String::new(),
             candidates: Vec::new(),
         },
-        control: Verdict {
+        control: Identification {
             name,
             nearest: None,
             why: String::new(),

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{long, secs};
 use crate::requests::hint_in_words;
-use dupack_diagnosis::analyse::requests::{Part, Quantiles};
+use dupack_diagnosis::analyse::requests::{MessageTiming, Quantiles};
 use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::{Request, Requests};
 
@@ -136,7 +136,7 @@ impl RequestNumbers {
 }
 
 impl MessageNumbers {
-    fn of(part: &Part) -> Self {
+    fn of(part: &MessageTiming) -> Self {
         Self {
             first_s: secs(part.first_at),
             last_s: secs(part.last_at),

@@ -11,7 +11,7 @@ use dupack_lab::stats::{Ratio, ratio};
 use super::estimate::{Did, Estimate, Guess, MODEL, Outcomes, guess, together};
 use super::gate::{Passed, Simulated};
 use super::replies::{Replies, replies};
-use super::runs::{End, Outcome, Over};
+use super::runs::{End, Over, SimulatedTransfer};
 use crate::experiment::Captured;
 
 /// Largest half width of an interval, as a share of the prediction, that is useful enough to be offered.
@@ -154,7 +154,7 @@ pub enum Offer {
 
 /// Part of an answer that is based on one environment.
 #[derive(Debug)]
-struct Part {
+struct Prediction {
     duration: Guess,
     /// Ratio to the likeliest sender.
     ratio: Option<Ratio>,
@@ -174,7 +174,7 @@ impl Passed<'_> {
         progress: &dyn Watch,
         interrupt: &Interrupt,
     ) -> Result<Option<Vec<Answer>>, String> {
-        let mut environments: Vec<(f64, Vec<Part>)> = Vec::new();
+        let mut environments: Vec<(f64, Vec<Prediction>)> = Vec::new();
         for (weight, senders) in self.environments() {
             let Some(parts) = self.ask_as(&senders, stacks, progress, interrupt)? else {
                 return Ok(None);
@@ -184,7 +184,7 @@ impl Passed<'_> {
         let answers = stacks.iter().enumerate().filter_map(|(n, stack)| {
             let parts = environments.iter();
             let parts = parts.filter_map(|(weight, parts)| Some((*weight, parts.get(n)?)));
-            let parts: Vec<(f64, &Part)> = parts.collect();
+            let parts: Vec<(f64, &Prediction)> = parts.collect();
             self.answer(stack, &parts)
         });
         Ok(Some(answers.collect()))
@@ -219,7 +219,7 @@ impl Passed<'_> {
         stacks: &[StackSpec],
         progress: &dyn Watch,
         interrupt: &Interrupt,
-    ) -> Result<Option<Vec<Part>>, String> {
+    ) -> Result<Option<Vec<Prediction>>, String> {
         let question = &self.question;
         let Some(sender) = senders.first() else {
             return Ok(Some(Vec::new()));
@@ -254,7 +254,7 @@ impl Passed<'_> {
         let parts = best.iter().zip(drawn).map(|(best, drawn)| {
             let mut all = best.iter().chain(drawn);
             let ended = all.all(|outcome| outcome.end == End::Reached);
-            Part {
+            Prediction {
                 duration: guess(Outcomes { best, drawn }, its, did),
                 ratio: ratio(&seconds(captured), &seconds(drawn)),
                 ratios: took
@@ -268,7 +268,7 @@ impl Passed<'_> {
     }
 
     /// Combines the environments into an answer for `stack`; `None` without environments.
-    fn answer(&self, stack: &StackSpec, parts: &[(f64, &Part)]) -> Option<Answer> {
+    fn answer(&self, stack: &StackSpec, parts: &[(f64, &Prediction)]) -> Option<Answer> {
         let guesses = parts.iter().map(|(weight, part)| (*weight, part.duration));
         let guesses: Vec<(f64, Guess)> = guesses.collect();
         let duration = together(&guesses)?.estimate();
@@ -371,7 +371,7 @@ fn unique<'a>(stacks: impl IntoIterator<Item = &'a StackSpec>) -> Vec<StackSpec>
     all
 }
 
-fn seconds(outcomes: &[Outcome]) -> Vec<f64> {
+fn seconds(outcomes: &[SimulatedTransfer]) -> Vec<f64> {
     outcomes.iter().map(|outcome| outcome.seconds).collect()
 }
 

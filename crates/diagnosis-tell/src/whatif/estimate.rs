@@ -15,7 +15,7 @@
 
 use dupack_lab::stats::{Summary, mean};
 
-use super::runs::Outcome;
+use super::runs::SimulatedTransfer;
 use dupack_diagnosis::path::DEVIATIONS;
 
 /// Error of a simulation that no seed shows, as half of a 95 % interval: most points of docs/testbed.md agree with the
@@ -36,8 +36,8 @@ pub struct Estimate {
 /// Outcomes of a stack: by seed on the best path, and by seed on the drawn paths.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outcomes<'a> {
-    pub best: &'a [Outcome],
-    pub drawn: &'a [Outcome],
+    pub best: &'a [SimulatedTransfer],
+    pub drawn: &'a [SimulatedTransfer],
 }
 
 /// Captured duration and losses.
@@ -59,11 +59,12 @@ pub(super) fn guess(stack: Outcomes<'_>, captured: Outcomes<'_>, did: Did) -> Gu
     let seconds: Vec<f64> = stack.best.iter().map(|one| one.seconds).collect();
     let simulated = mean(&seconds).unwrap_or(0.0);
     let chance = variance(&seconds) / seconds.len().max(1) as f64;
-    let durations = |of: &[Outcome]| -> Vec<f64> { of.iter().map(|one| ln(one.seconds)).collect() };
+    let durations =
+        |of: &[SimulatedTransfer]| -> Vec<f64> { of.iter().map(|one| ln(one.seconds)).collect() };
     let (best, drawn) = (durations(stack.best), durations(stack.drawn));
     let by_losses = by_losses(captured.best);
     let beside_losses = |seconds: f64, losses: f64| ln(seconds) - by_losses * ln(losses + 1.0);
-    let beside = |of: &[Outcome]| -> Vec<f64> {
+    let beside = |of: &[SimulatedTransfer]| -> Vec<f64> {
         let all = of.iter().map(|one| beside_losses(one.seconds, one.losses));
         all.collect()
     };
@@ -85,9 +86,10 @@ pub(super) fn guess(stack: Outcomes<'_>, captured: Outcomes<'_>, did: Did) -> Gu
 }
 
 /// Returns the slope by which the logarithm of the duration grows with that of the losses, by chance.
-fn by_losses(outcomes: &[Outcome]) -> f64 {
-    let of =
-        |of: fn(&Outcome) -> f64| -> Vec<f64> { outcomes.iter().map(|one| ln(of(one))).collect() };
+fn by_losses(outcomes: &[SimulatedTransfer]) -> f64 {
+    let of = |of: fn(&SimulatedTransfer) -> f64| -> Vec<f64> {
+        outcomes.iter().map(|one| ln(of(one))).collect()
+    };
     let (seconds, losses) = (of(|one| one.seconds), of(|one| one.losses + 1.0));
     let slope = covariance(&seconds, &losses) / variance(&losses);
     if slope.is_finite() {
@@ -150,9 +152,9 @@ mod tests {
 
     /// Returns twenty outcomes around these means. `by` is the largest deviation of the durations, as a share, and
     /// `losing` that of the losses.
-    fn about((seconds, losses): (f64, f64), by: f64, losing: f64) -> Vec<Outcome> {
+    fn about((seconds, losses): (f64, f64), by: f64, losing: f64) -> Vec<SimulatedTransfer> {
         let place = |n: i32| (f64::from(n) - 9.5) / 9.5;
-        let outcome = |n| Outcome {
+        let outcome = |n| SimulatedTransfer {
             seconds: seconds * (1.0 + by * place(n)),
             losses: losses * (1.0 + losing * place(n)),
             timeouts: 0.0,
@@ -161,7 +163,7 @@ mod tests {
         (0..20).map(outcome).collect()
     }
 
-    fn of<'a>(best: &'a [Outcome], drawn: &'a [Outcome]) -> Outcomes<'a> {
+    fn of<'a>(best: &'a [SimulatedTransfer], drawn: &'a [SimulatedTransfer]) -> Outcomes<'a> {
         Outcomes { best, drawn }
     }
 

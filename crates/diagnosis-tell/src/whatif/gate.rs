@@ -7,7 +7,7 @@ use dupack_lab::stats::Summary;
 use dupack_tcp::time::Duration;
 
 use super::WhatIf;
-use super::runs::{Outcome, Over};
+use super::runs::{Over, SimulatedTransfer};
 use crate::experiment::Captured;
 use dupack_diagnosis::path::{Company, DEVIATIONS, Path, Steadiness};
 
@@ -66,7 +66,7 @@ pub struct Simulated {
     /// Quantities that were compared: all are within their bounds.
     pub checked: Vec<Checked>,
     /// Outcomes, one per seed.
-    pub(super) outcomes: Vec<Outcome>,
+    pub(super) outcomes: Vec<SimulatedTransfer>,
 }
 
 impl Simulated {
@@ -211,7 +211,7 @@ fn simulate(
     let Some(outcomes) = outcomes.map_err(Reason::Impossible)? else {
         return Ok(None);
     };
-    let outcomes: Vec<Outcome> = outcomes.into_iter().flatten().collect();
+    let outcomes: Vec<SimulatedTransfer> = outcomes.into_iter().flatten().collect();
     let checked = compare(question.path, &outcomes);
     Ok(Some(Simulated {
         captured: captured.clone(),
@@ -236,11 +236,11 @@ fn hopeless(path: &Path) -> Option<Reason> {
     unseen.then_some(Reason::VariesUnseen)
 }
 
-fn compare(path: &Path, outcomes: &[Outcome]) -> Vec<Checked> {
+fn compare(path: &Path, outcomes: &[SimulatedTransfer]) -> Vec<Checked> {
     let transfer = &path.transfer;
     let captured = transfer.duration.as_secs_f64();
     let rtt = path.least_rtt.value().unwrap_or(Duration::ZERO);
-    let of = |of: fn(&Outcome) -> f64| -> Vec<f64> { outcomes.iter().map(of).collect() };
+    let of = |of: fn(&SimulatedTransfer) -> f64| -> Vec<f64> { outcomes.iter().map(of).collect() };
     let seconds = of(|outcome| outcome.seconds);
     let deviation = Summary::of(&seconds).and_then(|summary| summary.standard_deviation);
     let chance = DEVIATIONS * deviation.unwrap_or(0.0);

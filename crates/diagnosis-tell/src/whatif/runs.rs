@@ -34,7 +34,7 @@ pub(super) enum Over {
 
 /// Outcome of a simulated transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Outcome {
+pub(super) struct SimulatedTransfer {
     /// Time from the first segment to the last ACK, in seconds; the simulated time if the transfer did not end.
     pub seconds: f64,
     pub losses: f64,
@@ -57,7 +57,7 @@ impl Runs<'_> {
         stacks: &[StackSpec],
         over: Over,
         seeds: u32,
-    ) -> Result<Option<Vec<Vec<Outcome>>>, String> {
+    ) -> Result<Option<Vec<Vec<SimulatedTransfer>>>, String> {
         let plans: Vec<Plan> = (1..=u64::from(seeds))
             .map(|seed| self.plan(stacks, over, seed))
             .collect::<Result<_, _>>()?;
@@ -70,7 +70,7 @@ impl Runs<'_> {
         if done.len() < plans.len() * stacks.len() {
             return Ok(None);
         }
-        let done: Vec<(usize, Outcome)> = { done.iter() }
+        let done: Vec<(usize, SimulatedTransfer)> = { done.iter() }
             .map(|(task, run)| (task.job.stack, self.outcome(run)))
             .collect();
         let of = |n: usize| done.iter().filter(move |(stack, _)| *stack == n);
@@ -91,7 +91,7 @@ impl Runs<'_> {
             .map_err(|error| error.to_string())
     }
 
-    fn outcome(&self, run: &Run) -> Outcome {
+    fn outcome(&self, run: &Run) -> SimulatedTransfer {
         let value = |measure| run.values.get(measure);
         // The receiver has everything when the last ACK leaves.
         let back = self
@@ -106,7 +106,7 @@ impl Runs<'_> {
             None => (self.limit(), End::NotReached),
         };
         let losses = [Measure::QueueDrops, Measure::LinkLosses];
-        Outcome {
+        SimulatedTransfer {
             seconds,
             losses: losses.into_iter().filter_map(value).sum(),
             timeouts: value(Measure::Timeouts).unwrap_or(0.0),

@@ -47,7 +47,7 @@ use self::clock::{Clock, Distance, Known, Timing};
 use self::held::Held;
 use self::hidden::{Hidden, Looks};
 use self::holes::{Filling, Holes};
-use self::judge::{Case, DUP_THRESHOLD, Earlier, Judge, News, Verdict};
+use self::judge::{Attribution, Case, DUP_THRESHOLD, Earlier, Judge, News};
 use self::ledger::{Covering, Ledger, Mark, Origin};
 use crate::analyse::cause::{Cause, Need, Repeat, Retransmission};
 use crate::read::moment::{Arrival, Departure, Explained, Stage};
@@ -209,7 +209,7 @@ impl Explainer {
             self.refused_to = refused_to.max(departure.end);
         }
         if let Some(cause) = self.probe(departure) {
-            let verdict = Verdict::of(cause);
+            let verdict = Attribution::of(cause);
             let number = self.record(departure, &verdict, Origin::Seen, timing);
             return (Some(Repeat::Retransmission(cause)), Some(number));
         }
@@ -288,7 +288,7 @@ impl Explainer {
         (timing.at.since(evident_at) > timing.rtt.smoothed).then_some(evident_at)
     }
 
-    fn after(&mut self, verdict: &Verdict, at: Instant) {
+    fn after(&mut self, verdict: &Attribution, at: Instant) {
         match verdict.cause {
             Cause::Timeout { .. } => {
                 self.dup_acks = 0;
@@ -311,7 +311,7 @@ impl Explainer {
     fn record(
         &mut self,
         departure: &Departure<'_>,
-        verdict: &Verdict,
+        verdict: &Attribution,
         origin: Origin,
         timing: &Timing,
     ) -> u64 {

@@ -44,7 +44,7 @@ type Times = LogBins<7>;
 
 /// Part of a request that one end sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct MessageTiming {
     /// Time of its first byte in the capture.
     pub first_at: Instant,
     /// Packet of its first byte.
@@ -108,9 +108,9 @@ pub struct Request {
     /// Number in its connection, from 1.
     pub number: u64,
     /// Request.
-    pub request: Part,
+    pub request: MessageTiming,
     /// Answer.
-    pub answer: Part,
+    pub answer: MessageTiming,
     /// Number of pipelined requests beyond the first: their answers have no visible boundary.
     pub joined: u32,
     /// Time from the end of the previous answer to the request, at the asking end; `None` for the first request.
@@ -375,8 +375,8 @@ fn request(number: u64, turn: &Turn, ways: (Duration, Duration)) -> Request {
     }
 }
 
-const fn part(message: &Message) -> Part {
-    Part {
+const fn part(message: &Message) -> MessageTiming {
+    MessageTiming {
         first_at: message.first_at,
         first_packet: message.first_packet,
         last_at: message.last_at,

@@ -7,7 +7,7 @@
 
 use core::fmt;
 
-use super::report::{Candidate, Verdict};
+use super::report::{Candidate, Identification};
 
 /// Required lead of the first over the second: 20 to 1.
 const MARGIN: f64 = 3.0;
@@ -98,7 +98,7 @@ pub(super) fn stands_out(score: f64, next: f64) -> bool {
 pub(super) fn decide<N: Copy + fmt::Display>(
     weighings: Vec<Weighing<N>>,
     nothing: impl Into<String>,
-) -> Verdict<N> {
+) -> Identification<N> {
     let is_told = weighings
         .iter()
         .any(|w| w.clues.iter().any(|c| c.worth.abs() >= TOLD));
@@ -132,7 +132,7 @@ pub(super) fn decide<N: Copy + fmt::Display>(
         .first()
         .filter(|first| is_told && fits && first.score >= MARGIN_OVER_NONE)
         .map(|first| first.name);
-    Verdict {
+    Identification {
         name,
         nearest,
         why,

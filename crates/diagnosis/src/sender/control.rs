@@ -6,7 +6,7 @@ use super::growth::{Backlog, Move};
 use super::opening::Opening;
 use super::probing::Depth;
 use super::reductions::Reduction;
-use super::report::{Candidate, Control, SlowStartEnd, Timing, Verdict};
+use super::report::{Candidate, Control, Identification, SlowStartEnd, Timing};
 
 /// Part of the window that Reno keeps at a loss (RFC 5681 §3.1).
 const HALF: f64 = 0.5;
@@ -88,7 +88,7 @@ const fn prior(control: Control) -> f64 {
     }
 }
 
-pub(super) fn verdict(seen: &Seen) -> Verdict<Control> {
+pub(super) fn verdict(seen: &Seen) -> Identification<Control> {
     let weighings = Control::ALL.map(|control| {
         let mut weighing = Weighing::new(control, prior(control));
         reductions(control, seen, &mut weighing);
@@ -125,7 +125,7 @@ pub(super) fn verdict(seen: &Seen) -> Verdict<Control> {
 
 /// Replaces the verdict's name by one that is certain: a family if its members behave alike, no name if there is too
 /// little evidence.
-fn named(mut verdict: Verdict<Control>, seen: &Seen) -> Verdict<Control> {
+fn named(mut verdict: Identification<Control>, seen: &Seen) -> Identification<Control> {
     let paces = seen.pace.is_by_rate() && seen.probing.is_unbounded();
     if paces && seen.cycle.is_seen() {
         verdict.name = Some(Control::BbrOne);
@@ -157,7 +157,11 @@ fn named(mut verdict: Verdict<Control>, seen: &Seen) -> Verdict<Control> {
 }
 
 /// Returns the reason for a missing name if one candidate stands out or the sender was paced.
-fn why_unnamed(verdict: &Verdict<Control>, name: Option<Control>, seen: &Seen) -> Option<String> {
+fn why_unnamed(
+    verdict: &Identification<Control>,
+    name: Option<Control>,
+    seen: &Seen,
+) -> Option<String> {
     if name.is_some() {
         return None;
     }

@@ -3,7 +3,7 @@
 use super::Seen;
 use super::clue::{self, Weighing};
 use super::flight::Sack;
-use super::report::{Control, Recovery, Timing, Verdict};
+use super::report::{Control, Identification, Recovery, Timing};
 
 /// Greatest number of times that a clue counts.
 const COUNTED: u32 = 3;
@@ -44,7 +44,7 @@ enum Paced {
 }
 
 /// Returns the verdict, given the verdict on the control.
-pub(super) fn verdict(seen: &Seen, control: &Verdict<Control>) -> Verdict<Recovery> {
+pub(super) fn verdict(seen: &Seen, control: &Identification<Control>) -> Identification<Recovery> {
     let by_control = matches!(
         control.name.or(control.nearest),
         Some(Control::Bbr | Control::BbrOne | Control::BbrOfSomeVersion)

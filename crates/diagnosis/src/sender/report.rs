@@ -162,7 +162,7 @@ pub struct Candidate<N> {
 
 /// Verdict on one axis of a sender.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict<N> {
+pub struct Identification<N> {
     /// Identified name; `None` if it is unknown.
     pub name: Option<N>,
     /// Nearest candidate, if it fits; without a name, others fit as well.
@@ -277,9 +277,9 @@ pub struct StackGuess {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SenderReport {
     /// Loss recovery.
-    pub recovery: Verdict<Recovery>,
+    pub recovery: Identification<Recovery>,
     /// Congestion control.
-    pub control: Verdict<Control>,
+    pub control: Identification<Control>,
     /// Visible facts of its dialect.
     pub traits: Traits,
     /// Stack for a simulation: the likeliest if several fit, `None` if none fits.

@@ -1,20 +1,20 @@
 //! Parts of a vector: adjacent environments and their slices, which one thread steps at a time.
 
 use super::{Autoreset, Failed};
-use crate::environment::{Environment, Outcome};
+use crate::environment::{Environment, StepOutput};
 
 /// Adjacent environments.
-pub(super) struct Part<'a> {
+pub(super) struct Chunk<'a> {
     /// Index of the first environment.
     pub(super) first: usize,
     pub(super) environments: &'a mut [Environment],
     pub(super) actions: &'a [f32],
-    pub(super) outcome: Outcome<'a>,
+    pub(super) outcome: StepOutput<'a>,
     /// Destination for the last observations of an episode; empty if they are not needed.
     pub(super) last: &'a mut [f32],
 }
 
-impl<'a> Part<'a> {
+impl<'a> Chunk<'a> {
     /// Splits into parts of `size` environments, each with `agents` agents that observe `width` numbers.
     pub(super) fn cut(mut self, size: usize, agents: usize, width: usize) -> Vec<Self> {
         let mut parts = Vec::with_capacity(self.environments.len().div_ceil(size));
@@ -41,14 +41,14 @@ impl<'a> Part<'a> {
             first: self.first,
             environments,
             actions,
-            outcome: Outcome::new(observations, rewards, terminated, truncated),
+            outcome: StepOutput::new(observations, rewards, terminated, truncated),
             last,
         };
         let rest = Self {
             first: self.first + size,
             environments: environments_left,
             actions: actions_left,
-            outcome: Outcome::new(
+            outcome: StepOutput::new(
                 observations_left,
                 rewards_left,
                 terminated_left,
@@ -62,7 +62,7 @@ impl<'a> Part<'a> {
     /// Steps each environment. All inputs have been checked.
     pub(super) fn step(self, autoreset: Autoreset, agents: usize, width: usize, failed: &Failed) {
         let numbers = agents * width;
-        let Outcome {
+        let StepOutput {
             observations,
             rewards,
             terminated,
@@ -70,7 +70,7 @@ impl<'a> Part<'a> {
         } = self.outcome;
         for (n, environment) in self.environments.iter_mut().enumerate() {
             let places = n * agents..(n + 1) * agents;
-            let mut outcome = Outcome::new(
+            let mut outcome = StepOutput::new(
                 &mut observations[n * numbers..][..numbers],
                 &mut rewards[places.clone()],
                 &mut terminated[places.clone()],

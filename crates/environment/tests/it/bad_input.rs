@@ -1,7 +1,9 @@
 //! Invalid input: every error names the place and what to do instead.
 
 use crate::common::{PATH, Player, blueprint, experiment};
-use dupack_environment::{Autoreset, EnvironmentError, Outcome, Seeds, Threads, VectorEnvironment};
+use dupack_environment::{
+    Autoreset, EnvironmentError, Seeds, StepOutput, Threads, VectorEnvironment,
+};
 use miette::Diagnostic;
 
 /// Returns the error's message and help.
@@ -217,7 +219,8 @@ fn invalid_calls_are_refused() {
             vec![false; terminated],
             vec![false; truncated],
         );
-        let mut outcome = Outcome::new(&mut numbers, &mut rewards, &mut terminated, &mut truncated);
+        let mut outcome =
+            StepOutput::new(&mut numbers, &mut rewards, &mut terminated, &mut truncated);
         assert!(said(player.environment.step(&[0.0], &mut outcome)).contains(part));
     }
     // None of these calls performed a step.

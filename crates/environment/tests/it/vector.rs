@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::{blueprint, experiment};
 use dupack_environment::{
-    Autoreset, Blueprint, Environment, EnvironmentError, Fingerprint, Outcome, Seeds, Threads,
+    Autoreset, Blueprint, Environment, EnvironmentError, Fingerprint, Seeds, StepOutput, Threads,
     VectorEnvironment, environment_seed, episode_seed,
 };
 
@@ -62,7 +62,7 @@ impl Many {
     }
 
     fn step(&mut self, actions: &[f32]) -> Result<(), EnvironmentError> {
-        let mut outcome = Outcome::new(
+        let mut outcome = StepOutput::new(
             &mut self.observations,
             &mut self.rewards,
             &mut self.terminated,
@@ -138,7 +138,7 @@ fn each_environment_behaves_as_it_does_alone() {
         for (n, environment) in alone.iter_mut().enumerate() {
             let (mut rewards, mut terminated, mut truncated) = ([0.0; 2], [false; 2], [false; 2]);
             if environment.is_running() {
-                let mut outcome = Outcome::new(
+                let mut outcome = StepOutput::new(
                     &mut observations,
                     &mut rewards,
                     &mut terminated,

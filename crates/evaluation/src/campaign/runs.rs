@@ -11,7 +11,7 @@ use dupack_engine::{
 use dupack_lab::results::Run;
 use dupack_lab::run::{Interrupt, Purpose};
 
-use super::{Campaign, Conduct, Part};
+use super::{Campaign, Conduct, ScenarioResults};
 use crate::prepare::Prepared;
 use crate::suite::Round;
 
@@ -117,7 +117,7 @@ struct Came<'c> {
     runs: Vec<Vec<Run>>,
     stage: Stage,
     /// Results of the first round, replaced by those of the second where there is one.
-    parts: Vec<Part>,
+    parts: Vec<ScenarioResults>,
     /// Indices in both rounds of the scenarios that got more seeds.
     opened: Vec<(usize, usize)>,
 }
@@ -149,7 +149,7 @@ impl Came<'_> {
 
     /// Returns the results of each scenario in the order of the first round, each with its number of missing runs. An
     /// incomplete second round does not count.
-    fn conclude(mut self) -> Vec<(Part, usize)> {
+    fn conclude(mut self) -> Vec<(ScenarioResults, usize)> {
         if self.stage != Stage::Done {
             // An interrupt came before the first round was complete.
             self.open();
@@ -209,7 +209,7 @@ pub(super) fn first_runs(campaign: &Campaign<'_>) -> usize {
 pub(super) fn carry_out(
     campaign: &Campaign<'_>,
     conduct: &Conduct<'_>,
-) -> Result<Vec<(Part, usize)>, JournalError> {
+) -> Result<Vec<(ScenarioResults, usize)>, JournalError> {
     let journal = conduct.journal.map(Journal::open).transpose()?;
     let keeping = journal.map_or_else(Keeping::nowhere, |own| Keeping::within(Arc::new(own)));
     let scenarios = Scenarios::of(campaign);
@@ -228,11 +228,11 @@ pub(super) fn carry_out(
 
 impl Prepared {
     /// Returns the results of the scenario.
-    fn conclude(&self, mut runs: Vec<Run>, has_more_seeds: bool) -> Part {
+    fn conclude(&self, mut runs: Vec<Run>, has_more_seeds: bool) -> ScenarioResults {
         runs.sort_by_key(|run| (run.point, run.stack, run.seed));
         let mut results = self.plan.empty_results();
         results.runs = runs;
-        Part {
+        ScenarioResults {
             name: self.name.clone(),
             source: self.source.clone(),
             has_more_seeds,

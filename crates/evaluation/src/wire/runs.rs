@@ -18,7 +18,7 @@ use dupack_lab::results::{Doubt, Run};
 use dupack_lab::run::{Interrupt, Job, Purpose};
 
 use super::{OnWire, RealPackets, WireRun};
-use crate::campaign::{Conduct, Part};
+use crate::campaign::{Conduct, ScenarioResults};
 use crate::error::EvaluationError;
 
 /// Name of the file in the card's folder that lists every flow of every run on real packets.
@@ -167,7 +167,7 @@ pub(crate) fn carry_out(
     files: &BTreeMap<PathBuf, String>,
     packets: &dyn RealPackets,
     conduct: &Conduct<'_>,
-) -> Result<Vec<Vec<Part>>, EvaluationError> {
+) -> Result<Vec<Vec<ScenarioResults>>, EvaluationError> {
     let journal = conduct.journal.map(Journal::open).transpose()?;
     let journal = journal.map(Arc::new);
     let set = OnPackets {

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use super::summary::SummaryRow;
-use super::{Comparison, Measure, Results, Verdict};
+use super::{Comparison, Contest, Measure, Results};
 
 /// Complete results, with the verdict and the comparisons at each point. Each is computed on first use.
 ///
@@ -25,7 +25,7 @@ pub struct Answered<'r> {
 /// Answers at a point that have been computed so far.
 #[derive(Clone, Debug, Default)]
 struct Point {
-    verdict: OnceLock<Verdict>,
+    verdict: OnceLock<Contest>,
     goodput: OnceLock<Comparison>,
     summary: OnceLock<Vec<SummaryRow>>,
 }
@@ -49,9 +49,9 @@ impl<'r> Answered<'r> {
     /// # Panics
     /// If there is no such point.
     #[must_use]
-    pub fn verdict(&self, point: usize) -> &Verdict {
+    pub fn verdict(&self, point: usize) -> &Contest {
         let known = &self.points[point].verdict;
-        known.get_or_init(|| Verdict::of(&self.results, point))
+        known.get_or_init(|| Contest::of(&self.results, point))
     }
 
     /// Returns the stacks at `point` compared by goodput.

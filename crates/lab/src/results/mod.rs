@@ -20,7 +20,7 @@ pub use measure::{Better, Measure, Values};
 pub use medium::{Doubt, Medium, WireRecord};
 pub use recorded::{Beginning, Carries, Recorded};
 pub use summary::{Cell, Comparison, SummaryRow};
-pub use verdict::{Prefer, Verdict};
+pub use verdict::{Contest, Prefer};
 
 use std::cmp::Ordering;
 
@@ -110,7 +110,7 @@ impl Results {
     /// Corrects all comparisons of the sweep together, instead of those at each point.
     pub fn correct_over_sweep(&mut self) {
         let points = 0..self.points.len();
-        let p = points.flat_map(|point| Verdict::plain_p(self, point));
+        let p = points.flat_map(|point| Contest::plain_p(self, point));
         self.family = Family::of_sweep(p.collect());
     }
 

@@ -37,7 +37,7 @@ impl Trace {
         let logging = logging(scenario);
         let mut simulation = logging.build(seed)?.simulation;
         let first = FlowId(0);
-        let mut recorder = Recorder::new(first, Kept::default());
+        let mut recorder = Recorder::new(first, StoredEvents::default());
         logging.advance(&mut simulation, &mut recorder, interrupt);
         let Flow { sender, receiver } = Flow::of(&simulation, first);
         let flow = simulation.tcp(first).expect(HAS_A_FLOW);
@@ -109,12 +109,12 @@ pub(super) trait Sink {
 
 /// Stored events, up to a limit.
 #[derive(Debug, Default)]
-struct Kept {
+struct StoredEvents {
     events: Vec<Event>,
     left_out: u64,
 }
 
-impl Sink for Kept {
+impl Sink for StoredEvents {
     fn take(&mut self, event: Event) {
         if self.events.len() < MOST_EVENTS {
             self.events.push(event);

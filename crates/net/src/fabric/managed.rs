@@ -5,7 +5,7 @@ use dupack_tcp::time::Duration;
 use super::{Fabric, Step};
 use crate::event::InsertionNumber;
 use crate::ids::{EventSlot, LinkId};
-use crate::link::{DropCause, Offer, Verdict};
+use crate::link::{Admission, DropCause, Offer};
 use crate::observer::{Happening, Observer};
 
 impl Fabric {
@@ -26,11 +26,11 @@ impl Fabric {
         self.write_marks(link);
         self.await_managed(link, queue);
         match verdict {
-            Verdict::Dropped(cause) => {
+            Admission::Dropped(cause) => {
                 self.tell(offer.packet, Happening::Dropped { link, cause }, observer);
                 Err(cause)
             }
-            Verdict::Accepted { .. } | Verdict::Marked { .. } => {
+            Admission::Accepted { .. } | Admission::Marked { .. } => {
                 // The wait is not known yet.
                 let wait = Duration::ZERO;
                 self.tell(offer.packet, Happening::Queued { link, wait }, observer);

@@ -4,7 +4,7 @@ use dupack_tcp::time::Instant;
 
 use super::{Crossed, Fabric, Step};
 use crate::ids::{EventSlot, LinkId, MediumId};
-use crate::link::{DropCause, Fate, Offer, Verdict};
+use crate::link::{Admission, DropCause, Fate, Offer};
 use crate::observer::{Happening, Observer};
 use crate::wireless::RadioPort;
 
@@ -27,11 +27,11 @@ impl Fabric {
         counters.backlog_max_packets = counters.backlog_max_packets.max(waiting);
         self.await_medium(medium);
         match verdict {
-            Verdict::Accepted { wait } | Verdict::Marked { wait } => {
+            Admission::Accepted { wait } | Admission::Marked { wait } => {
                 self.tell(offer.packet, Happening::Queued { link, wait }, observer);
                 Ok(())
             }
-            Verdict::Dropped(cause) => {
+            Admission::Dropped(cause) => {
                 self.links[link.index()].counters_mut().drops.add(cause);
                 self.tell(offer.packet, Happening::Dropped { link, cause }, observer);
                 Err(cause)

@@ -5,7 +5,7 @@ use dupack_tcp::time::{Duration, Instant};
 use super::Link;
 use super::config::QueueConfig;
 use super::counters::DropCause;
-use super::offer::{Offer, Verdict};
+use super::offer::{Admission, Offer};
 use super::queue::cake::Hosts;
 use super::queue::store::Waiting;
 use super::queue::{Fallout, Manage, Queue};
@@ -103,10 +103,10 @@ impl Link {
         now: Instant,
         number: InsertionNumber,
         packet: &Offer,
-    ) -> Verdict {
+    ) -> Admission {
         if let Err(cause) = self.admit(now, packet) {
             self.counters.drops.add(cause);
-            return Verdict::Dropped(cause);
+            return Admission::Dropped(cause);
         }
         self.plan_transmission(now);
         // An idle transmitter takes the packet at once, so that it is not counted as waiting.
@@ -116,7 +116,7 @@ impl Link {
         let (packets, _) = self.managed_backlog().unwrap_or_default();
         let peak = &mut self.counters.backlog_max_packets;
         *peak = (*peak).max(packets);
-        Verdict::Accepted {
+        Admission::Accepted {
             wait: Duration::ZERO,
         }
     }

@@ -49,7 +49,7 @@ impl Default for Offer {
 /// Verdict on an offered packet.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Admission {
     /// The packet was accepted; take it at [`Link::next_arrival`](super::Link::next_arrival).
     Accepted {
         /// Waiting time until its transmission begins.

@@ -5,7 +5,7 @@ use dupack_tcp::time::Instant;
 use super::Link;
 use super::counters::DropCause;
 use super::far_end::{Fate, Flight};
-use super::offer::{Offer, Verdict};
+use super::offer::{Admission, Offer};
 use super::service::Service;
 use super::transmission::Transmission;
 use crate::event::InsertionNumber;
@@ -19,14 +19,14 @@ impl Link {
         now: Instant,
         number: InsertionNumber,
         packet: &Offer,
-    ) -> Verdict {
+    ) -> Admission {
         self.backlog.advance(now);
         if let Some(cause) = self.refuse(now, packet) {
             self.counters.drops.add(cause);
-            return Verdict::Dropped(cause);
+            return Admission::Dropped(cause);
         }
         let Service::Scheduled(clock) = &mut self.service else {
-            return Verdict::Dropped(DropCause::LinkDown);
+            return Admission::Dropped(DropCause::LinkDown);
         };
         let booked = clock.book(now, packet.bytes);
         let wait = booked.transmission.start.since(now);
@@ -52,9 +52,9 @@ impl Link {
             && extras.take_mark().is_set()
         {
             self.counters.marked_packets += 1;
-            return Verdict::Marked { wait };
+            return Admission::Marked { wait };
         }
-        Verdict::Accepted { wait }
+        Admission::Accepted { wait }
     }
 
     /// Returns the arrival time of a transmitted packet at the far end of an ideal wire.

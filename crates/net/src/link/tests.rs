@@ -32,7 +32,7 @@ fn slow_link() -> LinkConfig {
 }
 
 /// Offers packets `(time in µs, bytes)` and returns the verdicts.
-fn offer_all(link: &mut Link, packets: &[(u64, u32)]) -> Vec<Verdict> {
+fn offer_all(link: &mut Link, packets: &[(u64, u32)]) -> Vec<Admission> {
     let numbered = packets.iter().zip(0..);
     numbered
         .map(|(&(micros, bytes), n)| link.offer(at(micros), InsertionNumber(n), &data(n, bytes)))
@@ -48,13 +48,13 @@ fn arrivals(link: &mut Link) -> Vec<(u64, u32, Fate)> {
     .collect()
 }
 
-const fn waits(micros: u64) -> Verdict {
-    Verdict::Accepted {
+const fn waits(micros: u64) -> Admission {
+    Admission::Accepted {
         wait: Duration::from_micros(micros),
     }
 }
 
-const FULL: Verdict = Verdict::Dropped(DropCause::QueueFull);
+const FULL: Admission = Admission::Dropped(DropCause::QueueFull);
 
 #[test]
 fn a_packet_arrives_after_transmission_and_delay() {
@@ -133,7 +133,7 @@ fn only_packets_lost_after_the_queue_take_transmission_time() {
     before.losses = vec![script(LossPlacement::BeforeQueue)];
     let mut link = Link::new(&before, 1, "link");
     let verdicts = offer_all(&mut link, &[(0, 1000), (0, 1000)]);
-    assert_eq!(verdicts, [Verdict::Dropped(DropCause::Script), waits(0)]);
+    assert_eq!(verdicts, [Admission::Dropped(DropCause::Script), waits(0)]);
     assert_eq!(arrivals(&mut link), [(1_500_000, 1, Fate::Arrived)]);
 
     let mut after = slow_link();
@@ -167,7 +167,7 @@ fn a_filter_hides_packets_from_a_model() {
     };
     assert_eq!(link.offer(at(0), InsertionNumber(0), &ack), waits(0));
     let verdict = link.offer(at(0), InsertionNumber(1), &data(0, 40));
-    assert_eq!(verdict, Verdict::Dropped(DropCause::Random));
+    assert_eq!(verdict, Admission::Dropped(DropCause::Random));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn losses_do_not_depend_on_queueing() {
         let mut link = Link::new(&config, 9, "link");
         let packets: Vec<_> = (0..1000).map(|n| (n * 10, 1000)).collect();
         let verdicts = offer_all(&mut link, &packets);
-        let random = |v: &Verdict| *v == Verdict::Dropped(DropCause::Random);
+        let random = |v: &Admission| *v == Admission::Dropped(DropCause::Random);
         (0..1000)
             .filter(|&n| random(&verdicts[n]))
             .collect::<Vec<_>>()
@@ -200,7 +200,7 @@ fn an_outage_drops_offered_packets_but_not_those_in_transit() {
     }];
     let mut link = Link::new(&config, 1, "link");
     let verdicts = offer_all(&mut link, &[(0, 1000), (100, 10), (199, 10), (200, 10)]);
-    let down = Verdict::Dropped(DropCause::LinkDown);
+    let down = Admission::Dropped(DropCause::LinkDown);
     assert_eq!(verdicts, [waits(0), down, down, waits(800)]);
     assert_eq!(arrivals(&mut link).len(), 2);
 }
@@ -345,12 +345,12 @@ fn red_marks_ecn_capable_packets_and_drops_others() {
         };
         // 20 % more than the link carries.
         match link.offer(at(n * 833), InsertionNumber(n), &packet) {
-            Verdict::Accepted { .. } => {}
-            Verdict::Marked { .. } => {
+            Admission::Accepted { .. } => {}
+            Admission::Marked { .. } => {
                 assert!(ecn.is_capable());
                 marked += 1;
             }
-            Verdict::Dropped(cause) => {
+            Admission::Dropped(cause) => {
                 assert_eq!((cause, ecn), (DropCause::RedEarly, Codepoint::NotEct));
                 dropped += 1;
             }

@@ -18,7 +18,7 @@ use super::station::{
     Reception, Station,
 };
 use crate::ids::{LinkId, StationId};
-use crate::link::{DropCause, Fate, Offer, Verdict};
+use crate::link::{Admission, DropCause, Fate, Offer};
 
 /// Two ends of a radio link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct RadioPort {
 
 /// A packet whose transmission on a medium has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct Transmitted {
     /// Radio link to which it was offered.
     pub link: LinkId,
     /// The packet as it was offered.
@@ -53,7 +53,7 @@ pub struct Medium {
     next: Instant,
     /// Stations that transmit.
     on_air: Stations,
-    outcomes: VecDeque<Outcome>,
+    outcomes: VecDeque<Transmitted>,
 }
 
 /// Time of an action that is not planned.
@@ -87,7 +87,7 @@ impl Medium {
         packet: &Offer,
         link: LinkId,
         port: RadioPort,
-    ) -> Verdict {
+    ) -> Admission {
         let s = port.from.index();
         let queued = Queued {
             offer: *packet,
@@ -98,14 +98,14 @@ impl Medium {
         if station.head.is_some() {
             if !station.has_room(self.config.queue, packet.bytes) {
                 station.counters.queue_drops += 1;
-                return Verdict::Dropped(DropCause::QueueFull);
+                return Admission::Dropped(DropCause::QueueFull);
             }
             station.push(queued);
         } else {
             let head = self.head_of(queued);
             self.begin_contention(s, head, now);
         }
-        Verdict::Accepted {
+        Admission::Accepted {
             wait: Duration::ZERO,
         }
     }
@@ -146,7 +146,7 @@ impl Medium {
     }
 
     /// Returns the next packet whose transmission has ended, in the order of time.
-    pub fn take_outcome(&mut self) -> Option<Outcome> {
+    pub fn take_outcome(&mut self) -> Option<Transmitted> {
         self.outcomes.pop_front()
     }
 
@@ -478,7 +478,7 @@ impl Medium {
         head.arrival = Arrival::Done;
         let queued = head.queued;
         let lost = sender.random.packet_error.chance(self.config.packet_error);
-        self.outcomes.push_back(Outcome {
+        self.outcomes.push_back(Transmitted {
             link: queued.link,
             packet: queued.offer,
             fate: if lost {
@@ -578,7 +578,7 @@ impl Medium {
             } else {
                 DropCause::Collision
             };
-            self.outcomes.push_back(Outcome {
+            self.outcomes.push_back(Transmitted {
                 link: head.queued.link,
                 packet: head.queued.offer,
                 fate: Fate::Lost(cause),

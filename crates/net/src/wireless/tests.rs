@@ -11,7 +11,7 @@ use super::{
     Answering, Interference, Medium, Position, RadioConfig, RadioPort, RtsThreshold, SensedFrames,
 };
 use crate::ids::{LinkId, StationId};
-use crate::link::{DropCause, Fate, Offer, QueueLimit, Verdict};
+use crate::link::{Admission, DropCause, Fate, Offer, QueueLimit};
 use crate::packet::PacketHandle;
 use crate::units::Probability;
 
@@ -82,14 +82,14 @@ impl Scene {
                     return self;
                 };
                 let verdict = self.offer(micros, number, from, to);
-                assert!(matches!(verdict, Verdict::Accepted { .. }));
+                assert!(matches!(verdict, Admission::Accepted { .. }));
             } else {
                 self.advance(due);
             }
         }
     }
 
-    fn offer(&mut self, micros: u64, number: u32, from: u32, to: u32) -> Verdict {
+    fn offer(&mut self, micros: u64, number: u32, from: u32, to: u32) -> Admission {
         let packet = Offer {
             packet: PacketHandle(number),
             bytes: 1028,
@@ -413,9 +413,12 @@ fn the_queue_excludes_the_packet_in_the_mac() {
     };
     let mut scene = Scene::new(&config, &[0.0, 200.0]);
     for n in 0..3 {
-        assert!(matches!(scene.offer(0, n, 0, 1), Verdict::Accepted { .. }));
+        assert!(matches!(
+            scene.offer(0, n, 0, 1),
+            Admission::Accepted { .. }
+        ));
     }
-    let full = Verdict::Dropped(DropCause::QueueFull);
+    let full = Admission::Dropped(DropCause::QueueFull);
     assert_eq!(scene.offer(0, 3, 0, 1), full);
     assert_eq!(scene.medium.backlog(StationId(0)), (2, 2056));
     assert_eq!(scene.play().ends.len(), 3);

@@ -6,10 +6,10 @@
 //!
 //! Seeds do not correspond: the two simulators draw different losses, so only the means can agree.
 
-mod page;
+mod agreement_page;
 mod peer;
 
-pub use page::{line, page, summary};
+pub use agreement_page::{line, page, summary};
 pub use peer::{
     Difference, PeerRun, SENDERS, Scenario, Sender, VERSION, differences, nishida, runs, scenarios,
 };
@@ -60,7 +60,7 @@ pub struct Sample {
 
 /// Outcome of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CellAgreement {
     /// The difference is within the tolerance.
     Agrees,
     /// The difference exceeds the tolerance but lies within the range that a named rule explains.
@@ -116,12 +116,14 @@ impl Cell {
 
     /// Returns the outcome of this cell.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> CellAgreement {
         let ratio = self.ratio();
         match &self.difference {
-            None if (ratio - 1.0).abs() <= TOLERANCE => Verdict::Agrees,
-            Some(known) if (known.least..=known.greatest).contains(&ratio) => Verdict::Explained,
-            _ => Verdict::Differs,
+            None if (ratio - 1.0).abs() <= TOLERANCE => CellAgreement::Agrees,
+            Some(known) if (known.least..=known.greatest).contains(&ratio) => {
+                CellAgreement::Explained
+            }
+            _ => CellAgreement::Differs,
         }
     }
 }

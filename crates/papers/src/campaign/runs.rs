@@ -14,7 +14,7 @@ use dupack_lab::run::{Interrupt, Job, Purpose};
 use dupack_lab::trace::Trace;
 
 use super::{Campaign, Conduct, Planned};
-use crate::evidence::{Followed, Part, ReadFacts, Traced};
+use crate::evidence::{ExperimentResults, Followed, ReadFacts, Traced};
 use crate::reproduction::Account;
 use crate::{Observe, Paper};
 
@@ -116,7 +116,7 @@ impl Evidence<Observed> for Came<'_> {
 pub(super) fn carry_out(
     campaigns: &[Campaign],
     conduct: &Conduct<'_>,
-) -> Result<Vec<(Part, Account)>, JournalError> {
+) -> Result<Vec<(ExperimentResults, Account)>, JournalError> {
     let keeping = journals(campaigns, conduct)?;
     let all = campaigns.iter().flat_map(|campaign| {
         let parts = campaign.parts.iter();
@@ -207,15 +207,15 @@ impl Planned {
 
     /// Returns the facts that `facts` reads from a recorded run.
     fn read(&self, facts: ReadFacts, traced: Traced) -> Facts {
-        let alone = Part {
+        let alone = ExperimentResults {
             traces: vec![traced],
-            ..Part::new(self.name, self.plan.empty_results())
+            ..ExperimentResults::new(self.name, self.plan.empty_results())
         };
         facts(self.name, Some(&alone))
     }
 
     /// Returns the results of the experiment, in an order that does not depend on which run finished first.
-    fn conclude(&self, observed: Vec<Observed>) -> (Part, Account) {
+    fn conclude(&self, observed: Vec<Observed>) -> (ExperimentResults, Account) {
         let mut results = self.plan.empty_results();
         results.planned = self.jobs.len();
         let (mut traces, mut followed, mut read) = (Vec::new(), Vec::new(), Vec::new());
@@ -248,11 +248,11 @@ impl Planned {
             runs: results.runs.len() + traces.len() + read.len(),
             cpu,
         };
-        let part = Part {
+        let part = ExperimentResults {
             traces,
             followed,
             read: read.into_iter().map(|(_, facts)| facts).collect(),
-            ..Part::new(self.name, results)
+            ..ExperimentResults::new(self.name, results)
         };
         (part, account)
     }

@@ -2,7 +2,7 @@
 
 use super::LOST;
 use super::episode::{Episode, SYN, acknowledgments};
-use crate::evidence::Part;
+use crate::evidence::ExperimentResults;
 use crate::reproduction::Exhibit;
 use dupack_lab::trace::Trace;
 use dupack_report::figure::{StepChart, StepSeries, TimeSequence};
@@ -61,7 +61,7 @@ const PANELS: [(&str, &str, &str); 6] = [
     ),
 ];
 
-pub(super) fn panels(part: &Part) -> Vec<Exhibit> {
+pub(super) fn panels(part: &ExperimentResults) -> Vec<Exhibit> {
     let panels = PANELS.into_iter().enumerate();
     let drawn = panels.filter_map(|(sender, (name, title, caption))| {
         let trace = part.trace(0, sender)?;
@@ -95,7 +95,7 @@ fn panel(trace: &Trace, title: &str) -> TimeSequence {
     figure
 }
 
-pub(super) fn windows(part: &Part) -> Vec<Exhibit> {
+pub(super) fn windows(part: &ExperimentResults) -> Vec<Exhibit> {
     let series = SENDERS.iter().enumerate().filter_map(|(sender, name)| {
         let trace = part.trace(0, sender)?;
         let smss = trace.segment_bytes();
@@ -124,7 +124,7 @@ pub(super) fn windows(part: &Part) -> Vec<Exhibit> {
 }
 
 /// Draws a panel of figure 5 for each number of losses.
-pub(super) fn figure_5(part: &Part) -> Vec<Exhibit> {
+pub(super) fn figure_5(part: &ExperimentResults) -> Vec<Exhibit> {
     let panels = (0..part.results.points.len()).map(|point| {
         let losses = match point {
             0 => "one loss".to_owned(),
@@ -169,7 +169,7 @@ fn acknowledged(
 }
 
 /// Recorded runs of table 3: NewReno's, whose recovery takes longest, and those of the others.
-type Overruns<'p> = [Option<&'p Part>; 2];
+type Overruns<'p> = [Option<&'p ExperimentResults>; 2];
 
 pub(super) fn table_3(overruns: Overruns<'_>) -> Vec<Exhibit> {
     let all = Exhibit::figure(

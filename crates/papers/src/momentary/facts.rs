@@ -11,7 +11,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::LOST;
 use super::episode::{Episode, SYN, acknowledged};
-use crate::evidence::{Part, Traced};
+use crate::evidence::{ExperimentResults, Traced};
 
 /// Experiments that record packets.
 const RECORDED: [&str; 4] = ["figure3", "figure5", "table3-newreno", "table3-recovery"];
@@ -135,7 +135,7 @@ const TEXTS: [(&str, Of<String>); 7] = [
 ];
 
 /// Returns the facts of the runs of an experiment.
-pub(super) fn facts(experiment: &str, part: Option<&Part>) -> Facts {
+pub(super) fn facts(experiment: &str, part: Option<&ExperimentResults>) -> Facts {
     if !RECORDED.contains(&experiment) {
         return Facts::default();
     }

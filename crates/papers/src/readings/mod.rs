@@ -5,7 +5,7 @@
 //! the pairs that the file names. [`reread`] reruns them and reports which of them turns which verdict.
 
 mod outcome;
-mod page;
+mod readings_page;
 mod reread;
 
 use serde::Deserialize;

@@ -6,7 +6,7 @@ use super::outcome::{Reread, Scale, Seen, WayOutcome};
 use super::{Readings, Way};
 use crate::campaign::{Campaign, Conduct, run_campaigns};
 use crate::claims::{Judged, Verdict};
-use crate::evidence::{Evidence, Part};
+use crate::evidence::{Evidence, ExperimentResults};
 use crate::{Extent, Paper, Reproduction, find};
 use dupack_engine::JournalError;
 
@@ -133,7 +133,7 @@ impl Around<'_> {
             .parts
             .iter()
             .map(|of_ours| part(of_ours.name).unwrap_or(of_ours));
-        let parts: Vec<&Part> = parts.collect();
+        let parts: Vec<&ExperimentResults> = parts.collect();
         self.paper.judge_as(way, &parts).expect(CHECKED)
     }
 

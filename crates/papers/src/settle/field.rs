@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::Observe;
 use crate::campaign::{Fixed, may_grow};
-use crate::evidence::Part;
+use crate::evidence::ExperimentResults;
 use dupack_claims::{Cell, Facts};
 use dupack_lab::results::{Results, Run};
 
 /// An experiment: the runs of its file, and the runs added later.
 pub(super) struct Field<'r> {
-    pub(super) part: &'r Part,
+    pub(super) part: &'r ExperimentResults,
     /// Number of seeds in its file, if there may be more.
     pub(super) seeds: Result<u64, Fixed>,
     /// Facts read from the runs of the file.
@@ -41,7 +41,7 @@ impl Weight {
 }
 
 impl<'r> Field<'r> {
-    pub(super) fn new(part: &'r Part, observe: Observe, facts: Facts) -> Self {
+    pub(super) fn new(part: &'r ExperimentResults, observe: Observe, facts: Facts) -> Self {
         let mut bare = part.results.clone();
         bare.runs.clear();
         Self {
@@ -68,7 +68,7 @@ impl<'r> Field<'r> {
     }
 
     /// Adds runs to cells: all runs up to the multiple of the seeds that the last of them belongs to.
-    pub(super) fn keep(&mut self, part: Part) {
+    pub(super) fn keep(&mut self, part: ExperimentResults) {
         let seeds = self.seeds.unwrap_or(1).max(1);
         let runs = part.results.runs;
         let read = part.read.iter().flat_map(|facts| &facts.0);

@@ -59,22 +59,22 @@ fn runs(ahead: &[f64], seeds: std::ops::RangeInclusive<u64>) -> Vec<Run> {
     runs.collect()
 }
 
-fn part(ahead: &[f64]) -> Part {
+fn part(ahead: &[f64]) -> ExperimentResults {
     let campaign = quick();
     let (name, mut results) = campaign.planned().next().unwrap();
     assert_eq!(results.points.len(), ahead.len());
     results.runs = runs(ahead, 1..=SEEDS);
     results.planned = results.runs.len();
-    Part::new(name, results)
+    ExperimentResults::new(name, results)
 }
 
-fn docket<'r>(book: Book, parts: &'r [Part]) -> Docket<'r> {
+fn docket<'r>(book: Book, parts: &'r [ExperimentResults]) -> Docket<'r> {
     let campaign = quick();
     let bench = campaign.paper().bench(book).unwrap();
     Docket::new(bench, campaign, parts, &BTreeSet::from([0]))
 }
 
-fn outlook(holds_if: &str, part: Part) -> Outlook {
+fn outlook(holds_if: &str, part: ExperimentResults) -> Outlook {
     let parts = [part];
     let docket = docket(book(holds_if), &parts);
     docket.projection(0, &docket.cases[&0]).outlook()
@@ -128,7 +128,7 @@ fn what_can_have_no_more_runs_says_why() {
 }
 
 /// The new runs of alg1 and alg2 at the third point with 16 times the seeds.
-fn made(ahead: &[f64]) -> Part {
+fn made(ahead: &[f64]) -> ExperimentResults {
     let mut part = part(ahead);
     part.results.runs = runs(ahead, SEEDS + 1..=16 * SEEDS);
     let wanted = |run: &Run| run.point == 2 && [ALG1, ALG2].contains(&run.stack);
@@ -236,7 +236,7 @@ fn facts_are_copied_with_their_runs() {
         seeds(&field.view(&[((0, 1), weight)]).1),
         [1, 2, 3, 4, 5, 6]
     );
-    let mut more = Part::new(part.name, quick().planned().next().unwrap().1);
+    let mut more = ExperimentResults::new(part.name, quick().planned().next().unwrap().1);
     more.read = vec![fact([3, 4])];
     field.keep(more);
     assert_eq!(field.times_of((0, 1)), 2);

@@ -9,7 +9,7 @@ use dupack_lab::run::{Course, Moment};
 use dupack_lab::stats::{mean, quantile};
 use dupack_lab::units::Rate;
 
-use crate::evidence::{Followed, Part};
+use crate::evidence::{ExperimentResults, Followed};
 
 /// Times at which the available bandwidth steps down, in seconds.
 const DOWN: [f64; 3] = [50.0, 100.0, 250.0];
@@ -66,7 +66,7 @@ const THRESHOLD: [(&str, OfThreshold); 4] = [
 ];
 
 /// Returns the facts of the runs that were followed.
-pub(super) fn facts(part: Option<&Part>) -> Facts {
+pub(super) fn facts(part: Option<&ExperimentResults>) -> Facts {
     let runs = part.map_or_else(Vec::new, |part| {
         let experiment = &part.results.experiment;
         let runs = part.followed.iter();

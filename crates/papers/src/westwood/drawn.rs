@@ -2,7 +2,7 @@
 
 use super::courses::available;
 use crate::reproduction::Exhibit;
-use crate::{At, Part};
+use crate::{At, ExperimentResults};
 use dupack_lab::stats::mean;
 use dupack_report::figure::{LineChart, Point, Series, StepChart, StepSeries};
 
@@ -16,7 +16,10 @@ const fn only(stack: usize) -> At {
     At { point: 0, stack }
 }
 
-pub(super) fn figures(lossless: Option<&Part>, lossy: Option<&Part>) -> Vec<Exhibit> {
+pub(super) fn figures(
+    lossless: Option<&ExperimentResults>,
+    lossy: Option<&ExperimentResults>,
+) -> Vec<Exhibit> {
     let mut out = Vec::new();
     if let Some(part) = lossless {
         out.push(Exhibit::figure(
@@ -39,7 +42,7 @@ pub(super) fn figures(lossless: Option<&Part>, lossy: Option<&Part>) -> Vec<Exhi
 }
 
 /// Describes the rate, delay and random loss of a transient.
-fn path_of(part: &Part) -> String {
+fn path_of(part: &ExperimentResults) -> String {
     let path = part.results.experiment.path.as_ref();
     let rate = path.and_then(|path| path.rate);
     let loss = path.map_or(0.0, |path| path.loss.as_fraction());
@@ -52,7 +55,7 @@ fn path_of(part: &Part) -> String {
     known.join(" · ")
 }
 
-fn estimate(part: &Part) -> LineChart {
+fn estimate(part: &ExperimentResults) -> LineChart {
     let experiment = &part.results.experiment;
     let moments = part
         .course(only(DRAWN[0].0))
@@ -96,7 +99,7 @@ fn estimate(part: &Part) -> LineChart {
 
 /// Draws `cwnd` and `ssthresh` of a stack.
 fn window(
-    part: &Part,
+    part: &ExperimentResults,
     (stack, of): (usize, &str),
     (name, number, how): (&str, u32, &str),
 ) -> Option<Exhibit> {

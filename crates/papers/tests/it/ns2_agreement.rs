@@ -3,7 +3,7 @@
 //! ns-2.
 
 use dupack_papers::agreement::{
-    Cell, SENDERS, Scenario, Sender, Verdict, line, nishida, scenarios,
+    Cell, CellAgreement, SENDERS, Scenario, Sender, line, nishida, scenarios,
 };
 
 /// Largest number of packets in ns-2's run of a scenario that this test includes.
@@ -30,7 +30,7 @@ fn packets(scenario: &Scenario) -> f64 {
 fn complain_of(cells: &[Cell]) {
     let wrong: Vec<String> = cells
         .iter()
-        .filter(|cell| cell.verdict() == Verdict::Differs)
+        .filter(|cell| cell.verdict() == CellAgreement::Differs)
         .map(line)
         .collect();
     assert!(

@@ -4,7 +4,7 @@ use dupack_algorithms::catalog::linux::{Place, Setting, Usual};
 use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, Kernel, Presence, StackSpec};
 use dupack_lab::experiment::{EcnKind, SenderOptions};
 use dupack_lab::results::verdict::{Answer, Mark};
-use dupack_lab::results::{Answered, Measure, Medium, Verdict};
+use dupack_lab::results::{Answered, Contest, Measure, Medium};
 use dupack_lab::units::Buffer;
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ fn candidates(results: &Answered<'_>, catalog: &Catalog) -> Vec<Candidate> {
     }
     let verdicts = (0..results.points.len()).map(|point| (point, results.verdict(point)));
     let verdicts: Vec<_> = verdicts.collect();
-    let at = |which: fn(&Verdict, usize) -> bool, stack: usize| {
+    let at = |which: fn(&Contest, usize) -> bool, stack: usize| {
         let there = verdicts.iter().filter(|(_, verdict)| which(verdict, stack));
         let labels = there.map(|(point, _)| results.points[*point].label());
         labels.collect()
@@ -59,12 +59,12 @@ fn candidates(results: &Answered<'_>, catalog: &Catalog) -> Vec<Candidate> {
     .collect()
 }
 
-fn has_star(verdict: &Verdict, stack: usize) -> bool {
+fn has_star(verdict: &Contest, stack: usize) -> bool {
     verdict.stacks[stack].mark == Mark::Star
 }
 
 /// Returns `true` if a stack is undominated at a point without a ★.
-fn is_open(verdict: &Verdict, stack: usize) -> bool {
+fn is_open(verdict: &Contest, stack: usize) -> bool {
     let judgement = &verdict.stacks[stack];
     match &verdict.answer {
         Answer::TooMany(front) => front.contains(&stack),

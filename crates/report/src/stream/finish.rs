@@ -6,8 +6,8 @@ use dupack_lab::results::{Results, store};
 use dupack_lab::run::Plan;
 
 use super::digest::Digests;
-use super::page;
-use super::parts::Kept;
+use super::parts::BlockRecord;
+use super::stream_page;
 use super::{StreamError, Streaming, tidy};
 use crate::files::Files;
 use crate::table::{self, Colour, Ink, Legend, Plain};
@@ -84,7 +84,7 @@ impl Streaming {
         };
         let mut files = Files::new();
         files.add("parameters.csv", || store::parameters_csv(&self.bare));
-        page::add(&mut files, (&self, &digests, &finished), &parts, catalog)?;
+        stream_page::add(&mut files, (&self, &digests, &finished), &parts, catalog)?;
         files.write(&finished.folder)?;
         finished.folder.sync()?;
         let identity = self.store.identity().clone().finished();
@@ -112,7 +112,7 @@ impl Streaming {
 }
 
 impl Together<'_> {
-    fn put(&mut self, kept: &Kept) -> Result<(), StreamError> {
+    fn put(&mut self, kept: &BlockRecord) -> Result<(), StreamError> {
         self.summary.put(kept.texts.summary.as_bytes())?;
         self.verdicts.put(kept.texts.verdicts.as_bytes())?;
         self.comparisons.put(kept.texts.comparisons.as_bytes())?;

@@ -57,7 +57,7 @@ pub(super) struct Texts {
 
 /// Stored data of a block.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct BlockRecord {
     block: usize,
     /// Number of runs.
     pub(super) runs: usize,
@@ -75,7 +75,7 @@ fn kept_name(number: usize) -> String {
 /// Returns `true` if the block `number` exists, with the files of its runs as they were written.
 pub(super) fn is_whole(folder: &Path, number: usize) -> bool {
     let kept = fs::read(folder.join(kept_name(number))).ok();
-    let kept = kept.and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
+    let kept = kept.and_then(|text| serde_json::from_slice::<BlockRecord>(&text).ok());
     kept.is_some_and(|kept| {
         kept.block == number
             && kept.files.iter().all(|(name, length)| {
@@ -84,7 +84,7 @@ pub(super) fn is_whole(folder: &Path, number: usize) -> bool {
     })
 }
 
-impl Kept {
+impl BlockRecord {
     /// Reads the stored data of `block` in `folder`.
     pub(super) fn read(folder: &Path, block: &Block) -> Result<Self, StreamError> {
         let file = folder.join(kept_name(block.number));
@@ -163,7 +163,7 @@ impl Sink for Writer<'_> {
         let names = self
             .tables
             .write(self.folder(), block.number, places, rows)?;
-        let kept = Kept {
+        let kept = BlockRecord {
             block: block.number,
             runs,
             files: self.lengths(names)?,

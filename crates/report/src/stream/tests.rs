@@ -332,9 +332,9 @@ fn the_terminal_shows_at_how_many_points_each_stack_is_best() {
     let finished = streaming.finish(&plan, &Catalog::builtin()).unwrap();
     let results = plan.execute(Execution::default(), &(), &Interrupt::new());
     let first = (0..4).filter_map(|point| {
-        use dupack_lab::results::Verdict;
+        use dupack_lab::results::Contest;
         use dupack_lab::results::verdict::Answer;
-        match Verdict::of(&results, point).answer {
+        match Contest::of(&results, point).answer {
             Answer::Stars(stars) => stars.first().copied(),
             _ => None,
         }

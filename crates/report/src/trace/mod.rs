@@ -23,7 +23,7 @@ pub use repair::{Extent, Found};
 pub use setting::setting;
 
 use crate::figure::TimeSequence;
-use part::Part;
+use part::FigurePart;
 use reader::Reader;
 use thin::MOST_POINTS;
 
@@ -72,7 +72,7 @@ pub fn time_sequence(trace: &Trace, span: Span, title: &str, subtitle: &str) -> 
 #[must_use]
 pub fn annotated(trace: &Trace, span: Span) -> TimeSequence {
     let mut reader = Reader::new(&trace.flow());
-    let mut part = Part::new(span, usize::MAX);
+    let mut part = FigurePart::new(span, usize::MAX);
     for event in &trace.events {
         reader.read(event, |entry| part.show(&entry));
     }
@@ -144,7 +144,7 @@ pub fn summary(account: &Account) -> String {
 /// ([`stream`](dupack_lab::trace::stream::stream)), in bounded memory.
 #[derive(Debug)]
 pub struct Sketch {
-    part: Part,
+    part: FigurePart,
     /// `None` before the trace begins.
     reader: Option<Reader>,
 }
@@ -154,7 +154,7 @@ impl Sketch {
     #[must_use]
     pub fn new(span: Span) -> Self {
         Self {
-            part: Part::new(span, MOST_POINTS),
+            part: FigurePart::new(span, MOST_POINTS),
             reader: None,
         }
     }

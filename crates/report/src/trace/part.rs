@@ -11,7 +11,7 @@ use crate::figure::{Duplicates, Retransmissions, SackBlock, TimeSequence};
 
 /// The points of a figure of one part of a trace.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct FigurePart {
     span: Span,
     most: usize,
     sends: Marks,
@@ -30,7 +30,7 @@ pub(super) struct Part {
     phases: Steps,
 }
 
-/// All phases. [`Part::phases`] has their indices in this array. If a figure is thinned, the last phase of a pixel
+/// All phases. [`FigurePart::phases`] has their indices in this array. If a figure is thinned, the last phase of a pixel
 /// column is always kept.
 const PHASES: [Phase; 5] = [
     Phase::Avoidance,
@@ -40,7 +40,7 @@ const PHASES: [Phase; 5] = [
     Phase::Timeout,
 ];
 
-impl Part {
+impl FigurePart {
     /// Returns a part with at most `most` points of each kind.
     pub fn new(span: Span, most: usize) -> Self {
         let (marks, steps) = (|| Marks::new(most), || Steps::new(most));

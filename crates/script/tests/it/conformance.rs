@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use dupack_script::suite::{play, scripts};
-use dupack_script::{Options, Outcome};
+use dupack_script::{Options, ScriptOutcome};
 
 fn ours() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance");
@@ -16,10 +16,10 @@ fn all_scripts_pass() {
     assert!(paths.len() >= 60, "{} scripts", paths.len());
     for path in paths {
         let played = play(&path, &Options::default());
-        if let Outcome::Failed(failure) = &played.outcome {
+        if let ScriptOutcome::Failed(failure) = &played.outcome {
             panic!("{}\n{failure}", path.display());
         }
-        assert_eq!(played.outcome, Outcome::Passed, "{}", path.display());
+        assert_eq!(played.outcome, ScriptOutcome::Passed, "{}", path.display());
     }
 }
 

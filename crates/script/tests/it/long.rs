@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use dupack_script::{Options, Outcome, run};
+use dupack_script::{Options, ScriptOutcome, run};
 
 const LISTENER: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
     +0 bind(3, ..., ...) = 0\n\
@@ -56,7 +56,7 @@ fn stamp(times: usize) -> String {
 fn takes(script: &str) -> u64 {
     let begin = worked();
     let outcome = run(script, Path::new("."), &Options::default());
-    assert_eq!(outcome, Outcome::Passed);
+    assert_eq!(outcome, ScriptOutcome::Passed);
     worked() - begin
 }
 
@@ -84,7 +84,7 @@ fn ten_times_the_events_take_ten_times_as_long() {
 #[test]
 fn an_unclosed_comment_is_an_error() {
     let outcome = run(&"/*".repeat(500_000), Path::new("."), &Options::default());
-    let Outcome::Failed(failure) = outcome else {
+    let ScriptOutcome::Failed(failure) = outcome else {
         panic!("{outcome:?}");
     };
     assert!(failure.message.contains("`*/`"), "{}", failure.message);

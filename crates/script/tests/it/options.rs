@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
-use dupack_script::{Options, Outcome, run};
+use dupack_script::{Options, ScriptOutcome, run};
 
-fn outcome(line: &str) -> Outcome {
+fn outcome(line: &str) -> ScriptOutcome {
     let source = format!("0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n{line}\n");
     run(&source, Path::new("."), &Options::default())
 }
@@ -35,9 +35,12 @@ fn values_that_linux_rejects_are_rejected() {
     ] {
         let call = format!("+0 setsockopt(3, SOL_TCP, {option}, {value}, 4)");
         let refused = outcome(&format!("{call} = -1 {error}"));
-        assert_eq!(refused, Outcome::Passed, "{call}");
+        assert_eq!(refused, ScriptOutcome::Passed, "{call}");
         let taken = outcome(&format!("{call} = 0"));
-        assert!(matches!(taken, Outcome::Failed(_)), "{call}: {taken:?}");
+        assert!(
+            matches!(taken, ScriptOutcome::Failed(_)),
+            "{call}: {taken:?}"
+        );
     }
 }
 
@@ -57,7 +60,7 @@ fn values_that_linux_accepts_are_accepted() {
         ("TCP_CONGESTION", "\"cubic\""),
     ] {
         let call = format!("+0 setsockopt(3, SOL_TCP, {option}, {value}, 4) = 0");
-        assert_eq!(outcome(&call), Outcome::Passed, "{call}");
+        assert_eq!(outcome(&call), ScriptOutcome::Passed, "{call}");
     }
 }
 
@@ -65,7 +68,7 @@ fn values_that_linux_accepts_are_accepted() {
 #[test]
 fn an_unsupported_control_of_linux_is_skipped() {
     let call = "+0 setsockopt(3, SOL_TCP, TCP_CONGESTION, \"dctcp-reno\", 10) = 0";
-    assert!(matches!(outcome(call), Outcome::Skipped(_)));
+    assert!(matches!(outcome(call), ScriptOutcome::Skipped(_)));
 }
 
 /// Zero resets the option.
@@ -82,17 +85,17 @@ fn a_segment_size_of_zero_resets_the_option() {
              +0 > S 0:0(0) <mss 1460,sackOK,TS val 0 ecr 0,nop,wscale 7>"
         ))
     };
-    assert!(matches!(offered("1000"), Outcome::Failed(_)));
-    assert_eq!(offered("1000 0"), Outcome::Passed);
+    assert!(matches!(offered("1000"), ScriptOutcome::Failed(_)));
+    assert_eq!(offered("1000 0"), ScriptOutcome::Passed);
 }
 
 /// Scripts can observe memory shared with the kernel, and there is none here.
 #[test]
 fn zero_copy_is_skipped() {
     let call = "+0 setsockopt(3, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0";
-    assert!(matches!(outcome(call), Outcome::Skipped(_)));
+    assert!(matches!(outcome(call), ScriptOutcome::Skipped(_)));
     let call = "+0 send(3, ..., 4000, MSG_ZEROCOPY) = 4000";
-    assert!(matches!(outcome(call), Outcome::Skipped(_)));
+    assert!(matches!(outcome(call), ScriptOutcome::Skipped(_)));
 }
 
 /// The script's settings apply to a given stack unless the stack's text sets the parameter.
@@ -116,8 +119,11 @@ fn settings_of_the_script_apply_to_a_given_stack() {
         run(source, Path::new("."), &options)
     };
     for stack in ["rack/cubic", "rack/reno", "sack/reno"] {
-        assert_eq!(played(stack), Outcome::Passed, "{stack}");
+        assert_eq!(played(stack), ScriptOutcome::Passed, "{stack}");
     }
     // A tail loss probe retransmits the last segment.
-    assert!(matches!(played("rack(tlp=on)/cubic"), Outcome::Failed(_)));
+    assert!(matches!(
+        played("rack(tlp=on)/cubic"),
+        ScriptOutcome::Failed(_)
+    ));
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use dupack_script::{Failure, Options, Outcome, run};
+use dupack_script::{Failure, Options, ScriptOutcome, run};
 
 const OPEN: &str = "\
     0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
@@ -14,14 +14,14 @@ const OPEN: &str = "\
    +0 accept(3, ..., ...) = 4
 ";
 
-fn outcome(rest: &str) -> Outcome {
+fn outcome(rest: &str) -> ScriptOutcome {
     let source = format!("{OPEN}{rest}");
     run(&source, Path::new("."), &Options::default())
 }
 
 fn failure(rest: &str) -> Failure {
     match outcome(rest) {
-        Outcome::Failed(failure) => failure,
+        ScriptOutcome::Failed(failure) => failure,
         other => panic!("{rest}: {other:?}"),
     }
 }
@@ -123,8 +123,8 @@ fn control_characters_are_escaped() {
         "+0 `\u{1b}`",
     ] {
         let screen = match outcome(text) {
-            Outcome::Failed(failure) => failure.to_string(),
-            Outcome::Skipped(skip) => skip.to_string(),
+            ScriptOutcome::Failed(failure) => failure.to_string(),
+            ScriptOutcome::Skipped(skip) => skip.to_string(),
             other => panic!("{text:?}: {other:?}"),
         };
         let raw = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
@@ -146,7 +146,7 @@ fn control_characters_are_escaped() {
 fn a_byte_order_mark_is_ignored() {
     let source = format!("\u{feff}{OPEN}");
     let outcome = run(&source, Path::new("."), &Options::default());
-    assert_eq!(outcome, Outcome::Passed);
+    assert_eq!(outcome, ScriptOutcome::Passed);
 }
 
 /// Each entry has an event, the line that fails, counted from the first line after the handshake, and words of the
@@ -240,8 +240,8 @@ fn each_kind_of_event_can_pass() {
         "+0 sendmsg(4, {msg_name(...)=..., msg_iov(2)=[{..., 10}, {..., 20}], msg_flags=0}, 0) = 30\n+0 > P. 1:31(30) ack 1",
     ] {
         match outcome(rest) {
-            Outcome::Passed => {}
-            Outcome::Failed(failure) => panic!("{rest}\n{failure}"),
+            ScriptOutcome::Passed => {}
+            ScriptOutcome::Failed(failure) => panic!("{rest}\n{failure}"),
             other => panic!("{rest}: {other:?}"),
         }
     }
@@ -262,7 +262,7 @@ fn unsupported_features_skip_the_script_at_their_line() {
         ("+0 `nstat`", 1, "nstat"),
     ] {
         match outcome(rest) {
-            Outcome::Skipped(skip) => {
+            ScriptOutcome::Skipped(skip) => {
                 assert_eq!(skip.line, line + 7, "{rest}");
                 assert!(skip.reason.contains(words), "{rest}: {}", skip.reason);
             }
@@ -275,7 +275,7 @@ fn unsupported_features_skip_the_script_at_their_line() {
 fn a_trace_is_a_figure_and_a_capture() {
     let source = format!("{OPEN}+0 write(4, ..., 2000) = 2000\n+0 > P. 1:2001(2000) ack 1\n");
     let (outcome, trace) = dupack_script::run_traced(&source, Path::new("."), &Options::default());
-    assert_eq!(outcome, Outcome::Passed);
+    assert_eq!(outcome, ScriptOutcome::Passed);
     let trace = trace.expect("a connection");
     #[cfg(feature = "figures")]
     assert!(trace.svg("title", "").expect("a figure").contains("<svg"));

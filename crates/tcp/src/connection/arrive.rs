@@ -29,7 +29,7 @@ enum Standing {
 
 /// Result of a segment's ACK field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum AckCheck {
     /// The ACK was processed.
     Taken,
     /// There is no ACK: the segment is ignored (RFC 9293 §3.10.7.4, fifth).
@@ -86,13 +86,13 @@ impl Connection {
             }
         }
         match self.take_ack(now, segment) {
-            Verdict::Taken => {}
-            Verdict::Missing => return None,
-            Verdict::Ancient => {
+            AckCheck::Taken => {}
+            AckCheck::Missing => return None,
+            AckCheck::Ancient => {
                 self.challenge(now);
                 return None;
             }
-            Verdict::Unsent => {
+            AckCheck::Unsent => {
                 let ignored = self.config.unsent_ack == UnsentAck::Ignored;
                 if !(ignored && self.state == State::Established) {
                     self.challenge(now);
@@ -148,21 +148,21 @@ impl Connection {
         }
     }
 
-    fn take_ack(&mut self, now: Instant, segment: &Segment) -> Verdict {
+    fn take_ack(&mut self, now: Instant, segment: &Segment) -> AckCheck {
         let (Some(engine), Some(number)) = (&mut self.engine, segment.ack) else {
-            return Verdict::Missing;
+            return AckCheck::Missing;
         };
         let una = engine.una();
         let distance = number.0.wrapping_sub(engine.first().at(una).0) as i32;
         let ahead = i64::from(distance);
         if ahead > (engine.nxt() - una) as i64 {
-            return Verdict::Unsent;
+            return AckCheck::Unsent;
         }
         if -ahead > i64::from(engine.peer_window_max) {
-            return Verdict::Ancient;
+            return AckCheck::Ancient;
         }
         let Some(offset) = una.checked_add_signed(ahead) else {
-            return Verdict::Taken;
+            return AckCheck::Taken;
         };
         let window = engine.window_in(segment, offset);
         // An ACK beside data that reports nothing new is not a duplicate (RFC 5681 §2).
@@ -172,7 +172,7 @@ impl Connection {
             && segment.options.sacks.is_empty()
             && offset + u64::from(window) == engine.sender.peer_edge();
         if silent {
-            return Verdict::Taken;
+            return AckCheck::Taken;
         }
         let stamps = segment.options.timestamps.zip(self.clock.as_ref());
         let ack = Ack {
@@ -191,7 +191,7 @@ impl Connection {
         if engine.path.awaits_ack() || engine.sender.is_probing_path() {
             engine.path_acknowledged(now, &mut self.path_counters);
         }
-        Verdict::Taken
+        AckCheck::Taken
     }
 
     /// Notes a sign of life from the peer, and its clock.

@@ -29,7 +29,7 @@ pub trait Application: Send {
     fn finished(&mut self) {}
 
     /// Called when the connection is over.
-    fn closed(&mut self, _outcome: &Outcome) {}
+    fn closed(&mut self, _outcome: &ConnectionReport) {}
 }
 
 /// Data that an application has to send.
@@ -51,7 +51,7 @@ pub enum Supply {
 /// Result of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Outcome {
+pub struct ConnectionReport {
     /// Reason for the end. `None` if the connection is in TIME-WAIT, after both ends have finished.
     pub reason: Option<Reason>,
     /// Negotiated options, if the handshake was completed.
@@ -68,7 +68,7 @@ pub struct Outcome {
     pub received_bytes: u64,
 }
 
-impl Outcome {
+impl ConnectionReport {
     /// Returns `true` if both directions ended properly.
     #[must_use]
     pub fn is_complete(&self) -> bool {

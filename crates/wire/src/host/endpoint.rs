@@ -10,7 +10,7 @@ use dupack_tcp::receiver::Receiver;
 use dupack_tcp::sender::Sender;
 use dupack_tcp::time::Instant;
 
-use super::application::{Application, Outcome, Supply};
+use super::application::{Application, ConnectionReport, Supply};
 use super::outbox::{Ends, Outbox};
 use super::ring::Ring;
 use crate::device::Device;
@@ -334,8 +334,8 @@ impl Endpoint {
         self.ends
     }
 
-    pub(super) fn outcome(&self) -> Outcome {
-        Outcome {
+    pub(super) fn outcome(&self) -> ConnectionReport {
+        ConnectionReport {
             reason: self.reason,
             negotiated: self.negotiated,
             sender: self.connection.sender().map(|sender| sender.stats()),

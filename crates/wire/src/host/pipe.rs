@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use thiserror::Error;
 
 use super::Waker;
-use super::application::{Application, Outcome, Supply};
+use super::application::{Application, ConnectionReport, Supply};
 
 /// Bytes read or written at once, and the maximum number of such chunks in a queue.
 const CHUNK_BYTES: usize = 1 << 16;
@@ -24,13 +24,13 @@ pub struct Pipe {
     input: Input,
     /// `None` once the peer's stream has ended.
     output: Option<SyncSender<Vec<u8>>>,
-    outcome: Sender<Outcome>,
+    outcome: Sender<ConnectionReport>,
 }
 
 /// The part of a [`Pipe`] that stays with its creator.
 #[derive(Debug)]
 pub struct PipeEnd {
-    outcome: Receiver<Outcome>,
+    outcome: Receiver<ConnectionReport>,
     /// Error that ended the input early. The input's thread itself may block forever.
     input_failure: Receiver<io::Error>,
     writer: JoinHandle<io::Result<()>>,
@@ -55,7 +55,7 @@ impl PipeEnd {
     /// # Errors
     ///
     /// Returns an error if one of the streams failed, regardless of the connection's result.
-    pub fn finish(self) -> Result<Option<Outcome>, PipeError> {
+    pub fn finish(self) -> Result<Option<ConnectionReport>, PipeError> {
         // All received data is written first, even if the input failed.
         let written = self.writer.join();
         if let Ok(failure) = self.input_failure.try_recv() {
@@ -247,7 +247,7 @@ impl Application for Pipe {
         }
     }
 
-    fn closed(&mut self, outcome: &Outcome) {
+    fn closed(&mut self, outcome: &ConnectionReport) {
         // The receiver may be gone.
         let _ = self.outcome.send(*outcome);
     }
@@ -314,7 +314,7 @@ mod tests {
         let (mut pipe, end) = Pipe::new(None, Box::new(full.unwrap()), &waker).unwrap();
         assert_eq!(pipe.take(b"bytes"), 5);
         pipe.finished();
-        pipe.closed(&Outcome {
+        pipe.closed(&ConnectionReport {
             reason: None,
             negotiated: None,
             sender: None,

@@ -16,7 +16,7 @@ use super::endpoint::Endpoint;
 use super::groups::{completes, opens};
 use super::outbox::Ends;
 use crate::device::Device;
-use crate::isn::cookie::{Asked, Kept};
+use crate::isn::cookie::{Asked, CookieOptions};
 
 /// Decision on such a packet.
 pub(super) enum Reception {
@@ -79,7 +79,7 @@ impl<D: Device> Host<D> {
             return refuse(syn);
         };
         let mut config = plain(self.complete(offer.config, ends));
-        let kept = Kept {
+        let kept = CookieOptions {
             mss: syn.options.mss.unwrap_or(config.default_peer_mss),
             sack: syn.options.sack_permitted,
         };

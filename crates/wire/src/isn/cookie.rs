@@ -35,14 +35,14 @@ const HASH_MASK: u32 = (1 << SACK_SHIFT) - 1;
 
 /// Options that a cookie stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct CookieOptions {
     /// Maximum segment size in bytes, as in the SYN or a little less.
     pub(crate) mss: u16,
     /// SACK, if it was offered.
     pub(crate) sack: Sack,
 }
 
-impl Kept {
+impl CookieOptions {
     /// Returns the bits of the options in a cookie, or `None` if the segment size is smaller than every size in the
     /// table.
     fn bits(self) -> Option<u32> {
@@ -69,14 +69,24 @@ pub(crate) struct Asked {
 impl Secret {
     /// Returns the sequence number for the answer to a SYN of which only `kept` is stored. Returns `None` if the
     /// segment size is too small.
-    pub(crate) fn cookie(&self, now: Instant, asked: Asked, kept: Kept) -> Option<SeqNumber> {
+    pub(crate) fn cookie(
+        &self,
+        now: Instant,
+        asked: Asked,
+        kept: CookieOptions,
+    ) -> Option<SeqNumber> {
         let period = now.as_nanos() / PERIOD_NANOS;
         let bits = kept.bits()? | (period as u32) << PERIOD_SHIFT;
         Some(SeqNumber(bits | self.cookie_hash(period, bits, asked)))
     }
 
     /// Returns the options stored in the answer with sequence number `iss`, if this host sent that answer recently.
-    pub(crate) fn read_cookie(&self, now: Instant, asked: Asked, iss: SeqNumber) -> Option<Kept> {
+    pub(crate) fn read_cookie(
+        &self,
+        now: Instant,
+        asked: Asked,
+        iss: SeqNumber,
+    ) -> Option<CookieOptions> {
         let current = now.as_nanos() / PERIOD_NANOS;
         let bits = iss.0 & !HASH_MASK;
         let is_ours = |period: u64| {
@@ -85,7 +95,7 @@ impl Secret {
         };
         let periods = [Some(current), current.checked_sub(1)];
         let ours = periods.into_iter().flatten().any(is_ours);
-        ours.then(|| Kept::of_bits(iss.0))
+        ours.then(|| CookieOptions::of_bits(iss.0))
     }
 
     fn cookie_hash(&self, period: u64, bits: u32, asked: Asked) -> u32 {
@@ -100,7 +110,7 @@ mod tests {
     use super::*;
     use dupack_tcp::time::Duration;
 
-    const KEPT: Kept = Kept {
+    const KEPT: CookieOptions = CookieOptions {
         mss: 1460,
         sack: Sack::Permitted,
     };
@@ -128,13 +138,13 @@ mod tests {
             (9000, 1460),
         ] {
             for sack in [Sack::Permitted, Sack::Absent] {
-                let said = Kept { mss: told, sack };
+                let said = CookieOptions { mss: told, sack };
                 let cookie = secret.cookie(at(5), asked(), said).expect("a cookie");
                 let read = secret.read_cookie(at(6), asked(), cookie);
-                assert_eq!(read, Some(Kept { mss: kept, sack }), "{told}");
+                assert_eq!(read, Some(CookieOptions { mss: kept, sack }), "{told}");
             }
         }
-        let small = Kept { mss: 535, ..KEPT };
+        let small = CookieOptions { mss: 535, ..KEPT };
         assert_eq!(secret.cookie(at(5), asked(), small), None);
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::io;
 
 use dupack_net::event::InsertionNumber;
-use dupack_net::link::{Fate, Flight, Link, LinkConfig, Offer, Verdict};
+use dupack_net::link::{Admission, Fate, Flight, Link, LinkConfig, Offer};
 use dupack_net::packet::PacketKind;
 use dupack_tcp::time::{Duration, Instant};
 
@@ -204,14 +204,14 @@ impl Lane {
             let verdict = self.link.offer(received.at, number, &offer);
             if let Some(flow) = self.passage(slot) {
                 flow.offered += 1;
-                if let Verdict::Accepted { wait } | Verdict::Marked { wait } = verdict {
+                if let Admission::Accepted { wait } | Admission::Marked { wait } = verdict {
                     flow.waits.record(wait);
                 }
             }
             match verdict {
-                Verdict::Accepted { .. } => {}
-                Verdict::Marked { .. } => self.frames.mark(SegmentId { slot, index }),
-                Verdict::Dropped(_) => self.lose(slot),
+                Admission::Accepted { .. } => {}
+                Admission::Marked { .. } => self.frames.mark(SegmentId { slot, index }),
+                Admission::Dropped(_) => self.lose(slot),
             }
             self.settle();
         }

@@ -26,7 +26,7 @@ use thiserror::Error;
 use super::Side;
 use super::frame::Piece;
 use crate::clock::WallClock;
-use dupack_packet::capture::{CaptureError, CaptureTime, CaptureWriter, Part, Snap};
+use dupack_packet::capture::{CaptureError, CapturePart, CaptureTime, CaptureWriter, Snap};
 
 /// Maximum number of packets that wait to be written: about 50 MB of long packets. Each data packet is seen twice and
 /// causes half an ACK, so a path of 400 Mbit/s fills the channel in a third of a second.
@@ -270,7 +270,7 @@ impl CaptureFileError {
 
     /// Wraps the error of a file that cannot be started.
     fn at_start(path: &Path) -> impl Fn(io::Error) -> Self {
-        let part = Part::Header;
+        let part = CapturePart::Header;
         move |source| Self::of(path)(CaptureError::Write { part, source })
     }
 }

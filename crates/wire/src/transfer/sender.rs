@@ -28,7 +28,7 @@ use super::{
 use crate::Secret;
 use crate::family::Family;
 use crate::host::{
-    Application, Host, HostConfig, Opening, Outcome, Pattern, Supply, Waker, random_key,
+    Application, ConnectionReport, Host, HostConfig, Opening, Pattern, Supply, Waker, random_key,
 };
 use crate::path::{Attachment, EndpointLosses, PathNetwork, Side};
 
@@ -47,7 +47,7 @@ pub(super) enum Running {
     Endpoint {
         host: JoinHandle<io::Result<EndpointLosses>>,
         waker: Waker,
-        outcomes: Receiver<Outcome>,
+        outcomes: Receiver<ConnectionReport>,
         record: Record,
     },
 }
@@ -216,7 +216,7 @@ struct Supplier {
     /// Time for which the alarm is set.
     awaited: Option<Instant>,
     record: Record,
-    outcome: Sender<Outcome>,
+    outcome: Sender<ConnectionReport>,
 }
 
 impl Application for Supplier {
@@ -258,7 +258,7 @@ impl Application for Supplier {
         bytes.len()
     }
 
-    fn closed(&mut self, outcome: &Outcome) {
+    fn closed(&mut self, outcome: &ConnectionReport) {
         // The receiver may be gone.
         let _ = self.outcome.send(*outcome);
     }

@@ -30,7 +30,7 @@ use super::sender::{Attached, attach, establish, socket};
 use super::{Origin, PATTERN, ReceiverConfig, SLICE, SackCompression, Stop, TransferError, system};
 use crate::clock::WallClock;
 use crate::family::Family;
-use crate::host::{Application, Digest, Opening, Outcome, Pattern, Supply, Waker};
+use crate::host::{Application, ConnectionReport, Digest, Opening, Pattern, Supply, Waker};
 use crate::path::{
     Attachment, EndpointLosses, FlowPassage, NetworkError, PathConfig, PathNetwork, PathReport,
     Side,
@@ -403,7 +403,7 @@ type Counted = BTreeMap<usize, io::Result<SocketStats>>;
 struct Ours {
     host: JoinHandle<io::Result<EndpointLosses>>,
     waker: Waker,
-    outcomes: BTreeMap<usize, Receiver<Outcome>>,
+    outcomes: BTreeMap<usize, Receiver<ConnectionReport>>,
 }
 
 impl Senders {
@@ -519,7 +519,7 @@ impl Ours {
     fn start(
         config: &SharedConfig,
         network: &PathNetwork,
-        openings: Vec<(usize, SocketAddr, Opening, Receiver<Outcome>)>,
+        openings: Vec<(usize, SocketAddr, Opening, Receiver<ConnectionReport>)>,
     ) -> Result<Self, TransferError> {
         let Attached { mut host, waker } = attach(network, &config.attachment)?;
         let mut outcomes = BTreeMap::new();
@@ -549,7 +549,7 @@ struct Greedy {
     course: Course,
     start: Duration,
     pattern: Pattern,
-    outcome: std::sync::mpsc::Sender<Outcome>,
+    outcome: std::sync::mpsc::Sender<ConnectionReport>,
 }
 
 impl Application for Greedy {
@@ -565,7 +565,7 @@ impl Application for Greedy {
         bytes.len()
     }
 
-    fn closed(&mut self, outcome: &Outcome) {
+    fn closed(&mut self, outcome: &ConnectionReport) {
         // The receiver may be gone.
         let _ = self.outcome.send(*outcome);
     }

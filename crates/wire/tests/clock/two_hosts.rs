@@ -18,8 +18,8 @@ use dupack_wire::device::{
     Device, Fate, Filter, Granted, PairConfig, PairEnd, Sighting, Way, pair,
 };
 use dupack_wire::host::{
-    Application, Destinations, Digest, Host, HostConfig, HostCounters, Offer, Once, Outcome,
-    Pattern, Supply,
+    Application, ConnectionReport, Destinations, Digest, Host, HostConfig, HostCounters, Offer,
+    Once, Pattern, Supply,
 };
 use dupack_wire::path::{PathConfig, RunningPath};
 use pcap_file::pcapng::{Block, PcapNgReader};
@@ -29,7 +29,7 @@ const PORT: u16 = 5001;
 
 /// Result of one end.
 struct End {
-    outcome: Outcome,
+    outcome: ConnectionReport,
     digest: Digest,
     host: HostCounters,
 }
@@ -39,7 +39,7 @@ struct Talker {
     pattern: Pattern,
     left: u64,
     digest: Digest,
-    report: Sender<(Outcome, Digest)>,
+    report: Sender<(ConnectionReport, Digest)>,
 }
 
 impl Application for Talker {
@@ -58,13 +58,13 @@ impl Application for Talker {
         bytes.len()
     }
 
-    fn closed(&mut self, outcome: &Outcome) {
+    fn closed(&mut self, outcome: &ConnectionReport) {
         // The test may have given up.
         let _ = self.report.send((*outcome, self.digest.clone()));
     }
 }
 
-fn talker(seed: u64) -> (Talker, Receiver<(Outcome, Digest)>) {
+fn talker(seed: u64) -> (Talker, Receiver<(ConnectionReport, Digest)>) {
     let (report, reports) = channel();
     let talker = Talker {
         pattern: Pattern::new(seed),

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use dupack_wire::Family;
-use dupack_wire::host::{Application, Outcome, Supply, Waker};
+use dupack_wire::host::{Application, ConnectionReport, Supply, Waker};
 use dupack_wire::namespace::Namespace;
 
 use crate::iperf3::{
@@ -188,7 +188,7 @@ impl Test {
         self.progress.lock().expect("nobody panicked")
     }
 
-    fn closed(&self, outcome: &Outcome) {
+    fn closed(&self, outcome: &ConnectionReport) {
         eprintln!("{outcome:?}");
         self.progress().complete += u32::from(outcome.is_complete());
     }
@@ -281,7 +281,7 @@ impl Application for Control {
         bytes.len()
     }
 
-    fn closed(&mut self, outcome: &Outcome) {
+    fn closed(&mut self, outcome: &ConnectionReport) {
         self.test.closed(outcome);
     }
 }
@@ -329,7 +329,7 @@ impl Application for Data {
         bytes.len()
     }
 
-    fn closed(&mut self, outcome: &Outcome) {
+    fn closed(&mut self, outcome: &ConnectionReport) {
         self.test.closed(outcome);
     }
 }

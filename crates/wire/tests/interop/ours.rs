@@ -13,8 +13,8 @@ use dupack_tcp::time::Duration;
 use dupack_wire::Family;
 use dupack_wire::Secret;
 use dupack_wire::host::{
-    Application, Digest, Host, HostConfig, HostCounters, Listener, Offer, Once, Opening, Outcome,
-    Pattern, Supply, Waker,
+    Application, ConnectionReport, Digest, Host, HostConfig, HostCounters, Listener, Offer, Once,
+    Opening, Pattern, Supply, Waker,
 };
 use dupack_wire::namespace::Namespace;
 use dupack_wire::tun::{Offload, Prefix, Tun, TunConfig};
@@ -175,7 +175,7 @@ impl Drop for Running {
 pub struct Report {
     pub bytes: u64,
     pub hash: u128,
-    pub outcome: Outcome,
+    pub outcome: ConnectionReport,
 }
 
 /// Time at which our side ends its stream.
@@ -253,7 +253,7 @@ impl Application for Duplex {
         self.peer = Peer::Finished;
     }
 
-    fn closed(&mut self, outcome: &Outcome) {
+    fn closed(&mut self, outcome: &ConnectionReport) {
         let report = Report {
             bytes: self.digest.bytes(),
             hash: self.digest.value(),

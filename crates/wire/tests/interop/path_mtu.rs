@@ -7,7 +7,7 @@ use dupack_net::link::LinkConfig;
 use dupack_tcp::connection::ProbingRule;
 use dupack_tcp::time::Duration;
 use dupack_wire::Family;
-use dupack_wire::host::{Digest, Outcome};
+use dupack_wire::host::{ConnectionReport, Digest};
 use dupack_wire::path::{
     Attachment, HopSays, NarrowHop, PathConfig, PathNetwork, PathReport, Side,
 };
@@ -47,7 +47,7 @@ pub fn cases() -> Vec<Case> {
 
 /// Result of our connection, and the traffic.
 struct Passed {
-    outcome: Outcome,
+    outcome: ConnectionReport,
     report: PathReport,
 }
 

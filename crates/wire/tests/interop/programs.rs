@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use dupack_wire::Family;
-use dupack_wire::host::{Application, Digest, Outcome, Pattern, Supply};
+use dupack_wire::host::{Application, ConnectionReport, Digest, Pattern, Supply};
 use dupack_wire::namespace::{Child, Namespace};
 use tempfile::TempDir;
 
@@ -45,7 +45,7 @@ struct Http {
     received: Vec<u8>,
     expects: Expects,
     digest: Digest,
-    result: Sender<(Digest, Outcome)>,
+    result: Sender<(Digest, ConnectionReport)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,11 @@ enum Expects {
 }
 
 impl Http {
-    fn new(head: String, starts: Starts, body: u64) -> (Self, Receiver<(Digest, Outcome)>) {
+    fn new(
+        head: String,
+        starts: Starts,
+        body: u64,
+    ) -> (Self, Receiver<(Digest, ConnectionReport)>) {
         let (result, results) = channel();
         let http = Self {
             head: head.into_bytes(),
@@ -134,7 +138,7 @@ impl Application for Http {
         bytes.len()
     }
 
-    fn closed(&mut self, outcome: &Outcome) {
+    fn closed(&mut self, outcome: &ConnectionReport) {
         let digest = std::mem::take(&mut self.digest);
         let _ = self.result.send((digest, *outcome));
     }
@@ -183,7 +187,7 @@ fn curl_fetches_from_us(family: Family) {
 }
 
 /// Creates a server of ours for one page.
-fn page() -> (Http, Receiver<(Digest, Outcome)>) {
+fn page() -> (Http, Receiver<(Digest, ConnectionReport)>) {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {BYTES}\r\nConnection: close\r\n\r\n");
     Http::new(head, Starts::WhenAsked, BYTES)
 }

@@ -19,9 +19,9 @@ use dupack_diagnosis::{
 };
 use dupack_packet::captured::CaptureReader;
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+type Fallible<T> = Result<T, Box<dyn Error>>;
 
-fn main() -> Outcome<()> {
+fn main() -> Fallible<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["labels", folder] => labels(Path::new(folder)),
@@ -31,7 +31,7 @@ fn main() -> Outcome<()> {
 }
 
 /// Returns the files of a folder with this ending, without it, in order.
-fn names(folder: &Path, end: &str) -> Outcome<Vec<PathBuf>> {
+fn names(folder: &Path, end: &str) -> Fallible<Vec<PathBuf>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
@@ -51,7 +51,7 @@ fn with(name: &Path, end: &str) -> PathBuf {
     PathBuf::from(format!("{}{end}", name.display()))
 }
 
-fn diagnosis(path: &Path) -> Outcome<Diagnosis> {
+fn diagnosis(path: &Path) -> Fallible<Diagnosis> {
     let mut reader = CaptureReader::new(File::open(path)?)?;
     Ok(diagnose(&mut reader, Flow::All, &mut ())?)
 }
@@ -74,7 +74,7 @@ struct Agreement {
     missing: u64,
 }
 
-fn labels(folder: &Path) -> Outcome<()> {
+fn labels(folder: &Path) -> Fallible<()> {
     let mut all = Agreement::default();
     for name in names(folder, ".labels.tsv")? {
         let found = told(&diagnosis(&with(&name, ".pcap"))?);
@@ -134,7 +134,7 @@ fn compare(
     row: &BTreeMap<&str, &str>,
     found: &BTreeMap<u64, Found>,
     all: &mut Agreement,
-) -> Outcome<()> {
+) -> Fallible<()> {
     let column = |key: &str| {
         let value = row.get(key).copied();
         value.ok_or_else(|| format!("{name}: a row lacks column {key}"))
@@ -197,7 +197,7 @@ const ROWS: [Row; 8] = [
     ("triple dupacks", |c| c.triple_duplicate_acks),
 ];
 
-fn counts(folder: &Path) -> Outcome<()> {
+fn counts(folder: &Path) -> Fallible<()> {
     let (mut same, mut other) = (0_u64, 0_u64);
     for name in names(folder, ".long")? {
         let text = std::fs::read_to_string(with(&name, ".long"))?;

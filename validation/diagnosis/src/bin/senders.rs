@@ -9,7 +9,7 @@
 
 use std::{env, fmt};
 
-use dupack_diagnosis::sender::{SenderReport, Verdict};
+use dupack_diagnosis::sender::{Identification, SenderReport};
 use dupack_truth::limits::lot::Drawn;
 use dupack_truth::limits::tape::End;
 use dupack_truth::senders::{Axis, Table, is_right, name_of};
@@ -87,7 +87,7 @@ fn describe(report: &SenderReport, drawn: &Drawn) {
 fn of_axis<N: fmt::Display>(
     axis: Axis,
     report: &SenderReport,
-    (verdict, most): (&Verdict<N>, usize),
+    (verdict, most): (&Identification<N>, usize),
     truth: &str,
 ) {
     let said = name_of(axis, report);

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::results::{Outcome, Played, Results};
+use super::results::{Played, Results, ScriptOutcome};
 
 /// Plays scripts against the kernel.
 pub struct Kernel<'p> {
@@ -73,8 +73,8 @@ impl<'p> Kernel<'p> {
             played.push(Played {
                 script: short.display().to_string(),
                 outcome: match came {
-                    None => Outcome::Passed,
-                    Some(_) => Outcome::Failed,
+                    None => ScriptOutcome::Passed,
+                    Some(_) => ScriptOutcome::Failed,
                 },
                 line,
                 reason,

@@ -4,8 +4,8 @@
 //! `validation/peers/packetdrill` keeps the result of each script, so that the page can be written without the scripts
 //! of other projects, which are not in the repository.
 
+mod conformance_page;
 mod kernel;
-mod page;
 mod reasons;
 mod results;
 mod suites;
@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use conformance_page::Page;
 use kernel::Kernel;
-use page::Page;
 use reasons::Reasons;
-use results::{Outcome, Results};
+use results::{Results, ScriptOutcome};
 use suites::{Scope, Suite, Suites};
 
 #[derive(Args)]
@@ -143,7 +143,8 @@ fn complaints(page: &Page<'_>) -> Result<(), String> {
             }
         }
         for script in page.reasons.scripts(key) {
-            let fails = |r: &results::Played| r.script == script && r.outcome == Outcome::Failed;
+            let fails =
+                |r: &results::Played| r.script == script && r.outcome == ScriptOutcome::Failed;
             if !results.played.iter().any(fails) {
                 lines.push(format!("{key}: {script} does not fail, but has a reason"));
             }

@@ -18,7 +18,7 @@ pub struct Results {
 pub struct Played {
     /// Path below the folder.
     pub script: String,
-    pub outcome: Outcome,
+    pub outcome: ScriptOutcome,
     /// Line of the failure, or 0.
     pub line: u64,
     /// The deviation, or the missing feature.
@@ -27,7 +27,7 @@ pub struct Played {
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum ScriptOutcome {
     Passed,
     /// A script that cannot be read has failed, too.
     #[serde(alias = "unread")]
@@ -35,7 +35,7 @@ pub enum Outcome {
     Skipped,
 }
 
-impl Outcome {
+impl ScriptOutcome {
     const fn word(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -54,7 +54,7 @@ struct Printed {
 #[derive(Deserialize)]
 struct PrintedScript {
     script: String,
-    outcome: Outcome,
+    outcome: ScriptOutcome,
     #[serde(default)]
     line: u64,
     #[serde(default)]
@@ -70,7 +70,7 @@ struct PrintedScript {
 impl PrintedScript {
     fn reason(&self) -> String {
         match (&self.differences[..], &self.expected, &self.came) {
-            _ if self.outcome == Outcome::Skipped => self.reason.clone(),
+            _ if self.outcome == ScriptOutcome::Skipped => self.reason.clone(),
             ([first, ..], ..) => format!("{}: {first}", self.message),
             ([], Some(expected), Some(came)) => {
                 format!("{}: expected {expected}, got {came}", self.message)
@@ -115,10 +115,14 @@ impl Results {
             let mut fields = line.splitn(4, ';');
             let mut field = || fields.next().ok_or_else(|| wrong(line));
             let (script, outcome) = (field()?.to_owned(), field()?);
-            let outcome = [Outcome::Passed, Outcome::Failed, Outcome::Skipped]
-                .into_iter()
-                .find(|known| known.word() == outcome)
-                .ok_or_else(|| wrong(line))?;
+            let outcome = [
+                ScriptOutcome::Passed,
+                ScriptOutcome::Failed,
+                ScriptOutcome::Skipped,
+            ]
+            .into_iter()
+            .find(|known| known.word() == outcome)
+            .ok_or_else(|| wrong(line))?;
             played.push(Played {
                 script,
                 outcome,
@@ -142,15 +146,15 @@ impl Results {
     }
 
     pub fn failed(&self) -> impl Iterator<Item = &Played> {
-        self.with(Outcome::Failed)
+        self.with(ScriptOutcome::Failed)
     }
 
-    pub fn with(&self, outcome: Outcome) -> impl Iterator<Item = &Played> {
+    pub fn with(&self, outcome: ScriptOutcome) -> impl Iterator<Item = &Played> {
         self.played.iter().filter(move |p| p.outcome == outcome)
     }
 
     /// Returns the number of scripts with an outcome.
-    pub fn count(&self, outcome: Outcome) -> usize {
+    pub fn count(&self, outcome: ScriptOutcome) -> usize {
         self.with(outcome).count()
     }
 
@@ -158,9 +162,9 @@ impl Results {
     pub fn in_short(&self) -> String {
         format!(
             "{} passed, {} failed, {} skipped",
-            self.count(Outcome::Passed),
-            self.count(Outcome::Failed),
-            self.count(Outcome::Skipped)
+            self.count(ScriptOutcome::Passed),
+            self.count(ScriptOutcome::Failed),
+            self.count(ScriptOutcome::Skipped)
         )
     }
 }

@@ -1,7 +1,7 @@
 //! The cards of docs/evaluation.md, the differences between its rules, and the stability of verdicts.
 
 mod cards;
-mod page;
+mod cards_page;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,17 +56,17 @@ pub fn run(args: &EvaluationArgs) -> Result<(), String> {
     };
     let path = root().join(PAGE);
     let text = fs::read_to_string(&path).map_err(|e| format!("{PAGE}: {e}"))?;
-    let mut text = put(&text, ("evaluation", "cards"), &page::cards(&cards))?;
+    let mut text = put(&text, ("evaluation", "cards"), &cards_page::cards(&cards))?;
     text = put(
         &text,
         ("evaluation", "rules"),
-        &page::rules(&cards, &broken),
+        &cards_page::rules(&cards, &broken),
     )?;
     if let Some(stability) = &stability {
         text = put(
             &text,
             ("evaluation", "stability"),
-            &page::stability(stability),
+            &cards_page::stability(stability),
         )?;
     }
     fs::write(&path, text).map_err(|e| format!("{PAGE}: {e}"))?;

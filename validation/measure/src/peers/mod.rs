@@ -1,7 +1,7 @@
 //! `cargo measure peers`: the same work in ns-2, ns-3, htsim and dupack, in turn, and the page about it.
 
 pub mod machine;
-mod page;
+mod performance_page;
 mod rows;
 pub mod sample;
 pub mod spread;
@@ -16,7 +16,7 @@ use clap::Args;
 use dupack_build::{output, release_example, root};
 
 use machine::Machine;
-use page::Page;
+use performance_page::Page;
 use rows::{Entry, Length, Row, rows};
 use sample::{Ending, Sample, Store};
 use tools::{Simulator, Tools, folder_for_programs};

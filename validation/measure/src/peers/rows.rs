@@ -23,19 +23,19 @@ pub struct Entry {
     pub at_once: usize,
     pub reading: Reading,
     /// The part of the row's work that is done, if all of it would take minutes.
-    pub part: Part,
+    pub part: Portion,
     pub length: Length,
 }
 
 /// Part of a row's work.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Part {
+pub enum Portion {
     All,
     /// A share, with its description.
     Share(f64, &'static str),
 }
 
-impl Part {
+impl Portion {
     /// Returns the share of the row's packets.
     pub fn share(self) -> f64 {
         match self {
@@ -160,7 +160,7 @@ fn one() -> Row {
                 ..peer(Simulator::Ns2, NS2_RUN, ns2)
             },
             Entry {
-                part: Part::Share(0.3, "300,000 packets"),
+                part: Portion::Share(0.3, "300,000 packets"),
                 ..peer(Simulator::Ns3, Program::Ns3("dumbbell"), ns3)
             },
         ],
@@ -176,7 +176,7 @@ fn ten() -> Row {
             dupack("", &["ten", "200"]),
             peer(Simulator::Ns2, NS2_DUMBBELL, "-duration 200"),
             Entry {
-                part: Part::Share(0.05, "10 s"),
+                part: Portion::Share(0.05, "10 s"),
                 ..peer(Simulator::Ns3, Program::Ns3("dumbbell"), "--duration=10")
             },
             peer(Simulator::Htsim, Program::Htsim, "-duration 200"),
@@ -196,7 +196,7 @@ fn hundred() -> Row {
             dupack("", &["hundred"]),
             peer(Simulator::Ns2, NS2_DUMBBELL, ns2),
             Entry {
-                part: Part::Share(0.25, "5 s"),
+                part: Portion::Share(0.25, "5 s"),
                 ..peer(Simulator::Ns3, Program::Ns3("dumbbell"), ns3)
             },
             peer(Simulator::Htsim, Program::Htsim, ns2),
@@ -219,7 +219,7 @@ fn thousand() -> Row {
                 ..peer(Simulator::Ns2, NS2_DUMBBELL, ns2)
             },
             Entry {
-                part: Part::Share(0.05, "1 s"),
+                part: Portion::Share(0.05, "1 s"),
                 length: Length::Long,
                 ..peer(Simulator::Ns3, Program::Ns3("dumbbell"), ns3)
             },
@@ -242,7 +242,7 @@ fn huge() -> Row {
             dupack("100,000 flows before they start", &["idle", &many]),
             dupack("1000 flows before they start", &["idle", &few]),
             Entry {
-                part: Part::Share(0.1, "10,000 flows"),
+                part: Portion::Share(0.1, "10,000 flows"),
                 length: Length::Long,
                 ..peer(Simulator::Ns2, NS2_DUMBBELL, ns2)
             },
@@ -265,7 +265,7 @@ fn chain() -> Row {
             ),
             Entry {
                 reading: Reading::WifiChain(190.0),
-                part: Part::Share(0.95, "packets of the last 190 s"),
+                part: Portion::Share(0.95, "packets of the last 190 s"),
                 length: Length::Long,
                 ..peer(Simulator::Ns3, Program::Ns3("wifi-chain"), ns3)
             },
@@ -281,7 +281,7 @@ fn dupack(variant: &str, arguments: &[&str]) -> Entry {
         arguments: arguments.iter().map(|&word| word.to_owned()).collect(),
         at_once: 1,
         reading: Reading::Line,
-        part: Part::All,
+        part: Portion::All,
         length: Length::Short,
     }
 }
@@ -295,7 +295,7 @@ fn peer(simulator: Simulator, program: Program, arguments: &str) -> Entry {
         arguments: arguments.split_whitespace().map(str::to_owned).collect(),
         at_once: 1,
         reading: Reading::Line,
-        part: Part::All,
+        part: Portion::All,
         length: Length::Short,
     }
 }

@@ -6,7 +6,7 @@ use super::spread::{Spread, short};
 use super::tools::Simulator;
 
 /// Last cells of a row.
-pub struct Verdict {
+pub struct GoalResult {
     /// dupack's result, if it was measured.
     pub ours: Option<String>,
     pub aim: String,
@@ -33,7 +33,7 @@ impl Reached {
     }
 }
 
-impl Verdict {
+impl GoalResult {
     /// Judges the best round of a build of dupack, as a shared machine only ever adds time; the median is shown beside
     /// it.
     pub fn of(row: &Row, build: Simulator, store: &Store) -> Self {

@@ -2,7 +2,7 @@
 
 mod bucket;
 mod loads;
-mod page;
+mod queues_page;
 mod settings;
 
 use std::fs;
@@ -72,7 +72,7 @@ pub fn run(args: &QueuesArgs) -> Result<(), String> {
         true => root().join(PAGE),
         false => target().join("queues.md"),
     };
-    let text = page::page(&compared, &buckets, args.seeds);
+    let text = queues_page::page(&compared, &buckets, args.seeds);
     fs::write(&page, text).map_err(|e| format!("cannot write {}: {e}", page.display()))?;
     eprintln!("written to {}", page.display());
     Ok(())

@@ -1,8 +1,8 @@
 //! `cargo measure wire-speed`: throughput over a TUN device to and from this machine's kernel, of our endpoint, smoltcp
 //! and a second kernel in turn, and the page about it.
 
-mod page;
 mod runs;
+mod wire_speed_page;
 
 use std::fs;
 use std::path::Path;
@@ -13,8 +13,8 @@ use dupack_build::{output, release_example, root, rustc, target};
 
 use crate::peers::machine::Machine;
 use crate::peers::sample::value_of;
-use page::Page;
 use runs::{RUNS, Run};
+use wire_speed_page::Page;
 
 /// Arguments of the command.
 #[derive(Args)]

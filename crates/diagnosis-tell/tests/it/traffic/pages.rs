@@ -1,7 +1,7 @@
 //! The page contains everything that the screen shows of a connection.
 
+use dupack_diagnosis_tell::diagnosis_page::{Scenes, files};
 use dupack_diagnosis_tell::notes::notes;
-use dupack_diagnosis_tell::page::{Scenes, files};
 use dupack_diagnosis_tell::summary::{closed_windows, ending, other_way, probes, stalls};
 use dupack_engine::folder::MemoryFolder;
 use dupack_tcp::connection::Flags;

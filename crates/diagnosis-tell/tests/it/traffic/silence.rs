@@ -1,8 +1,8 @@
 //! Connections that were not opened, and ends that stop answering: the first sentence says so.
 
 use dupack_diagnosis::Side;
+use dupack_diagnosis_tell::diagnosis_page::{Scenes, files};
 use dupack_diagnosis_tell::numbers::json;
-use dupack_diagnosis_tell::page::{Scenes, files};
 use dupack_diagnosis_tell::story::headline;
 use dupack_engine::folder::MemoryFolder;
 use dupack_report::files::PAGE;

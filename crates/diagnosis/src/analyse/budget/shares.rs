@@ -478,13 +478,13 @@ fn at_its_greatest(epochs: &[Span], mss: u64) -> (usize, usize) {
 }
 
 /// Limits of an interval by the bottleneck, for each queue level recorded at the time.
-struct Verdict {
+struct BottleneckLimits {
     clear: Option<Limit>,
     standing: Limit,
     overflowing: Limit,
 }
 
-impl Verdict {
+impl BottleneckLimits {
     fn of(span: &Span, path: &PathFacts) -> Self {
         let queue = |share: (u64, u64), rtt: Option<Duration>| {
             let (rtt, least) = rtt.zip(path.rtt_min)?;
@@ -566,7 +566,7 @@ fn limits_of(span: &Span, shape: Shape, path: &PathFacts) -> [Duration; Limit::C
             *slot += time;
         }
     };
-    let verdict = Verdict::of(span, path);
+    let verdict = BottleneckLimits::of(span, path);
     let mut drained = time_to_drain(span, path);
     add(queue_of_drain(span, path), drained);
     for kind in [Kind::Pause, Kind::Idle] {

@@ -29,7 +29,7 @@ use dupack_tcp::options::Sack;
 use dupack_tcp::time::{Duration, Instant};
 
 use self::case::TIMER_SLACK;
-pub(super) use self::case::{Case, DUP_THRESHOLD, Earlier, News, Verdict};
+pub(super) use self::case::{Attribution, Case, DUP_THRESHOLD, Earlier, News};
 use self::doubt::Doubt;
 use self::singles::Singles;
 use self::timers::{PROBE_AFTER, Probe};
@@ -154,7 +154,7 @@ impl Judge {
     }
 
     /// Judges a retransmission.
-    pub fn sent_again(&mut self, case: &Case) -> Verdict {
+    pub fn sent_again(&mut self, case: &Case) -> Attribution {
         let before = self.timeout_before(case);
         let timeout_of = self.after_single(case);
         let probes = self.probes;
@@ -175,7 +175,7 @@ impl Judge {
                 expiries: self.expiries + 1,
             });
         }
-        Verdict {
+        Attribution {
             timeout_before: before,
             timeout_of: timeout_of.or(verdict.timeout_of),
             doubtful,
@@ -184,15 +184,15 @@ impl Judge {
     }
 
     /// Attributes data that was acknowledged before its capture to the recovery that ended with that ACK.
-    fn left_over(&self, case: &Case) -> Option<Verdict> {
+    fn left_over(&self, case: &Case) -> Option<Attribution> {
         let over = self.over?;
         if case.end > case.una || case.start >= over.point {
             return None;
         }
-        Some(Verdict::of(over.cause(self.sack)))
+        Some(Attribution::of(over.cause(self.sack)))
     }
 
-    fn in_open(&mut self, case: &Case) -> Verdict {
+    fn in_open(&mut self, case: &Case) -> Attribution {
         if !case.has_evidence() {
             return self.by_timer(case);
         }
@@ -203,7 +203,7 @@ impl Judge {
     }
 
     /// Starts a recovery with its first retransmission.
-    fn fast(&mut self, case: &Case) -> Verdict {
+    fn fast(&mut self, case: &Case) -> Attribution {
         self.phase = Phase::Recovery { point: case.nxt };
         self.probe = None;
         let reports = case.sacked.max(u64::from(case.dup_acks));
@@ -213,10 +213,10 @@ impl Judge {
             (_, DUP_THRESHOLD..) => Cause::SackedBeyond,
             _ => Cause::Rack,
         };
-        Verdict::of(cause)
+        Attribution::of(cause)
     }
 
-    fn in_recovery(&mut self, case: &Case, point: u64) -> Verdict {
+    fn in_recovery(&mut self, case: &Case, point: u64) -> Attribution {
         if case.is_head() && self.is_timeout_in_spite_of_acks(case) {
             return self.timeout(case);
         }
@@ -224,19 +224,19 @@ impl Judge {
             return self.fast(case);
         }
         if case.repair_seen {
-            return Verdict::of(Cause::LostAgain);
+            return Attribution::of(Cause::LostAgain);
         }
         if !self.sack.is_on() && !case.is_head() && self.doubt.is_none() {
             self.goes_back = Habit::Yes;
         }
-        Verdict::of(if self.is_without_sack(case) {
+        Attribution::of(if self.is_without_sack(case) {
             Cause::PartialAck
         } else {
             Cause::FurtherHole
         })
     }
 
-    fn in_loss(&mut self, case: &Case, point: u64, since: Instant) -> Verdict {
+    fn in_loss(&mut self, case: &Case, point: u64, since: Instant) -> Attribution {
         let since_then = case.repaired_at.filter(|&at| at >= since);
         if case.is_head() {
             let again = Case {
@@ -249,9 +249,9 @@ impl Judge {
             }
         }
         if since_then.is_some() {
-            return Verdict::of(Cause::LostAgain);
+            return Attribution::of(Cause::LostAgain);
         }
-        Verdict::of(if case.start >= point {
+        Attribution::of(if case.start >= point {
             Cause::FurtherHole
         } else {
             Cause::AfterTimeout

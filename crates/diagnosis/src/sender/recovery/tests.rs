@@ -37,8 +37,8 @@ fn without_sack(shown: impl Fn(&mut Repairs)) -> Seen {
 }
 
 /// Returns a verdict without knowledge of the control.
-const fn any_control() -> Verdict<Control> {
-    Verdict {
+const fn any_control() -> Identification<Control> {
+    Identification {
         name: None,
         nearest: None,
         why: String::new(),
@@ -46,7 +46,7 @@ const fn any_control() -> Verdict<Control> {
     }
 }
 
-fn verdict_of(seen: &Seen) -> Verdict<Recovery> {
+fn verdict_of(seen: &Seen) -> Identification<Recovery> {
     verdict(seen, &any_control())
 }
 
@@ -297,7 +297,7 @@ fn pacing_hides_answers_to_acks() {
         repairs.not_limited_transmit = 8;
         repairs.pauses = 3;
     });
-    let model = Verdict {
+    let model = Identification {
         name: Some(Control::Bbr),
         ..any_control()
     };

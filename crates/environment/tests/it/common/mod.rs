@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_environment::{
-    Blueprint, Environment, EnvironmentError, Fingerprint, Outcome, Settings,
+    Blueprint, Environment, EnvironmentError, Fingerprint, Settings, StepOutput,
 };
 use dupack_lab::experiment::load::Source;
 
@@ -62,7 +62,7 @@ impl Player {
     }
 
     pub fn step(&mut self, actions: &[f32]) -> Result<(), EnvironmentError> {
-        let mut outcome = Outcome::new(
+        let mut outcome = StepOutput::new(
             &mut self.observations,
             &mut self.rewards,
             &mut self.terminated,

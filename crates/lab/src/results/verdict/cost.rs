@@ -2,14 +2,14 @@
 
 use super::contrast::{Side, better_side, paired};
 use super::limits::{HARM_MOST, Margins, WASTE_MOST_PERCENT};
-use super::{Answer, JUDGED, Prefer, Verdict};
+use super::{Answer, Contest, JUDGED, Prefer};
 use crate::results::measure::STANDING;
 use crate::results::medium::{NO_ANSWER_HERE, SOUND_LEAST};
 use crate::results::{Better, HarmRecord, Measure, Medium, Results};
 use crate::significance::Family;
 use crate::stats::{ratio, times};
 
-impl Verdict {
+impl Contest {
     /// Returns the gain and the costs of a stack: `2.89 × (2.85–2.94) the goodput of newreno/reno; takes 24 % of a
     /// CUBIC flow's goodput`. The costs are the measures by which another stack without excessive harm or waste is
     /// significantly better.

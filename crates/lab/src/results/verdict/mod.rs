@@ -295,7 +295,7 @@ impl Answer {
 /// Verdict on all stacks at a point, by all measures.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Verdict {
+pub struct Contest {
     /// The stacks with their measured values.
     pub contenders: Vec<Contender>,
     /// Comparisons of every pair of stacks by every measure.
@@ -308,7 +308,7 @@ pub struct Verdict {
     pub prefer: Option<Prefer>,
 }
 
-impl Verdict {
+impl Contest {
     /// Computes the verdict on all stacks at `point`.
     #[must_use]
     pub fn of(results: &Results, point: usize) -> Self {

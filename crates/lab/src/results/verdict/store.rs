@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::contrast::Effect;
 use super::cost::rules;
 use super::limits::{HARM_MOST, WASTE_MOST_PERCENT};
-use super::{Answer, Contrast, Margins, Side, Verdict, Warning};
+use super::{Answer, Contest, Contrast, Margins, Side, Warning};
 use crate::results::store::{Places, number, put, whole};
 use crate::results::{Answered, Measure};
 use crate::significance::LEVEL;
@@ -45,14 +45,14 @@ fn pairs(results: &Answered<'_>, point: usize) -> Vec<usize> {
     cells.iter().map(|cell| cell.pairs).collect()
 }
 
-fn stars(verdict: &Verdict) -> impl Iterator<Item = usize> {
+fn stars(verdict: &Contest) -> impl Iterator<Item = usize> {
     match &verdict.answer {
         Answer::Stars(stars) => stars.clone().into_iter(),
         _ => Vec::new().into_iter(),
     }
 }
 
-fn stack(verdict: &Verdict, stack: usize, pairs: usize) -> Value {
+fn stack(verdict: &Contest, stack: usize, pairs: usize) -> Value {
     let judgement = &verdict.stacks[stack];
     let beaten = judgement.beaten_by.iter().map(|beaten| {
         let by: Vec<&str> = beaten.measures.iter().map(|m| m.key()).collect();
@@ -72,7 +72,7 @@ fn stack(verdict: &Verdict, stack: usize, pairs: usize) -> Value {
     })
 }
 
-fn comparison(verdict: &Verdict, contrast: &Contrast) -> Value {
+fn comparison(verdict: &Contest, contrast: &Contrast) -> Value {
     let name = |stack: usize| verdict.contenders[stack].name.as_str();
     let (ratio, difference) = effect(contrast);
     json!({
@@ -95,7 +95,7 @@ const fn effect(contrast: &Contrast) -> (Option<f64>, Option<f64>) {
     }
 }
 
-fn better<'v>(verdict: &'v Verdict, contrast: &Contrast) -> Option<&'v str> {
+fn better<'v>(verdict: &'v Contest, contrast: &Contrast) -> Option<&'v str> {
     let stack = match contrast.better {
         Side::One => contrast.one,
         Side::Other => contrast.other,

@@ -48,13 +48,13 @@ fn contender(n: usize, made: &Made, spread: f64) -> Contender {
     }
 }
 
-fn verdict_of(all: &[Made], prefer: Option<Prefer>) -> Verdict {
+fn verdict_of(all: &[Made], prefer: Option<Prefer>) -> Contest {
     let contenders = all.iter().enumerate();
     let contenders = contenders.map(|(n, made)| contender(n, made, 0.01));
-    Verdict::among(contenders.collect(), &Margins::default(), prefer)
+    Contest::among(contenders.collect(), &Margins::default(), prefer)
 }
 
-fn marks(verdict: &Verdict) -> String {
+fn marks(verdict: &Contest) -> String {
     let marks = verdict.stacks.iter();
     marks.map(|judgement| judgement.mark.sign()).collect()
 }
@@ -192,7 +192,7 @@ fn insignificant_differences_do_not_count() {
     ];
     let contenders = all.iter().enumerate();
     let noisy = contenders.map(|(n, made)| contender(n, made, 0.1));
-    let verdict = Verdict::among(noisy.collect(), &Margins::default(), None);
+    let verdict = Contest::among(noisy.collect(), &Margins::default(), None);
     assert_eq!(verdict.answer, Answer::Stars(vec![1, 0]));
     // Without noise the same means differ significantly.
     assert_eq!(verdict_of(&all, None).answer, Answer::Stars(vec![1]));
@@ -215,7 +215,7 @@ fn many_comparisons_need_stronger_evidence() {
                 }
             })
             .collect();
-        let verdict = Verdict::among(
+        let verdict = Contest::among(
             all,
             &Margins {
                 delay_ms: 0.1,
@@ -239,7 +239,7 @@ fn exact_ties_and_exact_differences_are_recognised() {
         ..same.clone()
     };
     let faster = contender(0, &made("c", 6.0, 20.0, 1.0, 0.2), 0.0);
-    let verdict = Verdict::among(
+    let verdict = Contest::among(
         vec![same.clone(), twin, faster.clone(), faster],
         &Margins::default(),
         None,
@@ -262,7 +262,7 @@ fn exact_ties_and_exact_differences_are_recognised() {
 #[test]
 fn differences_within_the_margin_do_not_count() {
     let contender = |name, goodput| contender(0, &made(name, goodput, 20.0, 1.0, 0.2), 0.0001);
-    let verdict = Verdict::among(
+    let verdict = Contest::among(
         vec![
             contender("a", 9.643),
             contender("b", 9.637),
@@ -293,7 +293,7 @@ fn without_randomness_there_is_no_star() {
             chance,
             ..contender(0, made, 0.01)
         });
-        Verdict::among(contenders.collect(), &Margins::default(), None)
+        Contest::among(contenders.collect(), &Margins::default(), None)
     };
     assert_eq!(of([Chance::SameRuns; 3]).answer, Answer::SameRuns);
     assert_eq!(of([Chance::OneRun; 3]).answer, Answer::OneRun);
@@ -307,7 +307,7 @@ fn only_common_seeds_are_compared() {
     let mut one = contender(0, &made("a", 5.0, 20.0, 1.0, 0.2), 0.01);
     let other = contender(1, &made("b", 6.0, 20.0, 1.0, 0.2), 0.01);
     one.measured[0].1.retain(|(seed, _)| seed % 2 == 0);
-    let verdict = Verdict::among(vec![one, other], &Margins::default(), None);
+    let verdict = Contest::among(vec![one, other], &Margins::default(), None);
     let pairs: Vec<usize> = verdict.contrasts.iter().map(|c| c.pairs).collect();
     assert_eq!(pairs, [5, 10, 10, 10]);
 }
@@ -319,7 +319,7 @@ fn a_goodput_of_zero_is_compared_as_a_difference() {
         *value = 0.0;
     }
     let moving = contender(1, &made("moving", 0.004, 20.0, 1.0, 0.2), 0.01);
-    let verdict = Verdict::among(vec![stuck, moving], &Margins::default(), None);
+    let verdict = Contest::among(vec![stuck, moving], &Margins::default(), None);
     let here = &verdict.contrasts[0];
     assert!(matches!(here.effect, Effect::Difference(_)));
     assert_eq!((here.pairs, here.better), (10, Side::Other));
@@ -394,7 +394,7 @@ fn a_stack_ahead_in_an_uncorrected_comparison_is_undominated() {
         stack("wild", 2, &[8.6, 9.9, 7.9, 9.8, 8.4, 9.6], 20.0),
         stack("worst", 3, &[1.0, 1.1, 1.0, 1.2, 1.1, 1.0], 40.0),
     ];
-    let verdict = Verdict::among(all.to_vec(), &Margins::default(), None);
+    let verdict = Contest::among(all.to_vec(), &Margins::default(), None);
     let mut here = verdict.contrasts.iter();
     let here = here.find(|c| c.measure == Goodput && c.is_of(1, 2));
     let here = here.unwrap();
@@ -406,7 +406,7 @@ fn a_stack_ahead_in_an_uncorrected_comparison_is_undominated() {
     assert_eq!(verdict.answer, Answer::Stars(vec![2, 1]));
     // The sentence must not deny a difference that it shows.
     let [base, calm, wild, worst] = all;
-    let other = Verdict::among(vec![calm, wild, base, worst], &Margins::default(), None);
+    let other = Contest::among(vec![calm, wild, base, worst], &Margins::default(), None);
     let sentence = other.sentence(1);
     assert!(
         sentence.contains("the goodput of calm, but not significant"),
@@ -422,7 +422,7 @@ fn the_criterion_must_distinguish_the_stacks() {
         measured(name, n, &[(Goodput, &goodput)])
     };
     let all = || vec![noisy("a", 0, 0.3), noisy("b", 1, -0.2), noisy("c", 2, 0.1)];
-    let of = |prefer| Verdict::among(all(), &Margins::default(), prefer);
+    let of = |prefer| Contest::among(all(), &Margins::default(), prefer);
     assert!(matches!(of(None).answer, Answer::TooMany(_)));
     let verdict = of(Some(Prefer::Goodput));
     assert!(matches!(&verdict.answer, Answer::NotTold(left) if left.len() == 3));
@@ -454,7 +454,7 @@ fn a_criterion_needs_fewer_comparisons() {
             stack("slower", 2, &[4.0, 4.1, 4.2, 4.0, 4.1], 10.0),
         ]
     };
-    let open = Verdict::among(all(), &Margins::default(), None);
+    let open = Contest::among(all(), &Margins::default(), None);
     assert_eq!(open.answer, Answer::TooMany(vec![0, 1, 2]));
     let mut here = open.contrasts.iter();
     let here = here.find(|c| c.measure == Goodput && c.is_of(0, 1));
@@ -463,7 +463,7 @@ fn a_criterion_needs_fewer_comparisons() {
         here.p.unwrap() * 2.0 < LEVEL && here.better == Side::Neither,
         "{here:?}"
     );
-    let told = Verdict::among(all(), &Margins::default(), Some(Prefer::Goodput));
+    let told = Contest::among(all(), &Margins::default(), Some(Prefer::Goodput));
     assert_eq!(told.answer, Answer::Stars(vec![0]));
 }
 
@@ -503,7 +503,7 @@ fn a_sweep_is_corrected_as_a_whole() {
             }
         }
     }
-    let told = |results: &Results| Verdict::of(results, 3).contrasts[0].is_told();
+    let told = |results: &Results| Contest::of(results, 3).contrasts[0].is_told();
     assert!(told(&results));
     assert!(rules(&results)[0].contains("at a point, not over the sweep"));
     results.correct_over_sweep();

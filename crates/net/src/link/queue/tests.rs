@@ -18,7 +18,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 use crate::event::InsertionNumber;
 use crate::ids::FlowId;
-use crate::link::{Discipline, DropCause, Link, LinkConfig, Offer, QueueLimit, Verdict};
+use crate::link::{Admission, Discipline, DropCause, Link, LinkConfig, Offer, QueueLimit};
 use crate::packet::PacketHandle;
 use crate::random::Stream;
 use crate::units::BitRate;
@@ -34,7 +34,7 @@ struct Arrival {
 
 /// Fate of all packets.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Outcome {
+struct Fates {
     /// End of the transmission in nanoseconds, packet, ECN field.
     sent: Vec<(u64, u32, Codepoint)>,
     /// Dropped packets in order.
@@ -95,20 +95,20 @@ fn config(discipline: Discipline, limit: QueueLimit) -> LinkConfig {
 struct Driver {
     link: Link,
     ecn: Vec<Codepoint>,
-    outcome: Outcome,
+    outcome: Fates,
     number: u64,
 }
 
 impl Driver {
-    fn run(config: &LinkConfig, arrivals: &[Arrival]) -> (Outcome, Link) {
+    fn run(config: &LinkConfig, arrivals: &[Arrival]) -> (Fates, Link) {
         Self::over(Link::new(config, SEED, NAME), arrivals)
     }
 
-    fn over(link: Link, arrivals: &[Arrival]) -> (Outcome, Link) {
+    fn over(link: Link, arrivals: &[Arrival]) -> (Fates, Link) {
         let mut driver = Self {
             link,
             ecn: arrivals.iter().map(|arrival| arrival.ecn).collect(),
-            outcome: Outcome::default(),
+            outcome: Fates::default(),
             number: 0,
         };
         for (arrival, id) in arrivals.iter().zip(0..) {
@@ -153,8 +153,8 @@ impl Driver {
         let number = self.number();
         let now = Instant::from_nanos(arrival.at);
         match self.link.offer(now, number, &offer) {
-            Verdict::Dropped(cause) => self.outcome.dropped.push((id, cause)),
-            Verdict::Accepted { .. } | Verdict::Marked { .. } => {}
+            Admission::Dropped(cause) => self.outcome.dropped.push((id, cause)),
+            Admission::Accepted { .. } | Admission::Marked { .. } => {}
         }
         self.settle();
     }
@@ -200,8 +200,8 @@ trait Transcribed {
 
 /// Runs a transcription behind the same link. At the same instant the timer comes first, then the transmitter, then
 /// arrivals.
-fn transcribed(mut queue: impl Transcribed, arrivals: &[Arrival]) -> Outcome {
-    let mut outcome = Outcome::default();
+fn transcribed(mut queue: impl Transcribed, arrivals: &[Arrival]) -> Fates {
+    let mut outcome = Fates::default();
     let mut next_tick = queue.interval().unwrap_or(u64::MAX);
     let mut free_at = 0;
     let mut idle = true;
@@ -245,7 +245,7 @@ fn transcribed(mut queue: impl Transcribed, arrivals: &[Arrival]) -> Outcome {
 
 /// Asserts that both sides agree on every packet, and that the case is not trivial: at least `dropped` packets were
 /// dropped, and at least `marked` were marked.
-fn assert_alike(ours: &Outcome, theirs: &Outcome, dropped: usize, marked: usize, case: &str) {
+fn assert_alike(ours: &Fates, theirs: &Fates, dropped: usize, marked: usize, case: &str) {
     let first = ours.sent.iter().zip(&theirs.sent).position(|(a, b)| a != b);
     assert_eq!(first, None, "{case}: index of the first difference");
     assert_eq!(ours.dropped, theirs.dropped, "{case}");

@@ -5,8 +5,8 @@ use crate::event::InsertionNumber;
 use crate::link::queue::codel::CoDelConfig;
 use crate::link::rate::RateClock;
 use crate::link::{
-    Discipline, DropCause, Fate, Link, LinkConfig, LinkFault, Offer, QueueLimit, ServiceConfig,
-    Verdict,
+    Admission, Discipline, DropCause, Fate, Link, LinkConfig, LinkFault, Offer, QueueLimit,
+    ServiceConfig,
 };
 use crate::packet::PacketHandle;
 
@@ -26,7 +26,7 @@ fn config(steps: Vec<Step>) -> LinkConfig {
     config
 }
 
-fn offer_all(link: &mut Link, packets: &[(u64, u32)]) -> Vec<Verdict> {
+fn offer_all(link: &mut Link, packets: &[(u64, u32)]) -> Vec<Admission> {
     let numbered = packets.iter().zip(0..);
     let verdicts = numbered.map(|(&(us, bytes), n)| {
         let offer = Offer {
@@ -102,8 +102,8 @@ fn packets_wait_during_a_gap() {
     let mut link = Link::new(&config, 1, "link");
     // 500 bytes of the first packet have left when the gap begins; the second waits, the third finds no room.
     let verdicts = offer_all(&mut link, &[(0, 1000), (600, 100), (1400, 100)]);
-    let waits = |us| Verdict::Accepted { wait: micros(us) };
-    let full = Verdict::Dropped(DropCause::QueueFull);
+    let waits = |us| Admission::Accepted { wait: micros(us) };
+    let full = Admission::Dropped(DropCause::QueueFull);
     assert_eq!(verdicts, [waits(0), waits(1400), full]);
     assert_eq!(arrivals(&mut link), [(2100, 0, true), (2200, 1, true)]);
     // An idle link does not transmit during a gap, either.
@@ -132,7 +132,7 @@ fn a_handover_may_lose_packets_that_have_not_left() {
         (900, 100),
     ];
     let verdicts = offer_all(&mut link, &packets);
-    assert_eq!(verdicts[4], Verdict::Dropped(DropCause::QueueFull));
+    assert_eq!(verdicts[4], Admission::Dropped(DropCause::QueueFull));
     assert_eq!(
         arrivals(&mut link),
         [

@@ -10,7 +10,7 @@ use super::truth::Was;
 
 /// The truth about a transfer with kept captures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Kept {
+pub struct TransferTruth {
     /// Class of each data packet in the sender's capture, by index; `None` if it is unknown.
     truths: Vec<Option<String>>,
     /// Busy time and time limited by the receive window, in nanoseconds, as the kernel counts them.
@@ -24,7 +24,7 @@ pub struct Kept {
     pub unsound: Vec<String>,
 }
 
-impl Kept {
+impl TransferTruth {
     /// Returns one with these truths and nothing else.
     pub fn new(truths: &[Option<Was>]) -> Self {
         let named = truths

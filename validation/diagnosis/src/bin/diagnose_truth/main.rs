@@ -17,8 +17,6 @@ mod kernel;
 #[cfg(target_os = "linux")]
 mod packets;
 #[cfg(target_os = "linux")]
-mod page;
-#[cfg(target_os = "linux")]
 mod paths;
 #[cfg(target_os = "linux")]
 mod run;
@@ -28,6 +26,8 @@ mod score;
 mod told;
 #[cfg(target_os = "linux")]
 mod truth;
+#[cfg(target_os = "linux")]
+mod truth_page;
 #[cfg(target_os = "linux")]
 mod what_if;
 #[cfg(target_os = "linux")]

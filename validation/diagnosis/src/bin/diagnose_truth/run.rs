@@ -11,7 +11,7 @@ use dupack_tcp::time::Duration;
 use dupack_wire::path::{CaptureFiles, PathConfig, Trust};
 use dupack_wire::transfer::{Extent, Recording, TransferConfig, TransferReport, transfer};
 
-use super::kept::{Kept, keep, kept};
+use super::kept::{TransferTruth, keep, kept};
 use super::kernel::Tracer;
 use super::packets::{DataPacket, arrivals, cut_from, read};
 use super::paths::{Built, Place, origin};
@@ -168,7 +168,7 @@ pub fn run(task: &Task, folder: &Path, tracer: &Tracer) -> Result<Done, String> 
 pub fn again(task: &Task, folder: &Path) -> Result<Done, String> {
     let built = task.place.build(task.seed)?;
     let files = Files::new(folder, task);
-    let known: Kept = kept(&files.truth)?;
+    let known: TransferTruth = kept(&files.truth)?;
     score(task, &built, &files, &known)
 }
 
@@ -177,7 +177,7 @@ fn what_was(
     files: &Files,
     report: &TransferReport,
     (tracer, offset, since): (&Tracer, i64, u64),
-) -> Result<Kept, String> {
+) -> Result<TransferTruth, String> {
     let near = read(&files.near)?;
     let mut known;
     match &report.times {
@@ -185,12 +185,12 @@ fn what_was(
             let truths = of_kernel(&near, &tracer.events(times.port, since), offset);
             let again = truths.iter().filter(|was| was.is_none_or(Was::is_again));
             let again = again.count() as u64;
-            known = Kept::new(&truths);
+            known = TransferTruth::new(&truths);
             known.counted = Some((times.retransmissions, again));
             let [busy, window] = [times.busy, times.receive_window].map(Duration::as_nanos);
             known.times = Some((busy, window));
         }
-        None => known = Kept::new(&of_endpoint(&near, &report.transmissions)),
+        None => known = TransferTruth::new(&of_endpoint(&near, &report.transmissions)),
     }
     let drops = &report.path.forward.link.drops;
     known.overflowed = drops.of_nature(LossNature::Congestion) > 0;
@@ -216,7 +216,7 @@ fn config(task: &Task, built: &Built, files: &Files) -> TransferConfig {
     config
 }
 
-fn score(task: &Task, built: &Built, files: &Files, kept: &Kept) -> Result<Done, String> {
+fn score(task: &Task, built: &Built, files: &Files, kept: &TransferTruth) -> Result<Done, String> {
     let near = read(&files.near)?;
     let far = read(&files.far)?;
     let truths = kept.truths();
@@ -262,7 +262,7 @@ fn score(task: &Task, built: &Built, files: &Files, kept: &Kept) -> Result<Done,
     })
 }
 
-fn known(task: &Task, built: &Built, kept: &Kept, fates: &[Fate]) -> Known {
+fn known(task: &Task, built: &Built, kept: &TransferTruth, fates: &[Fate]) -> Known {
     let lost = fates.iter().filter(|fate| fate.lost).count();
     let span = Duration::from_nanos;
     Known {

@@ -3,7 +3,7 @@
 //!
 //! The results of a transfer are kept as soon as it has ended: the same command continues after an interruption.
 
-mod page;
+mod what_if_page;
 mod wire;
 
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ use serde::Deserialize;
 use super::paths::Place;
 use super::told::tell;
 use super::work::{Options, at_once};
-use page::{Run, page};
+use what_if_page::{Run, page};
 use wire::{Files, Known};
 
 const LIST: &str = include_str!("what-if.toml");

@@ -10,9 +10,9 @@ use std::thread;
 
 use super::kernel::{TRACING, Tracer};
 use super::packets::PORT;
-use super::page::{page, wrong};
 use super::paths::{SENDERS, places};
 use super::run::{Done, End, Task, again, run};
+use super::truth_page::{page, wrong};
 use super::what_if;
 
 /// Arguments of the command.

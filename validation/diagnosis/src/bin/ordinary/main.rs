@@ -37,9 +37,9 @@ mod app;
 #[cfg(target_os = "linux")]
 mod derive;
 #[cfg(target_os = "linux")]
-mod info;
+mod diagnoses_page;
 #[cfg(target_os = "linux")]
-mod page;
+mod info;
 #[cfg(target_os = "linux")]
 mod plan;
 #[cfg(target_os = "linux")]

@@ -125,7 +125,7 @@ impl Named {
 
 /// Verdict on a first sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum Grade {
     /// The stream is shorter than [`BETWEEN_SAMPLES`].
     Unknown,
     Right,
@@ -141,7 +141,7 @@ pub enum Verdict {
     Flat,
 }
 
-impl Verdict {
+impl Grade {
     pub const ALL: [Self; 7] = [
         Self::Unknown,
         Self::Right,
@@ -226,8 +226,8 @@ pub struct Score {
     pub budget: Budget,
     /// Verdict with slow start, losses and path as one, as the kernel's counters do not distinguish them; or right as
     /// it is.
-    pub coarse: Verdict,
-    pub fine: Verdict,
+    pub coarse: Grade,
+    pub fine: Grade,
     /// Number of bytes described, and number sent in the whole run.
     pub retransmissions: [u64; 2],
     /// Busy time, receive window and send buffer, in a whole capture at the sender.
@@ -342,8 +342,8 @@ fn one(
         place: told.vantage.place,
     };
     let named = Named::of(template, &budget, seen);
-    let coarse = Verdict::of(named, &budget, Budget::coarse_share, brief);
-    let fine = Verdict::of(named, &budget, Budget::share, brief);
+    let coarse = Grade::of(named, &budget, Budget::coarse_share, brief);
+    let fine = Grade::of(named, &budget, Budget::share, brief);
     Score {
         kind: record.kind,
         seed: record.seed,
@@ -359,7 +359,7 @@ fn one(
         template,
         sentence,
         coarse: match fine {
-            Verdict::Right => fine,
+            Grade::Right => fine,
             _ => coarse,
         },
         fine,
@@ -414,18 +414,18 @@ mod tests {
             also: 0.0,
             waste: false,
         };
-        let verdict = |limit| Verdict::of(named(limit), &budget, Budget::share, 1.0);
-        assert_eq!(verdict(Some(Class::Application)), Verdict::Right);
-        assert_eq!(verdict(Some(Class::Losses)), Verdict::Wrong);
-        assert_eq!(verdict(Some(Class::Timers)), Verdict::Flat);
-        assert_eq!(verdict(None), Verdict::Missed);
-        let coarse = Verdict::of(
+        let verdict = |limit| Grade::of(named(limit), &budget, Budget::share, 1.0);
+        assert_eq!(verdict(Some(Class::Application)), Grade::Right);
+        assert_eq!(verdict(Some(Class::Losses)), Grade::Wrong);
+        assert_eq!(verdict(Some(Class::Timers)), Grade::Flat);
+        assert_eq!(verdict(None), Grade::Missed);
+        let coarse = Grade::of(
             named(Some(Class::SlowStart)),
             &budget,
             Budget::coarse_share,
             1.0,
         );
-        assert_eq!(coarse, Verdict::Wrong);
+        assert_eq!(coarse, Grade::Wrong);
     }
 
     #[test]
@@ -440,11 +440,11 @@ mod tests {
                 place: Place::Sender,
             };
             let named = Named::of("sender", &budget, seen);
-            Verdict::of(named, &budget, Budget::share, 1.0)
+            Grade::of(named, &budget, Budget::share, 1.0)
         };
-        assert_eq!(verdict(0, false), Verdict::Right);
-        assert_eq!(verdict(1, false), Verdict::Flat);
-        assert_eq!(verdict(1, true), Verdict::Wrong);
-        assert_eq!(verdict(0, true), Verdict::Right);
+        assert_eq!(verdict(0, false), Grade::Right);
+        assert_eq!(verdict(1, false), Grade::Flat);
+        assert_eq!(verdict(1, true), Grade::Wrong);
+        assert_eq!(verdict(0, true), Grade::Right);
     }
 }

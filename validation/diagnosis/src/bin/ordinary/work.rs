@@ -10,9 +10,9 @@ use std::thread;
 
 use super::app::{self, Record};
 use super::derive::{self, Derived};
-use super::page;
+use super::diagnoses_page;
 use super::plan::{Kind, Plan};
-use super::score::{At, Capture, Score, Verdict, score};
+use super::score::{At, Capture, Grade, Score, score};
 use super::truth::streams;
 
 struct Options {
@@ -136,14 +136,14 @@ fn work() -> Result<(), String> {
         || "no seeds".to_owned(),
         |(from, to)| format!("seeds {from} to {to}"),
     );
-    let section = page::section(&scores, &problems, &seeds);
-    let list = page::wrong(&scores);
+    let section = diagnoses_page::section(&scores, &problems, &seeds);
+    let list = diagnoses_page::wrong(&scores);
     for (name, text) in [("wrong.txt", &list), ("section.md", &section)] {
         let path = out.join(name);
         fs::write(&path, text).map_err(|error| failed(&path, error))?;
     }
     if let Some(file) = &options.page {
-        page::replace(file, &section)?;
+        diagnoses_page::replace(file, &section)?;
     }
     println!("{section}\n{list}");
     for problem in &problems {
@@ -201,7 +201,7 @@ fn judge(name: &str, out: &Path) -> Result<Vec<Score>, String> {
             };
             let some = score(&record, &streams, &capture)?;
             let is_wrong =
-                |s: &Score| !s.says_incomplete() && s.fine > Verdict::Abstained || s.invented();
+                |s: &Score| !s.says_incomplete() && s.fine > Grade::Abstained || s.invented();
             if derived != Derived::Whole && some.iter().any(is_wrong) {
                 fs::write(&file, bytes).map_err(|error| format!("{}: {error}", file.display()))?;
             }

@@ -107,7 +107,7 @@ impl Case {
 
 /// Result of a judgement.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::analyse::explain) struct Verdict {
+pub(in crate::analyse::explain) struct Attribution {
     pub cause: Cause,
     pub certainty: Certainty,
     /// Number in the row of expiries if the retransmission in doubt before this one was a timeout.
@@ -120,7 +120,7 @@ pub(in crate::analyse::explain) struct Verdict {
     pub earlier: Option<Earlier>,
 }
 
-impl Verdict {
+impl Attribution {
     /// Creates a settled verdict.
     pub const fn of(cause: Cause) -> Self {
         Self {

@@ -2,7 +2,7 @@
 
 use dupack_tcp::time::{Duration, Instant};
 
-use super::case::{Case, Earlier, Verdict};
+use super::case::{Attribution, Case, Earlier};
 use super::{Habit, Judge, Late, Phase};
 use crate::analyse::cause::Cause;
 use crate::analyse::explain::clock::RTO_MIN;
@@ -26,7 +26,7 @@ pub(super) struct Probe {
 
 impl Judge {
     /// Judges a retransmission without evidence from ACKs.
-    pub(super) fn by_timer(&mut self, case: &Case) -> Verdict {
+    pub(super) fn by_timer(&mut self, case: &Case) -> Attribution {
         if !case.timer_was_due() && !case.follows_silence() {
             return self.goes_on(case);
         }
@@ -40,13 +40,13 @@ impl Judge {
         if !case.is_head() {
             // A timeout begins with the first segment.
             if !case.follows_silence() {
-                return Verdict::of(Cause::Unknown);
+                return Attribution::of(Cause::Unknown);
             }
             let news = self.learn(Habit::Yes);
             self.probed(case, Certainty::Settled);
-            return Verdict {
+            return Attribution {
                 earlier: news,
-                ..Verdict::of(Cause::TailLossProbe)
+                ..Attribution::of(Cause::TailLossProbe)
             };
         }
         self.only_segment(case)
@@ -54,9 +54,9 @@ impl Judge {
 
     /// Continues the last recovery: neither a timer nor evidence explains the retransmission. This happens if segments
     /// are captured in another order than they left in, or if a sender continues after the end of the recovery.
-    pub(super) fn goes_on(&mut self, case: &Case) -> Verdict {
+    pub(super) fn goes_on(&mut self, case: &Case) -> Attribution {
         let Some(over) = self.over else {
-            return Verdict::of(Cause::Unknown);
+            return Attribution::of(Cause::Unknown);
         };
         self.phase = match over.stage {
             Stage::Loss => Phase::Loss {
@@ -66,30 +66,30 @@ impl Judge {
             },
             _ => Phase::Recovery { point: case.nxt },
         };
-        Verdict::of(over.cause(self.sack))
+        Attribution::of(over.cause(self.sack))
     }
 
     /// Judges a retransmission of the only segment, without any ACK.
-    pub(super) fn only_segment(&mut self, case: &Case) -> Verdict {
+    pub(super) fn only_segment(&mut self, case: &Case) -> Attribution {
         let probed = self.probe.is_some();
         if probed || !self.sack.is_on() || self.probes == Habit::No || self.expiries > 0 {
             return self.timeout(case);
         }
         if self.probes == Habit::Yes && self.sampled {
             self.probed(case, Certainty::Settled);
-            return Verdict::of(Cause::TailLossProbe);
+            return Attribution::of(Cause::TailLossProbe);
         }
         if case.timing.silence < RTO_MIN {
             let earlier = self.learn(Habit::Yes);
             self.probed(case, Certainty::Settled);
-            return Verdict {
+            return Attribution {
                 earlier,
-                ..Verdict::of(Cause::TailLossProbe)
+                ..Attribution::of(Cause::TailLossProbe)
             };
         }
         let verdict = self.timeout(case);
         self.probed(case, Certainty::TimeoutOrProbe);
-        Verdict {
+        Attribution {
             certainty: Certainty::TimeoutOrProbe,
             ..verdict
         }
@@ -133,7 +133,7 @@ impl Judge {
         });
     }
 
-    pub(super) fn timeout(&mut self, case: &Case) -> Verdict {
+    pub(super) fn timeout(&mut self, case: &Case) -> Attribution {
         let calm = matches!(self.phase, Phase::Open) && case.sacked == 0 && case.dup_acks == 0;
         let mut earlier = None;
         if let Some(probe) = self.probe.take() {
@@ -149,9 +149,9 @@ impl Judge {
             since: case.timing.at,
             late: Late::NotSeen,
         };
-        Verdict {
+        Attribution {
             earlier,
-            ..Verdict::of(Cause::Timeout {
+            ..Attribution::of(Cause::Timeout {
                 expiry: self.expiries,
             })
         }

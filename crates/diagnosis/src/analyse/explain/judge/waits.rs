@@ -7,7 +7,7 @@
 
 use dupack_tcp::time::{Duration, Instant};
 
-use super::case::{Case, TIMER_SLACK, Verdict};
+use super::case::{Attribution, Case, TIMER_SLACK};
 use super::timers::PROBE_AFTER;
 use super::{Habit, Judge};
 use crate::analyse::cause::Cause;
@@ -69,7 +69,7 @@ impl Wait {
 impl Judge {
     /// Returns a timeout if the wait before a retransmission of the first segment doubles the wait before it. The
     /// earlier retransmission then becomes a timeout as well, unless it already is one or may have been a probe.
-    pub(super) fn by_doubled_wait(&mut self, case: &Case) -> Option<Verdict> {
+    pub(super) fn by_doubled_wait(&mut self, case: &Case) -> Option<Attribution> {
         let before = self
             .wait
             .filter(|wait| case.is_head() && wait.is_doubled_by(case))?;
@@ -83,7 +83,7 @@ impl Judge {
         self.expiries = first;
         let earlier = case.is_tail().then(|| self.learn(Habit::No)).flatten();
         let verdict = self.timeout(case);
-        Some(Verdict {
+        Some(Attribution {
             timeout_of: before.number.map(|number| (number, first)),
             earlier: earlier.or(verdict.earlier),
             ..verdict

@@ -257,7 +257,7 @@ fn silent() -> CakeConfig {
 }
 
 /// Returns the bytes of each flow among the first `packets` packets that are sent.
-fn shares(ours: &Outcome, load: &[Arrival], packets: usize) -> BTreeMap<u32, u64> {
+fn shares(ours: &Fates, load: &[Arrival], packets: usize) -> BTreeMap<u32, u64> {
     let mut bytes = BTreeMap::new();
     for (_, id, _) in ours.sent.iter().take(packets) {
         let packet = load[*id as usize];

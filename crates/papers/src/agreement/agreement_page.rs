@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Cell, TOLERANCE, VERSION, Verdict};
+use super::{Cell, CellAgreement, TOLERANCE, VERSION};
 
 /// Formats a cell as a line for the terminal.
 #[must_use]
@@ -24,11 +24,11 @@ pub fn line(cell: &Cell) -> String {
     )
 }
 
-const fn word_of(verdict: Verdict) -> &'static str {
+const fn word_of(verdict: CellAgreement) -> &'static str {
     match verdict {
-        Verdict::Agrees => "agrees",
-        Verdict::Explained => "explained",
-        Verdict::Differs => "differs",
+        CellAgreement::Agrees => "agrees",
+        CellAgreement::Explained => "explained",
+        CellAgreement::Differs => "differs",
     }
 }
 
@@ -69,7 +69,7 @@ pub fn summary(cells: &[Cell]) -> String {
 #[must_use]
 pub fn page(cells: &[Cell], seeds: u32) -> String {
     let mut page = format!(
-        "# Agreement with ns-2.35\n\n\
+        "# CellAgreement with ns-2.35\n\n\
          Mean goodput of dupack in the dialect `ns2` over {seeds} seeds, compared with that of \
          {VERSION} in\n`validation/peers/ns2`. `cargo measure agree-ns2` generates this page.\n\n\
          {}.\n\n\
@@ -109,7 +109,7 @@ fn outside(cells: &[Cell]) -> String {
     let mut text = String::from("\n## Outside 5 %\n\n");
     let mut none = true;
     for cell in cells {
-        if cell.verdict() == Verdict::Agrees {
+        if cell.verdict() == CellAgreement::Agrees {
             continue;
         }
         none = false;

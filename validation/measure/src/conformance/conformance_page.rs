@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::reasons::Reasons;
-use super::results::{Outcome, Played, Results};
+use super::results::{Played, Results, ScriptOutcome};
 use super::suites::{Scope, Suite};
 use super::{Known, STACKS};
 
@@ -31,9 +31,9 @@ impl Counts {
         let mut counts = Self::default();
         for one in played {
             match one.outcome {
-                Outcome::Passed => counts.passed += 1,
-                Outcome::Failed => counts.failed += 1,
-                Outcome::Skipped => counts.skipped += 1,
+                ScriptOutcome::Passed => counts.passed += 1,
+                ScriptOutcome::Failed => counts.failed += 1,
+                ScriptOutcome::Skipped => counts.skipped += 1,
             }
         }
         counts
@@ -161,7 +161,7 @@ impl Page<'_> {
 
     /// Returns the scripts that fail, with the reasons.
     fn failures(&self, key: &str, played: &[Played], counts: &dyn Fn(&Played) -> bool) -> String {
-        let failed = |p: &&Played| p.outcome == Outcome::Failed && counts(p);
+        let failed = |p: &&Played| p.outcome == ScriptOutcome::Failed && counts(p);
         if !played.iter().any(|p| failed(&p)) {
             return String::new();
         }
@@ -247,7 +247,7 @@ impl Page<'_> {
 fn skips(results: &Results, suite: &Suite) -> String {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let inside = |p: &&Played| suite.scope(&p.script) != Scope::Out;
-    for played in results.with(Outcome::Skipped).filter(inside) {
+    for played in results.with(ScriptOutcome::Skipped).filter(inside) {
         reasons
             .entry(&played.reason)
             .or_default()

@@ -23,7 +23,7 @@ use crate::{keys, numbers, words};
 use dupack_diagnosis::analyse::cause::Class;
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::read::follow::StreamId;
-use dupack_diagnosis::sender::Verdict;
+use dupack_diagnosis::sender::Identification;
 use dupack_diagnosis::{Diagnosis, Extent};
 use facts::{facts, facts_without_data, limits_or_why};
 
@@ -435,13 +435,13 @@ fn senders(stream: &StreamFindings) -> Vec<Block> {
     blocks
 }
 
-fn verdict<N: ToString>(verdict: &Verdict<N>) -> String {
+fn verdict<N: ToString>(verdict: &Identification<N>) -> String {
     let name = verdict.name.as_ref();
     let name = name.map_or("unknown".to_owned(), ToString::to_string);
     format!("{name}. {}.", verdict.why)
 }
 
-fn candidates<N: ToString>(axis: &str, verdict: &Verdict<N>) -> Vec<Vec<Cell>> {
+fn candidates<N: ToString>(axis: &str, verdict: &Identification<N>) -> Vec<Vec<Cell>> {
     let best = verdict.candidates.first().map_or(0.0, |one| one.score);
     let near = verdict.candidates.iter();
     let near = near.filter(|one| best - one.score <= SCORE_SHOWN);

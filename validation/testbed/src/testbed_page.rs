@@ -14,7 +14,7 @@ use dupack_report::page::{Cell, Emphasis};
 use dupack_testbed::Beside;
 use dupack_testbed::report::lateness;
 
-use super::{Measured, Options, Part, SIMULATED, TOLERANCE, WINDOW};
+use super::{Measured, Options, SIMULATED, SenderGroup, TOLERANCE, WINDOW};
 
 /// Contents of the page. The members of a list are drawn and tabulated together; they were measured at the same points.
 pub struct Page<'a> {
@@ -97,7 +97,7 @@ impl Page<'_> {
     }
 
     fn section(&self, measured: &[Measured], figures: &Path) -> Result<String, String> {
-        let Part { name, figure, .. } = measured[0].part;
+        let SenderGroup { name, figure, .. } = measured[0].part;
         let drawn = |kind: &str, svg: Result<String, FigureError>| {
             let path = figures.join(format!("{figure}{kind}.svg"));
             let svg = svg.map_err(|e| e.to_string())?;

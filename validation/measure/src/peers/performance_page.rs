@@ -1,11 +1,11 @@
 //! The page: one table in the order of the aims, followed by all measurements.
 
 use super::machine::Machine;
-use super::rows::{Entry, Goal, Part, Row};
+use super::rows::{Entry, Goal, Portion, Row};
 use super::sample::{Ending, SECONDS_MAX, Sample, Store};
 use super::spread::{Spread, short};
 use super::tools::{Simulator, Tools};
-use super::verdict::{Reached, Verdict, delivered, of_build, ratio};
+use super::verdict::{GoalResult, Reached, delivered, of_build, ratio};
 
 /// Contents of the page.
 pub struct Page<'a> {
@@ -95,7 +95,7 @@ impl Page<'_> {
                 text += &format!(" {} |", cell.unwrap_or_default());
             }
             let [release, optimised] = [Simulator::Dupack, Simulator::Optimised]
-                .map(|build| Verdict::of(row, build, self.store));
+                .map(|build| GoalResult::of(row, build, self.store));
             text += &format!(
                 " **{}** | {} | {} | {} |\n",
                 release.ours.as_deref().unwrap_or("—"),
@@ -124,8 +124,8 @@ impl Page<'_> {
     /// Returns a peer's time and ratio.
     fn peer_cell(&self, row: &Row, entry: &Entry) -> String {
         let part = match entry.part {
-            Part::All => String::new(),
-            Part::Share(_, words) => format!(" for {words}"),
+            Portion::All => String::new(),
+            Portion::Share(_, words) => format!(" for {words}"),
         };
         let samples = self.store.finished(row.id, entry);
         let Some(time) = Spread::of(samples.iter().map(|s| s.seconds)) else {
@@ -220,8 +220,8 @@ impl Page<'_> {
             return String::new();
         };
         let part = match entry.part {
-            Part::All => String::new(),
-            Part::Share(_, words) => format!(" ({words})"),
+            Portion::All => String::new(),
+            Portion::Share(_, words) => format!(" ({words})"),
         };
         let median = |of: fn(&Sample) -> Option<f64>| {
             Spread::of(samples.iter().filter_map(|s| of(s))).map(|s| s.median)

@@ -153,7 +153,7 @@ fn only_candidates_close_to_the_likeliest_are_listed() {
         evidence_for: vec!["one".to_owned(), "two".to_owned()],
         evidence_against: Vec::new(),
     };
-    let verdict = Verdict {
+    let verdict = Identification {
         name: Some(Control::Cubic),
         nearest: None,
         why: "a curve".to_owned(),

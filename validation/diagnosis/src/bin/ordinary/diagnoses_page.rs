@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::derive::Derived;
 use super::plan::Kind;
-use super::score::{Score, Verdict};
+use super::score::{Grade, Score};
 
 /// Overlapping groups of streams, which have no sum.
 const GROUPS: usize = 6;
@@ -115,7 +115,7 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
 /// Returns all captures with both directions and most packets; about the others the sentence is that they lack them.
 fn sum(scores: &[Score]) -> String {
     let told = scores.iter().filter(|s| !s.derived.lacks_much());
-    let told: Vec<&Score> = told.filter(|s| s.coarse != Verdict::Unknown).collect();
+    let told: Vec<&Score> = told.filter(|s| s.coarse != Grade::Unknown).collect();
     let part = |test: &dyn Fn(&Score) -> bool| {
         let count = told.iter().filter(|score| test(score)).count();
         format!(
@@ -123,23 +123,22 @@ fn sum(scores: &[Score]) -> String {
             100.0 * count as f64 / told.len().max(1) as f64
         )
     };
-    let named =
-        |score: &Score| score.coarse != Verdict::Abstained && score.coarse != Verdict::Missed;
+    let named = |score: &Score| score.coarse != Grade::Abstained && score.coarse != Grade::Missed;
     let first_named = told.iter().filter(|score| named(score)).count();
     let right = told
         .iter()
-        .filter(|score| score.coarse == Verdict::Right)
+        .filter(|score| score.coarse == Grade::Right)
         .count();
     format!(
         "\nOf {} streams in captures with both directions and at least nine of ten packets: right {}, abstained {}, of these \
          wrongly {}, waste named first {}, wrong {}, flatly wrong {}. Of the sentences that name a limit, {:.1} % are right.\n",
         told.len(),
-        part(&|s| s.coarse == Verdict::Right),
-        part(&|s| matches!(s.coarse, Verdict::Abstained | Verdict::Missed)),
-        part(&|s| s.coarse == Verdict::Missed),
-        part(&|s| s.coarse == Verdict::Waste),
-        part(&|s| s.coarse == Verdict::Wrong),
-        part(&|s| s.coarse == Verdict::Flat),
+        part(&|s| s.coarse == Grade::Right),
+        part(&|s| matches!(s.coarse, Grade::Abstained | Grade::Missed)),
+        part(&|s| s.coarse == Grade::Missed),
+        part(&|s| s.coarse == Grade::Waste),
+        part(&|s| s.coarse == Grade::Wrong),
+        part(&|s| s.coarse == Grade::Flat),
         100.0 * right as f64 / first_named.max(1) as f64,
     )
 }
@@ -150,9 +149,9 @@ fn confusions<'a>(
     let mut counts: BTreeMap<_, [u32; 2]> = BTreeMap::new();
     for score in scores {
         let place = match score.coarse {
-            Verdict::Wrong | Verdict::Missed | Verdict::Waste => 0,
-            Verdict::Flat => 1,
-            Verdict::Unknown | Verdict::Right | Verdict::Abstained => continue,
+            Grade::Wrong | Grade::Missed | Grade::Waste => 0,
+            Grade::Flat => 1,
+            Grade::Unknown | Grade::Right | Grade::Abstained => continue,
         };
         counts.entry((score.template, score.most())).or_default()[place] += 1;
     }
@@ -184,12 +183,12 @@ fn table<const N: usize>(title: &str, rows: [(&str, Vec<&Score>); N]) -> String 
         .collect();
     let all = (N != GROUPS).then_some(("all", all));
     for (name, scores) in rows.into_iter().chain(all) {
-        let count = |verdict: Verdict| scores.iter().filter(|s| s.coarse == verdict).count();
-        let fine = scores.iter().filter(|s| s.fine == Verdict::Right).count();
+        let count = |verdict: Grade| scores.iter().filter(|s| s.coarse == verdict).count();
+        let fine = scores.iter().filter(|s| s.fine == Grade::Right).count();
         let invented = scores.iter().filter(|s| s.invented()).count();
         let budget = right_of(scores.iter().filter_map(|s| s.kernel_is_right()));
         let rate = right_of(scores.iter().filter_map(|s| s.rate_is_right));
-        let counts = Verdict::ALL
+        let counts = Grade::ALL
             .map(|verdict| count(verdict).to_string())
             .join(" | ");
         let _ = writeln!(
@@ -220,9 +219,9 @@ pub fn wrong(scores: &[Score]) -> String {
         let mut faults = Vec::new();
         if score.says_incomplete() {
             // Such a capture does not show its share of the time.
-        } else if score.coarse > Verdict::Abstained {
+        } else if score.coarse > Grade::Abstained {
             faults.push(score.coarse.name().to_owned());
-        } else if score.fine > Verdict::Abstained {
+        } else if score.fine > Grade::Abstained {
             faults.push(format!("{} in detail", score.fine.name()));
         }
         if score.invented() {
