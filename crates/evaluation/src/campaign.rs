@@ -4,16 +4,14 @@
 mod runs;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
-use dupack_claims::{Judged, Verdict};
 use dupack_engine::JournalError;
-use dupack_lab::experiment::load::Source;
-use dupack_lab::results::Results;
 
 use crate::card::{Card, WireCard};
 use crate::error::EvaluationError;
+use crate::evidence::{Conduct, ScenarioResults};
 use crate::found::{found_in, found_on_wire};
 use crate::prepare::{Prepared, place, slug, stack};
 use crate::suite::{Criterion, Extent, Round, Scale, Scenario, Suite};
@@ -43,15 +41,6 @@ struct Subject {
     wire: Vec<OnWire>,
 }
 
-/// Settings for carrying out an evaluation.
-#[derive(Clone, Copy)]
-pub struct Conduct<'c> {
-    /// Settings for performing the runs.
-    pub runs: dupack_engine::Conduct<'c>,
-    /// Folder in which finished runs are kept and found again; `None` to keep none.
-    pub journal: Option<&'c Path>,
-}
-
 /// A stack's card and the runs behind it.
 #[derive(Debug)]
 pub struct Evaluated {
@@ -61,21 +50,6 @@ pub struct Evaluated {
     pub parts: Vec<ScenarioResults>,
     /// Its folder inside the card's folder; `None` if it is the only stack.
     pub(crate) folder: Option<String>,
-}
-
-/// Results of a scenario.
-#[derive(Debug)]
-pub struct ScenarioResults {
-    /// Name of the scenario.
-    pub name: String,
-    /// The experiment as it was run.
-    pub source: Source,
-    /// `true` if it was run with more seeds because the first ones did not decide every criterion.
-    pub has_more_seeds: bool,
-    /// Its runs.
-    pub results: Results,
-    /// Outcome of its claims, one for each criterion.
-    pub judged: Vec<Judged>,
 }
 
 impl<'s> Campaign<'s> {
@@ -304,22 +278,6 @@ impl Subject {
             Round::First => &self.scenarios,
             Round::More => &self.more,
         }
-    }
-}
-
-impl ScenarioResults {
-    /// Returns the name of the experiment file; the file of the first round is kept beside it.
-    pub(crate) const fn file(&self) -> &'static str {
-        match self.has_more_seeds {
-            true => "experiment-more-seeds.toml",
-            false => dupack_report::files::EXPERIMENT,
-        }
-    }
-
-    /// Returns `true` if all of its runs were performed and some criterion is undecided.
-    fn is_open(&self) -> bool {
-        let open = |judged: &Judged| judged.finding.verdict == Verdict::CannotBeTold;
-        self.results.missing() == 0 && self.judged.iter().any(open)
     }
 }
 

@@ -4,7 +4,7 @@ use dupack_lab::experiment::SweepValue;
 use dupack_lab::results::{Measure, Results};
 use dupack_report::figure::{Bar, BarChart, BarSeries, FigureError};
 
-use crate::campaign::ScenarioResults;
+use crate::evidence::ScenarioResults;
 
 /// Draws `measure` (its name in `summary.csv`) over the runs of `part` as SVG; `None` if nothing was measured.
 pub(crate) fn figure(

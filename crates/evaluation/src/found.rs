@@ -1,7 +1,7 @@
 //! Results of every criterion, collected from the parts of an evaluation.
 
-use crate::campaign::ScenarioResults;
 use crate::card::{Found, Mark};
+use crate::evidence::ScenarioResults;
 use crate::prepare::place;
 
 /// Returns the results of all criteria in the simulator.

@@ -16,8 +16,8 @@ use dupack_lab::experiment::{Acks, Claim, Experiment, Seeds};
 use dupack_lab::results::{Doubt, HarmRecord, Medium, Results, Run, Values, WireRecord};
 use dupack_lab::run::{Fingerprint, Job};
 
-use crate::campaign::ScenarioResults;
 use crate::error::EvaluationError;
+use crate::evidence::ScenarioResults;
 use crate::prepare::{Prepared, once_each};
 use crate::suite::{Criterion, Round, Scale, Scenario, Suite};
 

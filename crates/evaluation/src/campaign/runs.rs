@@ -11,7 +11,8 @@ use dupack_engine::{
 use dupack_lab::results::Run;
 use dupack_lab::run::{Interrupt, Purpose};
 
-use super::{Campaign, Conduct, ScenarioResults};
+use super::Campaign;
+use crate::evidence::{Conduct, ScenarioResults};
 use crate::prepare::Prepared;
 use crate::suite::Round;
 

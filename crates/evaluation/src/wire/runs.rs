@@ -18,8 +18,8 @@ use dupack_lab::results::{Doubt, Run};
 use dupack_lab::run::{Interrupt, Job, Purpose};
 
 use super::{OnWire, RealPackets, WireRun};
-use crate::campaign::{Conduct, ScenarioResults};
 use crate::error::EvaluationError;
+use crate::evidence::{Conduct, ScenarioResults};
 
 /// Name of the file in the card's folder that lists every flow of every run on real packets.
 pub const FLOWS: &str = "wire-flows.csv";
