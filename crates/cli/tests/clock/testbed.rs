@@ -319,7 +319,7 @@ fn impossible_runs_are_errors_without_a_folder() {
         (vec!["--policer", "1Mbit/s"], "--burst"),
         (
             vec!["--reorder", "1%", "--reorder-delay", "0ms"],
-            "nothing happens",
+            "a nonzero time",
         ),
     ] {
         let output = trusted(folder.path(), &args);
