@@ -84,7 +84,8 @@ fn is_doc(line: &str) -> bool {
 /// Returns `true` if the doc comment's line begins with one of the openers.
 fn has_opener(line: &str) -> bool {
     let text = line.trim_start().get(3..).unwrap_or_default().trim_start();
-    let first = text.split(|c: char| !c.is_alphabetic()).next();
+    // "What-if" is a noun.
+    let first = text.split(|c: char| !c.is_alphabetic() && c != '-').next();
     first.is_some_and(|first| OPENERS.contains(&first))
 }
 
@@ -97,7 +98,7 @@ mod tests {
         assert!(has_opener("    /// What the sender knows."));
         assert!(has_opener("//! Whether it is so."));
         assert!(!has_opener("/// Whatever the sender knows."));
-        assert!(!has_opener("/// State of the sender."));
+        assert!(!has_opener("/// State of the sender.") && !has_opener("//! What-if in a line."));
         assert!(is_doc("  //! x") && !is_doc("// x"));
     }
 }

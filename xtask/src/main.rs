@@ -77,7 +77,13 @@ fn main() -> ExitCode {
 }
 
 fn bench() -> Result<(), String> {
-    cargo(&["bench", "--package", "dupack-lab", "--bench", "simulation"])?;
+    cargo(&[
+        "bench",
+        "--package",
+        "dupack-engine",
+        "--bench",
+        "simulation",
+    ])?;
     if let Some(left_out) = instructions::gate_where_possible()? {
         eprintln!("skipped: {left_out}");
     }

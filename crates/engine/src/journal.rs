@@ -360,7 +360,7 @@ mod tests {
         for end in [last + 1, last + 40, whole.len() - 1] {
             fs::write(&file, &whole[..end]).unwrap();
             let torn = Journal::open(&path).unwrap();
-            assert!(torn.complaints()[0].contains("1 line(s) torn"));
+            assert!(torn.complaints()[0].contains("1 incomplete or unreadable line(s)"));
             assert!(torn.find(&id(1), JOB).is_some());
             assert!(torn.find(&id(2), JOB).is_none());
             torn.append(&id(3), &done(3.0)).unwrap();
@@ -488,7 +488,7 @@ mod tests {
         text.extend(b"nonsense\n");
         fs::write(path.join(NAME), text).unwrap();
         let journal = Journal::open(&path).unwrap();
-        assert!(journal.complaints()[0].contains("1 line(s)"));
+        assert!(journal.complaints()[0].contains("1 incomplete or unreadable line(s)"));
         assert!(journal.find(&id(1), JOB).is_none());
         fs::remove_dir_all(&path).unwrap();
     }

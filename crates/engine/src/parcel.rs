@@ -144,7 +144,7 @@ pub fn write(plan: &Plan, number: u64, done: &Fulfilled) -> Vec<u8> {
     postcard::to_allocvec(&parcel).expect("numbers and text are serializable")
 }
 
-/// Parses the number and the outcomes of an order, as written by [`write`].
+/// Parses the number and the outcomes of an order, as written by [`write()`].
 ///
 /// # Errors
 /// If the runs do not belong to `plan`, or another engine made them.

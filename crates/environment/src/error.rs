@@ -21,7 +21,7 @@ pub enum EnvironmentError {
         place: String,
         /// The error message.
         message: String,
-        /// What to write instead.
+        /// Suggested correction.
         remedy: String,
     },
     /// The episode of a seed cannot be built.

@@ -103,10 +103,10 @@ mod tests {
     #[test]
     fn invalid_intervals_are_refused() {
         for (text, part) in [
-            ("0s", "never ends"),
-            ("0rtt", "not from 0.01 to 100"),
-            ("NaNrtt", "not from 0.01 to 100"),
-            ("-1rtt", "not from 0.01 to 100"),
+            ("0s", "makes no progress"),
+            ("0rtt", "expected 0.01 to 100"),
+            ("NaNrtt", "expected 0.01 to 100"),
+            ("-1rtt", "expected 0.01 to 100"),
             ("soon", "until the next ACK"),
             ("10", "until the next ACK"),
         ] {

@@ -207,7 +207,7 @@ mod tests {
     fn an_empty_observation_is_refused() {
         let twice = Observation::new(&[Feature::Acks, Feature::Acks], 1);
         for (observation, part) in [
-            (Observation::new(&[], 1), "learn nothing"),
+            (Observation::new(&[], 1), "cannot learn"),
             (Observation::new(&[Feature::Acks], 0), "history of 0 steps"),
             (
                 Observation::new(&[Feature::Acks], 1001),

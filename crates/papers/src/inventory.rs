@@ -115,10 +115,11 @@ impl Paper {
 #[must_use]
 pub fn inventory() -> String {
     let mut out = String::from(
-        "# What is in the papers, and where it is here\n\n\
-         Every algorithm, variant, procedure, figure, table and idea of future work of the texts, and the work of others \
-         that they run or name. Made by `dupack papers --inventory` of `experiments/papers/<key>/inventory.toml`; a file, a \
-         test or a claim that does not exist fails the tests.\n",
+        "# Contents of the papers\n\n\
+         Algorithms, variants, procedures, figures, tables and future work of the papers, and the related work that they \
+         run or name, each with the file that implements it. `dupack papers --inventory` generates this page from \
+         `experiments/papers/<key>/inventory.toml`. The tests fail if a file, a test or a claim on this page does not \
+         exist.\n",
     );
     for paper in PAPERS {
         let items = paper.inventory().items;
@@ -127,8 +128,8 @@ pub fn inventory() -> String {
         }
         let here = items.iter().filter(|item| !item.file.is_empty()).count();
         out += &format!("\n## {}\n\n", escape(&paper.book().title));
-        out += &format!("{here} of {} items are here.\n\n", items.len());
-        let header = ["what", "kind", "section", "where", "shown by", "claims"].map(str::to_owned);
+        out += &format!("{here} of {} items are covered.\n\n", items.len());
+        let header = ["item", "kind", "section", "file", "tested by", "claims"].map(str::to_owned);
         out += &table(&header, &items.iter().map(row).collect::<Vec<_>>());
     }
     out

@@ -56,7 +56,7 @@ impl Profile {
             let what = ["--package", package, "--example", name];
             build(&host, &flag, &folder, &what, &format!("examples/{name}"))
         };
-        let work = counting("dupack-lab", "work")?;
+        let work = counting("dupack-engine", "work")?;
         let counted = counting("dupack-net", "counted")?;
         for words in WORK {
             eprintln!("profile of the work: {}", words.join(" "));

@@ -95,7 +95,7 @@ const WORKS: [Work; 5] = [
         }),
     },
     Work {
-        what: "a tenth of them, streamed",
+        what: "one tenth of them, streamed",
         points: [10, 10, 1],
         stacks: 5,
         seeds: 200,
@@ -291,10 +291,10 @@ fn told(
 ) -> String {
     let mut text = format!(
         "{HEADING}
-`dupack run FILE --stream --no-harm` with runs of 1 s over 1 Mbit/s; memory is the largest resident set, as the kernel
-reports it. This section is written by `cargo measure stream`.
+`dupack run FILE --stream --no-harm` with runs of 1 s over 1 Mbit/s. Memory is the maximum resident set reported by the kernel.
+`cargo measure stream` generates this section.
 
-| sweep | points × stacks × seeds | runs | seconds | processor seconds | MB of memory | MB written | aim | reached |
+| sweep | points × stacks × seeds | runs | seconds | processor seconds | MB of memory | MB written | target | reached |
 | --- | --- | --: | --: | --: | --: | --: | --- | --- |
 "
     );
@@ -350,8 +350,8 @@ fn beside(what: &str, taken: &Taken, measured: &[Taken]) -> String {
         let each = |taken: &Taken| taken.seconds / taken.runs as f64;
         let _ = writeln!(
             text,
-            "\nA run of the million takes {:.2} of the time that one takes with {what}, and the million holds {:.2} of the memory that \
-             its {} runs hold.",
+            "\nA run of the million takes {:.2} of the time of a run with {what}, and the million needs {:.2} of the memory of \
+             its {} runs.",
             each(million) / each(taken),
             million.megabytes / taken.megabytes,
             taken.runs,
@@ -368,9 +368,9 @@ fn costs(measured: &[Taken]) -> String {
     let per = |taken: &Taken, count: u64| (taken.megabytes - tenth.megabytes) * 1e6 / count as f64;
     let places = u64::from(WORKS[4].points()) * WORKS[4].stacks as u64;
     format!(
-        "\nTen times as many points hold {:.2} times the memory. A point's own runs are held together: above the tenth of a million \
-         that is {:.0} bytes for each of the {} runs of one point. Each of {places} points × stacks takes {:.0} bytes beside its \
-         runs.\n",
+        "\nTen times as many points need {:.2} times the memory. The runs of a point are in memory together, which needs {:.0} bytes \
+         for each of the {} runs of one point, compared with one tenth of a million. Each of {places} points × stacks needs {:.0} \
+         bytes in addition to its runs.\n",
         million.megabytes / tenth.megabytes,
         per(seeds, seeds.runs).max(0.0),
         seeds.runs,
@@ -383,10 +383,10 @@ fn on_many(million: &Taken) -> String {
     let each = million.processor_s / million.runs as f64;
     let per_task = (TASK_S / each).max(1.0).round();
     let mut text = format!(
-        "\nBy calculation: a run takes {:.0} µs of a processor, so that {per_task:.0} of them are a task of about {TASK_S} s. With up \
-         to {} ms of a scheduler for each task, the scheduler keeps up with {:.0} processors; with more, tasks must be longer. No \
-         time is counted for starting workers and for moving results, and processors are taken to be as fast as this one.\n\n\
-         | runs | tasks | the scheduler, s |",
+        "\nProjection: a run takes {:.0} µs of processor time, so that {per_task:.0} runs make a task of about {TASK_S} s. If a \
+         scheduler needs up to {} ms per task, it can serve {:.0} processors; for more, tasks must be longer. The projection ignores \
+         the time for starting workers and moving results, and assumes processors as fast as this one.\n\n\
+         | runs | tasks | scheduler, s |",
         each * 1e6,
         SCHEDULER_S * 1e3,
         TASK_S / SCHEDULER_S,
@@ -446,7 +446,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("takes 0.50 of the time"), "{text}");
-        assert!(text.contains("holds 0.10 of the memory"), "{text}");
+        assert!(text.contains("needs 0.10 of the memory"), "{text}");
     }
 
     #[test]
@@ -464,7 +464,7 @@ mod tests {
         let text = on_many(&taken(1_000_000, 100.0, 100.0));
         assert!(text.contains("a run takes 200 µs"), "{text}");
         assert!(
-            text.contains("5000 of them are a task of about 1 s"),
+            text.contains("5000 runs make a task of about 1 s"),
             "{text}"
         );
         let million = "| 1000000 | 200 | 0.2 | 100.0 | 13.0 | 2.0 | 1.0 | 1.0 |\n";

@@ -63,13 +63,13 @@ fn told(seconds: &[f64], of_table: Option<f64>) -> String {
         return String::new();
     };
     let mut text = format!(
-        "How fast this machine was: between the measurements, {PACKETS} packets of `{STACK}` (`target/release/examples/counted {STACK} \
+        "Machine speed: between the measurements, {PACKETS} packets of `{STACK}` (`target/release/examples/counted {STACK} \
          {PACKETS}`, one thread) took {} s",
         spread.text()
     );
     if let Some(table) = of_table {
         text += &format!(
-            ", and {} s when the tables of [performance.md](performance.md#each-recovery) were made: × {}",
+            ", compared with {} s for the tables of [performance.md](performance.md#each-recovery): × {}",
             short(table),
             short(spread.median / table)
         );
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(of_table("| `le/reno` | 5 | 0.1 / 0.2 / 0.3 |\n"), None);
         let text = told(&[0.236, 0.2, 0.3], Some(0.118));
         assert!(
-            text.contains("took 0.200 / 0.236 / 0.300 s, and 0.118 s when"),
+            text.contains("took 0.200 / 0.236 / 0.300 s, compared with 0.118 s for"),
             "{text}"
         );
         assert!(text.ends_with(": × 2.00."), "{text}");

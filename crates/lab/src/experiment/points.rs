@@ -484,7 +484,7 @@ mod tests {
             ("\"path.rate.x\" = [1]", "has no keys"),
             ("\"path.loss\" = []", "no values"),
             ("\"path.delay\" = [\"5ms\", \"5ms\"]", "`5ms` occurs twice"),
-            ("\"udp.0.rate\" = [\"1Mbit/s\"]", "write [[udp]]"),
+            ("\"udp.0.rate\" = [\"1Mbit/s\"]", "add a [[udp]] table"),
             ("\"stacks.0\" = [\"le/reno\"]", "cannot be swept"),
             ("\"seeds\" = [1, 2]", "cannot be swept"),
         ] {

@@ -62,7 +62,7 @@ pub struct Parameter {
     pub level: Level,
 }
 
-/// State of the harm measurement ([`crate::run::Harm`]).
+/// State of the harm measurement ([`Plan::measuring_harm`](crate::run::Plan::measuring_harm)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HarmRecord {
     /// Harm was not requested.

@@ -388,7 +388,7 @@ mod tests {
                 "other flows",
             ),
             ("[[flows]]\nbytes = \"1MB\"\n", "end"),
-            ("[[flows]]\n[[flows]]\nreverse = true\n", "several ways"),
+            ("[[flows]]\n[[flows]]\nreverse = true\n", "different routes"),
         ] {
             let plan = plan("\"sack/reno\"", more);
             let HarmRecord::Senseless { why: said } = run(&plan).harm else {

@@ -263,11 +263,11 @@ mod tests {
     fn invalid_precisions_are_errors() {
         for (head, part) in [
             ("precision = \"0%\"\n", "0%"),
-            ("seeds_max = 20\n", "without a precision"),
+            ("seeds_max = 20\n", "without `precision`"),
             ("precision = \"2%\"\nseeds = [1, 2]\n", "list of seeds"),
             (
                 "precision = \"2%\"\nseeds = 10\nseeds_max = 5\n",
-                "at most 5",
+                "`seeds_max` is only 5",
             ),
             ("precision = \"2%\"\nseeds_max = 1000000\n", "100000"),
         ] {

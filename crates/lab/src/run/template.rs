@@ -214,7 +214,7 @@ mod tests {
     fn several_stacks_or_points_are_refused() {
         let sweep = format!("{TEXT}\n[sweep]\n\"path.loss\" = [\"0%\", \"1%\"]\n");
         let stacks = TEXT.replace("[\"sack/reno\"]", "[\"sack/reno\", \"le/reno\"]");
-        for (text, part) in [(sweep, "has several"), (stacks, "compares several")] {
+        for (text, part) in [(sweep, "has a sweep"), (stacks, "compares several")] {
             let error = template(&text).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         }

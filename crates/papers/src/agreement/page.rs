@@ -56,7 +56,7 @@ pub fn summary(cells: &[Cell]) -> String {
     if let Some(worst) = worst {
         let _ = write!(
             text,
-            "; the worst is {} {}, {:.3}",
+            "; the largest deviation is that of {} {}, {:.3}",
             worst.id,
             worst.sender.name,
             worst.ratio()
@@ -70,11 +70,11 @@ pub fn summary(cells: &[Cell]) -> String {
 pub fn page(cells: &[Cell], seeds: u32) -> String {
     let mut page = format!(
         "# Agreement with ns-2.35\n\n\
-         Mean goodput of dupack in the dialect `ns2`, over {seeds} seeds, against that of \
-         {VERSION} in\n`validation/peers/ns2`. Written by `cargo measure agree-ns2`.\n\n\
+         Mean goodput of dupack in the dialect `ns2` over {seeds} seeds, compared with that of \
+         {VERSION} in\n`validation/peers/ns2`. `cargo measure agree-ns2` generates this page.\n\n\
          {}.\n\n\
-         Errors are standard errors of the ratio, from the seeds of both. Retransmissions and\n\
-         timeouts are per 1000 delivered packets, ours / ns-2's. Seeds do not correspond.\n\n\
+         Errors are standard errors of the ratio, over the seeds of both simulators, which do not correspond.\n\
+         Retransmissions and timeouts are per 1000 delivered packets, ours / ns-2's.\n\n\
          | scenario | sender | ours (kB/s) | ns-2 (kB/s) | ratio | retransmissions | timeouts | |\n\
          | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n",
         summary(cells)

@@ -21,48 +21,47 @@ pub struct Page<'a> {
 const INTRODUCTION: &str = "\
 # Performance
 
-Times of dupack, ns-2, ns-3 and htsim for the same work, on one machine, in turn. This page is written by `cargo
-measure peers`; [how an event travels](how-an-event-travels.md) explains how dupack spends its time.
+Times of dupack, ns-2, ns-3 and htsim for the same work, on one machine, in turn. `cargo measure peers`
+generates this page; [how an event travels](how-an-event-travels.md) explains where dupack spends its time.
 
-`dupack` is built by `cargo build --release`, `optimised` by `cargo measure optimise`: the same source, laid out by
-the compiler with a profile of this work (the rows themselves, some of them shortened; other work gains as far as it
-is similar). An aim is reached if either build reaches it. The table says so if only the second build reaches it, or
-only the best round and not the median.
+`dupack` is the build of `cargo build --release`, and `optimised` the build of `cargo measure optimise`: the same source, which the
+compiler optimises with a profile of this work (the rows themselves, some of them shortened; other work benefits as far as it is
+similar). A target is reached if either build reaches it. The table says if only the second build does, or only the best round
+and not the median.
 
-A time is that of a whole process, from its start to its end, in one thread unless the row says otherwise. The table
-shows the best round, as a shared machine only ever adds time, and dupack's median beside it. A ratio is the time per
-delivered data packet over dupack's in the same round; with several rounds it is the median, and the
-[spread](#every-measurement) is below. A cell without a number was not measured or cannot be measured.
+A time is that of a whole process, from its start to its end, in one thread unless the row says otherwise. The table has
+the best of the rounds, because a shared machine can only add time; dupack's median is in parentheses. A ratio is the time per
+delivered data packet divided by dupack's in the same round; with several rounds it is the median, and the
+[spread](#all-measurements) is below. An empty cell was not measured or cannot be measured.
 
 ";
 
 const DIFFERENCES: &str = "\
-## Common features and differences
+## Comparability
 
-All simulators send the same packets over the same links with the same queues; the last table has the numbers of
-delivered packets, which differ as the TCPs differ. Nothing is traced or logged. Every data packet is acknowledged,
-except in the first two rows, in which a delayed ACK acknowledges two. Flows start at random times within the first
-second.
+All simulators send the same packets over the same links with the same queues. The numbers of delivered packets are in the last
+table and differ with the TCPs. Nothing is traced or logged. Every data packet is acknowledged, except in the first
+two rows, where a delayed ACK acknowledges two. Flows start at random times within the first second.
 
-- **ns-2** counts whole packets and has hardly any connection set-up. Its own set-up computes routes between all
-  nodes, in a time that grows faster than the square of their number; it has a column of its own. In the row of
-  100,000 flows it attaches all agents to two nodes, as dupack does, and needs a time proportional to the square of
-  their number to find ports for them.
-- **ns-3** does a part of the work if all of it would take minutes; its packets count in full. It draws losses when a
-  packet is received, not before the queue. Its router scans all its interfaces for every packet, which takes most of
-  its time at 1000 flows; with nix-vector routing it was even slower. 100,000 flows were not tried.
-- **htsim** has no SACK (its TCP is NewReno), no headers, hardly any connection set-up, no 802.11 and no delayed ACK.
-- **802.11**: ranges, rates, frame times and queue are the same. ns-3 models interference by error rates and not by a
-  distance of 10 dB; its first 10 s are simulated, but their packets are not counted. ns-2 finds its routes by AODV,
-  and again whenever it mistakes a lost frame for a broken link.
+- **ns-2** counts whole packets and has a minimal connection set-up. Its own set-up computes routes between all
+  nodes, which grows faster than the square of their number; it has a separate column. In the row of 100,000 flows it
+  attaches all agents to two nodes, as dupack does, and needs time proportional to the square of their number to assign ports.
+- **ns-3** does only part of the work if all of it would take minutes; its packets count in full. It draws losses when
+  a packet is received, not before the queue. Its router scans all of its interfaces for every packet, which dominates
+  its time at 1000 flows; nix-vector routing was even slower. 100,000 flows were not tried.
+- **htsim** has no SACK (its TCP is NewReno), no headers, and a minimal connection set-up. It has no 802.11 and no
+  delayed ACK.
+- **802.11**: ranges, rates, frame times and queue are the same. ns-3 determines interference by error rates instead of
+  a threshold of 10 dB; its first 10 s are simulated but their packets are not counted. ns-2 finds its routes by AODV, and again
+  whenever it mistakes a lost frame for a broken link.
 
 ";
 
 const DETAILS: &str = "\
-## Every measurement
+## All measurements
 
-Times and ratios: smallest / median / largest of the rounds; other values are medians. A slow entry has fewer rounds.
-The packets are also given as a share of those that dupack delivers in the same part of the work; MB is the largest
+Times and ratios are the minimum / median / maximum of the rounds; all other numbers are medians. Slow entries have fewer rounds. The
+packets are also given as a share of those that dupack delivers in the same part of the work. MB is the largest
 resident set.
 
 | row | simulator | rounds | packets | of dupack's | seconds | set-up, s | ns per packet | MB | time per packet over \
@@ -85,7 +84,7 @@ impl Page<'_> {
 
     /// Returns the table of aims in Markdown.
     pub fn table(&self) -> String {
-        let mut text = "| work | ns-2 | ns-3 | htsim | dupack | optimised | aim | reached |\n\
+        let mut text = "| work | ns-2 | ns-3 | htsim | dupack | optimised | target | reached |\n\
                         | --- | --- | --- | --- | --- | --- | --- | --- |\n"
             .to_owned();
         for row in self.rows {
@@ -153,8 +152,8 @@ impl Page<'_> {
             return String::new();
         };
         let mut text = "## Each recovery\n\nOne million packets as in the first row, by \
-                        `target/release/examples/counted STACK 1000000`: smallest / median / largest time of the rounds, in \
-                        seconds.\n\n\
+                        `target/release/examples/counted STACK 1000000`: minimum / median / maximum of \
+                        the rounds, in seconds.\n\n\
                         | stack | rounds | dupack | optimised |\n\
                         | --- | --- | --- | --- |\n"
             .to_owned();
@@ -191,9 +190,9 @@ impl Page<'_> {
             return String::new();
         }
         format!(
-            "## Cost per ACK by window\n\nNanoseconds for one ACK and the segments sent in response, \
-             with a fixed and full window of so many segments; every segment is acknowledged, and lost segments \
-             are repaired. `cargo run --release -p dupack-lab \
+            "## Cost per ACK by window\n\nNanoseconds for one ACK and the segments sent in \
+             response, at a fixed, fully used window of this many segments. Every segment is \
+             acknowledged, and lost segments are repaired. `cargo run --release -p dupack-lab \
              --example window_cost`\n\n```text\n{}\n```\n\n",
             self.window_cost.trim_end()
         )
@@ -206,7 +205,7 @@ impl Page<'_> {
                 text += &self.detail(row, entry);
             }
         }
-        text += "\nThe commands, after `cargo measure peers` has built the programs:\n\n";
+        text += "\nThe commands, usable after `cargo measure peers` has built the programs:\n\n";
         for row in self.rows.iter().filter(|row| row.id != "recoveries") {
             for entry in row.entries.iter().filter(|e| self.tools.has(e.program)) {
                 text += &format!("- {}, {}: `{}`\n", row.id, entry.name(), entry.command());

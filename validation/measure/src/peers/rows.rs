@@ -99,7 +99,7 @@ pub fn rows(stacks: &[String]) -> Vec<Row> {
         one(),
         Row {
             id: "recoveries",
-            work: "the same with each recovery of the catalog",
+            work: "the same with each recovery in the catalog",
             goal: Goal::Seconds(0.13),
             entries: stacks.iter().map(with_stack).collect(),
         },

@@ -71,7 +71,7 @@ pub struct Tools {
 type Ours = (&'static str, &'static str, fn(Build) -> Program);
 
 const OURS: [Ours; 2] = [
-    ("dupack-lab", "work", Program::Work),
+    ("dupack-engine", "work", Program::Work),
     ("dupack-net", "counted", Program::Counted),
 ];
 

@@ -59,9 +59,9 @@ fn aim(goal: Goal) -> String {
         Goal::Seconds(most) => format!("≤ {most:.2} s"),
         Goal::SecondsAndMemory(most, mb) => format!("≤ {most:.1} s, ≤ {mb:.0} MB"),
         Goal::PacketsPerSecond(least) => format!("≥ {:.0} M packets/s", least / 1e6),
-        Goal::TimesTheFastest(least) => format!("≥ {least:.0} × the faster"),
+        Goal::TimesTheFastest(least) => format!("≥ {least:.0} × as fast as the faster peer"),
         Goal::SpeedUp(least) => format!("≥ {least} × one thread"),
-        Goal::BytesPerFlow(most) => format!("runs, ≤ {most:.0} bytes per flow beside its window"),
+        Goal::BytesPerFlow(most) => format!("runs, ≤ {most:.0} bytes per flow without its window"),
     }
 }
 
@@ -125,7 +125,7 @@ impl Measured<'_> {
                 let (gain, limit) = (gain(two)?, gain(apart)?);
                 let time = short(self.seconds(two)?);
                 let text = format!(
-                    "{gain:.2} ×: {time} s on 2 cores; two processes of one thread at once: {limit:.2} ×"
+                    "{gain:.2} ×: {time} s on 2 cores; two single-threaded processes at once: {limit:.2} ×"
                 );
                 let reached = gain >= least;
                 Some((text, Some(Reached::by(reached, reached))))

@@ -151,9 +151,8 @@ impl Verdict {
             Answer::NotTold(front) => {
                 let prefer = self.prefer.unwrap_or(Prefer::Goodput).name();
                 format!(
-                    "no answer by {prefer} either: {} of {} stacks are undominated and not \
-                     significantly different by it from the first of them (☆). Use more seeds: \
-                     --seeds, --precision",
+                    "no answer by {prefer} either: {} of {} stacks are undominated and do not \
+                     differ significantly from the best of them (☆). Use more seeds: --seeds, --precision",
                     front.len(),
                     self.stacks.len()
                 )
@@ -164,8 +163,8 @@ impl Verdict {
             Answer::SameRunsOf(stacks) => {
                 let names = stacks.iter().map(|stack| &*self.contenders[*stack].name);
                 format!(
-                    "no ★: {} is undominated, but every seed gave it the same run, because \
-                     nothing in it is random",
+                    "no ★: undominated, but with the same run for every seed, because nothing \
+                     in it is random: {}",
                     names.collect::<Vec<_>>().join(", ")
                 )
             }

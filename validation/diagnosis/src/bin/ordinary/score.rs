@@ -232,7 +232,7 @@ pub struct Score {
     pub retransmissions: [u64; 2],
     /// Busy time, receive window and send buffer, in a whole capture at the sender.
     pub kernel: Option<[Share; 3]>,
-    /// Whether the diagnosed rate of the bottleneck is that of the path or its shaper; `None` without such a diagnosis.
+    /// Returns whether the diagnosed rate of the bottleneck is that of the path or its shaper; `None` without such a diagnosis.
     pub rate_is_right: Option<bool>,
     pub place: String,
 }
