@@ -211,7 +211,7 @@ mod tests {
         for hidden in ["endpoints", "css_rounds", "undo_dsack", "loss_placement"] {
             assert!(!text.contains(hidden), "{hidden}: {text}");
         }
-        assert!(text.lines().count() < 60, "{text}");
+        assert!(text.lines().count() < 80, "{text}");
     }
 
     #[test]
