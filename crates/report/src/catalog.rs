@@ -299,7 +299,12 @@ mod tests {
         assert!(basic.contains("\n    fast_convergence = on\n"), "{basic}");
         assert!(!basic.contains("css_rounds"), "{basic}");
         let all = cubic.text(Scope::All, Colour::No, Some(80));
-        let count = |text: &str| text.lines().filter(|line| line.contains(" = ")).count();
+        let is_parameter = |line: &&str| line.starts_with("    ") && !line.starts_with("     ");
+        let count = |text: &str| {
+            { text.lines() }
+                .filter(|line| is_parameter(line) && line.contains(" = "))
+                .count()
+        };
         let hidden = cubic.entries[0].parameters.len() - count(&basic);
         let note = format!("{hidden} more parameters: `dupack stacks cubic --all`");
         assert!(hidden > 20 && basic.contains(&note), "{basic}");

@@ -40,9 +40,7 @@ pub fn text(stack: &StackSpec, catalog: &Catalog, width: Option<u16>) -> String 
             text += &indented(&obstacle.to_string(), width);
         }
         if let Some(near) = catalog.nearest_deployable(stack) {
-            text += &format!(
-                "\nThe most similar stack that can be turned on: `dupack stacks {near}`\n"
-            );
+            text += &format!("\nMost similar stack in Linux: `dupack stacks {near}`\n");
         }
         return text;
     }

@@ -2,9 +2,8 @@
 
 use dupack_lab::results::{Level, Parameter, Results};
 
-use crate::table::{Plain, base, paragraph};
-
-const HEADER: [&str; 4] = ["part", "parameter", "value", "source"];
+use crate::table::{columns_of, paragraph};
+use crate::wrap::{columns, wrap};
 
 /// Source of a value from the file or the flags.
 const GIVEN: &str = "given";
@@ -21,49 +20,117 @@ pub enum Scope {
 /// Returns the effective parameters for `--explain`.
 #[must_use]
 pub fn text(results: &Results, scope: Scope, width: Option<u16>) -> String {
+    let parameters = &results.parameters;
     match scope {
-        Scope::Basic => basic(&results.parameters, width),
-        Scope::All => all(&results.parameters, width),
+        Scope::Basic => basic(parameters, width),
+        Scope::All => {
+            let sections = parameters.chunk_by(|a, b| a.owner == b.owner);
+            let sections = sections.map(|own| Section {
+                heading: own[0].owner.clone(),
+                rows: own
+                    .iter()
+                    .map(|p| [&*p.name, &*p.value, &*p.source])
+                    .collect(),
+            });
+            table(&sections.collect::<Vec<_>>(), columns_of(width))
+        }
     }
-}
-
-fn all(parameters: &[Parameter], width: Option<u16>) -> String {
-    let mut table = base(width);
-    table.set_header(HEADER);
-    let mut last = "";
-    for p in parameters {
-        let owner = if p.owner == last { "" } else { &p.owner };
-        table.add_row(vec![owner, &p.name, &p.value, &p.source]);
-        last = &p.owner;
-    }
-    table.to_string()
 }
 
 fn basic(parameters: &[Parameter], width: Option<u16>) -> String {
     let blocks = blocks(parameters);
-    let mut table = Plain::new(&HEADER, HEADER.len(), width);
-    for block in &blocks {
+    let sections = blocks.iter().map(|block| {
         let differs = |other: &Block<'_>| other.part == block.part && other.rows != block.rows;
-        let mut label = match blocks.iter().any(differs) {
-            true => format!("{} of {}", block.part, block.stacks.join(", ")),
-            false => block.part.to_owned(),
-        };
-        for row in &block.rows {
-            let first = [std::mem::take(&mut label)];
-            table.add(first.into_iter().chain(row.map(str::to_owned)));
+        Section {
+            heading: match blocks.iter().any(differs) {
+                true => format!("{} of {}", block.part, block.stacks.join(", ")),
+                false => block.part.to_owned(),
+            },
+            rows: block.rows.clone(),
         }
-    }
+    });
+    let table = table(&sections.collect::<Vec<_>>(), columns_of(width));
     let hidden = parameters.iter().filter(|p| p.level == Level::Advanced);
     let note = match hidden.count() {
-        0 => return table.text(),
+        0 => return table,
         1 => "1 more parameter has its default. --all prints all parameters with their sources."
             .to_owned(),
         count => format!(
             "{count} more parameters have their defaults. --all prints all parameters with their sources."
         ),
     };
-    let note = paragraph(&note, width);
-    format!("{}\n\n{}", table.text(), note.trim_end())
+    format!("{table}\n{}", paragraph(&note, width))
+}
+
+/// Name, value and source of a parameter.
+type Row<'p> = [&'p str; 3];
+
+/// Parameters below a heading.
+struct Section<'p> {
+    heading: String,
+    rows: Vec<Row<'p>>,
+}
+
+/// Spaces between two columns, and before the first.
+const GAP: usize = 2;
+
+/// Returns a table of three columns in lines of at most `room` columns.
+fn table(sections: &[Section<'_>], room: usize) -> String {
+    const HEADS: Row<'_> = ["parameter", "value", "source"];
+    let rows = || sections.iter().flat_map(|section| &section.rows);
+    let widths = widths(rows().chain([&HEADS]), room);
+    let mut out = row(&HEADS, widths);
+    out += &format!("{}\n", "─".repeat(widths.iter().sum::<usize>() + 3 * GAP));
+    for section in sections {
+        out += &format!("{}\n", wrap(&section.heading, room));
+        out.extend(section.rows.iter().map(|own| row(own, widths)));
+    }
+    out
+}
+
+/// Returns the widths of the columns. Names are never broken; values and sources share the rest.
+fn widths<'r>(rows: impl Iterator<Item = &'r Row<'r>>, room: usize) -> [usize; 3] {
+    let mut widths = [0; 3];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = columns(cell).max(*width);
+        }
+    }
+    let [name, value, source] = widths;
+    let rest = room.saturating_sub(name + 3 * GAP).max(2);
+    let source = source.min(rest - value.min(rest / 2));
+    [name, value.min(rest - source), source]
+}
+
+/// Returns a row in as many lines as it takes.
+fn row(cells: &Row<'_>, widths: [usize; 3]) -> String {
+    let mut columns_left = [0, 1, 2].map(|n| fitted(cells[n], widths[n]).into_iter());
+    let mut out = String::new();
+    loop {
+        let line = columns_left.each_mut().map(Iterator::next);
+        if line.iter().all(Option::is_none) {
+            return out;
+        }
+        let mut text = String::new();
+        for (cell, width) in line.into_iter().zip(widths) {
+            let cell = cell.unwrap_or_default();
+            let padding = " ".repeat(width.saturating_sub(columns(&cell)));
+            text += &format!("{:GAP$}{cell}{padding}", "");
+        }
+        out += text.trim_end();
+        out.push('\n');
+    }
+}
+
+/// Returns `text` in lines of at most `width` columns. Only a word that is longer than a line is broken.
+fn fitted(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in wrap(text, width).lines() {
+        let letters: Vec<char> = line.chars().collect();
+        let pieces = letters.chunks(width.max(1));
+        lines.extend(pieces.map(|piece| piece.iter().collect::<String>()));
+    }
+    lines
 }
 
 /// Basic parameters of a part of the experiment, or of an algorithm that has the same values in several stacks.
@@ -72,8 +139,7 @@ struct Block<'p> {
     part: &'p str,
     /// Empty for parts that are not algorithms.
     stacks: Vec<&'p str>,
-    /// Name, value and source.
-    rows: Vec<[&'p str; 3]>,
+    rows: Vec<Row<'p>>,
 }
 
 fn blocks(parameters: &[Parameter]) -> Vec<Block<'_>> {
@@ -127,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn basic_parameters_fit_80_columns_without_broken_words() {
+    fn basic_parameters_fit_80_columns() {
         let results = results(&["rack/cubic", "le/westwood", "sack/reno/veno/24"]);
         let text = text(&results, Scope::Basic, Some(80));
         assert!(columns(&text) <= 80, "{text}");
@@ -136,47 +202,66 @@ mod tests {
             .iter()
             .filter(|p| p.level == Level::Basic)
         {
-            assert!(text.contains(&p.name), "{}: {text}", p.name);
+            assert!(
+                text.contains(&format!("\n  {} ", p.name)),
+                "{}: {text}",
+                p.name
+            );
         }
         for hidden in ["endpoints", "css_rounds", "undo_dsack", "loss_placement"] {
             assert!(!text.contains(hidden), "{hidden}: {text}");
         }
-        assert!(text.lines().count() < 60, "{text}");
+        assert!(text.lines().count() < 80, "{text}");
     }
 
     #[test]
-    fn the_note_has_the_number_of_the_other_parameters() {
+    fn the_note_counts_the_other_parameters() {
         let results = results(&["rack/cubic"]);
-        let all = results.parameters.len();
         let hidden = { results.parameters.iter() }
             .filter(|p| p.level == Level::Advanced)
             .count();
-        let basic = text(&results, Scope::Basic, Some(80));
+        let rows = |text: &str| text.lines().filter(|line| line.starts_with("  ")).count() - 1;
+        let basic = text(&results, Scope::Basic, Some(200));
         assert!(
-            basic.contains(&format!("{hidden} more parameters")),
+            basic.contains(&format!("\n{hidden} more parameters have")),
             "{basic}"
         );
-        // The header, the line below it, a row for each basic parameter, and the note of two lines after an empty one.
-        assert_eq!(basic.lines().count(), 2 + (all - hidden) + 3, "{basic}");
-        let whole = text(&results, Scope::All, Some(200));
-        for p in &results.parameters {
-            assert!(whole.contains(&p.name), "{}: {whole}", p.name);
-        }
-        assert!(!whole.contains("--all"));
+        assert_eq!(rows(&basic), results.parameters.len() - hidden, "{basic}");
+        let all = text(&results, Scope::All, Some(1000));
+        assert_eq!(rows(&all), results.parameters.len(), "{all}");
+        assert!(!all.contains("--all"));
+        assert!(columns(&text(&results, Scope::All, Some(80))) <= 80);
     }
 
     #[test]
     fn given_parameters_are_shown_with_their_stacks() {
         let results = results(&["rack/cubic(undo_dsack=off)", "rack/cubic"]);
-        let text = text(&results, Scope::Basic, Some(160));
-        let rows: Vec<Vec<&str>> = text
-            .lines()
-            .map(|l| l.split_whitespace().collect())
+        let text = text(&results, Scope::Basic, Some(80));
+        let rows: Vec<Vec<&str>> = { text.lines() }
+            .map(|line| line.split_whitespace().collect())
             .collect();
         assert!(rows.contains(&vec!["undo_dsack", "off", "given"]), "{text}");
-        let of = "congestion control cubic of rack/cubic(undo_dsack=off) ";
+        let of = "\ncongestion control cubic of rack/cubic(undo_dsack=off)\n";
         assert!(text.contains(of), "{text}");
-        assert_eq!(text.matches("loss recovery rack").count(), 1, "{text}");
+        assert!(text.contains("\nloss recovery rack\n"), "{text}");
         assert_eq!(text.matches("reo_wnd").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn long_cells_are_wrapped_and_long_words_broken() {
+        let section = Section {
+            heading: "path".to_owned(),
+            rows: vec![["n", "one two three", "draft-ietf-long"]],
+        };
+        let lines = [
+            "  parameter  value    source",
+            "─────────────────────────────",
+            "path",
+            "  n          one two  draft-i",
+            "             three    etf-lon",
+            "                      g",
+        ];
+        let text = table(&[section], 29);
+        assert_eq!(text.lines().collect::<Vec<_>>(), lines);
     }
 }

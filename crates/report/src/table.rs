@@ -215,7 +215,7 @@ pub(crate) fn painted(cell: TableCell, _: Ink) -> TableCell {
     cell
 }
 
-pub(crate) fn base(width: Option<u16>) -> Table {
+fn base(width: Option<u16>) -> Table {
     let mut table = Table::new();
     table
         .load_style(PLAIN)

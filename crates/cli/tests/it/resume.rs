@@ -97,7 +97,7 @@ fn interrupted_runs_continue_to_the_same_folder() {
     let again = dupack(folder.path(), &resume).output().unwrap();
     assert!(again.status.success(), "{}", errors(&again));
     assert!(
-        errors(&again).contains("1 line(s) torn"),
+        errors(&again).contains("1 incomplete or unreadable line(s)"),
         "{}",
         errors(&again)
     );

@@ -145,7 +145,7 @@ fn repeated_commands_run_a_shard_once() {
     ];
     assert_eq!(names, expected);
     assert!(
-        errors(&first).contains("shard 2/3 is finished"),
+        errors(&first).contains("shard 2/3 is complete"),
         "{}",
         errors(&first)
     );
@@ -170,7 +170,8 @@ fn repeated_commands_run_a_shard_once() {
     let again = place.done("run parts.toml --shard 2/3 --no-harm");
     let said = errors(&again);
     assert!(
-        said.contains("1 line(s) torn") && said.contains("were completed before"),
+        said.contains("1 incomplete or unreadable line(s)")
+            && said.contains("were completed before"),
         "{said}"
     );
     assert!(folder.join("finished.json").is_file());
@@ -300,7 +301,7 @@ fn folders_of_other_experiments_are_errors() {
         ),
         (
             "run --resume s1 --prefer delay",
-            "give --prefer to `dupack merge`",
+            "use --prefer with `dupack merge`",
         ),
         ("run parts.toml --out s1", "never overwritten"),
         ("run parts.toml --shard 1/3 --out full", "never overwritten"),
@@ -311,7 +312,7 @@ fn folders_of_other_experiments_are_errors() {
         ("compare --resume s1", "the folder of a shard"),
         (
             "run --resume s1 --format csv",
-            "give --format to `dupack merge`",
+            "use --format with `dupack merge`",
         ),
         (
             "run parts.toml --shard 1/3 --format json",
@@ -319,7 +320,7 @@ fn folders_of_other_experiments_are_errors() {
         ),
         (
             "run parts.toml --shard 1/3 --prefer delay",
-            "give --prefer to `dupack merge`",
+            "use --prefer with `dupack merge`",
         ),
         ("run --resume s1 --explain", "cannot be used with"),
     ] {

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_draw_is_said() {
+    fn empty_panels_have_a_note() {
         let figure = TimePanels::default();
         assert!(figure.svg().unwrap().contains("no data"));
     }

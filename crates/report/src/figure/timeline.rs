@@ -85,7 +85,7 @@ pub enum FromZero {
 
 /// A colour that is distinguishable from the others, on light and dark backgrounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "they are what they are called")]
+#[allow(missing_docs, reason = "the names describe them")]
 pub enum Hue {
     Blue,
     Vermillion,
@@ -110,7 +110,7 @@ pub enum Depth {
 
 /// The shape of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "they are what they are called")]
+#[allow(missing_docs, reason = "the names describe them")]
 pub enum Shape {
     Dot,
     Square,
@@ -680,7 +680,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_is_named_and_what_does_not_occur_is_not_in_the_legend() {
+    fn rows_have_names_and_the_legend_only_what_occurs() {
         let svg = figure().svg().unwrap();
         for word in [
             "sequence number (kB)",
@@ -700,7 +700,7 @@ mod tests {
     }
 
     #[test]
-    fn no_row_has_a_figure_and_a_row_without_values_says_so() {
+    fn empty_timelines_can_be_drawn_and_empty_rows_have_a_note() {
         assert!(Timeline::default().svg().is_ok());
         let empty = TimelinePlot::Values {
             height: RowHeight::Low,

@@ -160,7 +160,7 @@ mod tests {
 
     fn map() -> Winners {
         Winners {
-            title: "Who comes first".to_owned(),
+            title: "Best stack by path".to_owned(),
             x_label: "loss".to_owned(),
             y_label: "delay".to_owned(),
             columns: vec!["0%".to_owned(), "1%".to_owned()],
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_win_somewhere_are_in_the_legend_and_in_the_words() {
+    fn winners_are_in_the_legend_and_in_the_description() {
         let svg = map().svg().unwrap();
         let document = roxmltree::Document::parse(&svg).unwrap();
         let texts = document.descendants().filter(|n| n.has_tag_name("text"));
@@ -185,11 +185,11 @@ mod tests {
         assert!(!texts.iter().any(|text| text == "c/d"), "{texts:?}");
         let words = in_words(&svg).unwrap();
         assert!(words.contains("e/f: 2 of 4"), "{words}");
-        assert!(words.contains("nobody: 1 of 4"), "{words}");
+        assert!(words.contains("no answer: 1 of 4"), "{words}");
     }
 
     #[test]
-    fn a_map_without_places_can_be_drawn() {
+    fn a_map_without_cells_can_be_drawn() {
         assert!(Winners::default().svg().unwrap().starts_with("<svg"));
     }
 }
