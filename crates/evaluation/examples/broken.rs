@@ -50,7 +50,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     }
     let brief = expected.iter().filter(|sender| sender.brief).count();
     eprintln!(
-        "{} senders, {brief} of which the tests look at only in part",
+        "{} senders, {brief} of which the tests check only in part",
         expected.len()
     );
     Ok(ExitCode::from(u8::from(!wrong.is_empty())))

@@ -36,17 +36,17 @@ fn options() -> Result<Options, String> {
     };
     let mut args = std::env::args().skip(1);
     while let Some(name) = args.next() {
-        let value = args.next().ok_or(format!("{name} wants a value"))?;
+        let value = args.next().ok_or(format!("{name} needs a value"))?;
         match name.as_str() {
             "--seeds" => {
                 let seeds: Option<u32> = value.parse().ok().filter(|&seeds| seeds >= 2);
-                options.seeds = seeds.ok_or("--seeds wants a number of at least 2")?;
+                options.seeds = seeds.ok_or("--seeds needs a number of at least 2")?;
             }
             "--only" => options.only = value,
             "--senders" => options
                 .senders
                 .retain(|s| value.split(',').any(|v| v == s.name)),
-            _ => return Err(format!("there is no option {name}")),
+            _ => return Err(format!("unknown option {name}")),
         }
     }
     Ok(options)

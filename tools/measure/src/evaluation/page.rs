@@ -67,7 +67,7 @@ pub fn rules(ten: &[Card], broken: &[Card]) -> String {
     let extents = [ten, broken].map(|cards| cards.first().map_or("", |card| &card.extent));
     let _ = writeln!(
         out,
-        "\nThe {} cards above are {}, the {} of broken senders {}.",
+        "\nThe {} cards above are {}, the {} cards of broken senders {}.",
         ten.len(),
         extents[0],
         broken.len(),
@@ -76,11 +76,11 @@ pub fn rules(ten: &[Card], broken: &[Card]) -> String {
     let _ = match pairs.is_empty() {
         true => writeln!(
             out,
-            "Of any two rules there is a sender that meets one and does not meet the other."
+            "For any two rules there is a sender that meets one and does not meet the other."
         ),
         false => writeln!(
             out,
-            "No sender meets one and does not meet the other of: {}.",
+            "For these pairs of rules no sender meets one and does not meet the other: {}.",
             pairs.join("; ")
         ),
     };
@@ -95,8 +95,8 @@ pub fn stability(found: &Stability) -> String {
         .map(|stack| format!("`{stack}`"))
         .collect();
     let mut out = format!(
-        "Of {} verdicts on {}, {} ({:.1} %) are the same with {} sets of seeds that have none in common; {} are met with \
-         one set and not met with another.\n",
+        "Of {} verdicts on {}, {} ({:.1} %) are the same with {} disjoint sets of seeds; {} are met with one \
+         set and not met with another.\n",
         found.cells,
         stacks.join(", "),
         found.agreeing,
@@ -123,11 +123,11 @@ mod tests {
     #[test]
     fn rules_that_nothing_tells_apart_are_named() {
         let ten = [card("x", &[Meets, Meets])];
-        assert!(rules(&ten, &[]).contains("of: `a` and `b`."));
+        assert!(rules(&ten, &[]).contains("the other: `a` and `b`."));
         let broken = [card("y", &[Meets, DoesNotMeet])];
         let text = rules(&ten, &broken);
         assert!(
-            text.contains("Of any two rules") && text.contains("| 1 | 1 | 0 | `y` |"),
+            text.contains("For any two rules") && text.contains("| 1 | 1 | 0 | `y` |"),
             "{text}"
         );
         assert!(cards(&ten).contains("| 6.1 | t | ✓ |"));
