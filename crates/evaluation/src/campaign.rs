@@ -81,7 +81,7 @@ impl<'s> Campaign<'s> {
         scale: impl Into<Scale>,
     ) -> Result<Self, EvaluationError> {
         let wire = suite.wire().ok_or_else(|| {
-            EvaluationError::suite("it has no criteria on real packets: no folder `wire`")
+            EvaluationError::suite("it has no criteria on real packets: there is no folder `wire`")
         })?;
         Self::make(suite, (stacks, catalog), keys, scale.into(), Some(wire))
     }
@@ -125,7 +125,7 @@ impl<'s> Campaign<'s> {
             let mut subject = asked.subject(text)?;
             if subjects.iter().any(|other| other.stack == subject.stack) {
                 return Err(EvaluationError::Stack {
-                    message: format!("the stack {} is there twice", subject.stack),
+                    message: format!("the stack {} is named twice", subject.stack),
                     help: "name each stack once".to_owned(),
                 });
             }

@@ -31,7 +31,7 @@ pub fn page(evaluated: &[Evaluated], suite: &Suite) -> Result<Page, FigureError>
         let rows = verdicts(&stacks, &own, sections.len() + 2);
         sections[0].blocks.extend(rows);
         sections.push(Section {
-            heading: "What each verdict rests on".to_owned(),
+            heading: "Basis of each verdict".to_owned(),
             ..Section::default()
         });
         sections.extend(details(longest(&own), evaluated, suite)?);
@@ -41,7 +41,7 @@ pub fn page(evaluated: &[Evaluated], suite: &Suite) -> Result<Page, FigureError>
         blocks.extend(voids(&cards));
         blocks.extend(verdicts(&stacks, &of_wire, sections.len() + 2));
         sections.push(Section {
-            heading: "And on real packets".to_owned(),
+            heading: "On real packets".to_owned(),
             blocks,
             ..Section::default()
         });
@@ -49,17 +49,17 @@ pub fn page(evaluated: &[Evaluated], suite: &Suite) -> Result<Page, FigureError>
     }
     Ok(Page {
         title: format!("Report card: {}", stacks.join(", ")),
-        lead: "What RFC 9743 (sections 5 to 7) asks of a congestion control, judged by experiments. The RFC \
-               gives no thresholds: each criterion says where its own is from."
+        lead: "The requirements of RFC 9743 (sections 5 to 7) on a congestion control, judged by experiments. The RFC \
+               gives no thresholds: each criterion names the source of its own."
             .to_owned(),
         sections,
     })
 }
 
 /// Introduction of the part on real packets.
-const WIRE: &str = "Ours and the kernel's senders at once over an emulated path in real time, to a kernel that receives. \
-    Thresholds are relative to the kernel's own CUBIC and Reno in the same place. Beside each verdict stands that of the \
-    same experiment in the simulator, with rack/cubic and rack/reno in the places of the kernel's.";
+const WIRE: &str = "Our senders and the kernel's send at the same time over an emulated path in real time, to a receiver in the \
+    kernel. Thresholds are relative to the kernel's own CUBIC and Reno in the same situation. Beside each verdict is that of \
+    the same experiment in the simulator, where rack/cubic and rack/reno replace the kernel's CUBIC and Reno.";
 
 /// Returns the sections of all criteria in `rows`.
 fn details(
@@ -79,7 +79,7 @@ fn voids(cards: &[&Card]) -> Vec<Block> {
     let with = with.filter(|(_, wire)| wire.void > 0);
     let said = with.map(|(card, wire)| {
         Block::text(format!(
-            "{}: {} of {} runs are void, as their path did not keep its time. They are in no verdict.",
+            "{}: {} of {} runs are void because their path did not keep time. They enter no verdict.",
             card.stack, wire.void, wire.runs
         ))
     });
@@ -101,7 +101,7 @@ fn tallies(cards: &[&Card]) -> Vec<Block> {
         )));
         if card.missing > 0 {
             let text = format!(
-                "{}: {} runs are missing. What rests on them cannot be told.",
+                "{}: {} runs are missing. Criteria that need them cannot be told.",
                 card.stack, card.missing
             );
             blocks.push(Block::Warning { text });
@@ -155,7 +155,7 @@ fn verdicts(stacks: &[&str], cards: &[&[Row]], mut place: usize) -> Vec<Block> {
         table.push(cells);
     }
     blocks.push(Block::Table {
-        caption: "Each verdict leads to its rule, its threshold, its figure and its command."
+        caption: "Each verdict links to its rule, threshold, figure and command."
             .to_owned(),
         header,
         rows: table,
@@ -215,7 +215,7 @@ fn detail(row: &Row, evaluated: &[Evaluated], suite: &Suite) -> Result<Section, 
             }
         };
         blocks.push(Block::Listing {
-            caption: "To judge it again, and, in this card's folder, to run its experiment:"
+            caption: "To judge it again and, in this card's folder, to run its experiment:"
                 .to_owned(),
             text: format!("{}{run}", own.command),
         });

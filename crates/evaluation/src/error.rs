@@ -13,9 +13,9 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum EvaluationError {
     /// The suite itself is invalid.
-    #[error("the suite is not sound: {message}")]
+    #[error("invalid suite: {message}")]
     #[diagnostic(help(
-        "criteria.toml lists headings, criteria and scenarios; each criterion has a claim in its scenario"
+        "criteria.toml lists headings, criteria and scenarios; each criterion needs a claim in its scenario"
     ))]
     Suite {
         /// Description of the error.
@@ -56,9 +56,9 @@ pub enum EvaluationError {
     #[diagnostic(transparent)]
     Delivery(#[from] DeliveryError),
     /// A file is not a report card.
-    #[error("{path} is no report card: {cause}")]
+    #[error("{path} is not a report card: {cause}")]
     #[diagnostic(help(
-        "name the card.json that `dupack evaluate` wrote, or what it printed with --format json"
+        "name a card.json that `dupack evaluate` wrote, or its output with --format json"
     ))]
     NoCard {
         /// Path of the file.
@@ -67,7 +67,7 @@ pub enum EvaluationError {
         cause: String,
     },
     /// The baseline has another extent.
-    #[error("the baseline is a {held} card, and this is a {wanted} one")]
+    #[error("the baseline is a {held} card, but this is a {wanted} one")]
     #[diagnostic(help("run both with --quick, or both without"))]
     OtherExtent {
         /// Extent of the baseline.
@@ -80,23 +80,23 @@ pub enum EvaluationError {
     #[diagnostic(help("name the same criteria with --only, or leave it out"))]
     NothingInCommon,
     /// The baseline was interrupted.
-    #[error("the baseline is not finished: {missing} of its runs are missing")]
+    #[error("the baseline is incomplete: {missing} of its runs are missing")]
     #[diagnostic(help("finish it with `dupack evaluate --resume` and its folder"))]
     Unfinished {
         /// Number of missing runs.
         missing: usize,
     },
     /// A baseline is compared with exactly one card.
-    #[error("a baseline is held against one card, and here come {cards} cards")]
+    #[error("a baseline is compared with one card, but there are {cards}")]
     #[diagnostic(help("evaluate one stack at a time, or leave out --baseline"))]
     SeveralCards {
         /// Number of cards.
         cards: usize,
     },
     /// Runs on real packets are not possible here.
-    #[error("no runs on real packets: {cause}")]
+    #[error("cannot run on real packets: {cause}")]
     #[diagnostic(help(
-        "they take Linux, and root or a system that lets ordinary users make user namespaces; without --wire \
+        "runs on real packets need Linux, and root or unprivileged user namespaces; without --wire \
          the card of a stack needs neither"
     ))]
     NoRealPackets {

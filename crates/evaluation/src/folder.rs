@@ -38,7 +38,7 @@ struct Manifest {
 
 impl Identity for Manifest {
     const FILE: &'static str = "evaluation.json";
-    const NAME: &'static str = "a folder that `dupack evaluate` has begun";
+    const NAME: &'static str = "a folder that `dupack evaluate` began";
     const BEGIN: &'static str =
         "name the folder of an interrupted evaluation, or begin a new one with --out";
 

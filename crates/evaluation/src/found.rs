@@ -29,7 +29,7 @@ pub(crate) fn found_on_wire(parts: &[ScenarioResults], stack_folder: Option<&str
         found.into_iter().map(move |mut found| {
             if too_few {
                 found.mark = Mark::CannotBeTold;
-                found.found = "too few runs kept their time".to_owned();
+                found.found = "too few runs kept time".to_owned();
             }
             found
         })

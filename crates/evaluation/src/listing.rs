@@ -27,7 +27,7 @@ pub fn table(cards: &[&Card], colour: Colour, width: Option<u16>) -> String {
         if let Some(wire) = wire.filter(|wire| wire.void > 0) {
             let (void, runs) = (wire.void, wire.runs);
             parts.push(format!(
-                "{}: {void} of {runs} runs on real packets are void, as their path did not keep its time",
+                "{}: {void} of {runs} runs on real packets are void because their path did not keep time",
                 card.stack
             ));
         }

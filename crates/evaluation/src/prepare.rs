@@ -33,7 +33,7 @@ pub fn stack(text: &str, catalog: &Catalog) -> Result<StackSpec, EvaluationError
     StackSpec::parse(text, catalog).map_err(|error| EvaluationError::Stack {
         message: error.to_string(),
         help:
-            "`dupack stacks` lists what there is; a stack is recovery/control, such as rack/cubic"
+            "`dupack stacks` lists the algorithms; a stack is recovery/control, such as rack/cubic"
                 .to_owned(),
     })
 }

@@ -344,7 +344,7 @@ impl Suite {
                     return wrong(format!("{key}: there is no heading {section}"));
                 }
                 Some(heading) if heading.not_applicable.is_some() => {
-                    return wrong(format!("{key}: its heading is said not to apply"));
+                    return wrong(format!("{key}: its heading is marked as not applicable"));
                 }
                 Some(_) => {}
             }
@@ -354,7 +354,7 @@ impl Suite {
             let none = self.criteria.iter().all(|c| c.section != heading.section);
             if none && heading.not_applicable.is_none() {
                 let section = &heading.section;
-                return wrong(format!("{section} has neither a criterion nor a reason"));
+                return wrong(format!("{section} has neither a criterion nor a reason for having none"));
             }
         }
         for scenario in &self.scenarios {
@@ -362,7 +362,7 @@ impl Suite {
                 let judged = |c: &Criterion| c.key == claim.id && c.scenario == scenario.name;
                 if !self.criteria.iter().any(judged) {
                     let (name, id) = (&scenario.name, &claim.id);
-                    return wrong(format!("{name}: its claim `{id}` is no criterion"));
+                    return wrong(format!("{name}: its claim `{id}` is not a criterion"));
                 }
             }
         }
@@ -460,14 +460,14 @@ impl Quick {
             let values = experiment.sweep.get_mut(key);
             let values = values.ok_or_else(|| format!("`{key}` is not swept"))?;
             if let Some(foreign) = kept.iter().find(|value| !values.contains(value)) {
-                return Err(format!("`{key}` is never {foreign} in the sweep"));
+                return Err(format!("`{key}` has no value {foreign} in the sweep"));
             }
             values.retain(|value| kept.contains(value));
         }
         if let Some(kept) = &self.points {
             let all = experiment.points.len();
             if let Some(n) = kept.iter().find(|n| !(1..=all).contains(*n)) {
-                return Err(format!("there is no point {n}: {all} are listed"));
+                return Err(format!("there is no point {n}: the sweep lists {all}"));
             }
             let mut place = 0;
             experiment.points.retain(|_| {

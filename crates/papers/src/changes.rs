@@ -76,7 +76,7 @@ impl Changes {
         for (key, kept) in &self.only {
             let values = swept(experiment, key)?;
             if let Some(foreign) = kept.iter().find(|value| !values.contains(value)) {
-                return Err(format!("`{key}` is never {foreign} in the sweep"));
+                return Err(format!("`{key}` has no value {foreign} in the sweep"));
             }
             values.retain(|value| kept.contains(value));
         }
@@ -85,7 +85,7 @@ impl Changes {
             if !(1..=values.len()).contains(n) {
                 let all = values.len();
                 return Err(format!(
-                    "`{key}` has {all} values: the first {n} cannot be left"
+                    "`{key}` has {all} values, so the first {n} cannot be kept"
                 ));
             }
             values.truncate(*n);
@@ -93,7 +93,7 @@ impl Changes {
         if let Some(kept) = &self.points {
             let all = experiment.points.len();
             if let Some(n) = kept.iter().find(|n| !(1..=all).contains(*n)) {
-                return Err(format!("there is no point {n}: {all} are listed"));
+                return Err(format!("there is no point {n}: the sweep lists {all}"));
             }
             let all = std::mem::take(&mut experiment.points).into_iter().zip(1..);
             experiment.points = all
@@ -290,7 +290,7 @@ fn change_at(value: &mut Value, path: &[String], how: Change<'_>) -> Result<usiz
 
 /// Divides the value; the result is a whole number of units.
 fn divide(slot: &mut Value, by: u32) -> Result<(), String> {
-    const NO_NUMBER: &str = "is no rate, buffer, size or whole number: it cannot be divided";
+    const NO_NUMBER: &str = "is not a rate, buffer, size or whole number, so it cannot be divided";
     if by == 0 {
         return Err("cannot be divided by 0".to_owned());
     }
@@ -319,9 +319,9 @@ fn divide(slot: &mut Value, by: u32) -> Result<(), String> {
 
 fn multiply(slot: &mut Value, by: f64) -> Result<(), String> {
     let own = slot.as_str().and_then(|text| text.parse().ok());
-    let own: Probability = own.ok_or("is no probability: it cannot be multiplied")?;
+    let own: Probability = own.ok_or("is not a probability, so it cannot be multiplied")?;
     let more = Probability::new(own.as_fraction() * by);
-    let more = more.map_err(|_| format!("would be more than certain, {by} times {own}"))?;
+    let more = more.map_err(|_| format!("would exceed 100 %: {by} times {own}"))?;
     *slot = Value::String(more.to_string());
     Ok(())
 }
@@ -376,13 +376,13 @@ mod tests {
                 "divide = { \"flows.*.count\" = 5 }",
                 "nothing at `flows.*.count`",
             ),
-            ("multiply = { \"path.loss\" = 3.0 }", "more than certain"),
-            ("multiply = { \"path.rate\" = 3.0 }", "no probability"),
+            ("multiply = { \"path.loss\" = 3.0 }", "exceed 100 %"),
+            ("multiply = { \"path.rate\" = 3.0 }", "not a probability"),
             (
                 "only = { \"path.dely\" = [\"1ms\"] }",
                 "`path.dely` is not swept",
             ),
-            ("only = { \"path.delay\" = [\"9ms\"] }", "never 9ms"),
+            ("only = { \"path.delay\" = [\"9ms\"] }", "no value 9ms"),
             ("first = { \"path.delay\" = 3 }", "has 2 values"),
             ("points = [1]", "no point 1"),
         ] {

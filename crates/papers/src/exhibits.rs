@@ -304,7 +304,7 @@ impl Drawing<'_> {
         let message = format!("the paper's code draws nothing called `{name}`");
         let known: Vec<&str> = odd.iter().map(|(known, _)| *known).collect();
         let help = match known.is_empty() {
-            true => "it draws nothing at all: declare a table, lines or bars".to_owned(),
+            true => "it draws nothing: declare a table, lines or bars".to_owned(),
             false => format!("it draws {}", known.join(", ")),
         };
         ExperimentError::at(
@@ -342,7 +342,7 @@ impl Drawing<'_> {
             return Ok(vec![at.clone()]);
         };
         let Some((variable, items)) = text.split_once(" in ") else {
-            let message = format!("`{text}` does not say what each is of");
+            let message = format!("`{text}` is not a loop");
             let help = Some("write `s in [SACK, FACK]`".to_owned());
             return Err(ExperimentError::at(self.source, &at.place, message, help));
         };

@@ -34,7 +34,7 @@ const COMMAND: &str = "dupack papers";
 
 impl Identity for Manifest {
     const FILE: &'static str = "papers.json";
-    const NAME: &'static str = "a folder that `dupack papers` has begun";
+    const NAME: &'static str = "a folder that `dupack papers` began";
     const BEGIN: &'static str =
         "name the folder of an interrupted campaign, or begin a new one with --out";
 

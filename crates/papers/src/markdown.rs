@@ -57,9 +57,9 @@ fn head(reproductions: &[Reproduction]) -> String {
     put(&format!(
         "Made by `{command}`, version {}; `cargo measure reproduce` writes this page. Each paper's tables and figures are \
          redrawn beside its own numbers, and each of its claims that a run can decide is judged by a rule that was \
-         written down first (`experiments/papers/<key>/claims.toml`). The last chapter, `today`, is nobody's paper: it asks \
-         what the papers did not, and its claims, which are ours, are counted apart. Means are over the seeds, with ± half the 95 % \
-         confidence interval; ratios are paired by seed.",
+         written down first (`experiments/papers/<key>/claims.toml`). The last chapter, `today`, is not a paper: it asks \
+         questions that the papers did not, and its claims, which are ours, are counted separately. Means are over the seeds, \
+         with ± half the 95 % confidence interval; ratios are paired by seed.",
         env!("CARGO_PKG_VERSION")
     ));
     for warning in warnings {

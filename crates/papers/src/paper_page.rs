@@ -35,7 +35,7 @@ pub fn page(reproductions: &[Reproduction]) -> Page {
         title: "Published results, rerun and judged".to_owned(),
         lead: "Each paper's figures and tables redrawn beside its own numbers, and a verdict on every claim: \
                holds, does not hold, or cannot be told, by a rule that stands beside it. The last chapter asks \
-               what the papers did not; its claims are ours and are counted apart."
+               questions that the papers did not; its claims are ours and are counted separately."
             .to_owned(),
         sections,
     }

@@ -173,7 +173,7 @@ impl Reproduction {
                 + self.settled.runs
                 + self.readings.as_ref().map_or(0, |reread| reread.runs);
             out.push(format!(
-                "It was interrupted: {missing} of {planned} runs are missing, and everything here rests on the others."
+                "This campaign was interrupted: {missing} of {planned} runs are missing, and all results rest on the others."
             ));
         }
         out

@@ -64,7 +64,7 @@ fn write(root: &Path, folder: &Path) -> Result<(), String> {
     let path = folder.join("reproduction.md");
     let page = fs::read_to_string(&path)
         .map_err(|e| format!("{}: {e}: expected a finished folder", path.display()))?;
-    if page.contains("It was interrupted: ") || !page.contains("runs at full scale") {
+    if page.contains("campaign was interrupted: ") || !page.contains("runs at full scale") {
         let name = folder.display();
         return Err(format!(
             "{name} does not contain a finished rerun at full scale"

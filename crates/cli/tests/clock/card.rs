@@ -65,7 +65,7 @@ fn kernel_senders_have_cards_of_real_packets() {
     // CUBIC and Reno, three times each: the sender is one of the baselines.
     assert_eq!(json["wire"]["runs"], 6);
     assert_eq!(read("wire-flows.csv").lines().count(), 1 + 6 * 4);
-    assert!(read("card.html").contains("And on real packets"));
+    assert!(read("card.html").contains("On real packets"));
     assert!(made.join("wire-high-loss/report.html").is_file());
 
     let ours = card(&["rack/cubic", "--out", "ours", "--format", "json"]);

@@ -42,7 +42,7 @@ const PANELS: [(&str, &str, &str); 6] = [
     (
         "figure3c-fack",
         "Figure 3(c): FACK as ns-2 has it",
-        "Nothing is sent for the first duplicate ACKs, and the window starts again from one packet.",
+        "Nothing is sent for the first duplicate ACKs, and the window restarts from one packet.",
     ),
     (
         "figure3d-momentary",
@@ -57,7 +57,7 @@ const PANELS: [(&str, &str, &str); 6] = [
     (
         "figure3-fack-halved",
         "Not in the paper: FACK as its authors describe it",
-        "The window is halved and frozen until all is repaired.",
+        "The window is halved and frozen until everything is repaired.",
     ),
 ];
 
@@ -117,8 +117,8 @@ pub(super) fn windows(part: &ExperimentResults) -> Vec<Exhibit> {
     };
     vec![Exhibit::figure(
         "figure4-cwnd",
-        "cwnd of all senders of figure 3. Momentary's grows from the reduction on; the others' wait, start again from one, or \
-         meet the timer.",
+        "cwnd of all senders of figure 3. Momentary's window grows from the reduction on; the others wait, restart from one \
+         packet, or have a timeout.",
         chart.svg(),
     )]
 }
@@ -180,8 +180,8 @@ pub(super) fn table_3(overruns: Overruns<'_>) -> Vec<Exhibit> {
     );
     let newreno = Exhibit::figure(
         "table3-newreno",
-        "NewReno alone, for longer: it repairs one hole in each round trip for 76 s, and then what arrived beyond them counts \
-         at once.",
+        "NewReno alone, over a longer time: it repairs one hole per round trip for 76 s, and then the data that arrived \
+         beyond the holes is acknowledged at once.",
         sequences([overruns[0], None], 81.0).svg(),
     );
     vec![all, newreno]

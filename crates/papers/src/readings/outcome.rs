@@ -152,7 +152,7 @@ impl Reread {
     pub fn sentence(&self, claim: usize, ours: Verdict) -> String {
         let (all, holds, open) = self.count(claim, ours);
         if all == 1 {
-            return "none that was tried changes its experiments".to_owned();
+            return "no reading that was tried changes its experiments".to_owned();
         }
         let mut out = format!("holds under {holds} of {all} readings");
         if open > 0 {
@@ -171,9 +171,9 @@ impl Reread {
         match (turns.is_empty(), ours) {
             (false, _) => out += &format!("; turned by {}", turns.join(", ")),
             (true, Verdict::DoesNotHold) if open > 0 => {
-                out += "; none that the runs tell turns it";
+                out += "; no reading that the runs decide turns it";
             }
-            (true, Verdict::DoesNotHold) => out += "; none that was tried turns it",
+            (true, Verdict::DoesNotHold) => out += "; no reading that was tried turns it",
             (true, _) => {}
         }
         out
@@ -286,12 +286,12 @@ mod tests {
         ]);
         assert_eq!(
             one.sentence(0, Verdict::DoesNotHold),
-            "holds under 0 of 2 readings; none that was tried turns it"
+            "holds under 0 of 2 readings; no reading that was tried turns it"
         );
         let none = reread(&[("a=1", Verdict::Holds, Scale::Untouched)]);
         assert_eq!(
             none.sentence(0, Verdict::Holds),
-            "none that was tried changes its experiments"
+            "no reading that was tried changes its experiments"
         );
     }
 }

@@ -77,10 +77,10 @@ impl Reproduction {
         }
         Shown {
             caption: format!(
-                "How many claims hold under each reading. What a reading turns is by runs at the scale of ours; {} runs. \
-                 What it does not turn at a quick look counts as ours, but for the reading that fits best, of which \
-                 all is run at that scale. Every third claim was held out, but for those that chose a reading: no \
-                 reading was chosen by one that was held out. All verdicts were known when that was done. {}",
+                "Number of claims that hold under each reading. A verdict that a reading turns rests on runs at the same scale \
+                 as ours: {} runs. A verdict that a quick look does not turn counts as ours; only the reading that fits best \
+                 is run completely at full scale. Every third claim was held out, except those that chose a reading, so no \
+                 claim that was held out chose a reading. All verdicts were known when the claims were held out. {}",
                 reread.runs,
                 best(reread, &fits, (others, held_out)),
             ),
@@ -161,7 +161,7 @@ fn readings(reread: &Reread) -> Shown {
         ]
     });
     Shown {
-        caption: "What the text leaves open, and what was tried.".to_owned(),
+        caption: "Points that the text leaves open, and the alternatives that were tried.".to_owned(),
         header: header.map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }

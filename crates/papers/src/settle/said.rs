@@ -17,11 +17,12 @@ pub(crate) fn said(reproductions: &[Reproduction]) -> Option<String> {
     if let Some(looks) = anew.iter().map(|anew| anew.looks + 1).max() {
         let runs: usize = settled().map(|own| own.runs).sum();
         said.push(format!(
-            "{} that the seeds of the files cannot tell {} judged anew, {}, for the runs on which their verdicts hang \
-             ({runs} more runs); their numbers say so. A look errs in at most one of twenty cases, and all {looks} looks that \
-             a claim had at most in {looks} of twenty.",
+            "{} that the seeds of the files could not decide {} judged again with more seeds for the runs that decide {}: {} \
+             ({runs} more runs). The entry of each claim says so. At 95 % confidence each look errs in at most 1 case in 20, \
+             so {looks} looks, the most that a claim had, err in at most {looks} cases in 20.",
             claims(anew.len()),
             if anew.len() == 1 { "was" } else { "were" },
+            if anew.len() == 1 { "it" } else { "them" },
             by_times(&anew),
         ));
     }
@@ -33,7 +34,7 @@ pub(crate) fn said(reproductions: &[Reproduction]) -> Option<String> {
 
 /// Returns the note after the numbers of a claim that was judged again or is open.
 pub(super) fn beside(anew: Option<&Anew>, why: Option<&Why>) -> String {
-    let anew = anew.map(|anew| format!("with {} times the seeds where the rule asks", anew.times));
+    let anew = anew.map(|anew| format!("with {} times the seeds for the runs that decide it", anew.times));
     let said: Vec<String> = anew.into_iter().chain(why.map(|why| why.said())).collect();
     match said.is_empty() {
         true => String::new(),
@@ -46,22 +47,22 @@ impl Why {
     fn said(self) -> String {
         match self {
             Self::Needs(times) => format!(
-                "by the spread of its runs it takes about {times} times the seeds, more than a claim gets"
+                "by the spread of the runs, a decision needs about {times} times the seeds, more than a claim gets"
             ),
             Self::Beyond(times) => {
                 let further = match TIMES.last() {
-                    Some(most) if times < *most => "; what more would tell was not worked out",
-                    _ => ": it lies at its bound",
+                    Some(most) if times < *most => "; more seeds were not examined",
+                    _ => ": the value lies at the bound of the rule",
                 };
                 format!(
-                    "by the spread of its runs not even {times} times the seeds would tell{further}"
+                    "by the spread of the runs, even {times} times the seeds would not decide{further}"
                 )
             }
             Self::Fixed(Fixed::Listed) => {
-                "its seeds are listed: there are no more runs than these".to_owned()
+                "the seeds are listed, so there can be no more runs".to_owned()
             }
             Self::Fixed(Fixed::Packets) => {
-                "its runs are kept packet by packet: it gets no more of them".to_owned()
+                "the runs are kept packet by packet, so there are no more of them".to_owned()
             }
         }
     }
@@ -104,6 +105,6 @@ fn by_reason(open: &[Why]) -> String {
     }
     let each = count
         .iter()
-        .map(|(why, claims)| format!("of {claims}, {}", why.said()));
-    each.collect::<Vec<_>>().join("; ")
+        .map(|(why, claims)| format!("{claims} ({})", why.said()));
+    each.collect::<Vec<_>>().join(", ")
 }

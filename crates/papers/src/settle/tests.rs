@@ -175,12 +175,12 @@ fn what_stays_open_has_its_reason() {
     assert_eq!(settled.open, BTreeMap::from([(0, Why::Beyond(64))]));
     assert_eq!(findings[&0].verdict, Verdict::CannotBeTold);
     let beside = said::beside(settled.claims.get(&0), settled.open.get(&0));
-    assert!(beside.starts_with(" (with 16 times the seeds where the rule asks; "));
-    assert!(beside.ends_with("not even 64 times the seeds would tell: it lies at its bound)"));
+    assert!(beside.starts_with(" (with 16 times the seeds for the runs that decide it; "));
+    assert!(beside.ends_with("even 64 times the seeds would not decide: the value lies at the bound of the rule)"));
     // If 64 times the seeds are too many to project, nothing is known about them.
     let beside = said::beside(None, Some(&Why::Beyond(16)));
     assert!(beside.ends_with(
-        "not even 16 times the seeds would tell; what more would tell was not worked out)"
+        "even 16 times the seeds would not decide; more seeds were not examined)"
     ));
 }
 
@@ -270,14 +270,14 @@ fn a_page_says_how_many_with_how_many_seeds_and_why_the_rest_is_open() {
     looked.settled.claims = [(0, anew(4, 1)), (1, anew(16, 2)), (2, anew(4, 1))].into();
     looked.settled.open = [(1, Why::Beyond(64)), (3, Why::Fixed(Fixed::Listed))].into();
     let said = said(std::slice::from_ref(&looked)).unwrap();
-    assert!(said.contains("3 claims that the seeds of the files cannot tell were judged anew"));
+    assert!(said.contains("3 claims that the seeds of the files could not decide were judged again"));
     assert!(
         said.contains("2 with 4 times the seeds, 1 with 16 times"),
         "{said}"
     );
     assert!(
-        said.contains("(120 more runs)") && said.contains("in 3 of twenty"),
+        said.contains("(120 more runs)") && said.contains("in at most 3 cases in 20"),
         "{said}"
     );
-    assert!(said.contains("2 stay open: of 1, by the spread"), "{said}");
+    assert!(said.contains("2 stay open: 1 (by the spread"), "{said}");
 }
