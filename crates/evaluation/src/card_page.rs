@@ -155,8 +155,7 @@ fn verdicts(stacks: &[&str], cards: &[&[Row]], mut place: usize) -> Vec<Block> {
         table.push(cells);
     }
     blocks.push(Block::Table {
-        caption: "Each verdict links to its rule, threshold, figure and command."
-            .to_owned(),
+        caption: "Each verdict links to its rule, threshold, figure and command.".to_owned(),
         header,
         rows: table,
     });

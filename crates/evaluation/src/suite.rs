@@ -354,7 +354,9 @@ impl Suite {
             let none = self.criteria.iter().all(|c| c.section != heading.section);
             if none && heading.not_applicable.is_none() {
                 let section = &heading.section;
-                return wrong(format!("{section} has neither a criterion nor a reason for having none"));
+                return wrong(format!(
+                    "{section} has neither a criterion nor a reason for having none"
+                ));
             }
         }
         for scenario in &self.scenarios {

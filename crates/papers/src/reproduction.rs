@@ -18,7 +18,7 @@ use dupack_report::table::{Colour, Plain};
 pub struct Reproduction {
     /// Key of the paper.
     pub key: &'static str,
-    /// What the text leaves open and what we chose, as Markdown.
+    /// Questions that the text leaves open, and our choices, as Markdown.
     pub readme: &'static str,
     /// Scale of the runs.
     pub extent: Extent,

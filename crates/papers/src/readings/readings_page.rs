@@ -161,7 +161,8 @@ fn readings(reread: &Reread) -> Shown {
         ]
     });
     Shown {
-        caption: "Points that the text leaves open, and the alternatives that were tried.".to_owned(),
+        caption: "Points that the text leaves open, and the alternatives that were tried."
+            .to_owned(),
         header: header.map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }

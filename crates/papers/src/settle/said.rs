@@ -34,7 +34,12 @@ pub(crate) fn said(reproductions: &[Reproduction]) -> Option<String> {
 
 /// Returns the note after the numbers of a claim that was judged again or is open.
 pub(super) fn beside(anew: Option<&Anew>, why: Option<&Why>) -> String {
-    let anew = anew.map(|anew| format!("with {} times the seeds for the runs that decide it", anew.times));
+    let anew = anew.map(|anew| {
+        format!(
+            "with {} times the seeds for the runs that decide it",
+            anew.times
+        )
+    });
     let said: Vec<String> = anew.into_iter().chain(why.map(|why| why.said())).collect();
     match said.is_empty() {
         true => String::new(),

@@ -176,12 +176,14 @@ fn what_stays_open_has_its_reason() {
     assert_eq!(findings[&0].verdict, Verdict::CannotBeTold);
     let beside = said::beside(settled.claims.get(&0), settled.open.get(&0));
     assert!(beside.starts_with(" (with 16 times the seeds for the runs that decide it; "));
-    assert!(beside.ends_with("even 64 times the seeds would not decide: the value lies at the bound of the rule)"));
+    assert!(beside.ends_with(
+        "even 64 times the seeds would not decide: the value lies at the bound of the rule)"
+    ));
     // If 64 times the seeds are too many to project, nothing is known about them.
     let beside = said::beside(None, Some(&Why::Beyond(16)));
-    assert!(beside.ends_with(
-        "even 16 times the seeds would not decide; more seeds were not examined)"
-    ));
+    assert!(
+        beside.ends_with("even 16 times the seeds would not decide; more seeds were not examined)")
+    );
 }
 
 /// Growth from 4 to 16 times the 40 seeds of the file runs only the new seeds.
@@ -270,7 +272,9 @@ fn a_page_says_how_many_with_how_many_seeds_and_why_the_rest_is_open() {
     looked.settled.claims = [(0, anew(4, 1)), (1, anew(16, 2)), (2, anew(4, 1))].into();
     looked.settled.open = [(1, Why::Beyond(64)), (3, Why::Fixed(Fixed::Listed))].into();
     let said = said(std::slice::from_ref(&looked)).unwrap();
-    assert!(said.contains("3 claims that the seeds of the files could not decide were judged again"));
+    assert!(
+        said.contains("3 claims that the seeds of the files could not decide were judged again")
+    );
     assert!(
         said.contains("2 with 4 times the seeds, 1 with 16 times"),
         "{said}"
