@@ -217,7 +217,8 @@ impl Card {
     }
 
     /// Returns the verdicts that are worse than in `baseline`: "cannot be told" is worse than "meets", and "does not
-    /// meet" is worse than both. Criteria that only one of the cards has are ignored.
+    /// meet" is worse than both. Criteria that only one of the cards has, and those that are not applicable in one of
+    /// them, are ignored.
     ///
     /// # Errors
     /// If the baseline has another extent, or none of these criteria.
@@ -236,7 +237,8 @@ impl Card {
                 continue;
             };
             common += 1;
-            if row.verdict.rank() < before.verdict.rank() {
+            let ranks = row.verdict.rank().zip(before.verdict.rank());
+            if ranks.is_some_and(|(now, before)| now < before) {
                 worse.push(Worse {
                     key: key.clone(),
                     before: before.verdict,
@@ -405,6 +407,7 @@ mod tests {
                 ("c", DoesNotMeet),
                 ("d", CannotBeTold),
                 ("e", NotApplicable),
+                ("f", Meets),
             ],
         );
         assert_eq!(before.worse_than(&before).unwrap(), []);
@@ -415,6 +418,7 @@ mod tests {
                 ("b", DoesNotMeet),
                 ("c", Meets),
                 ("d", DoesNotMeet),
+                ("f", NotApplicable),
                 ("x", DoesNotMeet),
             ],
         );
