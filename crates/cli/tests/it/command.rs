@@ -199,7 +199,7 @@ fn results_are_never_overwritten() {
     args.extend(["--out", "dupack-out/compare"]);
     let refused = dupack(folder.path(), &args);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(errors(&refused).contains("never overwritten"));
+    assert!(errors(&refused).contains("it is not empty"));
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn a_report_has_figures_and_tables_and_overwrites_nothing() {
         assert!(out.join(file).is_file(), "{file}");
     }
     let again = fails(folder.path(), &args);
-    assert!(again.contains("never overwritten"), "{again}");
+    assert!(again.contains("it is not empty"), "{again}");
 }
 
 #[test]

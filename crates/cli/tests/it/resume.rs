@@ -97,7 +97,7 @@ fn what_was_interrupted_goes_on_and_the_folder_is_the_same_to_the_last_byte() {
     let again = dupack(folder.path(), &resume).output().unwrap();
     assert!(again.status.success(), "{}", errors(&again));
     assert!(
-        errors(&again).contains("1 line(s) torn"),
+        errors(&again).contains("1 incomplete or unreadable line(s)"),
         "{}",
         errors(&again)
     );

@@ -170,7 +170,7 @@ fn a_shard_is_done_once_by_the_same_command_however_often() {
     let again = place.done("run parts.toml --shard 2/3 --no-harm");
     let said = errors(&again);
     assert!(
-        said.contains("1 line(s) torn") && said.contains("were done before"),
+        said.contains("1 incomplete or unreadable line(s)") && said.contains("were done before"),
         "{said}"
     );
     assert!(folder.join("finished.json").is_file());
